@@ -23,6 +23,27 @@ var hypervisorCases = kindCases{
 			field:   "spec",
 			message: "cell cannot be changed: virtual machines are recorded in the cell's database",
 		},
+		"StorageSet": {
+			reason:  "Disks are on nodes.",
+			old:     new(`{}`),
+			spec:    `storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}`,
+			field:   "spec",
+			message: "storage cannot be set or removed: disks of virtual machines do not move; make another pool of hypervisors beside this one",
+		},
+		"StorageRemoved": {
+			reason:  "Disks are in a pool.",
+			old:     new(`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}`),
+			spec:    `{}`,
+			field:   "spec",
+			message: "storage cannot be set or removed",
+		},
+		"StorageChanged": {
+			reason:  "Disks are in another pool.",
+			old:     new(`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}`),
+			spec:    `storage: {clusterRef: {namespace: storage, name: ceph}, pool: fast}`,
+			field:   "spec.storage",
+			message: "a pool cannot be changed",
+		},
 		"ModelsWithoutCustom": {
 			reason:  "Models are read with mode custom only.",
 			spec:    `cpu: {mode: host-passthrough, models: [EPYC-Rome]}`,

@@ -40,7 +40,6 @@ var unbuilt = map[string][]string{
 		"spec.lifecycle",
 		"spec.pciDevices[].physicalNetwork",
 		"spec.slices[].pciDevices[].physicalNetwork",
-		"spec.storage",
 		"spec.virtualization.libvirt.image",
 		"status.availableMemory",
 		"status.availableVCPU",

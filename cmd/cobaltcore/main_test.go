@@ -327,16 +327,20 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestSeveralStorage: pools of a StorageCluster are shown with what a control plane makes of them, whichever file comes first.
+// TestSeveralStorage: pools of a StorageCluster are shown with what a control plane and its hypervisors make of them, whichever file comes
+// first.
 func TestSeveralStorage(t *testing.T) {
-	const plane, storage = "../../examples/storage/control-plane.yaml", "../../examples/storage/claim.yaml"
+	const folder = "../../examples/storage/"
 	var out, errOut bytes.Buffer
-	if code := run([]string{"preview", "-f", plane, "-f", storage}, strings.NewReader(""), &out, &errOut); code != 0 {
+	args := []string{"preview", "-f", folder + "hypervisors.yaml", "-f", folder + "control-plane.yaml", "-f", folder + "claim.yaml"}
+	if code := run(args, strings.NewReader(""), &out, &errOut); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	for _, want := range []string{
 		"StorageCluster tenant-a/storage → namespace tenant-a-storage-", "ControlPlaneCluster tenant-a/production → namespace tenant-a-production-",
 		"needs Secret rook-ceph-client-production-glance with key userKey in namespace tenant-a-storage-",
+		"needs Secret rook-ceph-client-production-nova with key userKey in namespace tenant-a-storage-",
+		"HypervisorCluster tenant-a/hypervisors → namespace tenant-a-hypervisors-",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q", want)

@@ -71,7 +71,7 @@ func (m *model) findPools(required reference.Required) error {
 			continue
 		}
 		for _, p := range s.pools(&m.spec.Services) {
-			client, waits, err := storagepool.Find(required, m.claim, p.field, p.pool, p.user)
+			client, waits, err := storagepool.Find(required, m.poolUser(p.user), p.field, p.pool)
 			was := m.knewPool(s.name, p)
 			switch {
 			case client != nil:
@@ -92,6 +92,12 @@ func (m *model) findPools(required reference.Required) error {
 	}
 	m.bringKeys()
 	return errors.Join(errs...)
+}
+
+// poolUser is what a service of this control plane is to a StorageCluster.
+func (m *model) poolUser(s storagev1.Service) storagepool.User {
+	own := common.ClaimReference{Namespace: common.NamespaceName(m.claim.Namespace), Name: common.ObjectName(m.claim.Name)}
+	return storagepool.User{Namespace: m.claim.Namespace, ControlPlane: own, Service: s}
 }
 
 // knewPool is what was known of a pool before.

@@ -2,6 +2,7 @@ package glance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -38,6 +39,9 @@ func (m *model) options() oslo.Config {
 		c[string(s.Name)] = s.options
 	}
 	c["DEFAULT"]["enabled_backends"] = backends
+	if m.clonable() {
+		c["DEFAULT"]["show_image_direct_url"] = true
+	}
 	if e := m.spec.Exposure; e != nil && e.Path != "" {
 		// The Gateway takes the path away, so that Glance cannot see it in requests.
 		c["DEFAULT"]["public_endpoint"] = string(m.spec.Endpoints.Public)
@@ -57,6 +61,15 @@ func (m *model) options() oslo.Config {
 		c["wsgi"] = oslo.Options{"python_interpreter": python}
 	}
 	return c
+}
+
+// clonable reports whether everybody who sees an image is told where it is: Nova asks as whoever starts a virtual machine, and makes its
+// disk a copy of an image in the same Ceph without moving data. Addresses there have no key in them, as those of buckets have.
+// https://docs.openstack.org/glance/latest/configuration/glance_api.html#DEFAULT.show_image_direct_url
+func (m *model) clonable() bool {
+	pool := func(s store) bool { return s.Ceph != nil }
+	bucket := func(s store) bool { return s.S3 != nil }
+	return slices.ContainsFunc(m.stores, pool) && !slices.ContainsFunc(m.stores, bucket)
 }
 
 // bracketed is a list of an option that wants brackets around it.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/ceph"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
@@ -39,16 +40,22 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 			return nil, err
 		}
 		config := files{computeComponent, map[string]string{"nova-compute.sh": computeScript, "address.sh": addressScript, "nova.conf": text}}
+		if c := m.disks.client; c != nil {
+			config.data[cephFile] = ceph.ConfigOf(c, diskKeyFile)
+		}
 		if len(g.node.Traits) > 0 {
 			config.data[providerFile] = providerConfig(g.node.Traits)
 		}
 		if !known[config.revision()] { // Slices may differ in labels alone.
-			configs, known[config.revision()] = append(configs, m.revision(config)), true
+			r := m.revision(config)
+			r.After = m.disksFirst()
+			configs, known[config.revision()] = append(configs, r), true
 		}
 		set, err := m.on(g, m.computeDaemon(g, config))
 		if err != nil {
 			return nil, err
 		}
+		m.mountDiskKey(&set.Spec.Template.Spec)
 		sets = append(sets, compose.Resource{Name: g.name(computeComponent), Object: set})
 	}
 	return []compose.Stage{configs, sets}, nil
@@ -90,7 +97,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"vif_plug_ovs_privileged": privsep,
 		// What attaches volumes asks for SYS_ADMIN, too. Of those in a Ceph there is nothing to attach but in QEMU.
 		"privsep_osbrick": with(privsep, oslo.Options{"capabilities": []string{}}),
-	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g), m.migrationOptions(), provider(g), devices(g), m.options)
+	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g), m.migrationOptions(), m.diskOptions(), provider(g), devices(g), m.options)
 	if a.KeyManager != nil {
 		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
 		c = c.Merge(

@@ -36,9 +36,10 @@ func TestOptions(t *testing.T) {
 	for _, r := range release.Releases() {
 		w := world(more(`cpu: {mode: custom, models: [EPYC], allocationRatio: 4, sharedSet: "2"}, memory: {allocationRatio: 2, reserved: 1Gi}, `+
 			`traits: [CUSTOM_A], pciDevices: [{name: a, vendorID: 10de, productID: 20b5}], `+
+			`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}, `+
 			`virtualization: {liveMigration: {bandwidthPerMigration: 1Gi, parallelOutboundMigrationsPerNode: 2, completionTimeoutPerGiB: 9, `+
 			`maxDowntimeMilliseconds: 100}}`),
-			"tenant-a", objects(theirClaim, strings.ReplaceAll(theirs, `"2025.2"`, `"`+string(r)+`"`))...)
+			"tenant-a", objects(theirClaim, strings.ReplaceAll(theirs, `"2025.2"`, `"`+string(r)+`"`), storageClaim, storageXR)...)
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func TestTaken(t *testing.T) {
 	for _, crd := range own {
 		set.Add(crd)
 	}
-	for _, spec := range []string{"smallest", "slices", "host"} {
+	for _, spec := range []string{"smallest", "slices", "host", "disks"} {
 		w, _ := kind.Ready(t, spec)
 		for name := range w.Observed {
 			o, _ := w.Desired(kind.Name, name)

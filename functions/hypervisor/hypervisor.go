@@ -93,8 +93,12 @@ var graph = compose.Graph[*model]{
 		Enabled: (*model).libvirtManaged, Build: libvirt,
 	},
 	{
+		Name: storageComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
+		Enabled: func(m *model) bool { return m.spec.Storage != nil }, Build: storage,
+	},
+	{
 		Name: volumeKeysComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
-		Follows: []string{libvirtComponent}, Enabled: func(m *model) bool { return len(m.inCeph()) > 0 }, Build: volumeKeys,
+		Follows: []string{libvirtComponent}, Enabled: func(m *model) bool { return len(m.toldKeys()) > 0 }, Build: volumeKeys,
 	},
 	{
 		Name: computeComponent, Phase: common.PhaseCompute,
@@ -124,6 +128,8 @@ type model struct {
 	previous hypervisorv1.HypervisorClusterStatus
 	platform *platformv1.PlatformConfigSpec
 	plane    plane
+	// disks are those of virtual machines, where they are in a pool.
+	disks diskUse
 	// groups are the nodes of each slice, and the others.
 	groups []group
 	images images
@@ -157,6 +163,9 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 		return nil, err
 	}
 	if m.plane, err = m.findPlane(in.Required); err != nil {
+		return nil, err
+	}
+	if err := m.findDisks(in.Required); err != nil {
 		return nil, err
 	}
 	if m.groups, err = m.divide(); err != nil {
@@ -273,6 +282,7 @@ func status(m *model, plan compose.Plan) any {
 			Instance: m.plane.instance, Release: string(m.plane.release), Access: m.plane.access,
 		}
 	}
+	out.Storage = m.disks.client
 	nodes, ready := m.nodesWith(computeComponent)
 	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready)) //nolint:gosec // They are nodes.
 	return out

@@ -21,7 +21,9 @@ var update = flag.Bool("update", false, "write the golden files again")
 var kind = servicetest.Kind{
 	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XHypervisorCluster"},
 	Runner:           New(), Name: "hypervisors-x7d2f",
-	World: func(w *simulate.World) { around(w, "tenant-a", objects(theirClaim, theirs)...) },
+	World: func(w *simulate.World) {
+		around(w, "tenant-a", objects(theirClaim, theirs, storageClaim, storageXR)...)
+	},
 }
 
 const (
@@ -73,6 +75,39 @@ status:
       issuerRef: {name: ovn-ca, kind: Issuer}
     volumes:
     - {backend: ceph-rbd, user: cinder, secretName: cinder-volume-ceph-rbd, secretUUID: 6f0d2c3a-1b4e-8a55-8c1f-0123456789ab}
+`
+)
+
+const (
+	// storageClaim is the claim of a StorageCluster that the pool may use, storageXR its composite resource.
+	storageClaim = `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: StorageCluster
+metadata: {namespace: storage, name: ceph}
+spec: {allowedNamespaces: [tenant-a], resourceRef: {name: ceph-x}}
+`
+	storageXR = `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: XStorageCluster
+metadata: {name: ceph-x}
+spec:
+  claimRef: {namespace: storage, name: ceph}
+  consumers: [{name: cloud, controlPlaneRef: {namespace: tenant-a, name: cloud}}, {name: other, controlPlaneRef: {namespace: tenant-a, name: other}}]
+status:
+  instance: storage-ceph-1a2b3
+  access:
+    fsid: 0f7a0b1c-0c1e-4a53-9d3f-7f6f1f0c5b1e
+    monitors: ["[v2:10.3.0.1:3300,v1:10.3.0.1:6789]", "[v2:10.3.0.2:3300,v1:10.3.0.2:6789]"]
+    consumers:
+    - name: other
+      controlPlaneRef: {namespace: tenant-a, name: other}
+      pools: [{name: vms, pool: other-vms, purpose: vms}]
+      clients: [{service: nova, user: other-nova, secretName: rook-ceph-client-other-nova, secretUUID: 1f7a0b1c-0c1e-8a53-9d3f-7f6f1f0c5b1e}]
+    - name: cloud
+      controlPlaneRef: {namespace: tenant-a, name: cloud}
+      pools: [{name: vms, pool: cloud-vms, purpose: vms}, {name: images, pool: cloud-images, purpose: images}]
+      clients:
+      - {service: nova, user: cloud-nova, secretName: rook-ceph-client-cloud-nova, secretUUID: 2f7a0b1c-0c1e-8a53-9d3f-7f6f1f0c5b1e}
 `
 )
 

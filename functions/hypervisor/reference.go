@@ -20,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
@@ -36,10 +37,14 @@ func controlPlaneOf(namespace string, ref common.ClaimReference) reference.To {
 	}
 }
 
-// requires are the claim of the control plane, and then the composite resource that it names, if that is any business of this claim.
+// requires are the claims of the control plane and of the storage, and then the composite resources that these name, if that is any business
+// of this claim.
 func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire.Selector {
 	out := map[string]wire.Selector{}
 	controlPlaneOf(in.Claim.Namespace, in.XR.Spec.ControlPlaneRef).Requires(in.Required, out)
+	if pool := in.XR.Spec.Storage; pool != nil {
+		storagepool.Requires(in.Required, in.Claim.Namespace, *pool, out)
+	}
 	return out
 }
 

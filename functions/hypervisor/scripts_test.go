@@ -307,7 +307,7 @@ esac`,
 		}
 	}
 	env := []string{
-		"LIBVIRT=qemu:///system", "KEYS=" + dir, "VOLUMES=ceph_a:volumes:" + uuid + " ceph_b:volumes:" + uuid,
+		"LIBVIRT=qemu:///system", "KEYS=" + dir, "VOLUMES=ceph_a:volumes:" + uuid + " spec.storage:volumes:" + uuid,
 		"TOLD=" + filepath.Join(dir, "told"),
 	}
 	const others = "[client.volumes-2]\n\tkey = wrong==\n[client.volumes]\n\tkey = %s \n\tcaps mon = \"profile rbd\"\n[client.other]\nkey = wrong==\n"
@@ -323,7 +323,7 @@ esac`,
 	} {
 		tc.change()
 		write("ceph_a", fmt.Sprintf(others, tc.key))
-		write("ceph_b", "[client.volumes]\nkey = "+tc.key+"\n")
+		write("spec.storage", tc.key) // It is the key alone.
 		for _, f := range []string{"key", "called", "slept"} {
 			_ = os.Remove(filepath.Join(dir, f))
 		}

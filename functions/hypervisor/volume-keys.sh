@@ -1,10 +1,10 @@
 #!/bin/sh
-# Keeps libvirt on the node told of the keys by which virtual machines open volumes in a Ceph. It tells a key when libvirt does not have it,
+# Keeps libvirt on the node told of the keys by which virtual machines open volumes and disks in a Ceph. It tells a key when libvirt does not have it,
 # as after a restart, and when it is another one than before; what runs keeps the key that it has begun with. libvirt keeps keys in memory,
 # and hands none out again.
 #
-# Variables: LIBVIRT (where it answers), KEYS (a folder with the keyring of each backend), VOLUMES (BACKEND:USER:UUID of each), TOLD (a
-# folder for hashes of what libvirt has been told).
+# Variables: LIBVIRT (where it answers), KEYS (a folder with the keyring of each backend, or the key alone), VOLUMES (BACKEND:USER:UUID of
+# each), TOLD (a folder for hashes of what libvirt has been told).
 set -eu
 
 libvirt() { virsh --quiet --connect "$LIBVIRT" "$@"; }
@@ -13,6 +13,7 @@ libvirt() { virsh --quiet --connect "$LIBVIRT" "$@"; }
 pick() {
   backend=${1%%:*} uuid=${1##*:} user=${1#*:} user=${user%:*}
   key=$(sed -n "/^\[client\.$user\]/,/^\[/s/^[[:space:]]*key[[:space:]]*=[[:space:]]*//p" "$KEYS/$backend" | head -n 1 | tr -d '[:space:]')
+  grep -q '^\[' "$KEYS/$backend" || key=$(tr -d '[:space:]' <"$KEYS/$backend")
   [ -n "$key" ] || { echo "the keyring of $backend has no key of client.$user" >&2; return 1; }
 }
 

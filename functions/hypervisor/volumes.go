@@ -12,6 +12,7 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
@@ -27,7 +28,7 @@ const (
 	keyPrefix = "volume-key-"
 )
 
-// keysFolder is where a container has a keyring for each backend, by its name.
+// keysFolder is where a container has the keyring of each backend, by its name, and the key of virtual machines' disks.
 const keysFolder = "/etc/keys"
 
 // inCeph are the backends whose disks are in a Ceph.
@@ -56,7 +57,28 @@ func (m *model) keySet() tenantsecret.Set {
 	return set
 }
 
-// volumeKeys tells libvirt on each node of the keys by which QEMU opens volumes: Cinder names a key by its UUID, and nothing else.
+// A toldKey is one that libvirt is told: what is opened by it, whose it is, and by what it is known.
+type toldKey struct {
+	name, user, uuid string
+	// secret has it, in an entry.
+	secret, entry string
+}
+
+// toldKeys are those of backends, and of the pool that virtual machines' disks are in.
+func (m *model) toldKeys() []toldKey {
+	var out []toldKey
+	keys := m.keySet()
+	for _, v := range m.inCeph() {
+		out = append(out, toldKey{v.Backend, v.User, v.SecretUUID, keys.Target(v.SecretName), volume.Keyring(v.Backend, v.User)})
+	}
+	if c := m.disks.client; c != nil && m.known() {
+		out = append(out, toldKey{storageField, c.User, c.SecretUUID, m.diskKeySet().Target(c.SecretName), rook.UserKey})
+	}
+	return out
+}
+
+// volumeKeys tells libvirt on each node of the keys by which QEMU opens volumes and disks: Cinder and Nova name a key by its UUID, and
+// nothing else.
 func volumeKeys(m *model) ([]compose.Stage, error) {
 	config, sets := files{volumeKeysComponent, map[string]string{"volume-keys.sh": volumeKeysScript}}, compose.Stage{}
 	for i := range m.groups {
@@ -64,7 +86,7 @@ func volumeKeys(m *model) ([]compose.Stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		sets = append(sets, compose.Resource{Name: m.groups[i].name(volumeKeysComponent), Object: set})
+		sets = append(sets, compose.Resource{Name: m.groups[i].name(volumeKeysComponent), Object: set, After: m.diskKeys()})
 	}
 	return append(m.keySet().Stages(), compose.Stage{m.revision(config)}, sets), nil
 }
@@ -73,13 +95,12 @@ func volumeKeys(m *model) ([]compose.Stage, error) {
 // own. It speaks to libvirt's socket, and to nothing else: it has a network of its own, in which everything is denied.
 func (m *model) keysDaemon(config files) daemon {
 	var volumes []string
-	var keyrings []corev1.VolumeProjection
-	keys := m.keySet()
-	for _, v := range m.inCeph() {
-		volumes = append(volumes, strings.Join([]string{v.Backend, v.User, v.SecretUUID}, ":"))
-		keyrings = append(keyrings, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-			LocalObjectReference: corev1.LocalObjectReference{Name: keys.Target(v.SecretName)},
-			Items:                []corev1.KeyToPath{{Key: volume.Keyring(v.Backend, v.User), Path: v.Backend}},
+	var keys []corev1.VolumeProjection
+	for _, k := range m.toldKeys() {
+		volumes = append(volumes, strings.Join([]string{k.name, k.user, k.uuid}, ":"))
+		keys = append(keys, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: k.secret},
+			Items:                []corev1.KeyToPath{{Key: k.entry, Path: k.name}},
 		}})
 	}
 	c := corev1.Container{
@@ -101,7 +122,7 @@ func (m *model) keysDaemon(config files) daemon {
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),
 				{Name: "keys", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-					Sources: keyrings, DefaultMode: ptr.To[int32](groupReads),
+					Sources: keys, DefaultMode: ptr.To[int32](groupReads),
 				}}},
 			},
 		},

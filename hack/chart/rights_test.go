@@ -42,7 +42,7 @@ func previews(t *testing.T) map[string]*preview.Result {
 	}
 	files = append(files, keystoneServices...)
 	out := map[string]*preview.Result{}
-	var there []*structpb.Struct // by the claims before, of which others keep something or log in
+	var there []*structpb.Struct // by the claims before, to which others refer
 	for _, file := range files {
 		data, err := examples.Files.ReadFile(file)
 		if err != nil {
@@ -58,7 +58,7 @@ func previews(t *testing.T) map[string]*preview.Result {
 			t.Fatal(err)
 		}
 		claims := map[string][]byte{file: data, file + " remote": other}
-		if remote["kind"] == "StorageCluster" || slices.Contains(keystoneServices, file) {
+		if remote["kind"] != "ControlPlaneCluster" || slices.Contains(keystoneServices, file) {
 			delete(claims, file+" remote") // Not built yet.
 		}
 		for name, claim := range claims {
@@ -66,7 +66,7 @@ func previews(t *testing.T) map[string]*preview.Result {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		if file == "storage/claim.yaml" || file == keystoneServices[0] {
+		if file == "storage/claim.yaml" || file == "storage/control-plane.yaml" || file == keystoneServices[0] {
 			there = append(there, out[file].There...)
 		}
 	}

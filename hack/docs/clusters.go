@@ -8,13 +8,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 )
 
-// pairs are claims of which the second refers to the first.
+// pairs are claims of which the last refers to the first. One between them is that which both belong to.
 var pairs = []struct {
 	heading string
-	files   [2]string
+	files   []string
 }{
-	{"Control plane to hypervisors", [2]string{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"}},
-	{"Storage to control plane", [2]string{"storage/claim.yaml", "storage/control-plane.yaml"}},
+	{"Control plane to hypervisors", []string{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"}},
+	{"Storage to control plane", []string{"storage/claim.yaml", "storage/control-plane.yaml"}},
+	{"Storage to hypervisors", []string{"storage/claim.yaml", "storage/control-plane.yaml", "storage/hypervisors.yaml"}},
 }
 
 // clusters describes what flows between claims.
@@ -66,7 +67,7 @@ func (e *emitted) crossing() *table {
 	t := &table{head: []string{"Secret", "Produced by", "Consumers", "Boundary", "Renewed"}}
 	for _, s := range e.Secrets {
 		for _, from := range s.From {
-			if s.Maker.Kind != "ExternalSecret" || from.Namespace == s.Namespace && from.Store == "" {
+			if s.Maker.Kind != "ExternalSecret" || from.Namespace == s.Namespace && from.Store == "" || !e.between(from.Namespace, s.Namespace) {
 				continue
 			}
 			producer, renewed := "the tenant", "by the tenant"
@@ -85,25 +86,31 @@ func (e *emitted) crossing() *table {
 	return t
 }
 
+// between reports whether what goes from a namespace to another one is shown: of three claims, what goes from the first to the last.
+func (e *emitted) between(from, to string) bool {
+	last := len(e.results) - 1
+	return last <= 1 || from == e.results[0].Instance && to == e.results[last].Instance
+}
+
 // connections are the hops between namespaces.
 func (e *emitted) connections() *table {
 	t := &table{head: []string{"Connects to", "Port", "TLS", "From"}}
 	for _, h := range e.Hops {
-		if h.From.Outside == "" && h.To.Outside == "" && h.From.Of.Namespace != h.To.Of.Namespace {
+		if h.From.Outside == "" && h.To.Outside == "" && h.From.Of.Namespace != h.To.Of.Namespace &&
+			e.between(h.To.Of.Namespace, h.From.Of.Namespace) {
 			t.add(e.endName(h.To), fmt.Sprint(h.Port), e.tls(h), e.endName(h.From))
 		}
 	}
 	return t
 }
 
-// placed are the objects that the second claim puts into the first one's namespace.
+// placed are the objects that the last claim puts into the first one's namespace.
 func (e *emitted) placed() *table {
 	t := &table{head: []string{"Object", "Made by", "In the namespace of", "Opens ports"}}
-	if first, second := e.results[0], e.results[1]; second != nil {
-		for _, o := range second.Objects {
-			if o.Namespace == first.Instance || o.Namespace == first.Namespace {
-				t.add(o.Kind+" "+code(e.plainName(o.Name)), code(second.Name), e.place(o.Namespace), opened(o.Manifest.AsMap()))
-			}
+	first, last := e.results[0], e.results[len(e.results)-1]
+	for _, o := range last.Objects {
+		if o.Namespace == first.Instance || o.Namespace == first.Namespace {
+			t.add(o.Kind+" "+code(e.plainName(o.Name)), code(last.Name), e.place(o.Namespace), opened(o.Manifest.AsMap()))
 		}
 	}
 	return t

@@ -22,8 +22,8 @@ var hypervisors = &definedKind{
 	fix: ofPool,
 	own: map[string]constraint{
 		"spec.memory": {}, "slices[].memory": {}, "allocationRatio": sample(int64(4), "1.5"), "reserved": sample("16Gi", "512Mi"),
-		"bandwidthPerMigration": sample("125Mi", "1Gi"),
-		"driver":                sample("kvm", "qemu"), "cell": sample("cell1"), "novaCompute.config": computeOptions(),
+		"bandwidthPerMigration": sample("125Mi", "1Gi"), "spec.storage": pools("vms"),
+		"driver": sample("kvm", "qemu"), "cell": sample("cell1"), "novaCompute.config": computeOptions(),
 	},
 }
 
@@ -145,7 +145,7 @@ func around(platform object) (map[string][]*structpb.Struct, error) {
 		}
 		required[name] = []*structpb.Struct{s}
 	}
-	return required, nil
+	return required, aroundPools(required)
 }
 
 func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
@@ -164,16 +164,21 @@ func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}, required
 }
 
-// pool is the one of its function's tests that has most.
+// pool is the one of its function's tests that has most, with disks in a pool of storage.
 func pool(t *testing.T) *simulate.World {
 	t.Helper()
 	xr := composite(t, hypervisors.apiVersion, "XHypervisorCluster", "pool", "slices")
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
-	ref, err := structpb.NewStruct(object{"namespace": "tenant-a", "name": "pool"})
-	if err != nil {
-		t.Fatal(err)
+	for field, value := range map[string]object{
+		"claimRef": {"namespace": "tenant-a", "name": "pool"},
+		"storage":  {"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "vms"},
+	} {
+		s, err := structpb.NewStruct(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		xr.GetFields()["spec"].GetStructValue().Fields[field] = structpb.NewStructValue(s)
 	}
-	xr.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(ref)
 	required, err := around(object{"spec": object{
 		"domain": "example.com", "limits": list{everything}, "images": object{"pullSecrets": list{"registry"}},
 	}})
@@ -193,6 +198,13 @@ var hypervisorMistakes = map[string]mistake{
 	}, "spec.slices[1].nodeSelector: a node could belong to", "slices"),
 	"a cell that is not there": in("west", "spec.cell: the control plane", "cell"),
 	"a driver that nobody has": in("cloud-hypervisor", "spec.virtualization.driver: ", "virtualization", "driver"),
+	"disks in a pool of images": {typ: respond.SpecValid, edit: true, words: "spec.storage", make: func(_ *world, spec object) {
+		put(spec, object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "images"}, "storage")
+	}},
+	"disks in a pool of nobody": {typ: respond.SpecValid, words: "spec.storage", make: func(w *world, spec object) {
+		put(spec, object{"clusterRef": object{"namespace": "nobody", "name": "ceph"}, "pool": "vms"}, "storage")
+		w.require("storage-claim.nobody.ceph")
+	}},
 	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *world, _ object) {
 		w.require("control-plane-claim")
 	}},
@@ -229,6 +241,12 @@ var hypervisorOrders = []order{
 	{first: `SecretStore\.external-secrets\.io volume-secrets`, then: `ExternalSecret\.external-secrets\.io volume-key-.*`, why: "they are read by it"},
 	{first: `ExternalSecret\.external-secrets\.io volume-key-.*`, then: `ConfigMap volume-keys-config-.*`, why: "libvirt is told of them"},
 	{first: `DaemonSet\.apps libvirt.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, exists: true, why: "its pods tell it the keys"},
+	{first: `ConfigMap control-plane`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*storage-secrets`, why: "it says whose user they are"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*storage-secrets`, then: `SecretStore\.external-secrets\.io storage-secrets`, why: "it reads with that account"},
+	{first: `SecretStore\.external-secrets\.io storage-secrets`, then: `ExternalSecret\.external-secrets\.io storage-key-.*`, why: "they are read by it"},
+	{first: `ExternalSecret\.external-secrets\.io storage-key-.*`, then: `ConfigMap storage`, why: "a pool without a key is none yet"},
+	{first: `ExternalSecret\.external-secrets\.io storage-key-.*`, then: `DaemonSet\.apps volume-keys.*`, why: "libvirt is told of it"},
+	{first: `(ConfigMap storage|DaemonSet\.apps volume-keys.*)`, then: `(ConfigMap nova-compute-config-.*|DaemonSet\.apps nova-compute.*)`, why: "virtual machines start with the key"},
 	{first: `ConfigMap volume-keys-config-.*`, then: `DaemonSet\.apps volume-keys.*`, why: "its pods run it"},
 	{first: `DaemonSet\.apps openvswitch.*`, then: `ConfigMap (ovn-controller|metadata)-config-.*`, exists: true, why: "they speak to it"},
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},

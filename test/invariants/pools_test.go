@@ -39,7 +39,7 @@ func keyRevisions() []string {
 	return out
 }
 
-// aroundPools adds what a control plane asks for, and finds.
+// aroundPools adds what a claim with pools asks for, and finds.
 func aroundPools(required map[string][]*structpb.Struct) error {
 	for ref, instance := range storageInstances {
 		for name, text := range map[string]string{
@@ -61,11 +61,12 @@ status:
     monitors: ["[v2:10.3.0.1:3300,v1:10.3.0.1:6789]", "[v2:[fd03::1]:3300]"]
     consumers:
     - name: shared
-      pools: [{name: images, pool: images, purpose: images}, {name: volumes, pool: volumes, purpose: volumes}, {name: backups, pool: backups, purpose: backups}]
+      pools: [{name: images, pool: images, purpose: images}, {name: volumes, pool: volumes, purpose: volumes}, {name: backups, pool: backups, purpose: backups}, {name: vms, pool: vms, purpose: vms}]
       clients:
       - {service: glance, user: glance, secretName: rook-ceph-client-glance, secretUUID: 0f7a0b1c-0c1e-8a53-9d3f-7f6f1f0c5b1e}
       - {service: cinder, user: cinder, secretName: rook-ceph-client-cinder, secretUUID: 1f7a0b1c-0c1e-8a53-9d3f-7f6f1f0c5b1e}
       - {service: cinder-backup, user: cinder-backup, secretName: rook-ceph-client-cinder-backup, secretUUID: 2f7a0b1c-0c1e-8a53-9d3f-7f6f1f0c5b1e}
+      - {service: nova, user: nova, secretName: rook-ceph-client-nova, secretUUID: 3f7a0b1c-0c1e-8a53-9d3f-7f6f1f0c5b1e}
 `,
 		} {
 			o := object{}
@@ -210,7 +211,7 @@ func TestRevoked(t *testing.T) {
 			"XStorageCluster", func(o *structpb.Struct) {
 				first := o.Fields["spec"].GetStructValue().Fields["consumers"].GetListValue().Values[0].GetStructValue()
 				first.Fields["controlPlaneRef"].GetStructValue().Fields["name"] = structpb.NewStringValue("other")
-			}, refused + "the storage cluster storage of namespace tenant-a has consumers, of which this control plane is none",
+			}, refused + "the storage cluster storage of namespace tenant-a has consumers, of which control plane production of namespace tenant-a is none",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -143,10 +143,11 @@ var subjects = []*subject{
 		runner:  kinds.Runners()["XHypervisorCluster.crossplane.c5c3.io"],
 		draw:    drawHypervisors,
 		claimed: true,
-		keep:    []string{"claimRef", "controlPlaneRef", "cell"},
+		keep:    []string{"claimRef", "controlPlaneRef", "cell", "storage"},
 		revisions: []string{
 			"control-plane-secrets-control-plane-", "control-plane-secrets-push-", "control-plane-secrets-workload-",
 			"platform-pull-secrets-platform-pull-", "platform-pull-secrets-push-", "platform-pull-secrets-workload-",
+			"storage-secrets-storage-key-", "storage-secrets-push-", "storage-secrets-workload-",
 			"nova-compute-config-", "ovn-controller-config-", "metadata-config-",
 		},
 	},

@@ -56,6 +56,14 @@ func TestCeph(t *testing.T) {
 // startCeph runs a Ceph with the pools images and volumes, outside of every control plane, until the test ends.
 func startCeph(t *testing.T) *operators.Ceph {
 	t.Helper()
+	return startCephWith(t, []string{"images", "volumes"}, map[string]operators.Caps{
+		"glance": operators.OwnPool("images"), "cinder": operators.OwnPool("volumes"),
+	})
+}
+
+// startCephWith does so with other pools and clients.
+func startCephWith(t *testing.T, pools []string, clients map[string]operators.Caps) *operators.Ceph {
+	t.Helper()
 	// Its data is on a disk: folders of tests are in memory, and an OSD goes around the page cache.
 	cache, err := install.Cache()
 	if err != nil {
@@ -80,8 +88,7 @@ func startCeph(t *testing.T) *operators.Ceph {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	ceph, err := operators.New(ctx, c, public, programs.MariaDBOperator).
-		Ceph(ctx, "rook-ceph", map[string]string{"glance": "images", "cinder": "volumes"})
+	ceph, err := operators.New(ctx, c, public, programs.MariaDBOperator).Ceph(ctx, "rook-ceph", pools, clients)
 	if err != nil {
 		t.Fatal(err)
 	}

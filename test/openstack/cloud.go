@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -39,6 +40,8 @@ type Options struct {
 	Pool []byte
 	// Nodes is how many nodes it has, of which the first one connects its routers to the outside. 0: one.
 	Nodes int
+	// Beside are claims of others and their composite resources, as those of a StorageCluster, that the claims refer to.
+	Beside []*structpb.Struct
 	// Programs are what it runs.
 	Programs *install.Programs
 	// Secrets that the claim names and the tenant makes in its namespace, by name.
@@ -68,7 +71,7 @@ type Cloud struct {
 
 // Start makes a claim a running cloud. The caller stops it, also after an error, if there is a cloud.
 func Start(ctx context.Context, o Options) (*Cloud, error) {
-	result, err := preview.Run(o.Claim, o.Platform, kinds.Runners())
+	result, err := preview.RunBeside(o.Beside, o.Claim, o.Platform, kinds.Runners())
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +79,7 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	if c.world, err = preview.World(o.Claim, o.Platform, kinds.Runners()); err != nil {
 		return nil, err
 	}
+	c.world.Others = o.Beside
 	public, err := pki.New("public")
 	if err != nil {
 		return nil, err

@@ -73,6 +73,8 @@ type machines struct {
 	glance  glance
 	// words are further ones of the command line of virtual machines' kernels.
 	words string
+	// raw says that the image has a disk that a Ceph can copy.
+	raw bool
 	// outside is the network that this machine is in beside the cloud's external one: three numbers of its addresses.
 	outside string
 	begin   time.Time
@@ -188,10 +190,10 @@ func (m *machines) until(t *testing.T, what, id string, try func() error) {
 // kernel uploads what a virtual machine boots: a disk that has nothing, with a kernel and its root beside it.
 func (m *machines) kernel(t *testing.T) (id string) {
 	t.Helper()
-	upload := func(name, format string, content io.Reader, properties map[string]string) string {
+	upload := func(name, container, disk string, content io.Reader, properties map[string]string) string {
 		i := made(t, func() (*images.Image, error) {
 			return images.Create(context.Background(), m.glance.ServiceClient, images.CreateOpts{
-				Name: name, ContainerFormat: format, DiskFormat: format, Properties: properties,
+				Name: name, ContainerFormat: container, DiskFormat: disk, Properties: properties,
 			}).Extract()
 		})
 		m.glance.upload(t, i.ID, content, "")
@@ -205,8 +207,13 @@ func (m *machines) kernel(t *testing.T) (id string) {
 		t.Cleanup(func() { _ = f.Close() })
 		return f
 	}
-	kernel, root := upload("kernel", "aki", noDisk(t, programs.Guest.Kernel), nil), upload("root", "ari", open(programs.Guest.Initrd), nil)
-	return upload("guest", "ami", strings.NewReader(strings.Repeat("\x00", mib)), map[string]string{
+	kernel := upload("kernel", "aki", "aki", noDisk(t, programs.Guest.Kernel), nil)
+	root := upload("root", "ari", "ari", open(programs.Guest.Initrd), nil)
+	container, disk := "ami", "ami"
+	if m.raw {
+		container, disk = "bare", "raw"
+	}
+	return upload("guest", container, disk, strings.NewReader(strings.Repeat("\x00", mib)), map[string]string{
 		"kernel_id": kernel, "ramdisk_id": root, "os_command_line": "console=ttyS0 panic=-1" + m.words,
 	})
 }

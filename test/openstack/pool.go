@@ -59,6 +59,7 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	if w.Others, err = preview.Bound(c.options.Claim, c.world.XR); err != nil {
 		return err
 	}
+	w.Others = append(w.Others, c.options.Beside...)
 	c.pool = &Pool{world: w, spec: claim.Spec, Uplinks: map[string]string{}}
 	c.Cluster.Nodes = map[string]map[string]string{}
 	for i := range max(c.options.Nodes, 1) {

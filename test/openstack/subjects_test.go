@@ -49,6 +49,7 @@ var subjects = []subject{
 	{name: "OVN", alone: true},
 	{name: "Placement"},
 	{name: "Pods"},
+	{name: "Pools", ceph: true, guests: true, releases: []release.Release{"2025.2"}},
 	{name: "Tempest"},
 	{name: "UWSGI"},
 	{name: "Volumes", ceph: true, guests: true},

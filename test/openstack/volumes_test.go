@@ -202,14 +202,15 @@ func testAttachedRestarts(t *testing.T, d *disks, g guest, disk string) {
 // told waits until libvirt has the keys as they are.
 func (d *disks) told(t *testing.T) {
 	t.Helper()
-	pod := d.pods(t, "volume-keys")[0]
-	d.until(t, "the key in libvirt", "", func() error {
-		out, err := d.cloud.Cluster.Exec(context.Background(), pod.Namespace, pod.Name, "sh", "/etc/cobaltcore/volume-keys.sh", "ready")
-		if err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
-		return err
-	})
+	for _, pod := range d.pods(t, "volume-keys") {
+		d.until(t, "the key in libvirt", "", func() error {
+			out, err := d.cloud.Cluster.Exec(context.Background(), pod.Namespace, pod.Name, "sh", "/etc/cobaltcore/volume-keys.sh", "ready")
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, out)
+			}
+			return err
+		})
+	}
 }
 
 // testBootVolume: a virtual machine's only disk is a volume, which Cinder has made of an image.

@@ -33,6 +33,7 @@ type HypervisorCluster struct {
 // +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: virtual machines do not move between clusters; delete the claim and claim it elsewhere"
 // +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef cannot be changed: the hypervisors' virtual machines belong to that control plane"
 // +kubebuilder:validation:XValidation:rule="self.cell == oldSelf.cell",message="cell cannot be changed: virtual machines are recorded in the cell's database"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be set or removed: disks of virtual machines do not move; make another pool of hypervisors beside this one"
 type HypervisorClusterSpec struct {
 	// Control plane whose virtual machines run here.
 	ControlPlaneRef common.ClaimReference `json:"controlPlaneRef"`
@@ -78,7 +79,8 @@ type HypervisorClusterSpec struct {
 	// How nodes are connected.
 	// +optional
 	Networks *Networks `json:"networks,omitempty"`
-	// Storage pool that disks of virtual machines are kept in. Absent: the node's own disk.
+	// Pool of a StorageCluster that disks of virtual machines are kept in. Where the StorageCluster has consumers, it is that of the control
+	// plane. Absent: the node's own disk.
 	// +optional
 	Storage *common.StoragePool `json:"storage,omitempty"`
 	// What runs on each node.
@@ -140,6 +142,9 @@ type HypervisorClusterStatus struct {
 	// What is known of the control plane. It holds while the control plane says nothing.
 	// +optional
 	ControlPlane *KnownControlPlane `json:"controlPlane,omitempty"`
+	// How the storage pool is reached. It holds while its cluster says nothing.
+	// +optional
+	Storage *common.StorageClient `json:"storage,omitempty"`
 	// Number of nodes.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`

@@ -257,6 +257,11 @@ func (in *HypervisorClusterStatus) DeepCopyInto(out *HypervisorClusterStatus) {
 		*out = new(KnownControlPlane)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Storage != nil {
+		in, out := &in.Storage, &out.Storage
+		*out = new(commonv1alpha1.StorageClient)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.NodeCount != nil {
 		in, out := &in.NodeCount, &out.NodeCount
 		*out = new(int32)

@@ -31,10 +31,18 @@ func Files(user, folder, config, keyring string) map[string]c5c3v1.SecretTemplat
 // FilesOf are the templates of the same files for the user of a pool of a StorageCluster, of which a Secret holds the key alone.
 func FilesOf(c *common.StorageClient, folder, config, keyring string) map[string]c5c3v1.SecretTemplate {
 	return map[string]c5c3v1.SecretTemplate{
-		config: c5c3v1.SecretTemplate(fmt.Sprintf("[global]\nfsid = %s\nmon_host = %s\n[client.%s]\nkeyring = %s/%s\n",
-			c.FSID, strings.Join(c.Monitors, ","), c.User, folder, keyring)),
+		config:  c5c3v1.SecretTemplate(configOf(c, "keyring", folder+"/"+keyring)),
 		keyring: c5c3v1.SecretTemplate(fmt.Sprintf("[client.%s]\nkey = {{ .%s | trim }}\n", c.User, KeySource)),
 	}
+}
+
+// ConfigOf is the configuration of the same user, whose key is in a file of its own. It is for whoever reads a Secret as it is, without a
+// template (https://docs.ceph.com/en/latest/rados/configuration/auth-config-ref/#keys).
+func ConfigOf(c *common.StorageClient, keyFile string) string { return configOf(c, "keyfile", keyFile) }
+
+// configOf says where a user's key is, by the option of what the file is.
+func configOf(c *common.StorageClient, option, file string) string {
+	return fmt.Sprintf("[global]\nfsid = %s\nmon_host = %s\n[client.%s]\n%s = %s\n", c.FSID, strings.Join(c.Monitors, ","), c.User, option, file)
 }
 
 // Traffic is to monitors of both protocols and to daemons, in some networks or anywhere

@@ -43,6 +43,15 @@ func TestFilesOf(t *testing.T) {
 	}
 }
 
+// TestConfigOf: where nobody makes a keyring, the key's own file is named.
+func TestConfigOf(t *testing.T) {
+	c := &common.StorageClient{FSID: "f", Monitors: []string{"[v2:10.0.0.1:3300]", "[v2:10.0.0.2:3300]"}, User: "production-nova"}
+	want := "[global]\nfsid = f\nmon_host = [v2:10.0.0.1:3300],[v2:10.0.0.2:3300]\n[client.production-nova]\nkeyfile = /etc/keys/userKey\n"
+	if diff := cmp.Diff(want, ConfigOf(c, "/etc/keys/userKey")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func filled(t *testing.T, text c5c3v1.SecretTemplate, sources map[string]string) string {
 	t.Helper()
 	tmpl, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{"trim": strings.TrimSpace}).Parse(string(text))

@@ -1,5 +1,5 @@
-// Package storagepool turns what a control plane says of a pool of a StorageCluster into what a client of Ceph needs to know. The user's
-// key stays in a Secret of the cluster's namespace, from where it is brought (internal/tenant/tenantsecret).
+// Package storagepool turns what a claim says of a pool of a StorageCluster into what a client of Ceph needs to know. The user's key stays
+// in a Secret of the cluster's namespace, from where it is brought (internal/tenant/tenantsecret).
 package storagepool
 
 import (
@@ -17,6 +17,17 @@ import (
 
 // Kind of the claims that have pools.
 const Kind = "StorageCluster"
+
+// A User is who keeps something in a pool.
+type User struct {
+	// Namespace of the claim that names the pool, which the cluster has to allow.
+	Namespace string
+	// ControlPlane has pools and users where the cluster has consumers. It is the claim itself, or the one that the claim belongs to and
+	// that has consented to it.
+	ControlPlane common.ClaimReference
+	// Service of that control plane.
+	Service storagev1.Service
+}
 
 // Ref is what a field names, as a StorageClient has it: tenant-a/storage/images.
 func Ref(pool common.StoragePool) string {
@@ -36,18 +47,18 @@ func Requires(required reference.Required, namespace string, pool common.Storage
 	to(namespace, pool.ClusterRef).Requires(required, into)
 }
 
-// Find says how a service of a control plane, which is a claim, reaches a pool that a field of the claim's spec names. While the cluster
-// does not say so yet there is a sentence that says what is waited for, and no client; what was known before holds meanwhile, for whoever
-// keeps it. An error is a reference that leads nowhere, or that its owner has not consented to.
+// Find says how a user reaches a pool that a field of the claim's spec names. While the cluster does not say so yet there is a sentence
+// that says what is waited for, and no client; what was known before holds meanwhile, for whoever keeps it. An error is a reference that
+// leads nowhere, or that its owner has not consented to.
 func Find(
-	required reference.Required, claim function.Claim, field string, pool common.StoragePool, service storagev1.Service,
+	required reference.Required, user User, field string, pool common.StoragePool,
 ) (client *common.StorageClient, waits string, err error) {
 	ref := pool.ClusterRef
-	xr, ok := to(claim.Namespace, ref).Find(required)
+	xr, ok := to(user.Namespace, ref).Find(required)
 	if !ok {
 		return nil, "", invalid.Field(field+".clusterRef", "there is no StorageCluster %s in namespace %s that claims of namespace %q may use; "+
 			"correct the reference, or have its owner name this namespace in spec.allowedNamespaces there", ref.Name, ref.Namespace,
-			claim.Namespace)
+			user.Namespace)
 	}
 	whose := fmt.Sprintf("storage cluster %s of namespace %s", ref.Name, ref.Namespace)
 	if xr == nil {
@@ -57,14 +68,14 @@ func Find(
 	if err := function.Decode(xr, &c); err != nil {
 		return nil, "", fmt.Errorf("cannot read the %s: %w", whose, err)
 	}
-	if !consumes(c.Spec.Consumers, claim) {
-		return nil, "", invalid.Field(field+".clusterRef", "the %s has consumers, of which this control plane is none; have its owner add "+
-			"it to spec.consumers there", whose)
+	if plane := user.ControlPlane; !consumes(c.Spec.Consumers, plane) {
+		return nil, "", invalid.Field(field+".clusterRef", "the %s has consumers, of which control plane %s of namespace %s is none; have its "+
+			"owner add it to spec.consumers there", whose, plane.Name, plane.Namespace)
 	}
 	if known := c.Status.Access; known != nil && c.Status.Instance != "" {
 		for _, consumer := range known.Consumers {
-			if consumer.ControlPlaneRef == nil || isClaim(*consumer.ControlPlaneRef, claim) {
-				return in(&c.Status, consumer, whose, field, pool, service)
+			if consumer.ControlPlaneRef == nil || *consumer.ControlPlaneRef == user.ControlPlane {
+				return in(&c.Status, consumer, whose, field, pool, user.Service)
 			}
 		}
 	}
@@ -72,13 +83,9 @@ func Find(
 }
 
 // consumes reports whether a control plane has pools: where there are consumers, it has to be one of them.
-func consumes(consumers []storagev1.Consumer, claim function.Claim) bool {
+func consumes(consumers []storagev1.Consumer, plane common.ClaimReference) bool {
 	return len(consumers) == 0 ||
-		slices.ContainsFunc(consumers, func(c storagev1.Consumer) bool { return isClaim(c.ControlPlaneRef, claim) })
-}
-
-func isClaim(ref common.ClaimReference, claim function.Claim) bool {
-	return string(ref.Namespace) == claim.Namespace && string(ref.Name) == claim.Name
+		slices.ContainsFunc(consumers, func(c storagev1.Consumer) bool { return c.ControlPlaneRef == plane })
 }
 
 // in finds a pool and a user among those of a consumer.

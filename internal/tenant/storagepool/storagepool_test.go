@@ -10,7 +10,6 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -68,13 +67,14 @@ func TestFind(t *testing.T) {
 		waits, refused                                  string
 	}{
 		"Consumer": {reason: "Its own pools.", want: client},
+		"Friend":   {reason: "A claim of another namespace that is allowed, for the control plane.", namespace: "tenant-b", want: client},
 		"Shared":   {reason: "Everybody's pools.", composite: shared, name: "other", want: client},
 		"Stranger": {reason: "It does not consent.", namespace: "others", refused: `stores[0].ceph.clusterRef: there is no StorageCluster ceph in namespace storage that claims of namespace "others" may use`},
 		"Not back": {
 			reason: "Somebody else's composite resource.", composite: strings.Replace(composite, "name: ceph}", "name: other}", 1),
 			refused: "stores[0].ceph.clusterRef: there is no StorageCluster",
 		},
-		"None":        {reason: "Another control plane of the namespace.", name: "other", refused: "stores[0].ceph.clusterRef: the storage cluster ceph of namespace storage has consumers, of which this control plane is none"},
+		"None":        {reason: "Another control plane of the namespace.", name: "other", refused: "stores[0].ceph.clusterRef: the storage cluster ceph of namespace storage has consumers, of which control plane other of namespace tenant-a is none"},
 		"Not bound":   {reason: "Nothing is composed.", claim: strings.Replace(claim, ", resourceRef: {name: ceph-x}", "", 1), waits: "of which nothing is composed yet"},
 		"Silent":      {reason: "Nothing is ready.", composite: strings.SplitN(composite, "status:", 2)[0], waits: "says nothing of its pools yet"},
 		"No pool":     {reason: "It may come.", pool: "fast", waits: "waits for pool fast of"},
@@ -88,13 +88,16 @@ func TestFind(t *testing.T) {
 				}
 				return a
 			}
-			me := function.Claim{Namespace: or(tc.namespace, "tenant-a"), Name: or(tc.name, "cloud")}
+			me := User{
+				Namespace: or(tc.namespace, "tenant-a"), Service: storagev1.ServiceGlance,
+				ControlPlane: common.ClaimReference{Namespace: "tenant-a", Name: common.ObjectName(or(tc.name, "cloud"))},
+			}
 			pool := ref
 			pool.Pool = or(tc.pool, ref.Pool)
 			required := reference.Required{}
 			required["storage-claim.storage.ceph"] = parsed(t, or(tc.claim, claim))
 			required["storage.storage.ceph"] = parsed(t, or(tc.composite, composite))
-			got, waits, err := Find(required, me, "stores[0].ceph", pool, storagev1.ServiceGlance)
+			got, waits, err := Find(required, me, "stores[0].ceph", pool)
 			if tc.refused != "" {
 				if !invalid.Is(err) || !strings.HasPrefix(err.Error(), tc.refused) {
 					t.Errorf("%s\ngot %v, want %s", tc.reason, err, tc.refused)

@@ -33,9 +33,10 @@ var programs = []program{
 	{"/usr/lib/python3/dist-packages/rados.cpython-*.so", "python3-rados"},
 	{"/usr/lib/python3/dist-packages/rbd.cpython-*.so", "python3-rbd"},
 	{"/usr/bin/qemu-img", "qemu-utils"},
-	// What Cinder's RBD driver runs besides.
+	// What the RBD drivers of Cinder and Nova run besides.
 	{"/usr/bin/ceph", "ceph-common"},
 	{"/usr/bin/rbd", "ceph-common"},
+	{"/usr/lib/*/qemu/block-rbd.so", "qemu-block-extra"},
 	// What Neutron asks OVN's databases with before its workers start.
 	{"/usr/bin/ovsdb-client", "openvswitch-common"},
 	{"/usr/lib/python3/dist-packages/unbound.py", "python3-unbound"},

@@ -22,7 +22,7 @@ udhcpc -i eth0 -s /etc/lease -t 60 -T 1 -O staticroutes -O mtu -b
 counts=$(grep -c -w counts /proc/cmdline)
 (n=0; while :; do
   n=$((n + 1)); echo "$n" >/tmp/n; mv /tmp/n /www/seconds
-  [ "$counts" = 0 ] || echo "$n" | dd of=/dev/vda bs=512 conv=sync,fsync 2>/dev/null
+  [ "$counts" = 0 ] || echo "$n" | dd of=/dev/vda bs=512 conv=sync,fsync 2>/dev/null || echo "guest cannot write $n"
   sleep 1
 done) &
 mkdir -p /www/cgi-bin

@@ -9,7 +9,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -53,13 +55,51 @@ cat /tmp/next; rm /tmp/next`, user))
 	return nil
 }
 
+// keyLine is where a keyring has the key.
+var keyLine = regexp.MustCompile(`(?m)^\s*key = (\S+)$`)
+
+// Key of a client, alone.
+func (c *Ceph) Key(user string) string {
+	found := keyLine.FindSubmatch(c.Keyrings[user])
+	if found == nil {
+		return ""
+	}
+	return string(found[1])
+}
+
+// Run runs commands of a shell beside the monitor, as whoever may do everything, and returns what they write.
+func (c *Ceph) Run(ctx context.Context, commands string) (string, error) {
+	out, err := c.run(ctx, "export CEPH_CONF=/data/ceph.conf\n"+commands)
+	if err != nil {
+		return out, fmt.Errorf("cannot run %s: %w: %s", commands, err, out)
+	}
+	return out, nil
+}
+
+// KillOSD ends the only daemon that holds data, without a word, and returns when another process of it answers.
+func (c *Ceph) KillOSD(ctx context.Context) error {
+	_, err := c.Run(ctx, `set -e
+before=$(cat /data/osd.pid)
+kill -9 "$before"
+until [ "$(cat /data/osd.pid)" != "$before" ] && timeout 5 ceph tell osd.0 version >/dev/null 2>&1; do sleep 0.2; done`)
+	return err
+}
+
+// Caps are what a client may do, by the kind of daemon that is asked.
+type Caps map[string]string
+
+// OwnPool is that it may use one pool and nothing else.
+func OwnPool(pool string) Caps {
+	return Caps{"mon": "profile rbd", "osd": "profile rbd pool=" + pool, "mgr": "profile rbd pool=" + pool}
+}
+
 // Configuration is a client's ceph.conf.
 func (c *Ceph) Configuration() []byte {
 	return fmt.Appendf(nil, "[global]\nfsid = %s\nmon_host = %s\n", c.FSID, c.MonHost)
 }
 
-// Ceph runs a storage cluster with a pool for each client, by the client's name. A client may use its own pool and nothing else.
-func (o *Operators) Ceph(ctx context.Context, namespace string, pools map[string]string) (*Ceph, error) {
+// Ceph runs a storage cluster with pools and clients.
+func (o *Operators) Ceph(ctx context.Context, namespace string, pools []string, clients map[string]Caps) (*Ceph, error) {
 	const name = "ceph"
 	out := &Ceph{FSID: string(uuid.NewUUID()), Keyrings: map[string][]byte{}}
 	s := server{
@@ -74,9 +114,10 @@ func (o *Operators) Ceph(ctx context.Context, namespace string, pools map[string
 			Ports: []corev1.ContainerPort{{Name: "msgr2", ContainerPort: cephPort}},
 		},
 	}
-	users := slices.Sorted(maps.Keys(pools))
+	users := slices.Sorted(maps.Keys(clients))
+	s.container.Args = pools
 	for _, user := range users {
-		s.container.Args = append(s.container.Args, user+":"+pools[user])
+		s.container.Args = append(s.container.Args, strings.Join([]string{user, clients[user]["mon"], clients[user]["osd"], clients[user]["mgr"]}, "|"))
 	}
 	if err := o.run(ctx, s); err != nil {
 		return nil, err

@@ -1,4 +1,5 @@
-# A Ceph of one monitor, one manager and one OSD, with a pool for each of "$@", CLIENT:POOL. /data is on a disk.
+# A Ceph of one monitor, one manager and one OSD, with the pools and clients of "$@": POOL, or CLIENT|MON|OSD|MGR with what it may do, by the
+# kind of daemon. /data is on a disk.
 set -eu
 cd /data
 export CEPH_CONF=/data/ceph.conf
@@ -64,14 +65,24 @@ ceph-authtool -C osd.0.keyring --gen-key -n osd.0
 uuid=$(cat /proc/sys/kernel/random/uuid)
 printf '{"cephx_secret": "%s"}' "$(ceph-authtool -p -n osd.0 osd.0.keyring)" | ceph osd new "$uuid" 0 -i -
 ceph-osd -i 0 --mkfs --osd-uuid "$uuid"
-# The folder of its classes is relative in Debian's.
-(cd / && exec ceph-osd -f -i 0) &
+# The folder of its classes is relative in Debian's. One that ends begins again, as in Kubernetes.
+(cd / && while :; do
+  ceph-osd -f -i 0 &
+  echo $! >/data/osd.pid
+  wait $! || echo "the OSD has ended: $?"
+done) &
 
-for client in "$@"; do
-  pool=${client#*:} client=${client%:*}
-  ceph osd pool create "$pool" 8
-  rbd pool init "$pool"
-  ceph auth get-or-create "client.$client" mon 'profile rbd' osd "profile rbd pool=$pool" mgr "profile rbd pool=$pool" >"client.$client.keyring"
+for entry in "$@"; do
+  case $entry in
+  *'|'*)
+    IFS='|' read -r client mon osd mgr <<<"$entry"
+    ceph auth get-or-create "client.$client" mon "$mon" osd "$osd" ${mgr:+mgr "$mgr"} >"client.$client.keyring"
+    ;;
+  *)
+    ceph osd pool create "$entry" 8
+    rbd pool init "$entry"
+    ;;
+  esac
 done
 # What is full of this machine's disk is no concern.
 until ceph health | grep -Eq 'HEALTH_OK|HEALTH_WARN mon a is low on available space$'; do sleep 0.2; done

@@ -1,0 +1,192 @@
+package hypervisor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
+)
+
+const (
+	// storageComponent is what disks of virtual machines in a pool of a StorageCluster need.
+	storageComponent = "storage"
+	// storageField is where the claim names the pool. No backend of Cinder is called so.
+	storageField = "spec." + storageComponent
+)
+
+// What brings the key of the pool's user, and where nova-compute has it. A key that is replaced is read with the next connection.
+const (
+	diskKeysName  = "storage-secrets"
+	diskKeyPrefix = "storage-key-"
+	diskKeyVolume = "storage-key"
+	diskKeyFolder = loginsFolder + "/storage"
+	diskKeyFile   = diskKeyFolder + "/" + rook.UserKey
+	cephFile      = "ceph.conf"
+)
+
+// diskUse is what is known of the pool that disks of virtual machines are in.
+type diskUse struct {
+	// client is how it is reached. Nil: there is none, or nobody knows yet, and nova-compute is not there.
+	client *common.StorageClient
+	// waits is what has to happen, in a sentence. Empty: nothing.
+	waits string
+}
+
+// findDisks finds how the pool is reached, as the user that Nova of the control plane is: that has consented to this claim, or nothing would
+// be known of it. What was known of the pool holds while its cluster says nothing, or nothing more to this claim.
+func (m *model) findDisks(required reference.Required) error {
+	there, pooled := m.pooled()
+	pool := m.spec.Storage
+	if there && (pool != nil) != pooled {
+		return m.moved()
+	}
+	if pool == nil {
+		return nil
+	}
+	was := m.previous.Storage
+	if was != nil && was.Ref != storagepool.Ref(*pool) {
+		if there {
+			return m.moved()
+		}
+		was = nil
+	}
+	client, waits, err := storagepool.Find(required, storagepool.User{
+		Namespace: m.claim.Namespace, ControlPlane: m.spec.ControlPlaneRef, Service: storagev1.ServiceNova,
+	}, storageField, *pool)
+	switch {
+	case client != nil:
+		client.Name = storageComponent
+	case was != nil && (err == nil || invalid.Is(err)):
+		if client = was; err != nil {
+			waits = err.Error()
+		}
+	case err != nil:
+		return err
+	case there:
+		return invalid.Field(storageField, "%s; until then what was there before goes on", waits)
+	}
+	m.disks = diskUse{client: client, waits: waits}
+	return nil
+}
+
+// moved refuses to look for disks where they are not.
+func (m *model) moved() error {
+	return invalid.Field(storageField, "it is not what pods of nova-compute were made with, and disks of virtual machines do not move; put it "+
+		"back, and make another pool of hypervisors beside this one")
+}
+
+// pooled reports whether there are pods of nova-compute, and whether these keep disks in a pool.
+func (m *model) pooled() (there, pooled bool) {
+	for _, name := range m.seen.Names() {
+		o, _ := m.seen.Get(name)
+		if o.Kind() != "DaemonSet" || !strings.HasPrefix(name, computeComponent) {
+			continue
+		}
+		return true, slices.ContainsFunc(o.List("spec", "template", "spec", "volumes"), func(v any) bool {
+			volume, _ := v.(map[string]any)
+			return volume["name"] == diskKeyVolume
+		})
+	}
+	return false, false
+}
+
+// diskKeySet is the Secret with the key of the pool's user, and no other.
+func (m *model) diskKeySet() tenantsecret.Set {
+	set := tenantsecret.Set{
+		Name: diskKeysName, Prefix: diskKeyPrefix, Type: corev1.SecretTypeOpaque, Instance: m.instance, Labels: m.meta(diskKeysName).Labels,
+	}
+	if c := m.disks.client; c != nil {
+		set.From, set.Wanted = c.Instance, []tenantsecret.Wanted{{Name: c.SecretName, Keys: []string{rook.UserKey}}}
+	}
+	return set
+}
+
+// diskKeys are the resources that bring that key.
+func (m *model) diskKeys() []string {
+	c := m.disks.client
+	if c == nil {
+		return nil
+	}
+	set := m.diskKeySet()
+	return []string{set.Resource(set.Target(c.SecretName))}
+}
+
+// storage brings the key, says which pool disks are in, and keeps the StorageCluster while they are.
+func storage(m *model) ([]compose.Stage, error) {
+	pool, c := m.spec.Storage, m.disks.client
+	data := map[string]string{"disks": storagepool.Ref(*pool)}
+	if c != nil {
+		data["disks"] = fmt.Sprintf("%s: pool %s of Ceph %s, as user %s", c.Ref, c.Pool, c.FSID, c.User)
+	}
+	rule, _ := ready.For(configMap)
+	said := compose.Stage{{
+		Name: storageComponent, Management: true, Object: workload.ConfigMap(m.meta(storageComponent), data),
+		Ready: func(o *observe.Object) ready.Verdict {
+			if m.disks.waits != "" {
+				return ready.Wait("StorageNotReady", "%s", m.disks.waits)
+			}
+			return rule.Check(o)
+		},
+	}}
+	if c != nil {
+		said = append(said, usage.OfClaim(m.meta(storageComponent+"-in-use"), storageComponent, reference.APIVersion, storagepool.Kind,
+			pool.ClusterRef, fmt.Sprintf("hypervisors %s of namespace %s keep disks of virtual machines in its pools", m.claim.Name, m.claim.Namespace)))
+	}
+	return append(m.diskKeySet().Stages(), said), nil
+}
+
+// disksFirst are the resources that come before nova-compute where disks are in a pool: a hypervisor that is known gets virtual machines,
+// which libvirt starts with the pool's key. Where nova-compute is there nothing holds it up any more.
+func (m *model) disksFirst() []string {
+	if there, _ := m.pooled(); there || m.spec.Storage == nil {
+		return nil
+	}
+	out := []string{storageComponent}
+	if len(m.toldKeys()) > 0 {
+		for i := range m.groups {
+			out = append(out, m.groups[i].name(volumeKeysComponent))
+		}
+	}
+	return out
+}
+
+// diskOptions are those of nova-compute. Images that Glance keeps raw in the same Ceph are cloned, without moving data. What virtual machines
+// delete is deleted in the pool, and what they flush is written.
+// https://docs.ceph.com/en/latest/rbd/rbd-openstack/#configuring-nova
+func (m *model) diskOptions() oslo.Config {
+	c := m.disks.client
+	if c == nil {
+		return nil
+	}
+	return oslo.Config{"libvirt": {
+		"images_type": "rbd", "images_rbd_pool": c.Pool, "images_rbd_ceph_conf": scripts + "/" + cephFile,
+		"rbd_user": c.User, "rbd_secret_uuid": c.SecretUUID,
+		"disk_cachemodes": []string{"network=writeback"}, "hw_disk_discard": "unmap",
+	}}
+}
+
+// mountDiskKey gives nova-compute the key of the pool's user.
+func (m *model) mountDiskKey(pod *corev1.PodSpec) {
+	c := m.disks.client
+	if c == nil {
+		return
+	}
+	pod.Volumes = append(pod.Volumes, workload.SecretVolume(diskKeyVolume, m.diskKeySet().Target(c.SecretName), rook.UserKey))
+	mounts := &pod.Containers[0].VolumeMounts
+	*mounts = append(*mounts, workload.Mount(diskKeyVolume, diskKeyFolder))
+}

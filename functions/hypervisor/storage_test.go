@@ -1,0 +1,193 @@
+package hypervisor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// inPool is a pool of hypervisors with disks in a pool of storage.
+var inPool = more("storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}")
+
+// withStorage is a world with a StorageCluster.
+func withStorage(spec, namespace, claim, xr string) *simulate.World {
+	return world(spec, namespace, objects(theirClaim, theirs, claim, xr)...)
+}
+
+// TestDisksConsent: the StorageCluster allows the namespace of the hypervisors, and has the control plane as a consumer, whose user they are.
+// Neither is enough.
+func TestDisksConsent(t *testing.T) {
+	const none = `spec.storage.clusterRef: there is no StorageCluster ceph in namespace storage that claims of namespace "friends-x" may use; ` +
+		`correct the reference, or have its owner name this namespace in spec.allowedNamespaces there`
+	friends := strings.Replace(storageClaim, "[tenant-a]", "[tenant-a, friends-x]", 1)
+	for name, tc := range map[string]struct {
+		reason, namespace, claim, xr, spec, refused string
+	}{
+		"Own":      {"Both are of the control plane's namespace.", "tenant-a", storageClaim, storageXR, inPool, ""},
+		"Friend":   {"Both owners consent.", "friends-x", friends, storageXR, inPool, ""},
+		"Stranger": {"The control plane may, and this namespace may not.", "friends-x", storageClaim, storageXR, inPool, none},
+		"Consumer": {
+			"The namespace may, and the control plane is none.", "tenant-a", storageClaim,
+			strings.Replace(storageXR, "tenant-a, name: cloud}}, ", "tenant-a, name: third}}, ", 1), inPool,
+			"spec.storage.clusterRef: the storage cluster ceph of namespace storage has consumers, of which control plane cloud of namespace " +
+				"tenant-a is none; have its owner add it to spec.consumers there",
+		},
+		"Images": {
+			"Whoever has disks there could delete images.", "tenant-a", storageClaim, storageXR, strings.Replace(inPool, "pool: vms", "pool: images", 1),
+			"spec.storage.pool: pool images of the storage cluster ceph of namespace storage is not for what nova keeps; name one whose purpose is vms",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := withStorage(tc.spec, tc.namespace, tc.claim, tc.xr)
+			err := w.Run(func(simulate.Step) {})
+			if tc.refused != "" {
+				if err == nil || err.Error() != tc.refused {
+					t.Errorf("%s\n got %v\nwant %s", tc.reason, err, tc.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%s\n%v", tc.reason, err)
+			}
+			role, _ := kind.Desired(t, w)["storage-secrets-role"]["rules"].([]any)
+			want := []any{map[string]any{
+				"apiGroups": []any{""}, "resources": []any{"secrets"}, "resourceNames": []any{"rook-ceph-client-cloud-nova"}, "verbs": []any{"get"},
+			}}
+			if diff := cmp.Diff(want, role); diff != "" {
+				t.Errorf("what is read of the StorageCluster (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDisksUnknown: what was known of the pool holds while its cluster says nothing, or nothing more to this claim, which says why. Without
+// it no hypervisor is there.
+func TestDisksUnknown(t *testing.T) {
+	silent := until(storageXR, "status:")
+	for name, tc := range map[string]struct {
+		reason string
+		others []*structpb.Struct
+		waits  string
+	}{
+		"Silent":  {"It begins again.", objects(storageClaim, silent), "waits for storage cluster ceph of namespace storage, which says nothing of its pools yet"},
+		"Revoked": {"It was allowed.", objects(strings.Replace(storageClaim, "[tenant-a]", "[]", 1), storageXR), "spec.storage.clusterRef: there is no StorageCluster"},
+		"Gone":    {"Somebody has deleted it.", nil, "spec.storage.clusterRef: there is no StorageCluster"},
+		"Pool":    {"It is not there any more.", objects(storageClaim, strings.Replace(storageXR, "name: vms, pool: cloud-vms", "name: disks, pool: d", 1)), "waits for pool vms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := withStorage(inPool, "tenant-a", storageClaim, storageXR)
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			before := kind.Desired(t, w)
+			w.Others = append(objects(theirClaim, theirs), tc.others...)
+			if _, err := w.Call(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before, kind.Desired(t, w)); diff != "" {
+				t.Errorf("%s (-before +now):\n%s", tc.reason, diff)
+			}
+			said := ""
+			for _, c := range New().Run(w.Request()).Conditions {
+				if c.GetType() == "Current" {
+					said = c.GetMessage()
+				}
+			}
+			if !strings.Contains(said, tc.waits) {
+				t.Errorf("%s\nit says %q, want %q", tc.reason, said, tc.waits)
+			}
+		})
+	}
+	w := withStorage(inPool, "tenant-a", storageClaim, silent)
+	for range 10 {
+		if _, err := w.Call(func(simulate.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for resource := range w.Observed {
+		if strings.HasPrefix(resource, computeComponent) || strings.HasPrefix(resource, diskKeysName) {
+			t.Errorf("%s is there, and nobody knows the pool", resource)
+		}
+	}
+}
+
+// TestDisksStay: disks are not looked for where they are not, whatever has let the claim through. What was known may be lost.
+func TestDisksStay(t *testing.T) {
+	other := strings.Replace(inPool, "pool: vms", "pool: fast", 1)
+	fast := strings.Replace(storageXR, "{name: vms, pool: cloud-vms, purpose: vms}", "{name: vms, pool: cloud-vms, purpose: vms}, {name: fast, pool: cloud-fast, purpose: vms}", 1)
+	for name, tc := range map[string]struct {
+		reason, before, after string
+		forget, refused       bool
+	}{
+		"Set":     {reason: "Disks are on nodes.", before: mine, after: inPool, refused: true},
+		"Removed": {reason: "Disks are in the pool.", before: inPool, after: mine, refused: true},
+		"Changed": {reason: "Disks are in another pool.", before: inPool, after: other, refused: true},
+		"Lost":    {reason: "Somebody has restored the claim without its status.", before: inPool, after: inPool, forget: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := withStorage(tc.before, "tenant-a", storageClaim, fast)
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			before := kind.Desired(t, w)
+			if tc.forget {
+				delete(w.XR.GetFields(), "status")
+			}
+			next := withStorage(tc.after, "tenant-a", storageClaim, fast)
+			w.XR.Fields["spec"] = next.XR.GetFields()["spec"]
+			_, err := w.Call(func(simulate.Step) {})
+			if tc.refused {
+				refused(t, tc.reason, err, "spec.storage", "disks of virtual machines do not move")
+				return
+			}
+			if err != nil {
+				t.Fatalf("%s\n%v", tc.reason, err)
+			}
+			if diff := cmp.Diff(before, kind.Desired(t, w)); diff != "" {
+				t.Errorf("%s (-before +now):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestDisksFirst: libvirt on the nodes has the key of the pool before Nova knows of them, and nothing waits for it after that.
+func TestDisksFirst(t *testing.T) {
+	w := withStorage(inPool, "tenant-a", storageClaim, storageXR)
+	created := map[string]int{}
+	for i := 1; ; i++ {
+		done, err := w.Call(func(s simulate.Step) {
+			for _, name := range s.New {
+				created[name] = i
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			break
+		}
+	}
+	for _, first := range []string{"storage", "storage-secrets-storage-key-rook-ceph-client-cloud-nova", "volume-keys"} {
+		if created[first] == 0 || created[first] >= created["nova-compute"] {
+			t.Errorf("%s comes with call %d, nova-compute with call %d", first, created[first], created["nova-compute"])
+		}
+	}
+	w.Observed["volume-keys"] = w.Observed["volume-keys"].With(encoded.Number(0), "status", "numberAvailable")
+	w.XR.Fields["spec"] = world(strings.Replace(inPool, "controlPlaneRef", "cpu: {allocationRatio: 2}, controlPlaneRef", 1), "tenant-a").XR.Fields["spec"]
+	found := false
+	if _, err := w.Call(func(s simulate.Step) {
+		for _, name := range s.New {
+			found = found || strings.HasPrefix(name, "nova-compute-config-")
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !found {
+		t.Error("new pods of nova-compute would wait for what they read")
+	}
+}

@@ -1,0 +1,319 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// TestPools: images, volumes and disks of virtual machines are in pools of a StorageCluster, whose Ceph is real. Of an image volumes and
+// disks are clones; a virtual machine writes without an error while the key of Nova's user is replaced and Ceph's daemon is killed; it moves
+// to another node without its disks, and leaves nothing.
+func TestPools(t *testing.T) {
+	if programs.Ceph == "" {
+		t.Skip("a Ceph is run only if it is asked for: SERVICE=pools")
+	}
+	t.Run(string(restarted), func(t *testing.T) {
+		p := startPools(t)
+		g := p.boot(t)
+		var disk string
+		t.Run("Clones", func(t *testing.T) { disk = testClones(t, p, g) })
+		t.Run("Attach", func(t *testing.T) { testAttach(t, p.disks, g, disk) })
+		t.Run("Status", func(t *testing.T) { testPoolStatus(t, p.machines) })
+		t.Run("Key", func(t *testing.T) { testNovaKey(t, p, g, disk) })
+		t.Run("Daemon", func(t *testing.T) { testDaemon(t, p, g, disk) })
+		t.Run("Move", func(t *testing.T) { testMoveShared(t, p, g, disk) })
+		t.Run("Snapshot", func(t *testing.T) { testSnapshot(t, p, g) })
+		p.memory(t)
+		t.Run("Delete", func(t *testing.T) { testDeleteDisks(t, p, g, disk) })
+	})
+}
+
+// pools are two nodes with a Cinder, all of which keep what they have in pools.
+type pools struct {
+	*disks
+	// instance is the namespace of the StorageCluster.
+	instance string
+}
+
+// startPools makes three claims a cloud, of which a real Ceph takes the place of the first: with its pools, and its users with the rights
+// that they are to have.
+func startPools(t *testing.T) *pools {
+	t.Helper()
+	storage, err := preview.Run(read(t, "storage.yaml"), read(t, "platform.yaml"), kinds.Runners())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	users := map[string]operators.Caps{}
+	for _, o := range storage.Objects {
+		switch o.Kind {
+		case "CephBlockPool":
+			if o.Resource == "pool-"+o.Name {
+				names = append(names, o.Name)
+			}
+		case "CephClient":
+			users[o.Name] = capsOf(t, o)
+		}
+	}
+	p := &pools{instance: storage.Instance, disks: &disks{cinder: cinder{ceph: startCephWith(t, names, users)}}}
+	know(storage.There, p.cinder.ceph)
+	plane := bytes.Replace(of(t, "pooled.yaml", restarted, dashed(restarted)),
+		[]byte("      ml2:"), []byte("      distributedFloatingIPs: true\n      ml2:"), 1)
+	const pool = "storage: {clusterRef: {namespace: tenant-a, name: ceph}, pool: vms}\n  virtualization:"
+	hypervisors := bytes.Replace(of(t, "hypervisors.yaml", restarted, dashed(restarted)), []byte("virtualization:"), []byte(pool), 1)
+	p.machines = startMachines(t, plane, hypervisors, 0, func(o *Options) {
+		o.Nodes, o.Beside = 2, storage.There
+		o.Prepare = func(c *Cloud) error { return p.giveKeys(c.Operators) }
+	})
+	p.words, p.raw, p.cinder.cloud = " counts", true, p.machines.cloud
+	provider, ends := administrator(t, p.machines.cloud)
+	if p.cinder.ServiceClient, err = openstack.NewBlockStorageV3(provider, ends); err != nil {
+		t.Fatal(err)
+	}
+	p.cinder.Microversion = "3.70"
+	return p
+}
+
+// capsOf is what a user may do.
+func capsOf(t *testing.T, o preview.Object) operators.Caps {
+	t.Helper()
+	m := o.Manifest.AsMap()
+	if inner, wrapped, _ := unstructured.NestedMap(m, "spec", "forProvider", "manifest"); wrapped {
+		m = inner
+	}
+	caps, _, err := unstructured.NestedStringMap(m, "spec", "caps")
+	if err != nil || len(caps) == 0 {
+		t.Fatalf("%s may do %v: %v", o.Name, caps, err)
+	}
+	return caps
+}
+
+// know lets a StorageCluster say where a Ceph is.
+func know(there []*structpb.Struct, ceph *operators.Ceph) {
+	for _, o := range there {
+		access := o.GetFields()["status"].GetStructValue().GetFields()["access"].GetStructValue()
+		if access == nil {
+			continue
+		}
+		access.Fields["fsid"] = structpb.NewStringValue(ceph.FSID)
+		access.Fields["monitors"] = structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStringValue(ceph.MonHost)}})
+	}
+}
+
+// giveKeys does what Rook does for each user.
+func (p *pools) giveKeys(o *operators.Operators) error {
+	for user := range p.cinder.ceph.Keyrings {
+		data := map[string][]byte{rook.UserIDKey: []byte(user), rook.UserKey: []byte(p.cinder.ceph.Key(user))}
+		if err := o.SetSecret(context.Background(), p.instance, rook.SecretName(user), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parent is what a block device is a clone of: pool/image@snapshot.
+func (p *pools) parent(t *testing.T, device string) string {
+	t.Helper()
+	out, err := p.cinder.ceph.Run(context.Background(), "rbd info --format json "+device+" 2>/dev/null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var info struct {
+		Parent struct {
+			Pool     string `json:"pool"`
+			Image    string `json:"image"`
+			Snapshot string `json:"snapshot"`
+		} `json:"parent"`
+	}
+	if err := json.Unmarshal([]byte(out), &info); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return info.Parent.Pool + "/" + info.Parent.Image + "@" + info.Parent.Snapshot
+}
+
+// in lists what is in a pool, and what is there until it is deleted.
+func (p *pools) in(t *testing.T, pool string) []string {
+	t.Helper()
+	out, err := p.cinder.ceph.Run(context.Background(), fmt.Sprintf("(rbd ls %[1]s; rbd trash ls %[1]s) 2>/dev/null", pool))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(out)
+}
+
+// testClones: the disk of a virtual machine and a volume are clones of the image. It returns the volume.
+func testClones(t *testing.T, p *pools, g guest) (disk string) {
+	want := "images/" + p.image + "@snap"
+	if got := p.parent(t, "vms/"+g.server.ID+"_disk"); got != want {
+		t.Errorf("the disk is a clone of %s, want %s\n%s", got, want, p.logs(t, "nova-compute"))
+	}
+	disk = p.cinder.create(t, volumes.CreateOpts{Name: "disk", Size: 1, ImageID: p.image})
+	if got := p.parent(t, "volumes/volume-"+disk); got != want {
+		t.Errorf("the volume is a clone of %s, want %s", got, want)
+	}
+	return disk
+}
+
+// writes fails if the virtual machine has ever failed to write, and waits until it has written on to both of its disks.
+func (p *pools) writes(t *testing.T, g guest, disk, word string) {
+	t.Helper()
+	p.reads(t, g, disk, word, word)
+	before := p.diskCount(t, g)
+	p.until(t, "what it writes", g.server.ID, func() error {
+		if now := p.diskCount(t, g); now <= before {
+			return fmt.Errorf("on its disk is %d still", now)
+		}
+		return nil
+	})
+	text, err := servers.ShowConsoleOutput(context.Background(), p.ServiceClient, g.server.ID, servers.ShowConsoleOutputOpts{}).Extract()
+	if err != nil || strings.Contains(text, "guest cannot write") || strings.Contains(strings.ToLower(text), "i/o error") {
+		t.Errorf("it cannot write (%v):\n%s", err, text)
+	}
+	node := p.on(t, p.place(t, g).Host, "libvirt")
+	said, err := p.machines.cloud.Cluster.Exec(context.Background(), node.Namespace, node.Name,
+		"virsh", "--connect", "qemu+unix:///system?socket=/run/libvirt/libvirt-sock", "domblkerror", g.instanceName)
+	if err != nil || !strings.Contains(said, "No errors found") {
+		t.Errorf("QEMU says of its disks: %v, %s", err, said)
+	}
+}
+
+// testNovaKey: the key of Nova's user is replaced. A virtual machine that runs writes on, nodes have the new key, and another one starts.
+func testNovaKey(t *testing.T, p *pools, g guest, disk string) {
+	ctx, ceph, count := context.Background(), p.cinder.ceph, p.seconds(t, g)
+	before := ceph.Key("nova")
+	if err := ceph.Rekey(ctx, "nova"); err != nil {
+		t.Fatal(err)
+	}
+	if ceph.Key("nova") == before || ceph.Key("nova") == "" {
+		t.Fatal("Ceph has not replaced the key")
+	}
+	p.writes(t, g, disk, "before-nodes-know")
+	cloud, begin := p.machines.cloud, time.Now()
+	if err := p.giveKeys(cloud.Operators); err != nil {
+		t.Fatal(err)
+	}
+	if err := cloud.Operators.Copy(ctx, cloud.Pool().Namespace, "storage-key-"+rook.SecretName("nova")); err != nil {
+		t.Fatal(err)
+	}
+	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(ceph.Key("nova"))))
+	for component, file := range map[string]string{"nova-compute": "/etc/nova/storage/" + rook.UserKey, "volume-keys": "/etc/keys/spec.storage"} {
+		for _, pod := range p.pods(t, component) {
+			p.until(t, "the new key in "+pod.Name, "", func() error {
+				out, err := cloud.Cluster.Exec(ctx, pod.Namespace, pod.Name, "sha256sum", file)
+				if err == nil && !strings.HasPrefix(out, digest) {
+					err = fmt.Errorf("it has another one: %s", out)
+				}
+				return err
+			})
+		}
+	}
+	p.told(t)
+	t.Logf("libvirt has the new key on all nodes after %.1f s", time.Since(begin).Seconds())
+	p.writes(t, g, disk, "after-nodes-know")
+	testSecond(t, p.machines, g)
+	if now := p.seconds(t, g); now <= count {
+		t.Errorf("the virtual machine has started again: it counted to %d, and now to %d", count, now)
+	}
+}
+
+// testDaemon: the only daemon that has the data is killed, and comes again. A virtual machine waits for it.
+func testDaemon(t *testing.T, p *pools, g guest, disk string) {
+	count, begin := p.seconds(t, g), time.Now()
+	if err := p.cinder.ceph.KillOSD(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("Ceph answers again after %.1f s", time.Since(begin).Seconds())
+	p.writes(t, g, disk, "after-the-daemon")
+	t.Logf("the virtual machine writes after %.1f s", time.Since(begin).Seconds())
+	if now := p.seconds(t, g); now <= count {
+		t.Errorf("the virtual machine has started again: it counted to %d, and now to %d", count, now)
+	}
+}
+
+// testMoveShared: a virtual machine moves to the other node, and none of its disks with it.
+func testMoveShared(t *testing.T, p *pools, g guest, disk string) {
+	to, count, begin := p.otherNode(t, g), p.seconds(t, g), time.Now()
+	came := pinged(t, g.address, func() {
+		p.moves(t, g, to)
+		if got := p.moved(t, g); got.Status != "completed" {
+			t.Fatalf("it has %s\n%s", got.Status, p.logs(t, "nova-compute"))
+		}
+	})
+	t.Logf("it has moved in %.1f s; %s", time.Since(begin).Seconds(), came)
+	p.goesOn(t, g, count, to)
+	p.writes(t, g, disk, "on-the-other-node")
+	node := p.on(t, to, "nova-compute")
+	files, err := p.machines.cloud.Cluster.Exec(context.Background(), node.Namespace, node.Name, "ls", "/var/lib/nova/instances/"+g.server.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields(files) {
+		if name == "disk" {
+			t.Errorf("its disk is on the node: %s", files)
+		}
+	}
+}
+
+// testSnapshot: of a virtual machine's disk an image is made. Nova's user may not write among the images, so that the content goes through
+// the node.
+func testSnapshot(t *testing.T, p *pools, g guest) {
+	begin := time.Now()
+	image, err := servers.CreateImage(context.Background(), p.ServiceClient, g.server.ID, servers.CreateImageOpts{Name: "snapshot"}).ExtractImageID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.glance.settled(t, image)
+	t.Logf("an image of its disk after %.1f s", time.Since(begin).Seconds())
+	if err := p.active(context.Background(), g.server.ID); err != nil {
+		t.Error(err)
+	}
+	content, err := p.cinder.ceph.Run(context.Background(), "rbd export --no-progress images/"+image+" - 2>/dev/null | head -c 16 | tr -d '\\0'")
+	if err != nil || strings.Trim(content, "0123456789\n") != "" || strings.TrimSpace(content) == "" {
+		t.Errorf("the image begins with %q (%v), want what the virtual machine has counted", content, err)
+	}
+}
+
+// testDeleteDisks: nothing is left of a virtual machine's disks, and of its volume once that is deleted, too.
+func testDeleteDisks(t *testing.T, p *pools, g guest, disk string) {
+	ctx := context.Background()
+	if len(p.in(t, "vms")) == 0 {
+		t.Error("there is nothing in the pool before")
+	}
+	if err := p.delete(ctx, g.server.ID); err != nil {
+		t.Fatal(err)
+	}
+	if left := p.in(t, "vms"); len(left) > 0 {
+		t.Errorf("of a virtual machine that was deleted, there is still %v", left)
+	}
+	if err := p.cinder.becomes(ctx, disk, "available"); err != nil {
+		t.Fatal(err)
+	}
+	if err := volumes.Delete(ctx, p.cinder.ServiceClient, disk, nil).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cinder.becomes(ctx, disk, ""); err != nil {
+		t.Fatal(err)
+	}
+	if left := p.in(t, "volumes"); len(left) > 0 {
+		t.Errorf("of a volume that was deleted, there is still %v", left)
+	}
+}
