@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -28,11 +29,37 @@ var storages = &definedKind{
 		"publicCIDRs[]":  sample("10.0.1.0/24", "fd00::/64"),
 		"clusterCIDRs[]": sample("10.0.2.0/24", "fd01::/64"),
 		"spec.nodes":     {},
+		"spec.external":  sample(someoneElses()),
 	},
+}
+
+// someoneElses is a Ceph cluster that somebody else runs.
+func someoneElses() object {
+	return object{
+		"fsid": "5b1a1b1e-0000-4000-8000-000000000001", "monitors": list{"[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}, "publicCIDRs": list{"10.0.0.0/24"},
+		"clients": list{
+			object{"service": "glance", "user": "openstack-images", "secretRef": object{"name": "ceph-glance"}},
+			object{"service": "cinder", "secretRef": object{"name": "ceph-cinder"}},
+		},
+	}
+}
+
+// ofSomeoneElses leaves what is said of one, which has its own nodes, copies and limits: pools by name.
+func ofSomeoneElses(spec object) {
+	for field := range spec {
+		if !slices.Contains([]string{"external", "deletionPolicy", "compositeDeletePolicy", "resourceRef"}, field) {
+			delete(spec, field)
+		}
+	}
+	spec["allowedNamespaces"], spec["pools"] = list{"*"}, list{object{"name": "images"}, object{"name": "ssd", "purpose": "volumes"}}
 }
 
 // ofStorage makes a claim keep what rules ask of it: nodes for all copies, one kind of redundancy, names that differ.
 func ofStorage(spec object) {
+	if spec["external"] != nil {
+		ofSomeoneElses(spec)
+		return
+	}
 	delete(spec, "nodes")
 	if spec["deviceSelector"] == nil {
 		var nodes list
@@ -124,10 +151,10 @@ func drawStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}, required
 }
 
-// storage is the one of its function's tests that has most.
-func storage(t *testing.T) *simulate.World {
+// storage is one of its function's tests.
+func storage(t *testing.T, file string) *simulate.World {
 	t.Helper()
-	xr := composite(t, storages.apiVersion, "XStorageCluster", "storage", "everything")
+	xr := composite(t, storages.apiVersion, "XStorageCluster", "storage", file)
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
 	ref, err := structpb.NewStruct(object{"namespace": "tenant-a", "name": "storage"})
 	if err != nil {
@@ -161,14 +188,20 @@ var storageMistakes = map[string]mistake{
 
 // storageOrders say what comes first in a Ceph cluster.
 var storageOrders = []order{
-	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*|Issuer.*) .*`, why: "they are in it"},
-	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, then: `SecretStore\.external-secrets\.io .*`, why: "it reads with that account"},
-	{first: `SecretStore\.external-secrets\.io .*`, then: `ExternalSecret\.external-secrets\.io .*`, why: "they are read by it"},
+	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*|Issuer.*|ConfigMap|Deployment.*) .*`, why: "they are in it"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, then: `SecretStore\.external-secrets\.io .*pull-secrets`, why: "it reads with that account"},
+	{first: `SecretStore\.external-secrets\.io .*pull-secrets`, then: `ExternalSecret\.external-secrets\.io platform-pull-.*`, why: "they are read by it"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*keys`, then: `SecretStore\.external-secrets\.io keys`, why: "it reads with that account"},
+	{first: `SecretStore\.external-secrets\.io keys`, then: `ExternalSecret\.external-secrets\.io tenant-.*`, why: "they are read by it"},
 	{first: `ServiceAccount rook-.*`, then: `(RoleBinding|ClusterRoleBinding)\.rbac.* .*rook.*`, why: "rights are theirs"},
 	{first: `(RoleBinding|ClusterRoleBinding)\.rbac.* .*rook.*`, then: `CephCluster.*`, why: "its pods have these rights"},
 	{first: `ExternalSecret\.external-secrets\.io .*`, then: `CephCluster.*`, why: "images are pulled with it"},
 	{first: `CephCluster.*`, then: `Usage.*`, exists: true, why: "a Usage whose user is not there backs off"},
 	{first: `CephCluster.*`, then: `(CephBlockPool|CephFilesystem|Certificate.* rook-ceph-rgw-.*|ConfigMap access).*`, why: "it keeps them"},
+	{first: `CephFilesystem.*`, then: `Usage.* filesystem-.*`, exists: true, why: "a Usage whose user is not there backs off"},
+	{first: `CephObjectStore.*`, then: `Usage.* object-store-.*`, exists: true, why: "a Usage whose user is not there backs off"},
+	{first: `ConfigMap access`, then: `Deployment\.apps check-.*`, why: "it looks at what that says"},
+	{first: `ExternalSecret\.external-secrets\.io .*`, then: `Deployment\.apps check-.*`, why: "it logs in with the key, and its image is pulled with a Secret"},
 	{first: `CephBlockPool.*`, then: `CephClient.*`, why: "what users may do names them"},
 	{first: `Issuer.* self-signed`, then: `Certificate.* gateway-ca`, why: "it signs it"},
 	{first: `Certificate.* gateway-ca`, then: `Issuer.* gateway-ca`, why: "it signs with it"},

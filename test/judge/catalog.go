@@ -142,12 +142,16 @@ func (w *world) needType(p *pod, serviceType, why string) {
 	}
 }
 
-// asks is the type of the service that an object makes the companion ask, besides Keystone (companion/servicecheck, companion/cellmapping).
-func asks(o object) string {
-	if o.kind == "CellMapping" {
-		return "compute"
+// asks are the types of the services that an object makes the companion ask, besides Keystone (companion/servicecheck,
+// companion/cellmapping). Where there is Nova, pools may come, and what their nodes have left is asked of three.
+func asks(o object) []string {
+	switch {
+	case o.kind == "CellMapping":
+		return []string{"compute"}
+	case o.kind == "ServiceCheck" && text(o.manifest, "spec", "service") == "compute":
+		return []string{"compute", "placement", "network"}
 	}
-	return text(o.manifest, "spec", "service")
+	return []string{text(o.manifest, "spec", "service")}
 }
 
 // filledIn is part of an address that is recorded, and that whoever reads the record fills in with its own account

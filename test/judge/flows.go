@@ -188,7 +188,9 @@ func (w *world) deriveFrom(o object) {
 				if strings.HasSuffix(o.group, "c5c3.io") {
 					for _, p := range w.controllers(o) {
 						w.need(p.String(), q.to, q.port, o.String()+" makes it log in")
-						w.needType(p, asks(o), o.String()+" makes it ask")
+						for _, typ := range asks(o) {
+							w.needType(p, typ, o.String()+" makes it ask")
+						}
 					}
 				}
 				if !w.routed(q.to) {
