@@ -37,7 +37,7 @@ func TestPools(t *testing.T) {
 		var disk string
 		t.Run("Clones", func(t *testing.T) { disk = testClones(t, p, g) })
 		t.Run("Attach", func(t *testing.T) { testAttach(t, p.disks, g, disk) })
-		t.Run("Status", func(t *testing.T) { testPoolStatus(t, p.machines) })
+		t.Run("Status", func(t *testing.T) { testStorageStatus(t, p) })
 		t.Run("Key", func(t *testing.T) { testNovaKey(t, p, g, disk) })
 		t.Run("Daemon", func(t *testing.T) { testDaemon(t, p, g, disk) })
 		t.Run("Move", func(t *testing.T) { testMoveShared(t, p, g, disk) })
@@ -171,6 +171,18 @@ func testClones(t *testing.T, p *pools, g guest) (disk string) {
 		t.Errorf("the volume is a clone of %s, want %s", got, want)
 	}
 	return disk
+}
+
+// testStorageStatus: the claim is ready, and knows its pool.
+func testStorageStatus(t *testing.T, p *pools) {
+	if err := p.machines.cloud.Follow(); err != nil {
+		t.Fatal(err)
+	}
+	status := p.machines.cloud.Pool().Status()
+	known, _ := status["storage"].(map[string]any)
+	if status["phase"] != "Ready" || known["pool"] != "vms" || known["user"] != "nova" || known["fsid"] != p.cinder.ceph.FSID {
+		t.Errorf("the claim is %v, and knows %v", status["phase"], known)
+	}
 }
 
 // writes fails if the virtual machine has ever failed to write, and waits until it has written on to both of its disks.
