@@ -131,7 +131,8 @@ func companionController(m *model) ([]compose.Stage, error) {
 		{Name: "companion", Object: c5c3.Deployment(w, image)},
 		{Name: "companion-service", Object: c5c3.Service(w)},
 		{Name: "companion-disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "companion-network-policy", Object: c5c3.Network(w, prometheus, m.neighbours.APIServerPorts, m.publicAddresses()...)},
+		{Name: "companion-network-policy", Object: c5c3.Network(
+			w, prometheus, m.neighbours.APIServerPorts, m.askedByCompanion(), m.publicAddresses()...)},
 	}
 	return []compose.Stage{access, run}, nil
 }

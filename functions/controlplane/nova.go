@@ -13,6 +13,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
@@ -450,4 +451,13 @@ func novaTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 		}
 		to.Cells = append(to.Cells, cell)
 	}
+}
+
+// askedByCompanion are the ports of the services that the companion asks, besides Keystone: Nova, and what Placement and Neutron keep of
+// hypervisors.
+func (m *model) askedByCompanion() []int32 {
+	if n := m.spec.Services.Nova; n == nil || !n.Enabled {
+		return nil
+	}
+	return []int32{novav1.Port, placementv1.Port, neutronv1.Port}
 }

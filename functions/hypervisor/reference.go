@@ -37,8 +37,8 @@ func controlPlaneOf(namespace string, ref common.ClaimReference) reference.To {
 	}
 }
 
-// requires are the claims of the control plane and of the storage, and then the composite resources that these name, if that is any business
-// of this claim.
+// requires are the claims of the control plane and of the storage, and then the composite resources that these name, if that is any
+// business of this claim.
 func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire.Selector {
 	out := map[string]wire.Selector{}
 	controlPlaneOf(in.Claim.Namespace, in.XR.Spec.ControlPlaneRef).Requires(in.Required, out)

@@ -47,8 +47,8 @@ type diskUse struct {
 	waits string
 }
 
-// findDisks finds how the pool is reached, as the user that Nova of the control plane is: that has consented to this claim, or nothing would
-// be known of it. What was known of the pool holds while its cluster says nothing, or nothing more to this claim.
+// findDisks finds how the pool is reached, as the user that Nova of the control plane is: that has consented to this claim, or nothing
+// would be known of it. What was known of the pool holds while its cluster says nothing, or nothing more to this claim.
 func (m *model) findDisks(required reference.Required) error {
 	there, pooled := m.pooled()
 	pool := m.spec.Storage
@@ -86,8 +86,8 @@ func (m *model) findDisks(required reference.Required) error {
 
 // moved refuses to look for disks where they are not.
 func (m *model) moved() error {
-	return invalid.Field(storageField, "it is not what pods of nova-compute were made with, and disks of virtual machines do not move; put it "+
-		"back, and make another pool of hypervisors beside this one")
+	return invalid.Field(storageField, "it is not what pods of nova-compute were made with, and disks of virtual machines do not move; put "+
+		"it back, and make another pool of hypervisors beside this one")
 }
 
 // pooled reports whether there are pods of nova-compute, and whether these keep disks in a pool.
@@ -145,7 +145,8 @@ func storage(m *model) ([]compose.Stage, error) {
 	}}
 	if c != nil {
 		said = append(said, usage.OfClaim(m.meta(storageComponent+"-in-use"), storageComponent, reference.APIVersion, storagepool.Kind,
-			pool.ClusterRef, fmt.Sprintf("hypervisors %s of namespace %s keep disks of virtual machines in its pools", m.claim.Name, m.claim.Namespace)))
+			pool.ClusterRef, fmt.Sprintf("hypervisors %s of namespace %s keep disks of virtual machines in its pools", m.claim.Name,
+				m.claim.Namespace)))
 	}
 	return append(m.diskKeySet().Stages(), said), nil
 }
@@ -165,8 +166,8 @@ func (m *model) disksFirst() []string {
 	return out
 }
 
-// diskOptions are those of nova-compute. Images that Glance keeps raw in the same Ceph are cloned, without moving data. What virtual machines
-// delete is deleted in the pool, and what they flush is written.
+// diskOptions are those of nova-compute. Images that Glance keeps raw in the same Ceph are cloned, without moving data. What virtual
+// machines delete is deleted in the pool, and what they flush is written.
 // https://docs.ceph.com/en/latest/rbd/rbd-openstack/#configuring-nova
 func (m *model) diskOptions() oslo.Config {
 	c := m.disks.client

@@ -126,6 +126,7 @@ func check(m *model) ([]compose.Stage, error) {
 	all := m.workload(checkComponent)
 	all.Component = ""
 	stage := compose.Stage{
+		{Name: "default-deny", Object: workload.DenyAll(m.meta("default-deny"))},
 		{Name: "check-network", Object: all.NetworkPolicy(nil, []workload.Flow{ceph.Traffic(m.spec.External.PublicCIDRs)})},
 	}
 	for _, u := range m.externalUsers() {

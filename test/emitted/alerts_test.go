@@ -188,6 +188,8 @@ var scenes = func() map[string][]scene {
 		"HostsNotMapped":            condition("companion_cell_mapping_condition", "HostsMapped"),
 		"ComputeCatalogNotReady":    condition("companion_compute_catalog_condition", "Ready"),
 		"ProcessesDown":             condition("companion_service_check_condition", "Ready"),
+		"NodeLeftMachinesBehind":    condition("companion_service_check_condition", "Cleared"),
+		"CordonedNodeNotEmpty":      condition("companion_service_check_condition", "Evicted"),
 		"NetworksDrifted":           condition("companion_ovn_sync_condition", "InSync"),
 		"ComparisonNotAnswered":     condition("companion_ovn_sync_condition", "Ready"),
 		"TestsFailed":               condition("companion_test_report_condition", "TestsPassed"),

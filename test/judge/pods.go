@@ -141,7 +141,7 @@ var podRules = []podRule{
 	{says: "has no limit of memory", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Limits.Memory().IsZero() }},
 
 	{says: "has no liveness probe", container: func(p *pod, c corev1.Container) bool {
-		return p.replicas != nil && c.LivenessProbe == nil && !isInit(p, c)
+		return p.replicas != nil && c.LivenessProbe == nil && onlyReady[c.Name] == "" && !isInit(p, c)
 	}},
 	{says: "has ports and no readiness probe", container: func(p *pod, c corev1.Container) bool {
 		return p.replicas != nil && len(c.Ports) > 0 && c.ReadinessProbe == nil && !isInit(p, c)
@@ -169,7 +169,11 @@ var podRules = []podRule{
 var startsAtOnce = map[string]string{
 	"memcached": "it listens within a second of its start, and reads nothing",
 	"companion": "it answers /healthz before it has read anything",
+	"check":     "its process sleeps",
 }
+
+// onlyReady are the containers of which nothing but their readiness is asked, and why.
+var onlyReady = map[string]string{"check": "its process sleeps, and its readiness is what it is for"}
 
 // stopsAtOnce are the containers that need not wait until they are out of the Services, and why.
 var stopsAtOnce = map[string]string{

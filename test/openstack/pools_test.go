@@ -84,8 +84,8 @@ func startPools(t *testing.T) *pools {
 		o.Nodes, o.Beside = 2, storage.There
 		o.Prepare = func(c *Cloud) error { return p.giveKeys(c.Operators) }
 	})
-	p.words, p.raw, p.cinder.cloud = " counts", true, p.machines.cloud
-	provider, ends := administrator(t, p.machines.cloud)
+	p.words, p.raw, p.cinder.cloud = " counts", true, p.cloud
+	provider, ends := administrator(t, p.cloud)
 	if p.cinder.ServiceClient, err = openstack.NewBlockStorageV3(provider, ends); err != nil {
 		t.Fatal(err)
 	}
@@ -175,10 +175,10 @@ func testClones(t *testing.T, p *pools, g guest) (disk string) {
 
 // testStorageStatus: the claim is ready, and knows its pool.
 func testStorageStatus(t *testing.T, p *pools) {
-	if err := p.machines.cloud.Follow(); err != nil {
+	if err := p.cloud.Follow(); err != nil {
 		t.Fatal(err)
 	}
-	status := p.machines.cloud.Pool().Status()
+	status := p.cloud.Pool().Status()
 	known, _ := status["storage"].(map[string]any)
 	if status["phase"] != "Ready" || known["pool"] != "vms" || known["user"] != "nova" || known["fsid"] != p.cinder.ceph.FSID {
 		t.Errorf("the claim is %v, and knows %v", status["phase"], known)
@@ -201,7 +201,7 @@ func (p *pools) writes(t *testing.T, g guest, disk, word string) {
 		t.Errorf("it cannot write (%v):\n%s", err, text)
 	}
 	node := p.on(t, p.place(t, g).Host, "libvirt")
-	said, err := p.machines.cloud.Cluster.Exec(context.Background(), node.Namespace, node.Name,
+	said, err := p.cloud.Cluster.Exec(context.Background(), node.Namespace, node.Name,
 		"virsh", "--connect", "qemu+unix:///system?socket=/run/libvirt/libvirt-sock", "domblkerror", g.instanceName)
 	if err != nil || !strings.Contains(said, "No errors found") {
 		t.Errorf("QEMU says of its disks: %v, %s", err, said)
@@ -219,7 +219,7 @@ func testNovaKey(t *testing.T, p *pools, g guest, disk string) {
 		t.Fatal("Ceph has not replaced the key")
 	}
 	p.writes(t, g, disk, "before-nodes-know")
-	cloud, begin := p.machines.cloud, time.Now()
+	cloud, begin := p.cloud, time.Now()
 	if err := p.giveKeys(cloud.Operators); err != nil {
 		t.Fatal(err)
 	}
@@ -274,11 +274,11 @@ func testMoveShared(t *testing.T, p *pools, g guest, disk string) {
 	p.goesOn(t, g, count, to)
 	p.writes(t, g, disk, "on-the-other-node")
 	node := p.on(t, to, "nova-compute")
-	files, err := p.machines.cloud.Cluster.Exec(context.Background(), node.Namespace, node.Name, "ls", "/var/lib/nova/instances/"+g.server.ID)
+	files, err := p.cloud.Cluster.Exec(context.Background(), node.Namespace, node.Name, "ls", "/var/lib/nova/instances/"+g.server.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Fields(files) {
+	for name := range strings.FieldsSeq(files) {
 		if name == "disk" {
 			t.Errorf("its disk is on the node: %s", files)
 		}

@@ -114,14 +114,14 @@ func TestDeployment(t *testing.T) {
 	if ports[s.Spec.Ports[0].TargetPort.StrVal] != s.Spec.Ports[0].Port {
 		t.Errorf("the Service leads to %v", s.Spec.Ports)
 	}
-	n := Network(companion, []string{"monitoring"}, nil).(*networkingv1.NetworkPolicy)
+	n := Network(companion, []string{"monitoring"}, nil, nil).(*networkingv1.NetworkPolicy)
 	if diff := cmp.Diff(d.Spec.Selector.MatchLabels, n.Spec.PodSelector.MatchLabels); diff != "" {
 		t.Errorf("the policy selects (-Deployment +NetworkPolicy):\n%s", diff)
 	}
 	if in := n.Spec.Ingress[0]; len(in.From) != 1 || in.From[0].NamespaceSelector == nil || in.Ports[0].Port.IntVal != s.Spec.Ports[0].Port {
 		t.Errorf("Prometheus comes in by %v", in)
 	}
-	if in := Network(companion, nil, nil).(*networkingv1.NetworkPolicy).Spec.Ingress; len(in) > 0 {
+	if in := Network(companion, nil, nil, nil).(*networkingv1.NetworkPolicy).Spec.Ingress; len(in) > 0 {
 		t.Errorf("without Prometheus someone comes in by %v", in)
 	}
 }
@@ -206,7 +206,7 @@ func TestNetwork(t *testing.T) {
 			if tc.apiServer == nil {
 				tc.apiServer = []int32{443, 6443}
 			}
-			for _, p := range Network(companion, nil, tc.apiServer, public...).(*networkingv1.NetworkPolicy).Spec.Egress[1].Ports {
+			for _, p := range Network(companion, nil, tc.apiServer, nil, public...).(*networkingv1.NetworkPolicy).Spec.Egress[1].Ports {
 				got = append(got, p.Port.IntVal)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

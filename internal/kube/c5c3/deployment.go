@@ -11,9 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
-	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
-	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
@@ -181,8 +178,8 @@ func Deployment(w workload.Workload, image string) runtime.Object {
 }
 
 // Network lets Prometheus in from its namespaces, if there is one, and the companion out to the API server by the ports where that is
-// reached, to Keystone, Nova and what Nova has of its neighbours, and to the public addresses that it visits, each at its port.
-func Network(w workload.Workload, prometheus []string, apiServer []int32, public ...string) runtime.Object {
+// reached, to Keystone and the services that it asks, by their ports, and to the public addresses that it visits, each at its port.
+func Network(w workload.Workload, prometheus []string, apiServer, services []int32, public ...string) runtime.Object {
 	ports := slices.Clone(apiServer)
 	for _, address := range public {
 		ports = append(ports, portOf(address))
@@ -194,7 +191,7 @@ func Network(w workload.Workload, prometheus []string, apiServer []int32, public
 	}
 	return w.NetworkPolicy(in, []workload.Flow{
 		{Anywhere: true, Ports: slices.Compact(ports)},
-		{Ports: []int32{keystonev1.Port, novav1.Port, placementv1.Port, neutronv1.Port}},
+		{Ports: append([]int32{keystonev1.Port}, services...)},
 	})
 }
 

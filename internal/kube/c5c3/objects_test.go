@@ -138,8 +138,8 @@ spec:
 `,
 		},
 		"network": {
-			Reason: "It reaches the API server, Keystone, Nova and its neighbours, and public addresses at their ports, each once, and Prometheus reaches it.",
-			Got:    []runtime.Object{c5c3.Network(w, []string{"monitoring"}, []int32{443, 6443}, "http://a.example.com", "https://b.example.com", "https://c.example.com:5000")},
+			Reason: "It reaches the API server, Keystone, the services that it asks, and public addresses at their ports, each once, and Prometheus reaches it.",
+			Got:    []runtime.Object{c5c3.Network(w, []string{"monitoring"}, []int32{443, 6443}, []int32{8774, 8778, 9696}, "http://a.example.com", "https://b.example.com", "https://c.example.com:5000")},
 			Want: `
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy

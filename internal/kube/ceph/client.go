@@ -42,7 +42,8 @@ func ConfigOf(c *common.StorageClient, keyFile string) string { return configOf(
 
 // configOf says where a user's key is, by the option of what the file is.
 func configOf(c *common.StorageClient, option, file string) string {
-	return fmt.Sprintf("[global]\nfsid = %s\nmon_host = %s\n[client.%s]\n%s = %s\n", c.FSID, strings.Join(c.Monitors, ","), c.User, option, file)
+	return fmt.Sprintf(
+		"[global]\nfsid = %s\nmon_host = %s\n[client.%s]\n%s = %s\n", c.FSID, strings.Join(c.Monitors, ","), c.User, option, file)
 }
 
 // Traffic is to monitors of both protocols and to daemons, in some networks or anywhere

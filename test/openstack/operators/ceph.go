@@ -117,7 +117,8 @@ func (o *Operators) Ceph(ctx context.Context, namespace string, pools []string, 
 	users := slices.Sorted(maps.Keys(clients))
 	s.container.Args = pools
 	for _, user := range users {
-		s.container.Args = append(s.container.Args, strings.Join([]string{user, clients[user]["mon"], clients[user]["osd"], clients[user]["mgr"]}, "|"))
+		may := clients[user]
+		s.container.Args = append(s.container.Args, strings.Join([]string{user, may["mon"], may["osd"], may["mgr"]}, "|"))
 	}
 	if err := o.run(ctx, s); err != nil {
 		return nil, err
