@@ -99,6 +99,9 @@ func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error
 	if len(m.spec.Account.Roles) == 0 { // As the schema says, for callers that do not go through an API server.
 		m.spec.Account.Roles = []keystoneservicev1.Role{keystoneservicev1.RoleService}
 	}
+	if ref := m.spec.ControlPlaneRef; ref.Namespace == "" || ref.Name == "" { // So does the schema.
+		return nil, invalid.Field("spec.controlPlaneRef", "it names no control plane; give its namespace and name")
+	}
 	if c := m.spec.Catalog; c != nil && c.Type.Reserved() { // Admission refuses this, too.
 		return nil, invalid.Field("spec.catalog.type", "%q is the type of a service of OpenStack's own; choose another", c.Type)
 	}
