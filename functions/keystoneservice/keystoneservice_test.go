@@ -126,6 +126,7 @@ func TestConsent(t *testing.T) {
 			[]string{claimOf("{namespace: quotas, name: limes, type: compute}"), theirs},
 			`spec.catalog.type: "compute" is the type of a service of OpenStack's own; choose another`,
 		},
+		"Nowhere": {"No schema was asked.", "{}", nil, "spec.controlPlaneRef: it names no control plane; give its namespace and name"},
 		"Administrator": {
 			"It administrates nothing unless that is said.", more("account: {roles: [admin]}"), []string{claimOf(granted), theirs},
 			"spec.account.roles: an admin administrates the whole cloud, and the control plane cloud of namespace tenant-a does not allow it; " +
