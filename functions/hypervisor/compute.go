@@ -56,7 +56,7 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 			return nil, err
 		}
 		m.mountDiskKey(&set.Spec.Template.Spec)
-		sets = append(sets, compose.Resource{Name: g.name(computeComponent), Object: set})
+		sets = append(sets, compose.Resource{Name: g.name(computeComponent), Object: set, After: m.disksFirst()})
 	}
 	return []compose.Stage{configs, sets}, nil
 }

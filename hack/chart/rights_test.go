@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,8 +43,12 @@ func previews(t *testing.T) map[string]*preview.Result {
 	}
 	files = append(files, keystoneServices...)
 	out := map[string]*preview.Result{}
-	var there []*structpb.Struct // by the claims before, to which others refer
+	var there []*structpb.Struct // by the claims before, to which those of the same folder refer
+	folder := ""
 	for _, file := range files {
+		if path.Dir(file) != folder {
+			folder, there = path.Dir(file), nil
+		}
 		data, err := examples.Files.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -246,7 +246,7 @@ var hypervisorOrders = []order{
 	{first: `SecretStore\.external-secrets\.io storage-secrets`, then: `ExternalSecret\.external-secrets\.io storage-key-.*`, why: "they are read by it"},
 	{first: `ExternalSecret\.external-secrets\.io storage-key-.*`, then: `ConfigMap storage`, why: "a pool without a key is none yet"},
 	{first: `ExternalSecret\.external-secrets\.io storage-key-.*`, then: `DaemonSet\.apps volume-keys.*`, why: "libvirt is told of it"},
-	{first: `(ConfigMap storage|DaemonSet\.apps volume-keys.*)`, then: `(ConfigMap nova-compute-config-.*|DaemonSet\.apps nova-compute.*)`, why: "virtual machines start with the key"},
+	{first: `ConfigMap storage`, then: `(ConfigMap nova-compute-config-.*|DaemonSet\.apps nova-compute.*)`, why: "virtual machines start with the key"},
 	{first: `ConfigMap volume-keys-config-.*`, then: `DaemonSet\.apps volume-keys.*`, why: "its pods run it"},
 	{first: `DaemonSet\.apps openvswitch.*`, then: `ConfigMap (ovn-controller|metadata)-config-.*`, exists: true, why: "they speak to it"},
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},

@@ -188,7 +188,7 @@ var storageMistakes = map[string]mistake{
 
 // storageOrders say what comes first in a Ceph cluster.
 var storageOrders = []order{
-	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*|Issuer.*|ConfigMap|Deployment.*) .*`, why: "they are in it"},
+	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*|Issuer.*|ConfigMap) .*`, why: "they are in it"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, then: `SecretStore\.external-secrets\.io .*pull-secrets`, why: "it reads with that account"},
 	{first: `SecretStore\.external-secrets\.io .*pull-secrets`, then: `ExternalSecret\.external-secrets\.io platform-pull-.*`, why: "they are read by it"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*keys`, then: `SecretStore\.external-secrets\.io keys`, why: "it reads with that account"},
