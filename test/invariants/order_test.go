@@ -137,7 +137,8 @@ var orders = map[string][]order{
 	"Placement": clientOrders,
 	"Horizon": {
 		{first: `ExternalSecret.* .*-secret-key`, then: `ConfigMap .*-config-.*`, why: "pods read all of them"},
-		{first: `(Certificate\.cert-manager\.io|ConfigMap) .*`, then: `Deployment\.apps .*`, why: "pods read all of them"},
+		{first: `ConfigMap .*`, then: `Deployment\.apps .*`, why: "pods read all of them"},
+		{first: `Certificate\.cert-manager\.io .*([^c]|[^i]c)-tls`, then: `Deployment\.apps .*`, why: "pods read it, and not that of the public name"},
 		{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are told its authority"},
 	},
 	"Tempest": {

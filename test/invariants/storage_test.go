@@ -2,7 +2,6 @@ package invariants
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -29,38 +28,13 @@ var storages = &definedKind{
 		"publicCIDRs[]":  sample("10.0.1.0/24", "fd00::/64"),
 		"clusterCIDRs[]": sample("10.0.2.0/24", "fd01::/64"),
 		"spec.nodes":     {},
-		"spec.external":  sample(someoneElses()),
 	},
-}
-
-// someoneElses is a Ceph cluster that somebody else runs.
-func someoneElses() object {
-	return object{
-		"fsid": "5b1a1b1e-0000-4000-8000-000000000001", "monitors": list{"[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"}, "publicCIDRs": list{"10.0.0.0/24"},
-		"clients": list{
-			object{"service": "glance", "user": "openstack-images", "secretRef": object{"name": "ceph-glance"}},
-			object{"service": "cinder", "secretRef": object{"name": "ceph-cinder"}},
-		},
-	}
-}
-
-// ofSomeoneElses leaves what is said of one, which has its own nodes, copies and limits: pools by name.
-func ofSomeoneElses(spec object) {
-	for field := range spec {
-		if !slices.Contains([]string{"external", "deletionPolicy", "compositeDeletePolicy", "resourceRef"}, field) {
-			delete(spec, field)
-		}
-	}
-	spec["allowedNamespaces"], spec["pools"] = list{"*"}, list{object{"name": "images"}, object{"name": "ssd", "purpose": "volumes"}}
 }
 
 // ofStorage makes a claim keep what rules ask of it: nodes for all copies, one kind of redundancy, names that differ.
 func ofStorage(spec object) {
-	if spec["external"] != nil {
-		ofSomeoneElses(spec)
-		return
-	}
 	delete(spec, "nodes")
+	delete(spec, "external") // Nothing else is said beside it, and no update sets or removes it: what it composes is held to the orders alone.
 	if spec["deviceSelector"] == nil {
 		var nodes list
 		for i := range 9 {
