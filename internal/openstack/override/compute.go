@@ -12,7 +12,7 @@ const computes = "nova-compute"
 // Compute is Options for nova-compute's, of a pool whose spec has them at agents.novaCompute.config. Only options that are listed are
 // taken: it has rights of its node.
 func Compute(release string, in common.Config) (oslo.Config, error) {
-	s := scope{service: "nova", release: release, tables: services[computes], base: "spec"}
+	s := scope{service: "nova", release: release, tables: services[computes], base: "spec", listed: true}
 	return s.options(common.Overrides{Config: in}, func(group string) string {
 		return invalid.Path("spec.agents.novaCompute.config", name(group))
 	})
@@ -99,8 +99,6 @@ var novaCompute = table{
 		"live_migration_timeout_action":       use(moving+"timeoutAction", moves),
 		"virt_type":                           use("virtualization.driver", "the node's devices follow from it"),
 		"cpu_model_extra_flags":               tenants(seen),
-		"cpu_power_management":                tenants("processors that are virtual machines' alone sleep while there is none"),
-		"cpu_power_management_strategy":       tenants("processors that are virtual machines' alone sleep while there is none"),
 		"device_detach_attempts":              tenants(when),
 		"device_detach_timeout":               tenants(when),
 		"disk_cachemodes":                     tenants("it says what may be lost with a node's power"),

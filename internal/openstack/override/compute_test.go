@@ -1,6 +1,7 @@
 package override
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,7 +34,15 @@ func TestCompute(t *testing.T) {
 		"Driver": {reason: "It would load code.", in: "{config: {DEFAULT: {compute_driver: a.B}}}", want: in + "DEFAULT.compute_driver: " + reachesNode + "; leave it out"},
 		"Group":  {reason: "No group but those.", in: "{config: {pci: {device_spec: '{}'}}}", want: in + "pci.device_spec: " + reachesNode + "; leave it out"},
 		"Unknown": {
-			reason: "Nova has none of the kind.", in: "{config: {ours: {a: b}}}", want: in + "ours.a: " + reachesNode + "; leave it out",
+			reason: "Nova has none of the kind.", in: "{config: {ours: {a: b}}}", want: in + "ours.a: nova RELEASE has no group [ours]: did you mean [cors]?",
+		},
+		"Typo": {
+			reason: "It is told, and not that it is somebody else's.", in: "{config: {DEFAULT: {max_concurent_builds: 4}}}",
+			want: in + "DEFAULT.max_concurent_builds: nova RELEASE has no option max_concurent_builds in the group [DEFAULT]: did you mean [DEFAULT] max_concurrent_builds?",
+		},
+		"Processors": {
+			reason: "Those of the node would be switched off.", in: "{config: {libvirt: {cpu_power_management: true}}}",
+			want: in + "libvirt.cpu_power_management: " + reachesNode + "; leave it out",
 		},
 		"Value": {
 			reason: "Nova would not start.", in: "{config: {DEFAULT: {max_concurrent_builds: many}}}",
@@ -47,7 +56,7 @@ func TestCompute(t *testing.T) {
 				if err != nil {
 					got = err.Error()
 				}
-				if diff := cmp.Diff(tc.want, got); diff != "" {
+				if diff := cmp.Diff(strings.ReplaceAll(tc.want, "RELEASE", r.Release), got); diff != "" {
 					t.Errorf("%s: %s (-want +got):\n%s", r.Release, tc.reason, diff)
 				}
 				if diff := cmp.Diff(tc.options, options); diff != "" {
