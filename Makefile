@@ -129,8 +129,8 @@ openstack-down: ## Stop it, and remove what it wrote
 	@go build -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
 	@"$(CACHE)/bin/openstack-up" -dir out/openstack -down
 
-tempest: ## Let a cloud of every release run Tempest's tests of Keystone, or those of other names: [RUN=regex] (Linux, root)
-	go test -tags openstack -count=1 -timeout 3h -v -run '^TestTempest$$' ./test/openstack -args -service tempest $(if $(RUN),-tests '$(RUN)')
+tempest: ## Let a cloud with virtual machines and volumes run Tempest's smoke tests, or those of other names: [RUN=regex] [RELEASE=2025.2] (Linux, root)
+	go test -tags openstack -count=1 -timeout 3h -v -run '^TestSmoke$$/$(or $(RELEASE),2025.2)' ./test/openstack -args -service smoke $(if $(RUN),-tests '$(RUN)')
 
 # Needs root and Linux: the node runs in network, mount and process namespaces of its own.
 node-up: ## Start a real node on this machine, without Docker: [ARGS=-platform, -storage or -hypervisors] adds operators, Crossplane and everything of ours

@@ -39,7 +39,7 @@ class Problem(Exception):
 
 
 class Results:
-    """Counts tests, and says of each that failed why, as it does."""
+    """Counts tests, and says of each that failed or was skipped why, as it does."""
 
     def __init__(self):
         self.passed, self.skipped, self.failures = 0, 0, []
@@ -50,6 +50,8 @@ class Results:
             self.passed += 1
         elif status == "skip":
             self.skipped += 1
+            reason = test["details"].get("reason")
+            print("SKIPPED:", name, reason.as_text().strip() if reason else "")
         elif status in ("fail", "uxsuccess", "inprogress"):
             self.failures.append(name)
             print("FAILED:", name)
@@ -113,6 +115,19 @@ def left(cloud, config):
 
     look("project", lambda: keystone.projects(domain_id=domain), end_login_project, is_ours=is_login)
     look("project", keystone.projects, lambda p: end_project(cloud, p))
+    # A test that fails may leave what it has made in a project that Tempest deletes: then nobody but an administrator sees it.
+    if available["nova"]:
+        look("server", lambda: cloud.compute.servers(all_projects=True), lambda s: gone(cloud.compute, cloud.compute.delete_server, s))
+    if available["cinder"]:
+        volumes = cloud.block_storage
+        look("backup", lambda: volumes.backups(all_projects=True), lambda b: gone(volumes, volumes.delete_backup, b))
+        look("snapshot", lambda: volumes.snapshots(all_projects=True), lambda s: gone(volumes, volumes.delete_snapshot, s))
+        look("volume", lambda: volumes.volumes(all_projects=True), lambda v: gone(volumes, volumes.delete_volume, v))
+    if available["neutron"]:
+        look("router", cloud.network.routers, lambda r: end_router(cloud.network, r))
+        look("network", cloud.network.networks, lambda n: cloud.network.delete_network(n))
+        look("security group", cloud.network.security_groups, lambda g: cloud.network.delete_security_group(g))
+        look("subnet pool", cloud.network.subnet_pools, lambda p: cloud.network.delete_subnet_pool(p))
     if available["nova"]:
         look("flavor", lambda: cloud.compute.flavors(is_public=None), lambda f: cloud.compute.delete_flavor(f))
         look("aggregate", lambda: cloud.compute.aggregates(), lambda a: cloud.compute.delete_aggregate(a))
@@ -180,6 +195,19 @@ def scopes_of(keystone, user):
     return [a.scope for a in keystone.role_assignments(user_id=user.id)]
 
 
+def gone(service, delete, thing):
+    """Deletes what takes a while to go, and waits until it has."""
+    delete(thing)
+    service.wait_for_delete(thing, interval=1, wait=300)
+
+
+def end_router(network, router):
+    """Deletes a router, and its ports, which keep it."""
+    for port in network.ports(device_id=router.id, device_owner="network:router_interface"):
+        network.remove_interface_from_router(router, port_id=port.id)
+    network.delete_router(router)
+
+
 def end_project(cloud, project):
     """Deletes a project that Tempest has made, with all that is in it, whatever that is called. What would be left keeps the project."""
     role = cloud.identity.find_role("admin", ignore_missing=False)
@@ -216,20 +244,33 @@ def clean(cloud, config):
 
 
 def find(cloud, config):
-    """Finds what virtual machines are made of: there is no telling beforehand what a cloud has."""
-    if config["service_available"]["nova"] != "true":
-        return
-    flavors = sorted(cloud.compute.flavors(), key=lambda f: (f.ram, f.vcpus, f.name))
-    images = sorted((i for i in cloud.image.images(visibility="public", status="active")), key=lambda i: (i.size or 0, i.name or ""))
-    if not flavors or not images:
-        raise Problem("virtual machines need a flavor and a public image, and the cloud has none; make one, or do not test compute")
-    for name, found in (("flavor_ref", flavors), ("image_ref", images)):
-        config["compute"][name] = found[0].id
-        config["compute"][name + "_alt"] = found[min(1, len(found) - 1)].id
-    if config["service_available"]["neutron"] == "true":
-        outside = [n for n in cloud.network.networks(is_router_external=True)]
+    """Finds what tests need to know of a cloud, and nobody can tell beforehand."""
+    available = {k: v == "true" for k, v in config["service_available"].items()}
+
+    def say(group, option, value):
+        if not config.has_section(group):
+            config.add_section(group)
+        config[group][option] = value
+
+    if available["neutron"]:
+        # Tests of what is not there would fail, and not be skipped: Tempest takes everything to be there of which it is told nothing.
+        say("network-feature-enabled", "api_extensions", ",".join(sorted(e.alias for e in cloud.network.extensions())))
+        outside = list(cloud.network.networks(is_router_external=True))
         if outside:
-            config["network"]["public_network_id"] = outside[0].id
+            say("network", "public_network_id", outside[0].id)
+    if available["cinder"]:
+        backups = any(s.binary == "cinder-backup" for s in cloud.block_storage.services())
+        say("volume-feature-enabled", "backup", str(backups).lower())
+    if available["nova"]:
+        flavors = sorted(cloud.compute.flavors(), key=lambda f: (f.ram, f.vcpus, f.name))
+        # A kernel and what it loads are images, too, and no virtual machine is made of these alone.
+        images = sorted((i for i in cloud.image.images(visibility="public", status="active") if i.disk_format not in ("aki", "ari")),
+                        key=lambda i: (i.size or 0, i.name or ""))
+        if not flavors or not images:
+            raise Problem("virtual machines need a flavor and a public image, and the cloud has none; make one, or do not test compute")
+        for name, found in (("flavor_ref", flavors), ("image_ref", images)):
+            say("compute", name, found[0].id)
+            say("compute", name + "_alt", found[min(1, len(found) - 1)].id)
 
 
 def run(folder, settings, child):

@@ -54,8 +54,38 @@ class Keystone:
 class Session:
     def get_user_id(self): return "me"
 
+class Nova:
+    def flavors(self, **_): return [Thing(id="large", name="large", ram=64, vcpus=1), Thing(id="small", name="small", ram=8, vcpus=1)]
+    def aggregates(self): return []
+    def servers(self, all_projects): return []
+
+class Neutron:
+    def _none(self, **_): return []
+    routers = security_groups = subnet_pools = _none
+    def extensions(self): return [Thing(alias="router"), Thing(alias="agent")]
+    def networks(self, is_router_external=None): return [Thing(id="outside", name="outside")]
+
+class Cinder:
+    def __init__(self, folder): self.file = folder / "volumes"
+    def _words(self): return self.file.read_text().split() if self.file.exists() else []
+    def backups(self, all_projects): return []
+    snapshots = backups
+    def volumes(self, all_projects): return [Thing(id=w, name=w) for w in self._words() if w]
+    def delete_volume(self, volume): self.file.write_text(" ".join(w for w in self._words() if w != volume.id))
+    def wait_for_delete(self, volume, interval, wait): pass
+    def types(self, is_public): return []
+    def services(self): return [Thing(binary="cinder-volume")]
+
+class Glance:
+    def __init__(self, folder): self.folder = folder
+    def images(self, **_):
+        if (self.folder / "hidden").exists(): raise RuntimeError("no service of images")
+        return [Thing(id="kernel", name="kernel", disk_format="aki", size=1), Thing(id="guest", name="guest", disk_format="raw", size=2)]
+
 class Cloud:
-    def __init__(self, folder): self.identity, self.session = Keystone(folder), Session()
+    def __init__(self, folder):
+        self.identity, self.session = Keystone(folder), Session()
+        self.compute, self.network, self.block_storage, self.image = Nova(), Neutron(), Cinder(folder), Glance(folder)
     def connect_as_project(self, project): return self
     def project_cleanup(self, **_): pass
 `
@@ -278,9 +308,43 @@ func text(t *testing.T, folder, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
+// TestScriptFinds: what tests are told of a cloud that only the cloud knows. Of what is not there they are skipped, and do not fail.
+func TestScriptFinds(t *testing.T) {
+	folder := stubs(t, "echo success a")
+	conf := filepath.Join(folder, "config", confFile)
+	all := text(t, folder, "config/"+confFile)
+	for _, service := range []string{"nova", "neutron", "cinder", "glance"} {
+		all = strings.Replace(all, service+" = false", service+" = true", 1)
+	}
+	if err := os.WriteFile(conf, []byte(all), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "volumes"), []byte("c5c3-tempest-of-nobody somebodys"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := script(folder).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if got := text(t, folder, "volumes"); got != "somebodys" {
+		t.Errorf("of volumes, in projects that are gone, too, are left: %s", got)
+	}
+	said := text(t, folder, "work/"+confFile) + "\n"
+	for _, want := range []string{
+		"api_extensions = agent,router", "public_network_id = outside", "backup = false",
+		"flavor_ref = small", "flavor_ref_alt = large", "image_ref = guest", "image_ref_alt = guest",
+	} {
+		if !strings.Contains(said, want+"\n") {
+			t.Errorf("tests are not told %q:\n%s", want, said)
+		}
+	}
+}
+
 // TestScriptHidden: what cannot be looked for keeps no test from running, and is said with what they found.
 func TestScriptHidden(t *testing.T) {
 	folder := stubs(t, "echo fail a; exit 1")
+	if err := os.WriteFile(filepath.Join(folder, "hidden"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	conf := filepath.Join(folder, "config", confFile)
 	if err := os.WriteFile(conf, []byte(strings.Replace(text(t, folder, "config/"+confFile), "glance = false", "glance = true", 1)), 0o600); err != nil {
 		t.Fatal(err)

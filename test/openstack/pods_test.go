@@ -4,8 +4,10 @@ package openstack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -127,6 +129,28 @@ func TestPods(t *testing.T) {
 			return strings.Contains(string(text), want)
 		})
 	}
+}
+
+// TestPodsOrphaned: of a process whose parent has ended nothing stays when it ends, too, as the first process of every machine sees to. By
+// that libvirt knows that a virtual machine which has outlived its pod is gone.
+func TestPodsOrphaned(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("sh", "-c", "sleep 0.3 >/dev/null & echo $!").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	process := filepath.Join("/proc", strings.TrimSpace(string(out)))
+	if _, err := os.Stat(process); err != nil {
+		t.Fatalf("it did not outlive its parent: %v", err)
+	}
+	for range 100 {
+		if _, err := os.Stat(process); errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	state, err := os.ReadFile(filepath.Join(process, "stat"))
+	t.Errorf("it has not gone: %s, %v", state, err)
 }
 
 func apply(t *testing.T, c *cluster.Cluster, text string, o client.Object) {

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ import (
 )
 
 // suite is what TestTempest runs of Tempest as a whole.
-var suite = flag.String("tests", `^tempest\.api\.identity\.`, "a regular expression of the names of tests of Tempest")
+var suite = flag.String("tests", "", "a regular expression of the names of tests of Tempest; none: those that a test names itself")
 
 // TestTempest: the tests that a claim orders run against its cloud, by a CronJob whose pods are as restricted as they are emitted. How they
 // ended is in the claim, they leave nothing, and a test that fails is one that failed.
@@ -33,7 +34,8 @@ func TestTempest(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
 			t.Parallel()
-			c := testedCloud{cloud: start(t, of(t, "tempest.yaml", r, dashed(r)), nil), end: dashed(r), release: r}
+			claim := of(t, "tempest.yaml", r, dashed(r))
+			c := testedCloud{cloud: start(t, claim, nil), claim: string(claim)}
 			c.before = c.things(t)
 			t.Run("Smoke", func(t *testing.T) { testSmoke(t, c) })
 			t.Run("Suite", func(t *testing.T) { testSuite(t, c) })
@@ -47,9 +49,8 @@ func TestTempest(t *testing.T) {
 
 // testedCloud is a cloud that tests itself.
 type testedCloud struct {
-	cloud   *Cloud
-	release release.Release
-	end     string
+	cloud *Cloud
+	claim string
 	// before are the things that there were before the first test.
 	before map[string][]string
 }
@@ -72,7 +73,11 @@ func testSmoke(t *testing.T, c testedCloud) {
 
 // testSuite: so do all that are called as the flag says.
 func testSuite(t *testing.T, c testedCloud) {
-	c.order(t, fmt.Sprintf("tests: {includeRegex: %q}", *suite))
+	named := *suite
+	if named == "" {
+		named = `^tempest\.api\.identity\.`
+	}
+	c.order(t, fmt.Sprintf("tests: {includeRegex: %q}", named))
 	c.run(t, "suite")
 	if got := c.verdict(); !strings.HasPrefix(got, "True TestsPassed") {
 		t.Error(got)
@@ -139,7 +144,7 @@ func testTestsKilled(t *testing.T, c testedCloud) {
 
 // testOff: where tests are no longer ordered, their administrator goes.
 func testOff(t *testing.T, c testedCloud) {
-	claim := strings.Replace(string(of(t, "tempest.yaml", c.release, c.end)), "    enabled: true\n    allowAdministration", "    allowAdministration", 1)
+	claim := strings.Replace(c.claim, "    enabled: true\n    allowAdministration", "    allowAdministration", 1)
 	if err := c.cloud.Change([]byte(claim)); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +160,7 @@ func testOff(t *testing.T, c testedCloud) {
 func (c testedCloud) order(t *testing.T, tests string) {
 	t.Helper()
 	const schedule = "    schedule: \"0 0 1 1 *\"\n"
-	claim := string(of(t, "tempest.yaml", c.release, c.end))
+	claim := c.claim
 	if tests != "" {
 		claim = strings.Replace(claim, schedule, schedule+"    "+tests+"\n", 1)
 	}
@@ -206,14 +211,25 @@ func (c testedCloud) ended(t *testing.T, job *batchv1.Job) {
 		t.Fatal(err)
 	}
 	if is := meta.FindStatusCondition(report.Status.Conditions, "TestsPassed"); is != nil && is.Reason != "TestsPassed" {
-		for _, pod := range c.pods(t, job) {
-			said, _ := c.cloud.Cluster.Output(context.Background(), &pod, "tempest")
-			t.Logf("%s: %s\n%s", is.Reason, is.Message, said)
-		}
+		t.Logf("%s: %s\n%s", is.Reason, is.Message, c.log(t, job))
 	}
 	if err := c.cloud.Follow(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// log is all that a run has said.
+func (c testedCloud) log(t *testing.T, job *batchv1.Job) string {
+	t.Helper()
+	var out strings.Builder
+	for _, pod := range c.pods(t, job) {
+		said, err := os.ReadFile(c.cloud.Cluster.Log(pod.Namespace, pod.Name, "tempest"))
+		if err != nil {
+			t.Error(err)
+		}
+		out.Write(said)
+	}
+	return out.String()
 }
 
 // busy waits until tests have made something.

@@ -33,7 +33,7 @@ func TestVolumes(t *testing.T) {
 	}
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
-			d := startDisks(t, r, i)
+			d := startDisks(t, r, i, of(t, "attached.yaml", r, dashed(r)))
 			g := d.boot(t)
 			disk := d.cinder.create(t, volumes.CreateOpts{Name: "disk", Size: 1})
 			t.Run("Attach", func(t *testing.T) { testAttach(t, d, g, disk) })
@@ -53,10 +53,10 @@ type disks struct {
 	cinder cinder
 }
 
-func startDisks(t *testing.T, r release.Release, number int) *disks {
+func startDisks(t *testing.T, r release.Release, number int, plane []byte) *disks {
 	t.Helper()
 	ceph := startCeph(t)
-	m := startMachines(t, of(t, "attached.yaml", r, dashed(r)), of(t, "hypervisors.yaml", r, dashed(r)), number, func(o *Options) {
+	m := startMachines(t, plane, of(t, "hypervisors.yaml", r, dashed(r)), number, func(o *Options) {
 		o.Secrets = map[string]map[string][]byte{"volumes-ceph": cephClient(ceph)}
 	})
 	provider, ends := administrator(t, m.cloud)

@@ -18,6 +18,7 @@ import (
 const (
 	roleEnv       = "COBALTCORE_SANDBOX"
 	roleContainer = "container"
+	roleFirst     = "first"
 	roleMachine   = "machine"
 )
 
@@ -28,14 +29,20 @@ const (
 	bits    = "16"
 )
 
-// Main takes over where this process is the start of a container; it then does not return. Call it first.
+// Main takes over where this process is the start of a container, or the first one of a machine; it then does not return. Call it first.
 func Main() {
-	if os.Getenv(roleEnv) != roleContainer {
-		return
+	switch os.Getenv(roleEnv) {
+	case roleContainer:
+		err := contain() // returns only if it fails
+		fmt.Fprintln(os.Stderr, "cannot start the container:", err)
+		os.Exit(125)
+	case roleFirst:
+		code, err := first()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "cannot be a machine:", err)
+		}
+		os.Exit(code)
 	}
-	err := contain() // returns only if it fails
-	fmt.Fprintln(os.Stderr, "cannot start the container:", err)
-	os.Exit(125)
 }
 
 // Entered reports whether this process is in a machine of its own.
@@ -52,7 +59,7 @@ func Enter(started func(pid int)) (int, error) {
 	cmd.Args[0] = os.Args[0]
 	group := fmt.Sprintf("cobaltcore-%d", os.Getpid())
 	defer RemoveGroup(group)
-	cmd.Env = append(os.Environ(), roleEnv+"="+roleMachine, groupEnv+"="+group)
+	cmd.Env = append(os.Environ(), roleEnv+"="+roleFirst, groupEnv+"="+group)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
@@ -78,6 +85,39 @@ func Enter(started func(pid int)) (int, error) {
 		return max(exit.ExitCode(), 1), nil
 	}
 	return 0, err
+}
+
+// first is the first process of a machine. It runs this program once more, tells it what it is told, and ends with it. Until then it waits
+// for every process that nobody else waits for: one whose parent has ended would stay, dead, and libvirt could not end a virtual machine that
+// has outlived its pod.
+func first() (int, error) {
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...) //nolint:gosec,noctx // itself, until it ends
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), roleEnv+"="+roleMachine)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
+	if err := cmd.Start(); err != nil {
+		return 125, err
+	}
+	go func() {
+		for s := range signals {
+			_ = cmd.Process.Signal(s)
+		}
+	}()
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 125, fmt.Errorf("cannot wait for it: %w", err)
+		case pid == cmd.Process.Pid && status.Exited():
+			return status.ExitStatus(), nil
+		case pid == cmd.Process.Pid:
+			return 128 + int(status.Signal()), nil
+		}
+	}
 }
 
 // Hosts is the file with the names of the machine and all of its containers.
