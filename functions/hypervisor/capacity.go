@@ -99,7 +99,7 @@ func (m *model) empty() ready.Verdict {
 		return ready.Wait("NobodyKnows", "nobody knows whether virtual machines are on nodes of the pool: %s; to delete the claim, see to that "+
 			"first, %s", why, consent)
 	}
-	return ready.Verdict{}
+	return ready.Verdict{Ready: true, Reason: "NoNodes", Message: "no node has registered that virtual machines could be on"}
 }
 
 func machines(n int64) string {

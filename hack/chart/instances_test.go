@@ -43,8 +43,8 @@ func TestDeletionOfPools(t *testing.T) {
 	const (
 		says    = "3 virtual machines are on nodes of the pool; to delete the claim, move them"
 		has     = "status: {conditions: [{type: Ready, status: 'True'}, {type: NoVirtualMachines, status: 'False', message: '" + says + "'}]}"
-		unknown = "status: {conditions: [{type: NoVirtualMachines, status: Unknown}]}"
-		may     = "virtual machines may be on nodes of the pool"
+		unknown = "status: {conditions: [{type: NoVirtualMachines, status: Unknown, message: A fatal error occurred.}]}"
+		may     = "nobody knows whether virtual machines are on nodes of the pool, since it cannot be composed"
 	)
 	consent := func(is string) string { return "spec: {allowDeletionWithVirtualMachines: " + is + "}\n" }
 	cases := map[string]struct{ reason, claim, user, group, want string }{
