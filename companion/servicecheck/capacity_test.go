@@ -1,6 +1,7 @@
 package servicecheck
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -140,5 +141,30 @@ func TestCapacityOfProcesses(t *testing.T) {
 	c.looks(r)
 	if got := c.check().Status.Capacity; got != nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestCapacityOfMany: of more nodes than the status remembers, none is forgotten that has its pod.
+func TestCapacityOfMany(t *testing.T) {
+	c := newCluster(t)
+	c.edit(name, func(s *openstackv1.ServiceCheckSpec) {
+		s.Processes, s.Nodes = nil, []openstackv1.CheckedNodes{{Namespace: pool, DaemonSet: daemons}}
+	})
+	var nodes []string
+	var all []computetest.Hypervisor
+	var services []compute.Service
+	for i := range nodeLimit + 1 {
+		node := fmt.Sprintf("node-%d", i)
+		nodes = append(nodes, node)
+		all = append(all, computetest.Hypervisor{Host: node, Provider: "rp-of-" + node, Servers: []compute.Server{{ID: "on-" + node}}})
+		services = append(services, compute.Service{ID: node, Binary: compute.Compute, Host: node, Up: true})
+	}
+	c.pods(pool, nodeLimit+1, nodes...)
+	c.nova.SetHypervisors(all...)
+	c.nova.Set(services...)
+	c.looks(c.reconciler(c.api, c.nova))
+	s := c.check().Status
+	if len(s.Nodes) != nodeLimit || s.Capacity == nil || s.Capacity.VirtualMachines != nodeLimit+1 {
+		t.Errorf("it remembers %d nodes, and counts %+v", len(s.Nodes), s.Capacity)
 	}
 }
