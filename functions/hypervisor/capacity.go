@@ -10,9 +10,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
-// noVirtualMachines is the condition by which the policy cobaltcore-deletion of our chart refuses to delete a pool with virtual machines, in
-// its words. Admission knows what a Usage does not: the claim's own consent, which counts also where the pool cannot be composed any more.
-// And a Usage says its reason only in the namespace of the claim, with which it would go.
+// noVirtualMachines is the condition by which the policy cobaltcore-deletion of our chart refuses to delete a pool with virtual machines,
+// in its words. Admission knows what a Usage does not: the claim's own consent, which counts also where the pool cannot be composed any
+// more. And a Usage says its reason only in the namespace of the claim, with which it would go.
 const noVirtualMachines = "NoVirtualMachines"
 
 // reportCapacity repeats what the control plane's companion has counted. What was known holds while nobody can be asked, as Cluster API

@@ -1,6 +1,7 @@
 package hypervisor
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -100,9 +101,7 @@ func TestCapacity(t *testing.T) {
 				delete(status, f)
 			}
 			if tc.last != "" {
-				for f, v := range parsed(tc.last).GetFields() {
-					status[f] = v
-				}
+				maps.Copy(status, parsed(tc.last).GetFields())
 			}
 			rsp := New().Run(w.Request())
 			all, got := rsp.Composite.Object.At("status").Map(), map[string]any{}
