@@ -41,11 +41,6 @@ var unbuilt = map[string][]string{
 		"spec.pciDevices[].physicalNetwork",
 		"spec.slices[].pciDevices[].physicalNetwork",
 		"spec.virtualization.libvirt.image",
-		"status.availableMemory",
-		"status.availableVCPU",
-		"status.totalMemory",
-		"status.totalVCPU",
-		"status.virtualMachines",
 	},
 	"Nova": {
 		"spec.quotas.unifiedLimits",

@@ -14,4 +14,8 @@
 // none has left if each DaemonSet of the namespace's checks has a pod for each of its nodes; one that is switched off has its pod still.
 // When Nova says that it is down and Neutron that its agents are dead, and no virtual machine is there, what they and Placement keep of it
 // is removed. Nothing else is lost with that: a node that comes back after all registers as a new one does.
+//
+// Of hypervisors it also says how many virtual machines they have, and what there is for more: what Nova and Placement said when they were
+// last asked. While one of them does not answer these numbers stay, as those of before, and Ready says that nobody can be asked: no answer
+// is never taken for none of them.
 package servicecheck

@@ -75,7 +75,7 @@ type remains struct {
 
 // askNodes asks what is kept of nodes, and then where they are: what comes back later reports for itself.
 func (w *world) askNodes(ctx context.Context, env *controller.Env) error {
-	providers, err := w.nova.Providers(ctx)
+	hypervisors, err := w.nova.Hypervisors(ctx)
 	if err != nil {
 		return w.failed(err)
 	}
@@ -86,7 +86,7 @@ func (w *world) askNodes(ctx context.Context, env *controller.Env) error {
 	if w.nodes, err = look(ctx, env.Reader, w.check); err != nil {
 		return err
 	}
-	w.records = w.recorded(providers, agents)
+	w.records = w.recorded(hypervisors, agents)
 	kept := w.records[:0:0]
 	for _, r := range w.records {
 		if !w.nodes.left(r.Name) {
@@ -104,7 +104,10 @@ func (w *world) askNodes(ctx context.Context, env *controller.Env) error {
 		w.remains = append(w.remains, left)
 	}
 	w.records = kept
-	return w.askEvictions(ctx, env)
+	if err := w.askEvictions(ctx, env); err != nil || w.problem != "" {
+		return err
+	}
+	return w.askCapacity(ctx, hypervisors)
 }
 
 // failed makes a problem of an error of a service's: it is reported, and asked again.
@@ -165,7 +168,7 @@ func (w *world) compute(node string) *compute.Service {
 
 // recorded are the nodes to be remembered: those that are known to Nova and have a pod, and those of before that no other check has now.
 // What is not known of one any more is kept: it is what is looked for when the node has left.
-func (w *world) recorded(providers map[string]string, agents []compute.Agent) []openstackv1.NodeRecord {
+func (w *world) recorded(hypervisors map[string]compute.Hypervisor, agents []compute.Agent) []openstackv1.NodeRecord {
 	all := map[string]openstackv1.NodeRecord{}
 	for _, r := range w.check.Status.Nodes {
 		if w.nodes.own[r.Name] || !w.nodes.others[r.Name] {
@@ -180,7 +183,7 @@ func (w *world) recorded(providers map[string]string, agents []compute.Agent) []
 	var out []openstackv1.NodeRecord
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		r := all[name]
-		if id := providers[name]; id != "" {
+		if id := hypervisors[name].Provider; id != "" {
 			r.Provider = id
 		}
 		var ids []string

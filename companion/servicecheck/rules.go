@@ -114,7 +114,7 @@ func (w *world) count(ctx context.Context, env *controller.Env) error {
 // report sets the status of an answer.
 func (w *world) report() {
 	s := &w.check.Status
-	s.Up, s.Down, s.Binaries, s.Nodes = 0, 0, nil, w.records
+	s.Up, s.Down, s.Binaries, s.Nodes, s.Capacity = 0, 0, nil, w.records, w.capacity
 	gone := w.gone()
 	for _, service := range w.services {
 		if slices.Contains(gone, service) || !w.counts(service) {

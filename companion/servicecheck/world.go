@@ -35,6 +35,8 @@ type world struct {
 	// evictions are of nodes that are cordoned, and open those that nothing keeps from virtual machines any more.
 	evictions []eviction
 	open      []compute.Service
+	// capacity is that of the nodes. Nil: there are none.
+	capacity *openstackv1.ComputeCapacity
 }
 
 // set is what matters of a StatefulSet. One that is not there is none.

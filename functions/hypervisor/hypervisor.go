@@ -36,7 +36,7 @@ func New() function.Runner {
 		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
 		Remarks: []function.Remark[*model]{
 			{Type: volumesAttachable, Verdict: (*model).attachable}, {Type: nodesCleared, Verdict: said("Cleared")},
-			{Type: nodesEvicted, Verdict: said("Evicted")},
+			{Type: nodesEvicted, Verdict: said("Evicted")}, {Type: noVirtualMachines, Verdict: (*model).empty},
 		},
 	}
 }
@@ -285,6 +285,7 @@ func status(m *model, plan compose.Plan) any {
 	out.Storage = m.disks.client
 	nodes, ready := m.nodesWith(computeComponent)
 	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready)) //nolint:gosec // They are nodes.
+	m.reportCapacity(&out)
 	return out
 }
 

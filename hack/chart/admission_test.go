@@ -202,6 +202,8 @@ func claimValidator(t *testing.T) *ourschema.Validator {
 type compiled struct {
 	spec                    admissionregistrationv1.ValidatingAdmissionPolicySpec
 	conditions, validations plugincel.ConditionEvaluator
+	// messages are made by validations that have an expression for it, by their index.
+	messages map[int]plugincel.ConditionEvaluator
 }
 
 // policy renders and compiles a policy, with the CEL of the oldest Kubernetes that the chart supports.
@@ -233,11 +235,19 @@ func policy(t *testing.T, values, name string) compiled {
 		validations = append(validations, expression{"", v.Expression, false})
 	}
 	c := compiled{
-		spec:        p.Spec,
+		spec: p.Spec, messages: map[int]plugincel.ConditionEvaluator{},
 		conditions:  compiler.CompileCondition(conditions, options, environment.NewExpressions),
 		validations: compiler.CompileCondition(validations, options, environment.NewExpressions),
 	}
-	for _, err := range append(c.conditions.CompilationErrors(), c.validations.CompilationErrors()...) {
+	errs := append(c.conditions.CompilationErrors(), c.validations.CompilationErrors()...)
+	for i, v := range p.Spec.Validations {
+		if v.MessageExpression != "" {
+			made := []plugincel.ExpressionAccessor{expression{"", v.MessageExpression, true}}
+			c.messages[i] = compiler.CompileCondition(made, options, environment.NewExpressions)
+			errs = append(errs, c.messages[i].CompilationErrors()...)
+		}
+	}
+	for _, err := range errs {
 		t.Fatal(err)
 	}
 	return c
@@ -313,10 +323,22 @@ func (c compiled) refusal(t *testing.T, r request) string {
 	}
 	for i, result := range run(c.validations, plugincel.CreateNamespaceObject(r.namespace)) {
 		if result.EvalResult != types.True {
+			if c.messages[i] != nil {
+				if made, ok := run(c.messages[i], nil)[0].EvalResult.Value().(string); ok && sayable(made) {
+					return made
+				}
+			}
 			return c.spec.Validations[i].Message
 		}
 	}
 	return ""
+}
+
+// sayable is a message that an API server takes from an expression: of one line, and not too long. Of another it says the message that is
+// written down.
+func sayable(message string) bool {
+	const most = 5 << 10
+	return strings.TrimSpace(message) != "" && len(message) <= most && !strings.Contains(message, "\n")
 }
 
 func check(t *testing.T, reason, got, want string) {

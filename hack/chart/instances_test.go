@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,41 @@ func TestDeletionPolicy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			object := "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\n" + tc.claim
 			old := parse(t, object, "metadata: {namespace: tenant-a, name: cloud}")
+			check(t, tc.reason, p.refusal(t, request{old: old, operation: admission.Delete, user: tc.user, group: tc.group}), tc.want)
+		})
+	}
+}
+
+// TestDeletionOfPools: a pool that has virtual machines, or may have, is kept until its owner says that they may be left alone.
+func TestDeletionOfPools(t *testing.T) {
+	const (
+		says    = "3 virtual machines are on nodes of the pool; to delete the claim, move them"
+		has     = "status: {conditions: [{type: Ready, status: 'True'}, {type: NoVirtualMachines, status: 'False', message: '" + says + "'}]}"
+		unknown = "status: {conditions: [{type: NoVirtualMachines, status: Unknown, message: A fatal error occurred.}]}"
+		may     = "nobody knows whether virtual machines are on nodes of the pool, since it cannot be composed"
+	)
+	consent := func(is string) string { return "spec: {allowDeletionWithVirtualMachines: " + is + "}\n" }
+	cases := map[string]struct{ reason, claim, user, group, want string }{
+		"Has":           {"They would be left alone, without a word.", "spec: {}\n" + has, tenant, "", says},
+		"NoConsent":     {"The default says nothing else.", consent("false") + has, tenant, "", says},
+		"Consent":       {"Whoever gave it knows.", consent("true") + has, tenant, "", ""},
+		"Unknown":       {"Nobody knows whether there are any.", "spec: {}\n" + unknown, tenant, "", may},
+		"UnknownAnyway": {"A pool that is broken can be deleted.", consent("true") + unknown, tenant, "", ""},
+		"Long":          {"An API server says no novels.", strings.Replace(has, says, strings.Repeat("x", 6000), 1), tenant, "", may},
+		"None":          {"Nothing is lost.", "spec: {}\nstatus: {conditions: [{type: NoVirtualMachines, status: 'True'}]}", tenant, "", ""},
+		"NotAsked":      {"Nothing was ever there.", "spec: {}\nstatus: {conditions: [{type: Ready, status: 'False'}]}", tenant, "", ""},
+		"NeverComposed": {"Nor here.", "spec: {}", tenant, "", ""},
+		"Deleting":      {"It is too late to hold it.", "metadata: {deletionTimestamp: x}\n" + has, tenant, "", ""},
+		"Namespace":     {"It does not go with its namespace either.", has, "system:serviceaccount:kube-system:namespace-controller", "", says},
+		"Administrator": {"An administrator is told, too.", has, "root", "system:masters", says},
+		"Platform":      {"The platform team is trusted to know.", has, "root", "cobaltcore:platform", ""},
+		"Crossplane":    {"Nothing keeps Crossplane from its work.", has, crossplane, "", ""},
+	}
+	p := policy(t, domain, "cobaltcore-deletion")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			object := "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: HypervisorCluster\n" + tc.claim
+			old := parse(t, object, "metadata: {namespace: tenant-a, name: pool}")
 			check(t, tc.reason, p.refusal(t, request{old: old, operation: admission.Delete, user: tc.user, group: tc.group}), tc.want)
 		})
 	}

@@ -87,8 +87,15 @@ func TestHypervisors(t *testing.T) {
 	usage(ctx, t, g.pool)
 	t.Run("Restarts", func(t *testing.T) { g.testRestarts(ctx, t) })
 	t.Run("Delete", func(t *testing.T) {
+		const says = "1 virtual machine is on nodes of the pool"
+		if err := cluster.Client.Delete(ctx, pool.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("the pool is deleted with its virtual machine: %v", err)
+		}
 		if err := gone(ctx, g.compute, g.server.ID); err != nil {
 			t.Error(err)
+		}
+		if err := cluster.WaitCondition(ctx, pool.GroupVersionKind(), client.ObjectKeyFromObject(pool), "NoVirtualMachines"); err != nil {
+			t.Fatal(err)
 		}
 		testDelete(ctx, t, pool, g.pool)
 		testDelete(ctx, t, plane, instance(ctx, t, plane))

@@ -52,6 +52,7 @@ func TestHypervisors(t *testing.T) {
 				testScreen(t, m.nova, g.server, "QEMU ("+g.instanceName+")")
 			})
 			t.Run("Status", func(t *testing.T) { testPoolStatus(t, m) })
+			t.Run("Capacity", func(t *testing.T) { testCapacity(t, m, 1) })
 			t.Run("Shapes", func(t *testing.T) { testShapes(t, m) })
 			m.memory(t)
 			if r != restarted {
@@ -60,6 +61,7 @@ func TestHypervisors(t *testing.T) {
 			t.Run("Restarts", func(t *testing.T) { testRestarts(t, m, g) })
 			t.Run("Second", func(t *testing.T) { testSecond(t, m, g) })
 			t.Run("Delete", func(t *testing.T) { testDelete(t, m, g) })
+			t.Run("Empty", func(t *testing.T) { testCapacity(t, m, 0) })
 		})
 	}
 }

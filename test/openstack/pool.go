@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
@@ -71,7 +72,12 @@ func (c *Cloud) addPool(ctx context.Context) error {
 		}
 	}
 	w.Reconcile, w.Remove = c.world.Reconcile, c.world.Remove
-	w.Reports = func(kind, name string) map[string]any { return c.daemons(ctx, kind, name) }
+	w.Reports = func(kind, name string) map[string]any {
+		if kind == "ServiceCheck" {
+			return c.counted(ctx, name)
+		}
+		return c.daemons(ctx, kind, name)
+	}
 	err = w.Run(func(simulate.Step) {})
 	c.pool.Namespace = w.XR.GetFields()["status"].GetStructValue().GetFields()["instance"].GetStringValue()
 	return err
@@ -123,6 +129,19 @@ func (c *Cloud) daemons(ctx context.Context, kind, name string) map[string]any {
 		return status
 	}
 	return nil
+}
+
+// counted is what the companion has counted on the pool's nodes, and which these are.
+func (c *Cloud) counted(ctx context.Context, name string) map[string]any {
+	check := &openstackv1.ServiceCheck{}
+	if c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, check) != nil {
+		return nil
+	}
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&check.Status)
+	if err != nil {
+		return nil
+	}
+	return map[string]any{"capacity": status["capacity"], "nodes": status["nodes"]}
 }
 
 // Status of the pool's claim.

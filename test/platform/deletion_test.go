@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
@@ -168,6 +169,49 @@ func TestDeleteTooEarly(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeletePool: a pool that says that virtual machines are on its nodes is not deleted, and the API server repeats what the pool says,
+// until its owner lets it go. What it says is written here by hand: nothing is composed for a control plane that is not there.
+func TestDeletePool(t *testing.T) {
+	t.Parallel()
+	const says = "2 virtual machines are on nodes of the pool"
+	pool := func(consent bool) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "HypervisorCluster",
+			"metadata": map[string]any{"namespace": "tenant-delete-pool", "name": "pool"},
+			"spec": map[string]any{
+				"controlPlaneRef":                  map[string]any{"namespace": "tenant-delete-pool", "name": "nobody"},
+				"allowDeletionWithVirtualMachines": consent,
+			},
+		}}
+	}
+	u := pool(false)
+	order(t, u)
+	eventually(t, soon, func() error {
+		is := get(t, cloud.Cluster, u.GroupVersionKind(), u.GetNamespace(), u.GetName())
+		conditions, _, _ := unstructured.NestedSlice(is.Object, "status", "conditions")
+		conditions = slices.DeleteFunc(conditions, func(c any) bool {
+			one, _ := c.(map[string]any)
+			return one["type"] == "NoVirtualMachines"
+		})
+		if err := unstructured.SetNestedSlice(is.Object, append(conditions, map[string]any{
+			"type": "NoVirtualMachines", "status": "False", "reason": "VirtualMachinesOnNodes", "message": says,
+			"lastTransitionTime": "2026-01-01T00:00:00Z",
+		}), "status", "conditions"); err != nil {
+			return err
+		}
+		if err := cloud.Client.Status().Update(t.Context(), is); err != nil {
+			return err // Crossplane was faster.
+		}
+		err := cloud.Client.Delete(t.Context(), u.DeepCopy(), client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			return fmt.Errorf("deleting it is answered with: %v", err)
+		}
+		return nil
+	})
+	order(t, pool(true))
+	remove(t, u)
 }
 
 func watchDeletions(t *testing.T, in *platform.Cluster, namespace string, management bool) *platform.Deletions {

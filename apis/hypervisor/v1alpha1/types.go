@@ -18,6 +18,9 @@ import (
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.nodeCount`
 // +kubebuilder:printcolumn:name="Ready nodes",type=integer,JSONPath=`.status.readyNodes`
+// +kubebuilder:printcolumn:name="Virtual machines",type=integer,JSONPath=`.status.virtualMachines`
+// +kubebuilder:printcolumn:name="Available VCPU",type=integer,JSONPath=`.status.availableVCPU`,priority=1
+// +kubebuilder:printcolumn:name="Available memory",type=string,JSONPath=`.status.availableMemory`,priority=1
 type HypervisorCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -103,6 +106,11 @@ type HypervisorClusterSpec struct {
 	// +kubebuilder:default=Retain
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+	// Let the claim be deleted while virtual machines are on its nodes, or while nobody knows whether there are any. They go on without
+	// anybody who looks after them, and without a network where the switch is in userspace.
+	// +kubebuilder:default=false
+	// +optional
+	AllowDeletionWithVirtualMachines bool `json:"allowDeletionWithVirtualMachines"`
 }
 
 // Zone is the name of a region or a zone.
@@ -151,23 +159,24 @@ type HypervisorClusterStatus struct {
 	// Number of nodes that can take virtual machines.
 	// +optional
 	ReadyNodes *int32 `json:"readyNodes,omitempty"`
-	// Virtual CPUs that virtual machines can still get, on all ready nodes, over-commitment included.
+	// Virtual CPUs that virtual machines can still get, over-commitment included. This and the following is what Nova and Placement said when
+	// they were last asked, of nodes that report and are not disabled; it holds while they do not answer.
 	// +optional
 	AvailableVCPU *int64 `json:"availableVCPU,omitempty"`
-	// Virtual CPUs of all ready nodes, over-commitment included.
+	// Virtual CPUs, over-commitment included.
 	// +optional
 	TotalVCPU *int64 `json:"totalVCPU,omitempty"`
-	// Memory that virtual machines can still get, on all ready nodes.
+	// Memory that virtual machines can still get, over-commitment included.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	AvailableMemory *resource.Quantity `json:"availableMemory,omitempty"`
-	// Memory of all ready nodes that virtual machines can get.
+	// Memory that virtual machines can get, over-commitment included.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +optional
 	TotalMemory *resource.Quantity `json:"totalMemory,omitempty"`
-	// Virtual machines that run.
+	// Virtual machines on all nodes, those that are down included, whether they run or not.
 	// +optional
 	VirtualMachines *int64 `json:"virtualMachines,omitempty"`
 }

@@ -8,12 +8,13 @@ import (
 
 // A ServiceCheck asks a running OpenStack service which of its processes are there, and removes the records of those that will not come
 // back: they count as old versions, and hold upgrades up. Of hypervisors whose nodes have gone it removes what Nova, Placement and Neutron
-// keep.
+// keep. Of others it says what virtual machines have, and can have.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Up",type=integer,JSONPath=`.status.up`
 // +kubebuilder:printcolumn:name="Down",type=integer,JSONPath=`.status.down`
+// +kubebuilder:printcolumn:name="Virtual machines",type=integer,JSONPath=`.status.capacity.virtualMachines`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].message`,priority=1
 type ServiceCheck struct {
@@ -111,6 +112,24 @@ type ServiceCheckStatus struct {
 	// +listMapKey=name
 	// +optional
 	Nodes []NodeRecord `json:"nodes,omitempty"`
+	// Virtual machines on the nodes, and what there is for more. It holds while the service or Placement does not answer, of which Ready
+	// tells. Absent: it was never known, or there are no nodes to check.
+	// +optional
+	Capacity *ComputeCapacity `json:"capacity,omitempty"`
+}
+
+// ComputeCapacity is what hypervisors have. Room is that of those that take virtual machines: that report, and are not disabled.
+type ComputeCapacity struct {
+	// Virtual machines on all of them, whether they run or not.
+	VirtualMachines int64 `json:"virtualMachines"`
+	// Virtual CPUs, with processors that are promised more than once and without those that are reserved.
+	TotalVCPU int64 `json:"totalVCPU"`
+	// Virtual CPUs that are left.
+	AvailableVCPU int64 `json:"availableVCPU"`
+	// Memory in MiB, as the CPUs.
+	TotalMemoryMiB int64 `json:"totalMemoryMiB"`
+	// Memory that is left, in MiB.
+	AvailableMemoryMiB int64 `json:"availableMemoryMiB"`
 }
 
 // NodeRecord is what is known of a node that is a hypervisor.

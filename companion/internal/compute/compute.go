@@ -1,6 +1,6 @@
 // Package compute asks Nova's API which of its processes report, and removes the records of those that are gone
 // (https://docs.openstack.org/api-ref/compute/#compute-services-os-services). It makes flavors and host aggregates, moves virtual machines,
-// and removes what Placement and Neutron keep of hypervisors that are gone.
+// says what hypervisors have room for, and removes what Placement and Neutron keep of those that are gone.
 package compute
 
 import (

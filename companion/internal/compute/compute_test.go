@@ -134,3 +134,53 @@ func TestNeighbours(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestHypervisors: how many virtual machines they have, and what Placement has left for others.
+func TestHypervisors(t *testing.T) {
+	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
+	nova.SetHypervisors(
+		computetest.Hypervisor{Host: "node-1", Provider: "a", Servers: []compute.Server{{ID: "1"}, {ID: "2", Status: "SHUTOFF"}}},
+		computetest.Hypervisor{Host: "node-2", Provider: "b"},
+	)
+	api, problem := find(t, nova, identitytest.Clouds("cloud", "clouds", password))
+	if problem != "" {
+		t.Fatal(problem)
+	}
+	got, err := api.Hypervisors(t.Context())
+	want := map[string]compute.Hypervisor{"node-1": {Provider: "a", Servers: 2}, "node-2": {Provider: "b"}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	of := func(total, reserved, used int, ratio float64) computetest.Inventory {
+		return computetest.Inventory{Total: total, Reserved: reserved, Used: used, Ratio: ratio}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		has    map[string]computetest.Inventory
+		want   compute.Room
+	}{
+		"None":     {reason: "It has registered, and said nothing yet."},
+		"Plain":    {"A processor is one.", map[string]computetest.Inventory{"VCPU": of(8, 0, 3, 1), "MEMORY_MB": of(4096, 0, 512, 1)}, compute.Room{VCPU: 8, FreeVCPU: 5, MemoryMiB: 4096, FreeMemoryMiB: 3584}},
+		"Reserved": {"What is reserved is not promised either.", map[string]computetest.Inventory{"VCPU": of(8, 2, 0, 4), "MEMORY_MB": of(4096, 512, 0, 1.5)}, compute.Room{VCPU: 24, FreeVCPU: 24, MemoryMiB: 5376, FreeMemoryMiB: 5376}},
+		"Own":      {"Some processors are shared, and others are given to one.", map[string]computetest.Inventory{"VCPU": of(4, 0, 1, 2), "PCPU": of(6, 0, 4, 1)}, compute.Room{VCPU: 14, FreeVCPU: 9}},
+		"Decimal":  {"0.7 of 10 is 7, also in 32 bits.", map[string]computetest.Inventory{"VCPU": of(10, 0, 0, 0.7)}, compute.Room{VCPU: 7, FreeVCPU: 7}},
+		"Less":     {"More was given away than is promised now: nothing is left, and no less.", map[string]computetest.Inventory{"VCPU": of(4, 0, 12, 2)}, compute.Room{VCPU: 8}},
+		"All":      {"More is reserved than there is.", map[string]computetest.Inventory{"MEMORY_MB": of(512, 1024, 0, 1)}, compute.Room{}},
+		"Others":   {"Disks and devices are no processors.", map[string]computetest.Inventory{"DISK_GB": of(100, 0, 0, 1), "CUSTOM_GPU": of(2, 0, 0, 1)}, compute.Room{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nova.SetHypervisors(computetest.Hypervisor{Host: "node-1", Provider: "a", Inventories: tc.has})
+			got, err := api.Room(t.Context(), "a")
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+				t.Errorf("%s %v (-want +got):\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+	if got, err := api.Room(t.Context(), "another"); got != (compute.Room{}) || err != nil {
+		t.Errorf("of a provider that is not there: %+v, %v", got, err)
+	}
+	nova.SetDown(true)
+	if _, err := api.Hypervisors(t.Context()); err == nil || err.Error() != "cannot list hypervisors: Nova answers 503" {
+		t.Error(err)
+	}
+}

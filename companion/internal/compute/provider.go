@@ -3,7 +3,9 @@ package compute
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
@@ -77,4 +79,52 @@ func (a *API) DeleteProvider(ctx context.Context, p Provider) error {
 		return err
 	}
 	return removalOf("Placement", "remove resource provider "+p.Name, resourceproviders.Delete(ctx, client, p.ID).Err)
+}
+
+// Room is what virtual machines can have of a resource provider.
+type Room struct {
+	// VCPU are virtual CPUs, on processors that are shared and on such of their own alike, and MemoryMiB is memory: as many as Placement gives
+	// away, and what it has left of them.
+	VCPU, FreeVCPU, MemoryMiB, FreeMemoryMiB int64
+}
+
+// Room asks Placement, by which Nova's scheduler goes: what there is less what is reserved, as often as it is promised
+// (https://docs.openstack.org/api-ref/placement/#list-resource-provider-inventories). A provider that is not there yet has none.
+func (a *API) Room(ctx context.Context, provider string) (out Room, err error) {
+	client, err := a.placement()
+	if err != nil {
+		return out, err
+	}
+	has, err := resourceproviders.GetInventories(ctx, client, provider).Extract()
+	if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		return out, nil
+	}
+	if err != nil {
+		return out, explainOf("Placement", "list inventories of resource provider "+provider, err)
+	}
+	used, err := resourceproviders.GetUsages(ctx, client, provider).Extract()
+	if err != nil {
+		return out, explainOf("Placement", "list usages of resource provider "+provider, err)
+	}
+	for class, i := range has.Inventories {
+		gives, left := given(i, used.Usages[class])
+		switch class {
+		case "VCPU", "PCPU":
+			out.VCPU, out.FreeVCPU = out.VCPU+gives, out.FreeVCPU+left
+		case "MEMORY_MB":
+			out.MemoryMiB, out.FreeMemoryMiB = gives, left
+		}
+	}
+	return out, nil
+}
+
+// given is how much of an inventory Placement gives away, and what is left of that. More may have been given than is promised now.
+func given(i resourceproviders.Inventory, used int) (gives, left int64) {
+	// The ratio is a decimal, which 32 bits miss by a little.
+	ratio, err := strconv.ParseFloat(strconv.FormatFloat(float64(i.AllocationRatio), 'g', -1, 32), 64)
+	if err != nil {
+		return 0, 0 // No number is written that cannot be read.
+	}
+	gives = int64(float64(max(i.Total-i.Reserved, 0)) * ratio)
+	return gives, max(gives-int64(used), 0)
 }

@@ -369,10 +369,17 @@ func cellMapping(v view) status {
 }
 
 func serviceCheck(v view) status {
-	return status{
+	out := status{
 		"observedGeneration": v.generation(), "up": int64(3), "down": int64(0),
 		"conditions": []any{v.current("Ready", "Up", "every process that is known is up")},
 	}
+	if v.get("spec", "nodes") != nil { // A pool of one node on which nothing is.
+		out["capacity"] = map[string]any{
+			"virtualMachines": int64(0), "totalVCPU": int64(64), "availableVCPU": int64(64),
+			"totalMemoryMiB": int64(131072), "availableMemoryMiB": int64(131072),
+		}
+	}
+	return out
 }
 
 // ovnSync has found nothing.

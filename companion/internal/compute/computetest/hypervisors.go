@@ -25,10 +25,18 @@ type Hypervisor struct {
 	Provider  string
 	Below     []string
 	Consumers []string
+	// Inventories are what the provider has, by resource class.
+	Inventories map[string]Inventory
 	// Unreachable: Nova cannot delete the provider.
 	Unreachable bool
 
 	left bool
+}
+
+// Inventory is what a resource provider has of a class, and how much of that is given away.
+type Inventory struct {
+	Total, Reserved, Used int
+	Ratio                 float64
 }
 
 // SetHypervisors replaces all hypervisors.
@@ -121,7 +129,7 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 	case "os-hypervisors/detail":
 		for _, h := range n.hypervisors {
 			if !h.left {
-				all = append(all, h.detail())
+				all = append(all, h.detail(r.URL.Query().Get("with_servers") == "true"))
 			}
 		}
 		write(w, http.StatusOK, map[string]any{"hypervisors": all})
@@ -147,11 +155,20 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 	return true
 }
 
-func (h *Hypervisor) detail() map[string]any {
-	return map[string]any{
+// detail is what Nova says of one. With microversion 2.53 it names its virtual machines only where there are any.
+func (h *Hypervisor) detail(withServers bool) map[string]any {
+	out := map[string]any{
 		"id": h.Provider, "hypervisor_hostname": h.Host + ".example", "service": map[string]any{"host": h.Host, "id": "id-of-" + h.Host},
 		"cpu_info": "", "hypervisor_version": 1, "free_disk_gb": 0, "local_gb": 0,
 	}
+	var servers []any
+	for _, s := range h.Servers {
+		servers = append(servers, map[string]any{"uuid": s.ID, "name": s.Name})
+	}
+	if withServers && len(servers) > 0 {
+		out["servers"] = servers
+	}
+	return out
 }
 
 // servers are those of all projects, for who asks for them.
@@ -175,6 +192,10 @@ func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
 	defer n.mutex.Unlock()
 	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	version := r.Header.Get("Openstack-Api-Version")
+	if n.placementDown {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	if !n.Keystone.Issued(r.Header.Get("X-Auth-Token")) || version != "placement 1.14" || path[0] != "resource_providers" {
 		w.WriteHeader(http.StatusNotFound)
 		return
@@ -198,6 +219,9 @@ func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
 			continue
 		case r.Method == http.MethodGet && len(path) == 3 && path[2] == "allocations":
 			write(w, http.StatusOK, map[string]any{"allocations": h.allocations(path[1])})
+			return
+		case r.Method == http.MethodGet && len(path) == 3:
+			write(w, http.StatusOK, map[string]any{path[2]: h.inventories(path[1])[path[2]]})
 			return
 		case r.Method == http.MethodDelete && len(path) == 2:
 			h.deleteProvider(w, path[1])
@@ -223,6 +247,18 @@ func (h *Hypervisor) allocations(provider string) map[string]any {
 		out[c] = map[string]any{"resources": map[string]any{"VCPU": 1}}
 	}
 	return out
+}
+
+// inventories are what a provider has, and what of it is used.
+func (h *Hypervisor) inventories(provider string) map[string]map[string]any {
+	has, used := map[string]any{}, map[string]any{}
+	if provider == h.Provider {
+		for class, i := range h.Inventories {
+			has[class] = map[string]any{"total": i.Total, "reserved": i.Reserved, "allocation_ratio": i.Ratio}
+			used[class] = i.Used
+		}
+	}
+	return map[string]map[string]any{"inventories": has, "usages": used}
 }
 
 func (h *Hypervisor) deleteProvider(w http.ResponseWriter, id string) {

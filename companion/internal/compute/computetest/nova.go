@@ -26,6 +26,8 @@ type Nova struct {
 	services []compute.Service
 	deleted  []compute.Service
 	down     bool
+	// placementDown: Placement fails every request.
+	placementDown bool
 	// refusal is of every request, and unmakeable of those that make a flavor or an aggregate.
 	refusal, unmakeable string
 
@@ -74,6 +76,13 @@ func (n *Nova) SetDown(down bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.down = down
+}
+
+// SetPlacementDown makes every request to Placement fail.
+func (n *Nova) SetPlacementDown(down bool) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.placementDown = down
 }
 
 // Refuse makes Nova refuse every request with a message; none: no longer.

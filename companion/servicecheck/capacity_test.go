@@ -1,0 +1,170 @@
+package servicecheck
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
+)
+
+// on gives a host virtual machines, and room for eight processors, twice, and 4 GiB, of which each has one and 1 GiB.
+func (c *cluster) on(host string, servers ...string) {
+	all := c.nova.Hypervisors()
+	for i := range all {
+		h := &all[i]
+		if h.Host != host {
+			continue
+		}
+		h.Servers = nil
+		for _, s := range servers {
+			h.Servers = append(h.Servers, compute.Server{ID: s, Name: s, Status: "ACTIVE"})
+		}
+		h.Inventories = map[string]computetest.Inventory{
+			"VCPU": {Total: 8, Used: len(servers), Ratio: 2}, "MEMORY_MB": {Total: 4096, Used: len(servers) * 1024, Ratio: 1},
+		}
+	}
+	c.nova.SetHypervisors(all...)
+}
+
+// TestCapacity: virtual machines are those of the pool's nodes, wherever these are, and room is what nodes have that take any.
+func TestCapacity(t *testing.T) {
+	whole := openstackv1.ComputeCapacity{
+		VirtualMachines: 3, TotalVCPU: 32, AvailableVCPU: 29, TotalMemoryMiB: 8192, AvailableMemoryMiB: 5120,
+	}
+	second := openstackv1.ComputeCapacity{
+		VirtualMachines: 3, TotalVCPU: 16, AvailableVCPU: 15, TotalMemoryMiB: 4096, AvailableMemoryMiB: 3072,
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*cluster)
+		want   openstackv1.ComputeCapacity
+	}{
+		"Whole":    {"Those of another pool, and of nobody's, are none of its.", func(*cluster) {}, whole},
+		"Silent":   {"What is on a node that is down is there, and takes no more.", func(c *cluster) { c.silent("node-1") }, second},
+		"Disabled": {"So it is with one to which the scheduler sends nothing.", func(c *cluster) { c.disable("node-1", "by hand") }, second},
+		"Left": {
+			"A node that has left has them still.", func(c *cluster) {
+				c.silent("node-1")
+				c.pods(pool, 1, "node-2")
+			}, second,
+		},
+		"Unknown": {
+			"Its pod is there, and Nova knows it no more.", func(c *cluster) {
+				c.nova.SetHypervisors(c.nova.Hypervisors()[1:]...)
+			}, openstackv1.ComputeCapacity{VirtualMachines: 1, TotalVCPU: 16, AvailableVCPU: 15, TotalMemoryMiB: 4096, AvailableMemoryMiB: 3072},
+		},
+		"Empty": {
+			"None is a number, too.", func(c *cluster) {
+				c.on("node-1")
+				c.on("node-2")
+			}, openstackv1.ComputeCapacity{TotalVCPU: 32, AvailableVCPU: 32, TotalMemoryMiB: 8192, AvailableMemoryMiB: 8192},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := hypervisors(t)
+			r := c.reconciler(c.api, c.nova)
+			c.on("node-1", "a", "b")
+			c.on("node-2", "c")
+			c.on("theirs", "d")
+			c.on("by-hand", "e")
+			c.looks(r)
+			if diff := cmp.Diff(&whole, c.check().Status.Capacity); diff != "" {
+				t.Fatalf("before (-want +got):\n%s", diff)
+			}
+			tc.change(c)
+			c.looks(r)
+			if diff := cmp.Diff(&tc.want, c.check().Status.Capacity); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestCapacityUnknown: what was known is kept while nobody can be asked, and what nobody has ever said is not 0.
+func TestCapacityUnknown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		prepare func(*computetest.Nova)
+	}{
+		"Nova":      {"It does not answer.", func(n *computetest.Nova) { n.SetDown(true) }},
+		"Placement": {"It does not answer: Nova alone does not know the half.", func(n *computetest.Nova) { n.SetPlacementDown(true) }},
+		"Rights":    {"The user may not ask.", func(n *computetest.Nova) { n.Refuse("Policy doesn't allow it.") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			never := hypervisors(t)
+			never.on("node-1", "a")
+			tc.prepare(never.nova)
+			if _, err := never.pass(never.reconciler(never.api, never.nova)); err != nil {
+				t.Fatal(err)
+			}
+			if got := never.check().Status.Capacity; got != nil {
+				t.Errorf("%s Nobody has said %+v", tc.reason, got)
+			}
+
+			c := hypervisors(t)
+			r := c.reconciler(c.api, c.nova)
+			c.on("node-1", "a")
+			c.on("node-2")
+			c.looks(r)
+			c.on("node-1")
+			tc.prepare(c.nova)
+			c.clock.SetTime(c.clock.Now().Add(time.Minute))
+			if _, err := c.pass(r); err != nil {
+				t.Fatal(err)
+			}
+			s := c.check().Status
+			if s.Capacity == nil || s.Capacity.VirtualMachines != 1 || s.Capacity.AvailableVCPU != 31 {
+				t.Errorf("%s %+v", tc.reason, s.Capacity)
+			}
+			if is := meta.FindStatusCondition(s.Conditions, conditionReady); is.Status != "False" || is.Reason != "ServiceUnavailable" {
+				t.Errorf("%s It says nothing of it: %+v", tc.reason, is)
+			}
+		})
+	}
+}
+
+// TestCapacityOfProcesses: a check of processes has none, not even when it once was one of nodes.
+func TestCapacityOfProcesses(t *testing.T) {
+	c := hypervisors(t)
+	r := c.reconciler(c.api, c.nova)
+	c.looks(r)
+	if c.check().Status.Capacity == nil {
+		t.Fatal("there is none")
+	}
+	c.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Nodes = nil })
+	c.looks(r)
+	if got := c.check().Status.Capacity; got != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestCapacityOfMany: of more nodes than the status remembers, none is forgotten that has its pod.
+func TestCapacityOfMany(t *testing.T) {
+	c := newCluster(t)
+	c.edit(name, func(s *openstackv1.ServiceCheckSpec) {
+		s.Processes, s.Nodes = nil, []openstackv1.CheckedNodes{{Namespace: pool, DaemonSet: daemons}}
+	})
+	var nodes []string
+	var all []computetest.Hypervisor
+	var services []compute.Service
+	for i := range nodeLimit + 1 {
+		node := fmt.Sprintf("node-%d", i)
+		nodes = append(nodes, node)
+		all = append(all, computetest.Hypervisor{Host: node, Provider: "rp-of-" + node, Servers: []compute.Server{{ID: "on-" + node}}})
+		services = append(services, compute.Service{ID: node, Binary: compute.Compute, Host: node, Up: true})
+	}
+	c.pods(pool, nodeLimit+1, nodes...)
+	c.nova.SetHypervisors(all...)
+	c.nova.Set(services...)
+	c.looks(c.reconciler(c.api, c.nova))
+	s := c.check().Status
+	if len(s.Nodes) != nodeLimit || s.Capacity == nil || s.Capacity.VirtualMachines != nodeLimit+1 {
+		t.Errorf("it remembers %d nodes, and counts %+v", len(s.Nodes), s.Capacity)
+	}
+}

@@ -1,0 +1,110 @@
+package hypervisor
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+)
+
+// noVirtualMachines is the condition by which the policy cobaltcore-deletion of our chart refuses to delete a pool with virtual machines,
+// in its words. Admission knows what a Usage does not: the claim's own consent, which counts also where the pool cannot be composed any
+// more. And a Usage says its reason only in the namespace of the claim, with which it would go.
+const noVirtualMachines = "NoVirtualMachines"
+
+// reportCapacity repeats what the control plane's companion has counted. What was known holds while nobody can be asked, as Cluster API
+// keeps the numbers of a cluster that it does not reach; a number that was never known is left out, and never 0.
+func (m *model) reportCapacity(out *hypervisorv1.HypervisorClusterStatus) {
+	was := m.previous
+	out.VirtualMachines, out.TotalVCPU, out.AvailableVCPU = was.VirtualMachines, was.TotalVCPU, was.AvailableVCPU
+	out.TotalMemory, out.AvailableMemory = was.TotalMemory, was.AvailableMemory
+	count := func(field string, into **int64) {
+		if n, ok := m.counted(field); ok {
+			*into = &n
+		}
+	}
+	count("virtualMachines", &out.VirtualMachines)
+	count("totalVCPU", &out.TotalVCPU)
+	count("availableVCPU", &out.AvailableVCPU)
+	memory := func(field string, into **resource.Quantity) {
+		if n, ok := m.counted(field); ok {
+			const mebi = 1 << 20
+			*into = resource.NewQuantity(n*mebi, resource.BinarySI)
+		}
+	}
+	memory("totalMemoryMiB", &out.TotalMemory)
+	memory("availableMemoryMiB", &out.AvailableMemory)
+}
+
+// counted is a number of the companion's.
+func (m *model) counted(field string) (int64, bool) {
+	o, ok := m.seen.Get(checkComponent)
+	if !ok {
+		return 0, false
+	}
+	return o.Int("status", "capacity", field)
+}
+
+// virtualMachines is how many there are, as far as anybody knows.
+func (m *model) virtualMachines() (int64, bool) {
+	status := hypervisorv1.HypervisorClusterStatus{}
+	m.reportCapacity(&status)
+	if status.VirtualMachines == nil {
+		return 0, false
+	}
+	return *status.VirtualMachines, true
+}
+
+// uncounted is why nobody counts now, in one line, as admission wants it. Empty: somebody does.
+func (m *model) uncounted() string {
+	if o, ok := m.seen.Get(checkComponent); ok {
+		if c, ok := o.Condition("Ready"); ok && c.Status == "False" && c.Reason == "ServiceUnavailable" {
+			return strings.Join(strings.Fields(c.Message), " ")
+		}
+	}
+	if _, ok := m.counted("virtualMachines"); !ok {
+		return "the control plane's companion has not counted them yet"
+	}
+	return ""
+}
+
+// registered says that there have been nodes on which virtual machines may be: such as the companion remembers, or whose nova-compute is
+// ready and that it has not looked at yet.
+func (m *model) registered() bool {
+	if o, ok := m.seen.Get(checkComponent); ok && len(o.List("status", "nodes")) > 0 {
+		return true
+	}
+	_, has := m.nodesWith(computeComponent)
+	return has > 0
+}
+
+// empty says whether virtual machines are on nodes of the pool, and what to do before the claim can be deleted.
+func (m *model) empty() ready.Verdict {
+	const consent = "or say spec.allowDeletionWithVirtualMachines: true, and they go on without anybody who looks after them"
+	n, known := m.virtualMachines()
+	why := m.uncounted()
+	switch {
+	case known && n > 0:
+		if why != "" {
+			why = " (when that was last known: " + why + ")"
+		}
+		return ready.Wait("VirtualMachinesOnNodes", "%s on nodes of the pool%s; to delete the claim, move them to another pool (openstack "+
+			"server migrate --live-migration) or delete them first, %s", machines(n), why, consent)
+	case known && why == "":
+		return ready.Verdict{Ready: true, Reason: "Counted", Message: "no virtual machine is on nodes of the pool"}
+	case known || m.registered():
+		return ready.Wait("NobodyKnows", "nobody knows whether virtual machines are on nodes of the pool: %s; to delete the claim, see to that "+
+			"first, %s", why, consent)
+	}
+	return ready.Verdict{Ready: true, Reason: "NoNodes", Message: "no node has registered that virtual machines could be on"}
+}
+
+func machines(n int64) string {
+	if n == 1 {
+		return "1 virtual machine is"
+	}
+	return fmt.Sprintf("%d virtual machines are", n)
+}
