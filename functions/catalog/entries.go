@@ -29,6 +29,8 @@ type entry struct {
 	after []string
 	// filter finds what bootstrap made; managed is what K-ORC makes itself.
 	filter, managed object.Map
+	// owned is what K-ORC makes itself and deletes with the object.
+	owned object.Map
 }
 
 // wantedEntries are those that are asked for, those that others refer to, and the domains of directories.
@@ -40,7 +42,26 @@ func wantedEntries(spec *catalogv1.IdentityCatalogSpec) []entry {
 		needed = needed || e.shared && spec.Services
 		return !needed && !slices.Contains(groups, e.group)
 	})
+	if spec.Entry != nil {
+		bootstrap = append(bootstrap, identityEntry(spec.Entry)...)
+	}
 	return append(bootstrap, directoryDomains(spec.Domains)...)
+}
+
+// identityEntry is the place in the catalog of a Keystone that is outside of the control plane. It has places for regions of others; services
+// look for it in their own.
+func identityEntry(e *catalogv1.IdentityEntry) []entry {
+	out := []entry{{
+		resource: "service-keystone", kind: "Service", name: keystonev1.ServiceName,
+		owned: object.Map{"name": string(e.Name), "type": "identity", "description": "Keystone in one more region"},
+	}}
+	for _, of := range []string{"public", "internal"} {
+		out = append(out, entry{
+			resource: "endpoint-keystone-" + of, kind: "Endpoint", name: keystonev1.ServiceName + "-" + of,
+			owned: object.Map{"interface": of, "serviceRef": keystonev1.ServiceName, "url": string(e.URL)},
+		})
+	}
+	return out
 }
 
 // bootstrapEntries is what Keystone's bootstrap made (https://docs.openstack.org/keystone/latest/admin/bootstrap.html), and the project of
@@ -147,6 +168,9 @@ func build(m *model) ([]compose.Stage, error) {
 		o := c.Import(e.kind, m.meta(e.name), e.filter)
 		if e.managed != nil {
 			o = c.Managed(e.kind, m.meta(e.name), e.managed)
+		}
+		if e.owned != nil {
+			o = c.Owned(e.kind, m.meta(e.name), e.owned)
 		}
 		stage = append(stage, compose.Resource{Name: e.resource, Object: o, After: e.after})
 	}

@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
@@ -22,14 +23,28 @@ func catalog(m *model) ([]compose.Stage, error) {
 			AdminUser:          m.adminUser(),
 			BootstrapResources: m.imports(),
 			Services:           len(m.services) > 1 || m.tested() || m.hasGuests(),
+			Entry:              m.identityEntry(),
 			Domains:            m.directories(),
 		},
 	}
 	return []compose.Stage{{{Name: catalogComponent, Object: xr, Management: true}}}, nil
 }
 
-// imports are the kinds of what bootstrap made that the claim asks for, by default all.
+// identityEntry is the place in the catalog of a Keystone that is elsewhere. Nil: bootstrap made one.
+func (m *model) identityEntry() *catalogv1.IdentityEntry {
+	if m.identity.elsewhere == "" {
+		return nil
+	}
+	return &catalogv1.IdentityEntry{
+		Name: common.ObjectName(m.keystoneReference().NameOf(identityService)), URL: m.identity.elsewhere,
+	}
+}
+
+// imports are the kinds of what bootstrap made that the claim asks for, by default all. In a Keystone that is elsewhere it made nothing.
 func (m *model) imports() []catalogv1.BootstrapResource {
+	if m.identity.elsewhere != "" {
+		return nil
+	}
 	if m.spec.KORC == nil || m.spec.KORC.BootstrapResources == nil {
 		return catalogv1.BootstrapResources()
 	}

@@ -56,11 +56,23 @@ type IdentityCatalogSpec struct {
 	// There are services besides Keystone. What their users refer to is there then, whatever else is imported.
 	// +optional
 	Services bool `json:"services,omitempty"`
+	// Keystone that is outside of the control plane: it gets an entry for this region, by which services find it. Absent: bootstrap has made
+	// one.
+	// +optional
+	Entry *IdentityEntry `json:"entry,omitempty"`
 	// Domains whose users live in a directory. They are made, and stay in Keystone when they are no longer named here.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
 	Domains []DomainName `json:"domains,omitempty"`
+}
+
+// IdentityEntry is what the catalog says of a Keystone in one more region.
+type IdentityEntry struct {
+	// Name of the entry.
+	Name common.ObjectName `json:"name"`
+	// Address of the Keystone, public and internal.
+	URL common.URL `json:"url"`
 }
 
 // BootstrapResource is a kind of resource that Keystone's bootstrap makes.
