@@ -23,21 +23,19 @@ func catalog(m *model) ([]compose.Stage, error) {
 			AdminUser:          m.adminUser(),
 			BootstrapResources: m.imports(),
 			Services:           len(m.services) > 1 || m.tested() || m.hasGuests(),
-			Entry:              m.identityEntry(),
+			Shared:             m.sharedKeystone(),
 			Domains:            m.directories(),
 		},
 	}
 	return []compose.Stage{{{Name: catalogComponent, Object: xr, Management: true}}}, nil
 }
 
-// identityEntry is the place in the catalog of a Keystone that is elsewhere. Nil: bootstrap made one.
-func (m *model) identityEntry() *catalogv1.IdentityEntry {
+// sharedKeystone is a Keystone that is elsewhere. Nil: it is the control plane's own.
+func (m *model) sharedKeystone() *catalogv1.SharedKeystone {
 	if m.identity.elsewhere == "" {
 		return nil
 	}
-	return &catalogv1.IdentityEntry{
-		Name: common.ObjectName(m.keystoneReference().NameOf(identityService)), URL: m.identity.elsewhere,
-	}
+	return &catalogv1.SharedKeystone{As: common.ObjectName(m.instance), URL: m.identity.elsewhere}
 }
 
 // imports are the kinds of what bootstrap made that the claim asks for, by default all. In a Keystone that is elsewhere it made nothing.

@@ -56,10 +56,10 @@ type IdentityCatalogSpec struct {
 	// There are services besides Keystone. What their users refer to is there then, whatever else is imported.
 	// +optional
 	Services bool `json:"services,omitempty"`
-	// Keystone that is outside of the control plane: it gets an entry for this region, by which services find it. Absent: bootstrap has made
-	// one.
+	// Keystone that is outside of the control plane, and that others may use, too. It gets an entry for this region, by which services find it.
+	// Absent: the Keystone is the control plane's own, and bootstrap has made an entry.
 	// +optional
-	Entry *IdentityEntry `json:"entry,omitempty"`
+	Shared *SharedKeystone `json:"shared,omitempty"`
 	// Domains whose users live in a directory. They are made, and stay in Keystone when they are no longer named here.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
@@ -67,10 +67,10 @@ type IdentityCatalogSpec struct {
 	Domains []DomainName `json:"domains,omitempty"`
 }
 
-// IdentityEntry is what the catalog says of a Keystone in one more region.
-type IdentityEntry struct {
-	// Name of the entry.
-	Name common.ObjectName `json:"name"`
+// SharedKeystone is a Keystone that others may use, too.
+type SharedKeystone struct {
+	// Name of the control plane: that of its services' project, and the end of the name of the entry.
+	As common.ObjectName `json:"as"`
 	// Address of the Keystone, public and internal.
 	URL common.URL `json:"url"`
 }

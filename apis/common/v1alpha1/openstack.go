@@ -129,6 +129,14 @@ func (k KeystoneReference) NameOf(name string) string {
 	return name + "-" + string(k.SharedAs)
 }
 
+// Project is the name of the project of the services' users. K-ORC changes what it takes over, and that of others is not ours to change.
+func (k KeystoneReference) Project() string {
+	if k.SharedAs == "" {
+		return ServiceProject
+	}
+	return string(k.SharedAs)
+}
+
 // Identity is the Keystone that a service belongs to: it has a user there and entries in the catalog.
 type Identity struct {
 	KeystoneReference `json:",inline"`

@@ -55,7 +55,7 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 		"name": s.userName(), "domainRef": common.DefaultDomainObject, "passwordRef": s.userSecret(), "description": "Service " + s.Title,
 	})
 	clouds := s.Clouds(Login{
-		Cloud: s.Cloud(), URL: s.Spec.Identity.InternalURL, User: s.userName(), Project: common.ServiceProject,
+		Cloud: s.Cloud(), URL: s.Spec.Identity.InternalURL, User: s.userName(), Project: s.Spec.Identity.Project(),
 		Password: s.userSecret(), CA: s.Spec.Identity.CASecretRef, Region: s.lookedIn(),
 	})
 	roles := []string{common.ServiceRole, common.AdminRole}
