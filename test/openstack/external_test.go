@@ -56,10 +56,9 @@ func newStranger(a admin) {
 	project := a.create("project", map[string]any{"name": "clouds", "domain_id": "default"})
 	user := a.create("user", map[string]any{"name": "cloud-admin", "domain_id": "default", "password": strangerPassword})
 	a.do(http.MethodPut, "/projects/"+project+"/users/"+user+"/roles/"+a.named("roles", "name=admin"), nil, nil)
-	// Another cloud's user of that name: the second must not take it over.
+	// Those of another cloud, which the second must not take over.
 	a.create("user", map[string]any{"name": "glance", "domain_id": "default", "password": "another", "description": "of another cloud"})
 	a.create("service", map[string]any{"name": "glance", "type": "image", "description": "of another cloud"})
-	a.create("project", map[string]any{"name": "service", "domain_id": "default", "description": "of another cloud"})
 }
 
 // snapshot is what there is in a Keystone, by kind and name, with all that Keystone says of each.

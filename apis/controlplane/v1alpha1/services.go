@@ -8,9 +8,9 @@ import (
 
 // Keystone is the identity service.
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled",message="Keystone cannot be switched off: every other service authenticates through it"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.replicas) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.uwsgi) || has(self.image) || has(self.hostname))",message="a Keystone that exists elsewhere has its pods, its image and its address there; leave replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname out",fieldPath=".external"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.policy) || has(self.allowUnknown) || has(self.fernet) || has(self.credentialKeys) || has(self.trustFlush))",message="whoever runs a Keystone configures it and has its keys; leave policy, allowUnknown, fernet, credentialKeys and trustFlush out",fieldPath=".external"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.identityBackends) || has(self.federation) || has(self.bootstrap) && self.bootstrap.adminUser != 'admin')",message="whoever runs a Keystone says who logs in there; leave identityBackends, federation and bootstrap out",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.replicas) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.uwsgi) || has(self.image) || has(self.hostname))",message="a Keystone elsewhere has its own pods and address; leave replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname out",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.policy) || has(self.allowUnknown) || has(self.fernet) || has(self.credentialKeys) || has(self.trustFlush))",message="whoever runs a Keystone configures it; leave policy, allowUnknown, fernet, credentialKeys and trustFlush out",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.identityBackends) || has(self.federation) || has(self.bootstrap) && self.bootstrap.adminUser != 'admin')",message="whoever runs a Keystone says who logs in; leave identityBackends, federation and bootstrap out",fieldPath=".external"
 type Keystone struct {
 	// Keystone is always there.
 	// +optional
