@@ -4,7 +4,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
@@ -23,22 +22,14 @@ func catalog(m *model) ([]compose.Stage, error) {
 			AdminUser:          m.adminUser(),
 			BootstrapResources: m.imports(),
 			Services:           len(m.services) > 1 || m.tested() || m.hasGuests(),
-			Shared:             m.sharedKeystone(),
+			Shared:             m.sharedIdentity(),
 			Domains:            m.directories(),
 		},
 	}
 	return []compose.Stage{{{Name: catalogComponent, Object: xr, Management: true}}}, nil
 }
 
-// sharedKeystone is a Keystone that is elsewhere. Nil: it is the control plane's own.
-func (m *model) sharedKeystone() *catalogv1.SharedKeystone {
-	if m.identity.elsewhere == "" {
-		return nil
-	}
-	return &catalogv1.SharedKeystone{As: common.ObjectName(m.instance), URL: m.identity.elsewhere}
-}
-
-// imports are the kinds of what bootstrap made that the claim asks for, by default all. In a Keystone that is elsewhere it made nothing.
+// imports are the kinds of what bootstrap made that the claim asks for, by default all. Nothing was made of one that is elsewhere.
 func (m *model) imports() []catalogv1.BootstrapResource {
 	if m.identity.elsewhere != "" {
 		return nil

@@ -14,6 +14,7 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -21,6 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
 // keystone is the identity service.
@@ -160,10 +162,13 @@ func keystoneSecrets(s *controlplanev1.Services) []named {
 	return out
 }
 
+// identityHosts are hosts of Keystones that exist elsewhere.
+var identityHosts = row{"keystoneHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.KeystoneHosts) }, limit.Hosts}
+
 func keystoneMentions(path string, value any) []mention {
 	switch v := value.(type) {
 	case keystonev1.ExternalKeystone:
-		return []mention{{&keystoneHosts, path + ".authURL", string(v.AuthURL)}}
+		return []mention{{&identityHosts, path + ".authURL", string(v.AuthURL)}}
 	case keystonev1.LDAP:
 		return []mention{{&directoryHosts, path + ".url", v.URL}}
 	case keystonev1.Federation:
@@ -174,6 +179,14 @@ func keystoneMentions(path string, value any) []mention {
 		}
 	}
 	return nil
+}
+
+// sharedIdentity is a Keystone that is elsewhere. Nil: it is the control plane's own.
+func (m *model) sharedIdentity() *catalogv1.SharedKeystone {
+	if m.identity.elsewhere == "" {
+		return nil
+	}
+	return &catalogv1.SharedKeystone{As: common.ObjectName(m.instance), URL: m.identity.elsewhere}
 }
 
 // directories are the domains whose users live in a directory.

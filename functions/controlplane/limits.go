@@ -42,7 +42,6 @@ var (
 	s3Endpoints        = row{"s3Endpoints", func(l *platformv1.Limit) []string { return limit.Texts(l.S3Endpoints) }, limit.Hosts}
 	directoryHosts     = row{"directoryHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DirectoryHosts) }, limit.Hosts}
 	openIDHosts        = row{"openIDHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.OpenIDHosts) }, limit.Hosts}
-	keystoneHosts      = row{"keystoneHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.KeystoneHosts) }, limit.Hosts}
 	downloadHosts      = row{"downloadHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DownloadHosts) }, hostsOrAny}
 	storageNetworks    = row{"storageNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNetworks) }, limit.Network}
 	nfsServers         = row{"nfsServers", func(l *platformv1.Limit) []string { return limit.Texts(l.NFSServers) }, limit.Hosts}
@@ -274,7 +273,7 @@ func (r *row) allowsAny(entries []string, value string) bool {
 }
 
 func (r *row) isHost() bool {
-	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &keystoneHosts, &downloadHosts, &nfsServers, &vaultServers}, r)
+	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &identityHosts, &downloadHosts, &nfsServers, &vaultServers}, r)
 }
 
 // limitDomains are the domains of the limits that hold here, without the one that stands for all.
