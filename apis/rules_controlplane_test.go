@@ -1,5 +1,11 @@
 package apis_test
 
+// elsewhere is a Keystone that somebody else runs, with more of it, and more of the claim, and the region that it takes.
+func elsewhere(keystone, more string) string {
+	return "global: {region: eu-de-2}\nservices: {keystone: {external: {authURL: 'https://identity.example.com/v3', user: cloud-admin, " +
+		"caSecretRef: {name: corporate, key: ca.crt}, passwordSecretRef: {name: corporate, key: password}}" + keystone + "}}\n" + more
+}
+
 const onePodStore = `stores: [{name: main, file: {storageSize: 100Gi, accessMode: ReadWriteOnce}}]`
 
 var controlPlaneCases = kindCases{
@@ -583,6 +589,116 @@ services:
 			spec:    `services: {neutron: {dnsServers: [dns.example.com]}}`,
 			field:   "spec.services.neutron.dnsServers[0]",
 			message: "must be an IP address, such as 10.0.1.1",
+		},
+		"KeystoneElsewhere": {
+			reason: "Its address, its authority, and who administrates it are all that has to be said.",
+			spec:   elsewhere("", ""),
+		},
+		"KeystoneElsewhereInDomains": {
+			reason: "An administrator may be of another domain, and of another project, and be known by an address.",
+			spec: "global: {region: eu-de-2}\nservices: {keystone: {external: {authURL: 'https://identity.example.com:5000/identity/v3', " +
+				"user: cloud@example.com, userDomain: staff, project: clouds, projectDomain: ops, caSecretRef: {name: a, key: ca.crt}, " +
+				"passwordSecretRef: {name: b, key: password}}}}",
+		},
+		"KeystoneElsewhereUnencrypted": {
+			reason: "A password would be read on the way.",
+			spec: "global: {region: eu-de-2}\nservices: {keystone: {external: {authURL: 'http://identity.example.com/v3', user: a, " +
+				"caSecretRef: {name: a, key: ca.crt}, passwordSecretRef: {name: b, key: password}}}}",
+			field:   "spec.services.keystone.external.authURL",
+			message: "authURL has to begin with https://, because passwords go there, and to end with /v3",
+		},
+		"KeystoneElsewhereByTemplate": {
+			reason: "The name stands in the template of a Secret.",
+			spec: "global: {region: eu-de-2}\nservices: {keystone: {external: {authURL: 'https://identity.example.com/v3', user: '{{ .password }}', " +
+				"caSecretRef: {name: a, key: ca.crt}, passwordSecretRef: {name: b, key: password}}}}",
+			field:   "spec.services.keystone.external.user",
+			message: "should match",
+		},
+		"KeystoneElsewhereWithPods": {
+			reason:  "Nothing would have them.",
+			spec:    elsewhere(", replicas: 3", ""),
+			field:   "spec.services.keystone.external",
+			message: "a Keystone elsewhere has its own pods and address; leave replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname out",
+		},
+		"KeystoneElsewhereWithHostname": {
+			reason:  "Nobody would answer there.",
+			spec:    elsewhere(", hostname: identity.cloud.example.com", ""),
+			field:   "spec.services.keystone.external",
+			message: "a Keystone elsewhere has its own pods and address; leave replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname out",
+		},
+		"KeystoneElsewhereWithRules": {
+			reason:  "Nobody would read them.",
+			spec:    elsewhere(", policy: {'identity:list_users': '@'}", ""),
+			field:   "spec.services.keystone.external",
+			message: "whoever runs a Keystone configures it; leave policy, allowUnknown, fernet, credentialKeys and trustFlush out",
+		},
+		"KeystoneElsewhereWithKeys": {
+			reason:  "They are not in this cloud.",
+			spec:    elsewhere(", fernet: {suspend: true}", ""),
+			field:   "spec.services.keystone.external",
+			message: "whoever runs a Keystone configures it; leave policy, allowUnknown, fernet, credentialKeys and trustFlush out",
+		},
+		"KeystoneElsewhereWithDirectory": {
+			reason: "Its file would be nowhere.",
+			spec: elsewhere(", identityBackends: [{domain: a, ldap: {url: 'ldap://ldap.example.com', suffix: 'dc=a', userTreeDN: 'ou=a'}}]",
+				""),
+			field:   "spec.services.keystone.external",
+			message: "whoever runs a Keystone says who logs in; leave identityBackends, federation and bootstrap out",
+		},
+		"KeystoneElsewhereWithBootstrap": {
+			reason:  "It has been bootstrapped.",
+			spec:    elsewhere(", bootstrap: {adminUser: root}", ""),
+			field:   "spec.services.keystone.external",
+			message: "whoever runs a Keystone says who logs in; leave identityBackends, federation and bootstrap out",
+		},
+		"KeystoneElsewhereLater": {
+			reason:  "Images belong to projects that the other one does not know.",
+			old:     new("global: {region: eu-de-2}"),
+			spec:    elsewhere("", ""),
+			field:   "spec.services.keystone",
+			message: "external cannot be set or removed: all that services keep belongs to projects of one Keystone; claim another control plane",
+		},
+		"KeystoneElsewhereNoLonger": {
+			reason:  "The same the other way round.",
+			old:     new(elsewhere("", "")),
+			spec:    "global: {region: eu-de-2}",
+			field:   "spec.services.keystone",
+			message: "external cannot be set or removed: all that services keep belongs to projects of one Keystone; claim another control plane",
+		},
+		"KeystoneElsewhereMoves": {
+			reason: "The same Keystone may get another address, and another administrator.",
+			old:    new(elsewhere("", "")),
+			spec: "global: {region: eu-de-2}\nservices: {keystone: {external: {authURL: 'https://keystone.example.com/v3', user: another, " +
+				"caSecretRef: {name: a, key: ca.crt}, passwordSecretRef: {name: b, key: password}}}}",
+		},
+		"KeystoneElsewhereInRegionOne": {
+			reason: "Somebody else's services are in it.",
+			spec: "services: {keystone: {external: {authURL: 'https://identity.example.com/v3', user: a, " +
+				"caSecretRef: {name: a, key: ca.crt}, passwordSecretRef: {name: b, key: password}}}}",
+			field:   "spec.global.region",
+			message: "a Keystone elsewhere has regions already, of which RegionOne may be one; give this cloud its own",
+		},
+		"KeystoneElsewhereTested": {
+			reason:  "Nobody asked whoever runs it.",
+			spec:    elsewhere("", "tempest: {enabled: true, allowAdministration: true}"),
+			field:   "spec.tempest",
+			message: "tests make administrators, and the Keystone is somebody else's; leave them off",
+		},
+		"KeystoneElsewhereImported": {
+			reason:  "What bootstrap makes is another cloud's.",
+			spec:    elsewhere("", "korc: {bootstrapResources: [users]}"),
+			field:   "spec.korc.bootstrapResources",
+			message: "this cloud has bootstrapped nothing in a Keystone elsewhere; leave it out",
+		},
+		"KeystoneElsewhereRotates": {
+			reason: "Credentials are this cloud's own.",
+			spec:   elsewhere("", "korc: {credentialRotation: {intervalDays: 30}}"),
+		},
+		"KeystoneElsewhereWithGuests": {
+			reason:  "They would get an account there.",
+			spec:    elsewhere("", "keystoneServices: [{namespace: a, name: b}]"),
+			field:   "spec.keystoneServices",
+			message: "the Keystone is somebody else's, who lets services in there; leave this out",
 		},
 	},
 }

@@ -65,7 +65,8 @@ func TestClientSideApply(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(asJSON) > limit*9/10 {
+			// What else annotates a definition (Crossplane's package manager, Helm) has a few hundred bytes.
+			if len(asJSON) > limit*95/100 {
 				t.Errorf("%s, document %d: %d bytes are too near the limit of %d", folder, i, len(asJSON), limit)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
@@ -29,23 +31,49 @@ type entry struct {
 	after []string
 	// filter finds what bootstrap made; managed is what K-ORC makes itself.
 	filter, managed object.Map
+	// owned is what K-ORC makes itself and deletes with the object.
+	owned object.Map
 }
 
 // wantedEntries are those that are asked for, those that others refer to, and the domains of directories.
 func wantedEntries(spec *catalogv1.IdentityCatalogSpec) []entry {
 	groups := spec.BootstrapResources
-	bootstrap := slices.DeleteFunc(bootstrapEntries(spec.AdminUser), func(e entry) bool {
+	bootstrap := slices.DeleteFunc(bootstrapEntries(spec.AdminUser, keystoneOf(spec.Shared).Project()), func(e entry) bool {
 		// Projects and users lie in a domain, so that its import comes with them.
 		needed := e.group == catalogv1.Domains && (slices.Contains(groups, catalogv1.Projects) || slices.Contains(groups, catalogv1.Users))
 		needed = needed || e.shared && spec.Services
 		return !needed && !slices.Contains(groups, e.group)
 	})
+	if spec.Shared != nil {
+		bootstrap = append(bootstrap, identityEntry(spec.Shared)...)
+	}
 	return append(bootstrap, directoryDomains(spec.Domains)...)
+}
+
+// keystoneOf is what names in a Keystone follow from.
+func keystoneOf(shared *catalogv1.SharedKeystone) common.KeystoneReference {
+	return common.KeystoneReference{SharedAs: ptr.Deref(shared, catalogv1.SharedKeystone{}).As}
+}
+
+// identityEntry is the place in the catalog of a Keystone that is outside of the control plane. It has places for regions of others; services
+// look for it in their own.
+func identityEntry(k *catalogv1.SharedKeystone) []entry {
+	out := []entry{{
+		resource: "service-keystone", kind: "Service", name: keystonev1.ServiceName,
+		owned: object.Map{"name": keystoneOf(k).NameOf(keystonev1.ServiceName), "type": "identity", "description": "Keystone in one more region"},
+	}}
+	for _, of := range []string{"public", "internal"} {
+		out = append(out, entry{
+			resource: "endpoint-keystone-" + of, kind: "Endpoint", name: keystonev1.ServiceName + "-" + of,
+			owned: object.Map{"interface": of, "serviceRef": keystonev1.ServiceName, "url": string(k.URL)},
+		})
+	}
+	return out
 }
 
 // bootstrapEntries is what Keystone's bootstrap made (https://docs.openstack.org/keystone/latest/admin/bootstrap.html), and the project of
 // the services, which it does not make. What services refer to is shared.
-func bootstrapEntries(adminUser string) []entry {
+func bootstrapEntries(adminUser, project string) []entry {
 	const domain = common.DefaultDomainObject
 	byName := func(name string) object.Map { return object.Map{"name": name} }
 	inDefault := func(name string) object.Map { return object.Map{"name": name, "domainRef": domain} }
@@ -63,7 +91,7 @@ func bootstrapEntries(adminUser string) []entry {
 			resource: "project-service", kind: "Project", name: common.ServiceProject, group: catalogv1.Projects, shared: true,
 			// A domain that goes is held by what K-ORC manages in it. One that is made again before the domain is would hold it for ever.
 			after:   []string{"domain-default"},
-			managed: object.Map{"name": common.ServiceProject, "domainRef": domain, "description": "Users of the OpenStack services"},
+			managed: object.Map{"name": project, "domainRef": domain, "description": "Users of the OpenStack services"},
 		},
 	}
 	for _, role := range []string{common.AdminRole, "manager", "member", "reader", common.ServiceRole} {
@@ -147,6 +175,9 @@ func build(m *model) ([]compose.Stage, error) {
 		o := c.Import(e.kind, m.meta(e.name), e.filter)
 		if e.managed != nil {
 			o = c.Managed(e.kind, m.meta(e.name), e.managed)
+		}
+		if e.owned != nil {
+			o = c.Owned(e.kind, m.meta(e.name), e.owned)
 		}
 		stage = append(stage, compose.Resource{Name: e.resource, Object: o, After: e.after})
 	}

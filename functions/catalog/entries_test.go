@@ -6,10 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
@@ -55,6 +57,16 @@ func TestWanted(t *testing.T) {
 			reason: "Their users refer to these.", spec: catalogv1.IdentityCatalogSpec{Services: true},
 			entries: []string{"domain-default", "project-service", "role-admin", "role-service"},
 		},
+		"Shared": {
+			reason: "A Keystone of somebody else's has an entry for this region, and nothing there that others made is touched.",
+			spec: catalogv1.IdentityCatalogSpec{
+				Services: true, Shared: &catalogv1.SharedKeystone{As: "cloud", URL: "https://identity.example.com/v3"},
+			},
+			entries: []string{
+				"domain-default", "project-service", "role-admin", "role-service", "service-keystone", "endpoint-keystone-public", "endpoint-keystone-internal",
+			},
+			beyond: []string{"region-of-endpoint-keystone-public", "region-of-endpoint-keystone-internal"},
+		},
 		"Directories": {
 			reason: "Their domains are made whatever is imported, but for bootstrap's own.",
 			spec:   catalogv1.IdentityCatalogSpec{Domains: []catalogv1.DomainName{"employees", "DEFAULT"}}, entries: []string{"domain-employees"},
@@ -75,8 +87,44 @@ func TestWanted(t *testing.T) {
 		})
 	}
 	m := modelOf(t, catalogv1.IdentityCatalogSpec{BootstrapResources: catalogv1.BootstrapResources()}, catalogv1.IdentityCatalogStatus{}, nil)
-	if all := bootstrapEntries("admin"); len(m.wanted) != len(all) {
+	if all := bootstrapEntries("admin", "service"); len(m.wanted) != len(all) {
 		t.Errorf("%d of %d entries are imported where all are asked for", len(m.wanted), len(all))
+	}
+}
+
+// TestShared: what K-ORC makes in a Keystone of somebody else's bears this control plane's name, and all else is only imported.
+func TestShared(t *testing.T) {
+	m := modelOf(t, catalogv1.IdentityCatalogSpec{
+		Services: true, Region: "two", Shared: &catalogv1.SharedKeystone{As: "cloud", URL: "https://identity.example.com/v3"},
+	}, catalogv1.IdentityCatalogStatus{}, nil)
+	stages, err := build(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{}
+	for _, r := range stages[0] {
+		u, _ := r.Object.(*unstructured.Unstructured)
+		if made, _, _ := unstructured.NestedMap(u.Object, "spec", "resource"); made != nil {
+			end, _, _ := unstructured.NestedString(u.Object, "spec", "managedOptions", "onDelete")
+			delete(made, "description")
+			got[r.Name] = []any{end, made}
+		}
+	}
+	endpoint := func(of string) []any {
+		return []any{"delete", map[string]any{"interface": of, "serviceRef": "keystone", "url": "https://identity.example.com/v3"}}
+	}
+	if diff := cmp.Diff(map[string]any{
+		"project-service":            []any{"detach", map[string]any{"name": "cloud", "domainRef": "default"}},
+		"service-keystone":           []any{"delete", map[string]any{"name": "keystone-cloud", "type": "identity"}},
+		"endpoint-keystone-public":   endpoint("public"),
+		"endpoint-keystone-internal": endpoint("internal"),
+	}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, r := range stages[1] {
+		if e, ok := r.Object.(*openstackv1.EndpointRegion); !ok || e.Spec.Region != "two" {
+			t.Errorf("%s: %+v", r.Name, r.Object)
+		}
 	}
 }
 

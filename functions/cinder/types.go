@@ -10,7 +10,6 @@ import (
 
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
@@ -50,9 +49,9 @@ func volumeTypes(m *model) ([]compose.Stage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot write down the volume types: %w", err)
 	}
-	keystone, err := workload.PortOf(string(m.Spec.Identity.InternalURL))
+	keystone, err := service.ToKeystone(&m.Spec.Identity.KeystoneReference)
 	if err != nil {
-		return nil, invalid.Field("spec.identity.internalURL", "%s", err)
+		return nil, err
 	}
 	const attempts = 10
 	w := m.Workload.With(m.Sub(typesComponent), typesComponent)
@@ -78,7 +77,7 @@ func volumeTypes(m *model) ([]compose.Stage, error) {
 	}
 	policy := workload.NetworkPolicy(
 		m.Meta(m.Sub(typesComponent)), metav1.LabelSelector{MatchLabels: w.Selector()}, nil,
-		[]workload.Flow{{Ports: []int32{keystone}}, {Pods: m.Workload.Selector(), Ports: []int32{cinderv1.Port}}},
+		[]workload.Flow{keystone, {Pods: m.Workload.Selector(), Ports: []int32{cinderv1.Port}}},
 	)
 	stages[0] = append(stages[0], compose.Resource{Name: "jobs-network-policy", Object: policy})
 	return stages, nil

@@ -19,6 +19,10 @@ func (m *model) addresses() {
 	for _, s := range m.services {
 		s.endpoints.internal = s.internal(s.name, m.instance)
 		s.endpoints.public = s.endpoints.internal
+		if s.elsewhere != "" {
+			s.endpoints = endpoints{public: string(s.elsewhere), internal: string(s.elsewhere)}
+			continue
+		}
 		if m.exposure.Type != exposure.None {
 			m.expose(s)
 		}
@@ -45,7 +49,7 @@ func (m *model) expose(s *serviceState) {
 func (m *model) publicAddresses() []string {
 	var out []string
 	for _, s := range m.services {
-		if s.exposure != nil {
+		if s.public() {
 			out = append(out, s.endpoints.public)
 		}
 	}

@@ -22,14 +22,18 @@ func catalog(m *model) ([]compose.Stage, error) {
 			AdminUser:          m.adminUser(),
 			BootstrapResources: m.imports(),
 			Services:           len(m.services) > 1 || m.tested() || m.hasGuests(),
+			Shared:             m.sharedIdentity(),
 			Domains:            m.directories(),
 		},
 	}
 	return []compose.Stage{{{Name: catalogComponent, Object: xr, Management: true}}}, nil
 }
 
-// imports are the kinds of what bootstrap made that the claim asks for, by default all.
+// imports are the kinds of what bootstrap made that the claim asks for, by default all. Nothing was made of one that is elsewhere.
 func (m *model) imports() []catalogv1.BootstrapResource {
+	if m.identity.elsewhere != "" {
+		return nil
+	}
 	if m.spec.KORC == nil || m.spec.KORC.BootstrapResources == nil {
 		return catalogv1.BootstrapResources()
 	}

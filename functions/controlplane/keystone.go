@@ -14,12 +14,15 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
 // keystone is the identity service.
@@ -59,6 +62,7 @@ func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
 	k := m.spec.Services.Keystone
 	return keystonev1.KeystoneSpec{
 		Workload:         s.workload,
+		External:         k.External,
 		Fernet:           ptr.Deref(k.Fernet, keystonev1.Fernet{}),
 		CredentialKeys:   ptr.Deref(k.CredentialKeys, keystonev1.CredentialKeys{}),
 		IdentityBackends: k.IdentityBackends,
@@ -69,10 +73,26 @@ func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
 }
 
 func checkKeystone(m *model, s *serviceState, r release.Release) error {
+	if s.elsewhere != "" {
+		return m.checkExternal(s)
+	}
 	spec := m.keystoneSpec(s)
 	spec.Image, spec.Overrides = s.basics.Image, s.basics.Overrides
 	identity.SetDefaults(&spec)
 	return identity.Check(s.field(""), r, &spec)
+}
+
+// checkExternal refuses what a Keystone that is elsewhere cannot be told, as far as admission does not see it, and an address that leads
+// nowhere.
+func (m *model) checkExternal(s *serviceState) error {
+	var errs []error
+	if len(s.basics.Config) > 0 {
+		errs = append(errs, invalid.Field(s.field(".config"), "whoever runs a Keystone configures it, and this one is elsewhere; leave it out"))
+	}
+	if _, err := workload.PortOf(string(s.elsewhere)); err != nil {
+		errs = append(errs, invalid.Field(s.field(".external.authURL"), "%s", err))
+	}
+	return errors.Join(errs...)
 }
 
 func (m *model) adminUser() string {
@@ -108,6 +128,9 @@ func (m *model) keystoneReference() common.KeystoneReference {
 	if m.exposure.Type == exposure.GatewayAPI {
 		out.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityName(identityService))}
 	}
+	if m.identity.elsewhere != "" {
+		out.SharedAs = common.ObjectName(m.instance)
+	}
 	return out
 }
 
@@ -123,6 +146,10 @@ func keystoneSecrets(s *controlplanev1.Services) []named {
 			out = append(out, named{name: &r.Name, field: "spec.services.keystone." + field, keys: []string{string(r.Key)}})
 		}
 	}
+	if e := s.Keystone.External; e != nil {
+		key(&e.CASecretRef, "external.caSecretRef")
+		key(&e.PasswordSecretRef, "external.passwordSecretRef")
+	}
 	for i := range s.Keystone.IdentityBackends {
 		l := &s.Keystone.IdentityBackends[i].LDAP
 		key(l.PasswordSecretRef, fmt.Sprintf("identityBackends[%d].ldap.passwordSecretRef", i))
@@ -135,8 +162,13 @@ func keystoneSecrets(s *controlplanev1.Services) []named {
 	return out
 }
 
+// identityHosts are hosts of Keystones that exist elsewhere.
+var identityHosts = row{"keystoneHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.KeystoneHosts) }, limit.Hosts}
+
 func keystoneMentions(path string, value any) []mention {
 	switch v := value.(type) {
+	case keystonev1.ExternalKeystone:
+		return []mention{{&identityHosts, path + ".authURL", string(v.AuthURL)}}
 	case keystonev1.LDAP:
 		return []mention{{&directoryHosts, path + ".url", v.URL}}
 	case keystonev1.Federation:
@@ -147,6 +179,14 @@ func keystoneMentions(path string, value any) []mention {
 		}
 	}
 	return nil
+}
+
+// sharedIdentity is a Keystone that is elsewhere. Nil: it is the control plane's own.
+func (m *model) sharedIdentity() *catalogv1.SharedKeystone {
+	if m.identity.elsewhere == "" {
+		return nil
+	}
+	return &catalogv1.SharedKeystone{As: common.ObjectName(m.instance), URL: m.identity.elsewhere}
 }
 
 // directories are the domains whose users live in a directory.

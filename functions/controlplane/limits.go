@@ -273,7 +273,7 @@ func (r *row) allowsAny(entries []string, value string) bool {
 }
 
 func (r *row) isHost() bool {
-	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &downloadHosts, &nfsServers, &vaultServers}, r)
+	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &identityHosts, &downloadHosts, &nfsServers, &vaultServers}, r)
 }
 
 // limitDomains are the domains of the limits that hold here, without the one that stands for all.

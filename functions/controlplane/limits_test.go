@@ -231,6 +231,10 @@ func TestDeniedByDefault(t *testing.T) {
 			"{services: {keystone: {federation: " + oidc + "}}}", "spec.services.keystone.federation.metadataURL", "id.example.com",
 			"openIDHosts: [id.example.com]", "openIDHosts: [i.example.com]",
 		},
+		"Keystone": {
+			"{" + aKeystone + "}", "spec.services.keystone.external.authURL", "identity.example.org",
+			"keystoneHosts: [identity.example.org]", "keystoneHosts: ['identity.example.org:5000'], openIDHosts: ['*'], s3Endpoints: ['*']",
+		},
 		"storage class": {
 			"{infrastructure: {rabbitmq: {storageClass: gold}}}", "spec.infrastructure.rabbitmq.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [gold-2]",
 		},

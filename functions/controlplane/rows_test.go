@@ -21,7 +21,7 @@ import (
 func TestRows(t *testing.T) {
 	rows := []row{
 		registries, hostDomains, secretStores, gateways, ingressClasses, exposureNamespaces, annotations, issuers, nodeSelectors, tolerations,
-		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, downloadHosts, storageNetworks, nfsServers, vaultServers,
+		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, identityHosts, downloadHosts, storageNetworks, nfsServers, vaultServers,
 		hypervisorNetworks,
 	}
 	ofOthers := []string{"hypervisorNodes", "storageNodes", "storageDevices"} // A control plane has none: functions/hypervisor and functions/storage read them.

@@ -78,10 +78,12 @@ type service struct {
 
 // An order is what a claim says of a service, as far as every service has it.
 type order struct {
-	enabled  bool
-	basics   common.Service
-	workload common.Workload
-	uwsgi    *common.UWSGI
+	enabled bool
+	// elsewhere is the address of one that somebody else runs. Empty: it runs here.
+	elsewhere common.URL
+	basics    common.Service
+	workload  common.Workload
+	uwsgi     *common.UWSGI
 }
 
 // serviceState is what is derived of a service that is enabled.
@@ -95,6 +97,9 @@ type serviceState struct {
 	seen *observe.Object
 	told release.Release
 }
+
+// public says that clients outside have an address of the service.
+func (s *serviceState) public() bool { return s.exposure != nil || s.elsewhere != "" }
 
 type endpoints struct{ public, internal string }
 
@@ -220,6 +225,9 @@ func (s *serviceState) processes() common.UWSGI {
 
 // connectionsOf is how many a service opens to the database at most.
 func (m *model) connectionsOf(s *serviceState) int64 {
+	if s.elsewhere != "" {
+		return 0
+	}
 	if s.connections != nil {
 		return s.connections(m, s)
 	}
@@ -236,6 +244,9 @@ func (s *serviceState) threads() int64 {
 // partsOf is what a service orders.
 func (m *model) partsOf(s *serviceState) []part {
 	var out []part
+	if s.elsewhere != "" {
+		return nil
+	}
 	if s.pods != nil {
 		out = s.pods(m, s)
 	} else {

@@ -1,6 +1,8 @@
 package controlplane
 
 import (
+	"k8s.io/utils/ptr"
+
 	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -27,7 +29,10 @@ var services = []*service{
 		path:  "/identity", version: "/v3", internal: keystonev1.InternalURL,
 		ordered: func(s *controlplanev1.Services) order {
 			k := s.Keystone
-			return order{enabled: true, basics: k.Service, workload: k.Workload, uwsgi: k.UWSGI}
+			return order{
+				enabled: true, basics: k.Service, workload: k.Workload, uwsgi: k.UWSGI,
+				elsewhere: ptr.Deref(k.External, keystonev1.ExternalKeystone{}).AuthURL,
+			}
 		},
 		build: keystone, check: checkKeystone, secrets: keystoneSecrets, mentions: keystoneMentions,
 	},

@@ -39,7 +39,7 @@ func status(m *model, plan compose.Plan) any {
 	}
 	for _, service := range m.services {
 		e := common.Endpoint{Service: service.name, Internal: common.URL(service.endpoints.internal), Live: live(service.seen)}
-		if service.exposure != nil {
+		if service.public() {
 			e.Public = common.URL(service.endpoints.public)
 		}
 		s.Endpoints = append(s.Endpoints, e)

@@ -1,7 +1,10 @@
 package heat
 
 import (
+	"cmp"
+
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
@@ -12,13 +15,17 @@ import (
 // The domain of stacks' users, who manages it, and the role that its users have
 // (https://docs.openstack.org/heat/latest/install/install-ubuntu.html).
 const (
-	domainName  = "heat"
+	domainName  = heatv1.ServiceName
 	domainAdmin = "heat_domain_admin"
 	stackUser   = "heat_stack_user"
 	// adminObject and roleObject are their objects' names: those of Kubernetes have no underscores.
 	adminObject = "heat-domain-admin"
 	roleObject  = "heat-stack-user"
 )
+
+// domainName is what the domain is called in Keystone. One that others use, too, has their domains, of which each is a control plane's: names
+// of domains have 64 characters at most, which leaves none for a word before its own.
+func (m *model) domainName() string { return cmp.Or(string(m.Spec.Identity.SharedAs), domainName) }
 
 func (m *model) adminSecret() string { return m.Sub("domain-admin") }
 func (m *model) keySecret() string   { return m.Sub("encryption-key") }
@@ -31,7 +38,7 @@ func domain(m *model) ([]compose.Stage, error) {
 		{
 			{
 				Name:   "stack-domain",
-				Object: cloud.Managed("Domain", m.Meta(m.Name), object.Map{"name": domainName, "description": "Users that stacks make"}),
+				Object: cloud.Managed("Domain", m.Meta(m.Name), object.Map{"name": m.domainName(), "description": "Users that stacks make"}),
 			},
 			{
 				Name:   "stack-user-role",

@@ -157,7 +157,7 @@ func (m *model) options() oslo.Config {
 			"region_name_for_services":      m.Spec.Region,
 			"server_keystone_endpoint_type": "public",
 			"stack_domain_admin":            domainAdmin,
-			"stack_user_domain_name":        domainName,
+			"stack_user_domain_name":        m.domainName(),
 		},
 		"cache":            m.CacheOptions(),
 		"clients":          {"ca_file": m.AuthOptions()["cafile"], "endpoint_type": "internalURL"},
@@ -167,7 +167,7 @@ func (m *model) options() oslo.Config {
 		// Application credentials can neither make trusts nor log in by them
 		// (https://docs.openstack.org/keystone/latest/user/application_credentials.html).
 		trusteeGroup: {
-			"auth_type": "v3password", "auth_url": keystone, "username": m.App, "user_domain_name": common.DefaultDomain,
+			"auth_type": "v3password", "auth_url": keystone, "username": m.Spec.Identity.NameOf(m.App), "user_domain_name": common.DefaultDomain,
 		},
 	}
 	c := m.spec.CFN

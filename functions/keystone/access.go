@@ -16,19 +16,19 @@ import (
 // aggregate is made of, so that this one waits for the credential itself.
 func catalogAccess(m *model) ([]compose.Stage, error) {
 	name, cloud := m.Sub("korc"), keystonev1.KORCCloud(m.Name)
-	rotation := m.ApplicationCredential(name, m.spec.Bootstrap.AdminUser, m.adminCloud(), m.spec.KORCCredential,
+	rotation := m.ApplicationCredential(name, m.administrator(), m.adminCloud(), m.spec.KORCCredential,
 		c5c3v1.Consumer{Kind: "SecretAggregate", Name: cloud.SecretName})
 	yaml := fmt.Sprintf(`clouds:
-  %s:
+  %[1]s:
     auth_type: v3applicationcredential
     auth:
-      auth_url: %s
+      auth_url: %[2]s
       application_credential_id: {{ .id | quote }}
       application_credential_secret: {{ .secret | quote }}
     identity_api_version: 3
-    interface: internal
-    endpoint_type: internal
-`, cloud.CloudName, m.spec.Endpoints.Internal)
+    interface: %[3]s
+    endpoint_type: %[3]s
+`, cloud.CloudName, m.spec.Endpoints.Internal, m.usedAt())
 	aggregate := c5c3.SecretAggregate(m.Meta(string(cloud.SecretName)), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: cloud.SecretName,
 		Sources: []c5c3v1.SecretSource{

@@ -21,6 +21,7 @@ var graph = service.Graph(&definition,
 		Component: component{Name: "keys", Needs: []string{"companion-access"}, Build: keys}, Before: "config", For: "schema",
 	},
 	service.Own[*model]{Component: component{Name: "bootstrap", Needs: []string{"schema"}, Build: bootstrap}, Before: "api", For: "api"},
+	service.Own[*model]{Component: component{Name: "certificate", Build: certified}},
 	service.Own[*model]{Component: component{Name: "exposure", Build: exposed}},
 	service.Own[*model]{Component: component{
 		Name: "clouds", Needs: []string{"companion-access", "credentials", "certificate"}, Build: clouds,

@@ -19,6 +19,9 @@ const loginResource = "login"
 // login is the companion's regular login at the internal address, by which the administrator's password, the certificate, the database
 // and the keys are proven. Nothing waits for it: Keystone is not ready while it fails, but goes on as it is.
 func login(m *model) ([]compose.Stage, error) {
+	if m.spec.External != nil {
+		return m.externalLogin(), nil
+	}
 	spec := openstackv1.IdentityCheckSpec{
 		CloudCredentialsRef: m.adminCloud(),
 		Exempt:              true,

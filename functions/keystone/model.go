@@ -28,6 +28,7 @@ var definition = service.Definition{
 	Module:     "keystone.wsgi.api:application",
 	HealthPath: "/healthcheck",
 	Mercy:      mercy,
+	Kept:       []string{"companion-access", "certificate", "clouds", "catalog-access", loginResource},
 	Databases: []service.Database{{
 		Group: "database",
 		// https://docs.openstack.org/keystone/latest/admin/upgrading.html, https://docs.openstack.org/keystone/latest/cli/index.html
@@ -75,6 +76,10 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	}
 	if check, ok := in.Seen.Get(loginResource); ok {
 		m.live = live(check)
+	}
+	if m.spec.External != nil {
+		m.Elsewhere = true
+		return m, nil
 	}
 	if m.Reaches, err = m.outside(); err != nil {
 		return nil, err
@@ -124,7 +129,12 @@ func (m *model) adminSecret() string { return keystonev1.AdminSecretName(m.Name)
 func (m *model) adminCloud() common.CloudCredentialsReference { return keystonev1.AdminCloud(m.Name) }
 
 func status(m *model, plan compose.Plan) any {
-	s := keystonev1.KeystoneStatus{ServiceStatus: m.Status(plan), Refs: &keystonev1.References{AdminSecret: m.adminSecret()}}
+	s := keystonev1.KeystoneStatus{ServiceStatus: m.Status(plan)}
 	s.Live = m.live
+	if m.Elsewhere {
+		s.Release = string(m.Wanted) // Nothing of it waits for a release.
+		return s
+	}
+	s.Refs = &keystonev1.References{AdminSecret: m.adminSecret()}
 	return s
 }

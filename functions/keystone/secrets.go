@@ -50,6 +50,9 @@ func (m *model) keyVolume(name string) service.Volume { return m.SecretVolume(na
 
 // clouds is the administrator's clouds.yaml.
 func clouds(m *model) ([]compose.Stage, error) {
+	if m.spec.External != nil {
+		return m.externalClouds(), nil
+	}
 	return service.Single("clouds", m.Clouds(service.Login{
 		Cloud: m.adminCloud(), URL: m.spec.Endpoints.Internal, User: m.spec.Bootstrap.AdminUser, Project: keystonev1.AdminProject,
 		Password: m.adminSecret(), CA: m.ServerCA(),

@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -27,11 +26,11 @@ nova-manage db purge --all-cells --before "$before" || [ $? -eq 3 ]
 
 // jobs lets the check before an upgrade reach Keystone and what it looks up there, besides the databases, which all Jobs reach.
 func jobs(m *model) ([]compose.Stage, error) {
-	keystone, err := workload.PortOf(string(m.Spec.Identity.InternalURL))
+	keystone, err := service.ToKeystone(&m.Spec.Identity.KeystoneReference)
 	if err != nil {
-		return nil, invalid.Field("spec.identity.internalURL", "%s", err)
+		return nil, err
 	}
 	pods := metav1.LabelSelector{MatchLabels: m.CheckWorkload().Selector()}
-	outbound := []workload.Flow{{Ports: []int32{keystone}}, compute.Peers(compute.AskedByCheck())}
+	outbound := []workload.Flow{keystone, compute.Peers(compute.AskedByCheck())}
 	return service.Single("jobs-network-policy", workload.NetworkPolicy(m.Meta(m.Sub("jobs")), pods, nil, outbound)), nil
 }

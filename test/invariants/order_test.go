@@ -75,6 +75,7 @@ var orders = map[string][]order{
 		{first: `(StatefulSet\.apps|Service) memcached`, then: `Keystone.*`, why: "its pods ask it"},
 		{first: `Deployment\.apps companion`, then: `Keystone.*`, why: "it makes its keys and its schema"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-keystone`, then: `Keystone.*`, why: "it logs in elsewhere with it"},
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
 		{first: `IdentityCatalog.*`, then: `Horizon\..*`, why: "users find services there"},
@@ -133,6 +134,10 @@ var orders = map[string][]order{
 		{first: `(Deployment\.apps|Service) .*`, then: `IdentityCheck.*`, why: "it logs in there"},
 		{first: `SecretAggregate.* [^-]+-clouds`, then: `IdentityCheck.*`, why: "it logs in with it"},
 		{first: `(Deployment\.apps|Service) .*`, then: `SecretAggregate.* [^-]+-korc-clouds`, why: "nobody makes its source before"},
+		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* [^-]+-tls`, why: "the companion writes its Secret"},
+		{first: `Certificate.* [^-]+-authority`, then: `SecretAggregate.* [^-]+-tls`, why: "it is made of it"},
+		{first: `SecretAggregate.* [^-]+-tls`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of it"},
+		{first: `SecretAggregate.* [^-]+-clouds`, then: `CredentialRotation.*`, why: "the companion logs in with it"},
 	},
 	"Placement": clientOrders,
 	"Horizon": {
@@ -319,7 +324,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		"\ncinder:\n  enabled: true\n  backends: [{name: ceph-rbd, rbd: {secretRef: {name: volumes-ceph}, networks: [10.1.0.0/16]}}]\n  backup: {file: {storageSize: 1Gi}}" +
 		"\nbarbican:\n  enabled: true\n  vault: {url: 'https://vault.example.com:8200', secretRef: {name: secrets-vault}}" +
 		"\nheat:\n  enabled: true\nhorizon:\n  enabled: true\nkeystone:"
-	for _, file := range []string{"claim", "full"} {
+	for _, file := range []string{"claim", "full", "external-keystone"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {
 			t.Fatal(err)

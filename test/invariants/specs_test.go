@@ -119,6 +119,7 @@ var constraints = map[string]constraint{
 		global, _ := o["global"].(object)
 		exposure, _ := global["exposure"].(object)
 		services, _ := o["services"].(object)
+		elsewhere(o)
 		knownProvider(services)
 		testsOfIdentity(o)
 		guests(o)
@@ -230,6 +231,8 @@ var constraints = map[string]constraint{
 	"cache.servers[]": sample("memcached-0.memcached.cloud.svc:11211", "10.0.0.1:11211"),
 	"internalURL":     sample("https://keystone.cloud.svc:5000/v3", "https://10.0.0.1:5000/v3"),
 	"publicURL":       addresses, "authURL": addresses,
+	"external.authURL":    sample("https://identity.example.com/v3", "https://[fd00::1]:5000/identity/v3"),
+	"external.user":       sample("cloud-admin", "cloud@example.com"),
 	"s3.endpoint":         sample("s3.example.com", "S3:9000"),
 	"spec.providerConfig": sample("in-cluster", "management"),
 	"endpoints": sample(

@@ -56,11 +56,23 @@ type IdentityCatalogSpec struct {
 	// There are services besides Keystone. What their users refer to is there then, whatever else is imported.
 	// +optional
 	Services bool `json:"services,omitempty"`
+	// Keystone that is outside of the control plane, and that others may use, too. It gets an entry for this region, by which services find it.
+	// Absent: the Keystone is the control plane's own, and bootstrap has made an entry.
+	// +optional
+	Shared *SharedKeystone `json:"shared,omitempty"`
 	// Domains whose users live in a directory. They are made, and stay in Keystone when they are no longer named here.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
 	Domains []DomainName `json:"domains,omitempty"`
+}
+
+// SharedKeystone is a Keystone that others may use, too.
+type SharedKeystone struct {
+	// Name of the control plane: that of its services' project, and the end of the name of the entry.
+	As common.ObjectName `json:"as"`
+	// Address of the Keystone, public and internal.
+	URL common.URL `json:"url"`
 }
 
 // BootstrapResource is a kind of resource that Keystone's bootstrap makes.

@@ -114,6 +114,27 @@ type KeystoneReference struct {
 	// ConfigMap with the same authority under ca.crt, in the service's namespace: a Gateway verifies the service by it. Absent: there is none.
 	// +optional
 	CAConfigMapRef *LocalReference `json:"caConfigMapRef,omitempty"`
+	// The Keystone is outside of this control plane, and others may use it, too: this control plane's own name, with which the names end of
+	// what it makes there. Absent: the Keystone is its own.
+	// +optional
+	SharedAs ObjectName `json:"sharedAs,omitempty"`
+}
+
+// NameOf is what something is called in the Keystone that a control plane has made there: by its own name, or, where others make things of
+// the same kind, by one that is nobody else's. K-ORC takes over what has the name that it looks for, and deletes it in the end.
+func (k KeystoneReference) NameOf(name string) string {
+	if k.SharedAs == "" {
+		return name
+	}
+	return name + "-" + string(k.SharedAs)
+}
+
+// Project is the name of the project of the services' users. K-ORC changes what it takes over, and that of others is not ours to change.
+func (k KeystoneReference) Project() string {
+	if k.SharedAs == "" {
+		return ServiceProject
+	}
+	return string(k.SharedAs)
 }
 
 // Identity is the Keystone that a service belongs to: it has a user there and entries in the catalog.

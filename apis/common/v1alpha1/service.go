@@ -33,7 +33,7 @@ type Overrides struct {
 	// Access rules (oslo.policy), as {<rule>: <check>}.
 	// +optional
 	Policy Policy `json:"policy,omitempty"`
-	// Accept options and rules that this release does not have, such as those of a patched image, and write them as they are.
+	// Write options and rules that this release does not have, such as those of a patched image, as they are.
 	// +optional
 	AllowUnknown bool `json:"allowUnknown,omitempty"`
 }

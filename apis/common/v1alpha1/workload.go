@@ -62,7 +62,7 @@ type Toleration struct {
 	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
 	// +optional
 	Effect string `json:"effect,omitempty"`
-	// Seconds that a pod stays on a node whose NoExecute taint it tolerates. Absent: for ever.
+	// Seconds until a NoExecute taint evicts the pod. Absent: for ever.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	TolerationSeconds *int64 `json:"tolerationSeconds,omitempty"`
@@ -96,7 +96,7 @@ type Image struct {
 	// +kubebuilder:example="registry.example.com/openstack/keystone"
 	// +optional
 	Repository string `json:"repository,omitempty"`
-	// An upstream version (28.1.0), a patched one (28.1.0-p1), a branch (stable-2025.2) or a commit (7 to 40 hex digits).
+	// An upstream version (28.1.0), a patched one (28.1.0-p1), a branch (stable-2025.2) or a commit.
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^([0-9]+\.[0-9]+\.[0-9]+(-p[0-9]+)?|stable-20[0-9]{2}\.[12]|[0-9a-f]{7,40})$`
 	// +kubebuilder:example="28.1.0-p1"

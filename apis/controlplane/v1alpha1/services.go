@@ -8,10 +8,16 @@ import (
 
 // Keystone is the identity service.
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled",message="Keystone cannot be switched off: every other service authenticates through it"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.replicas) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.uwsgi) || has(self.image) || has(self.hostname))",message="a Keystone elsewhere has its own pods and address; leave replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname out",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.policy) || has(self.allowUnknown) || has(self.fernet) || has(self.credentialKeys) || has(self.trustFlush))",message="whoever runs a Keystone configures it; leave policy, allowUnknown, fernet, credentialKeys and trustFlush out",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.identityBackends) || has(self.federation) || has(self.bootstrap) && self.bootstrap.adminUser != 'admin')",message="whoever runs a Keystone says who logs in; leave identityBackends, federation and bootstrap out",fieldPath=".external"
 type Keystone struct {
 	// Keystone is always there.
 	// +optional
-	Enabled         *bool `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled,omitempty"`
+	// A Keystone that somebody else runs, in place of one of the cloud's own. It cannot be set or removed later.
+	// +optional
+	External        *keystone.ExternalKeystone `json:"external,omitempty"`
 	common.Workload `json:",inline"`
 	common.Service  `json:",inline"`
 	// Keys that tokens are encrypted with.

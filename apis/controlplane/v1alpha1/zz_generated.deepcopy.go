@@ -826,6 +826,11 @@ func (in *Keystone) DeepCopyInto(out *Keystone) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.External != nil {
+		in, out := &in.External, &out.External
+		*out = new(keystonev1alpha1.ExternalKeystone)
+		**out = **in
+	}
 	in.Workload.DeepCopyInto(&out.Workload)
 	in.Service.DeepCopyInto(&out.Service)
 	if in.Fernet != nil {

@@ -31,6 +31,9 @@ type Keystone struct {
 type KeystoneSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Workload    `json:",inline"`
+	// A Keystone that somebody else runs, in place of one of our own: what others need to log in there is all that is made.
+	// +optional
+	External *ExternalKeystone `json:"external,omitempty"`
 	// The first user.
 	// +optional
 	Bootstrap Bootstrap `json:"bootstrap,omitempty"`

@@ -112,6 +112,11 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	OpenIDHosts []HostPattern `json:"openIDHosts,omitempty"`
+	// Hosts of Keystones that exist elsewhere: identity.example.com. Whoever runs one says where K-ORC goes, by its catalog.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	KeystoneHosts []HostPattern `json:"keystoneHosts,omitempty"`
 	// Hosts that users may have images fetched from: *.example.com:443. Only * allows an image service to fetch from any host.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set

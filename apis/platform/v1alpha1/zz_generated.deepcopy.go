@@ -158,6 +158,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]HostPattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.KeystoneHosts != nil {
+		in, out := &in.KeystoneHosts, &out.KeystoneHosts
+		*out = make([]HostPattern, len(*in))
+		copy(*out, *in)
+	}
 	if in.DownloadHosts != nil {
 		in, out := &in.DownloadHosts, &out.DownloadHosts
 		*out = make([]HostPattern, len(*in))

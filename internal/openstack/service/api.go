@@ -120,31 +120,45 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 	if len(s.Databases) > 0 {
 		server(s.DatabasePods, s.Spec.Database.Port)
 	}
-	add := func(field, address string) error {
-		port, err := workload.PortOf(address)
-		if err != nil {
-			return invalid.Field(field, "%s", err)
+	own := func(more ...int32) {
+		for _, port := range more {
+			if !slices.Contains(ports, port) {
+				ports = append(ports, port)
+			}
 		}
-		if !slices.Contains(ports, port) {
-			ports = append(ports, port)
-		}
-		return nil
 	}
 	if s.Queue {
 		server(s.QueuePods, s.Spec.Queue.Port)
 	}
 	for i, address := range s.Spec.Cache.Servers {
-		if err := add(fmt.Sprintf("spec.cache.servers[%d]", i), "memcached://"+string(address)); err != nil {
+		port, err := workload.PortOf("memcached://" + string(address))
+		if err != nil {
+			return nil, invalid.Field(fmt.Sprintf("spec.cache.servers[%d]", i), "%s", err)
+		}
+		own(port)
+	}
+	if id := s.Spec.Identity; id != nil {
+		flow, err := ToKeystone(&id.KeystoneReference)
+		if err != nil {
 			return nil, err
 		}
-	}
-	if s.Spec.Identity != nil {
-		if err := add("spec.identity.internalURL", string(s.Spec.Identity.InternalURL)); err != nil {
-			return nil, err
+		if !flow.Anywhere {
+			own(flow.Ports...)
+		} else {
+			out = append(out, flow)
 		}
 	}
 	if len(ports) > 0 { // No ports would be all of them.
 		out = append([]workload.Flow{{Ports: ports}}, out...)
 	}
 	return append(out, s.Reaches...), nil
+}
+
+// ToKeystone is the way to Keystone: to the pods of the control plane by its port, or, where it is outside, to any address.
+func ToKeystone(k *common.KeystoneReference) (workload.Flow, error) {
+	port, err := workload.PortOf(string(k.InternalURL))
+	if err != nil {
+		return workload.Flow{}, invalid.Field("spec.identity.internalURL", "%s", err)
+	}
+	return workload.Flow{Anywhere: k.SharedAs != "", Ports: []int32{port}}, nil
 }

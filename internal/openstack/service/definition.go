@@ -48,6 +48,8 @@ type Definition struct {
 	Queue bool
 	// User of the databases and of the queue, whose virtual host is called the same. Empty: App.
 	User string
+	// Kept are the components of an instance that somebody else runs (Service.Elsewhere): what others log in by. Nil: there is none such.
+	Kept []string
 	// Main is the component whose version is the service's. Empty: the API.
 	Main string
 }

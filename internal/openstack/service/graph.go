@@ -84,10 +84,23 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 	for _, o := range own {
 		graph = with(graph, o)
 	}
+	if len(d.Kept) > 0 {
+		hereOnly(graph, d.Kept)
+	}
 	if graph[0].Name == access {
 		graph[0].Build = companionAccess(graph[1:])
 	}
 	return graph.MustValidate()
+}
+
+// hereOnly switches off what is not kept of an instance that somebody else runs.
+func hereOnly[M Instance](graph compose.Graph[M], kept []string) {
+	for i, c := range graph {
+		if slices.Contains(kept, c.Name) {
+			continue
+		}
+		graph[i].Enabled = func(m M) bool { return !m.Base().Elsewhere && (c.Enabled == nil || c.Enabled(m)) }
+	}
 }
 
 // without is a graph without some components, which nothing needs then.

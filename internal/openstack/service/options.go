@@ -78,6 +78,9 @@ func (s *Service) tokenOptions() oslo.Options {
 	o := s.AuthOptions()
 	o["www_authenticate_uri"] = string(s.Spec.Identity.PublicURL)
 	o["interface"] = "internal"
+	if region := s.lookedIn(); region != "" {
+		o["region_name"] = region
+	}
 	o["service_type"] = s.CatalogType
 	o["memcached_servers"] = s.cacheServers()
 	o["service_token_roles"] = []string{common.ServiceRole}

@@ -36,7 +36,7 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 		accounts = append(accounts, Account{"database", s.Sub("database"), s.user(), mariadb.Watched()})
 	}
 	if s.registered() {
-		accounts = append(accounts, Account{"user", s.userSecret(), s.App, nil})
+		accounts = append(accounts, Account{"user", s.userSecret(), s.userName(), nil})
 	}
 	if accounts = append(accounts, s.Accounts...); len(accounts) == 0 {
 		return nil, nil

@@ -114,6 +114,8 @@ type Service struct {
 	Watches []monitoring.Alert
 	// Jobs begin the names of Jobs that are the service's own.
 	Jobs []string
+	// Elsewhere says that somebody else runs the service, outside of this control plane.
+	Elsewhere bool
 	// Quiesced says that no pod may run that uses the databases: a step of a schema is in turn that needs that.
 	Quiesced bool
 	// workers is how many processes of uWSGI the spec asks for. 0: as many as the memory holds.

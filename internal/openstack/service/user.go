@@ -35,6 +35,9 @@ func (s *Service) Cloud() common.CloudCredentialsReference {
 	return common.CloudCredentialsReference{SecretName: common.ObjectName(s.Sub("clouds")), CloudName: s.App}
 }
 
+// userName is what the service's user is called in Keystone.
+func (s *Service) userName() string { return s.Spec.Identity.NameOf(s.App) }
+
 // User is the service's user in Keystone, with its roles, and the application credential that pods log in by, which has the same roles and
 // is made when the user has them.
 //
@@ -49,11 +52,11 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 		own = cloud.Managed
 	}
 	user := own("User", s.Meta(s.Name), object.Map{
-		"name": s.App, "domainRef": common.DefaultDomainObject, "passwordRef": s.userSecret(), "description": "Service " + s.Title,
+		"name": s.userName(), "domainRef": common.DefaultDomainObject, "passwordRef": s.userSecret(), "description": "Service " + s.Title,
 	})
 	clouds := s.Clouds(Login{
-		Cloud: s.Cloud(), URL: s.Spec.Identity.InternalURL, User: s.App, Project: common.ServiceProject,
-		Password: s.userSecret(), CA: s.Spec.Identity.CASecretRef,
+		Cloud: s.Cloud(), URL: s.Spec.Identity.InternalURL, User: s.userName(), Project: s.Spec.Identity.Project(),
+		Password: s.userSecret(), CA: s.Spec.Identity.CASecretRef, Region: s.lookedIn(),
 	})
 	roles := []string{common.ServiceRole, common.AdminRole}
 	var assignments compose.Stage
@@ -69,7 +72,7 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 			}),
 		})
 	}
-	credential := s.ApplicationCredential(s.credentialSecret(), s.App, s.Cloud(), s.Spec.Identity.CredentialRotation,
+	credential := s.ApplicationCredential(s.credentialSecret(), s.userName(), s.Cloud(), s.Spec.Identity.CredentialRotation,
 		consumersOf(slices.Concat(s.loggedIn(), s.CredentialConsumers))...)
 	credential.Spec.Roles = roles
 	return []compose.Stage{
@@ -113,6 +116,16 @@ type Login struct {
 	// Password is the Secret with the password, CA where the authority of the address's certificate is.
 	Password string
 	CA       common.SecretKeyReference
+	// Region in which services are looked for. Empty: there is one only.
+	Region string
+}
+
+// lookedIn is the region in which services are looked for in a Keystone that has those of others, too. Empty: it is the control plane's own.
+func (s *Service) lookedIn() string {
+	if s.Spec.Identity.SharedAs == "" {
+		return ""
+	}
+	return s.Spec.Region
 }
 
 // Clouds is a user's clouds.yaml, with the authority of the internal address. K-ORC reads the key cacert.
@@ -130,6 +143,9 @@ func (s *Service) Clouds(l Login) runtime.Object {
     identity_api_version: 3
     interface: internal
 `, l.Cloud.CloudName, l.URL, l.User, l.Project, common.DefaultDomain)
+	if l.Region != "" {
+		yaml += fmt.Sprintf("    region_name: %q\n", l.Region)
+	}
 	return c5c3.SecretAggregate(s.Meta(string(l.Cloud.SecretName)), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: l.Cloud.SecretName,
 		Sources: []c5c3v1.SecretSource{

@@ -1,0 +1,77 @@
+package controlplane
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
+)
+
+// aKeystone is one that exists elsewhere, as part of a spec.
+const aKeystone = `global: {region: eu-de-2}, services: {placement: {enabled: true}, keystone: {external: {authURL: "https://identity.example.org:5001/v3", ` +
+	`user: cloud-admin, userDomain: staff, caSecretRef: {name: corporate, key: ca.crt}, passwordSecretRef: {name: corporate, key: password}}}}`
+
+const trusting = "{domain: example.com, limits: [" + limittest.Everything + "]}"
+
+// TestElsewhere: whoever builds on Keystone is told of one that exists elsewhere as of one of our own, and that it is shared.
+func TestElsewhere(t *testing.T) {
+	all := desired(t, ready(t, "{"+aKeystone+"}", trusting))
+	const url = "https://identity.example.org:5001/v3"
+	if diff := cmp.Diff(any(fields(t, `{authURL: "`+url+`", user: cloud-admin, userDomain: staff,
+		caSecretRef: {name: tenant-corporate, key: ca.crt}, passwordSecretRef: {name: tenant-corporate, key: password}}`)),
+		at(all["keystone"].Map(), "spec", "external")); diff != "" {
+		t.Errorf("Keystone (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(any(fields(t, `{public: "`+url+`", internal: "`+url+`"}`)), at(all["keystone"].Map(), "spec", "endpoints")); diff != "" {
+		t.Errorf("its addresses (-want +got):\n%s", diff)
+	}
+	if e := at(all["keystone"].Map(), "spec", "exposure"); e != nil {
+		t.Errorf("it is exposed: %v", e)
+	}
+	want := fields(t, `{internalURL: "`+url+`", publicURL: "`+url+`", sharedAs: `+instance+`, caSecretRef: {name: keystone-tls, key: ca.crt},
+		adminCloudRef: {secretName: keystone-clouds, cloudName: admin}, korcCloudRef: {secretName: keystone-korc-clouds, cloudName: korc}}`)
+	got, _ := at(all["placement"].Map(), "spec", "identity").(map[string]any)
+	delete(got, "credentialRotation")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Placement's identity (-want +got):\n%s", diff)
+	}
+	spec, _ := at(all["catalog"].Map(), "spec").(map[string]any)
+	if diff := cmp.Diff(any(fields(t, `{as: `+instance+`, url: "`+url+`"}`)), spec["shared"]); diff != "" || spec["bootstrapResources"] != nil {
+		t.Errorf("the catalog imports %v (-want +got):\n%s", spec["bootstrapResources"], diff)
+	}
+}
+
+// TestElsewhereCosts: what somebody else runs costs nothing here, opens no connection, and has no host name; clients are told its address.
+func TestElsewhereCosts(t *testing.T) {
+	m, own := derived(t, "{"+aKeystone+"}", trusting), derived(t, "{services: {placement: {enabled: true}}}", trusting)
+	if a, b := m.connectionsOf(m.identity), own.connectionsOf(own.identity); a != 0 || b == 0 {
+		t.Errorf("%d connections, and %d of one of our own", a, b)
+	}
+	if a, b := m.partsOf(m.identity), own.partsOf(own.identity); len(a) != 0 || len(b) == 0 {
+		t.Errorf("parts %v, and %v of one of our own", a, b)
+	}
+	exposed := strings.Replace(trusting, "{", "{exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, ", 1)
+	e := derived(t, "{"+aKeystone+"}", exposed)
+	if !slices.Contains(e.publicAddresses(), "https://identity.example.org:5001/v3") || !slices.Contains(m.publicAddresses(), "https://identity.example.org:5001/v3") {
+		t.Errorf("the companion visits %v", e.publicAddresses())
+	}
+	for _, h := range e.publicHosts() {
+		if h.whose == identityService {
+			t.Errorf("host name %s", h.exposure.Hostname)
+		}
+	}
+	if ref := e.keystoneReference(); ref.CAConfigMapRef == nil || ref.CAConfigMapRef.Name != "keystone-ca" {
+		t.Errorf("Gateways verify services by %v", ref.CAConfigMapRef)
+	}
+}
+
+// TestElsewhereRefused: what admission cannot see.
+func TestElsewhereRefused(t *testing.T) {
+	spec := strings.Replace(aKeystone, "keystone: {", "keystone: {config: {token: {expiration: 600}}, ", 1)
+	checkRefused(t, "Nobody would read it.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.config", "whoever runs a Keystone configures it")
+	spec = strings.Replace(aKeystone, ":5001", ":70000", 1)
+	checkRefused(t, "No network policy has such a port.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.external.authURL", "no port 70000")
+}
