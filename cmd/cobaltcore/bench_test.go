@@ -38,3 +38,23 @@ func BenchmarkPreview(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPreviewComplete shows the three claims of a whole cloud beside each other.
+func BenchmarkPreviewComplete(b *testing.B) {
+	tuneMemory()
+	const folder = "../../examples/complete/"
+	args := []string{
+		"preview", "-f", folder + "storage.yaml", "-f", folder + "control-plane.yaml", "-f", folder + "hypervisors.yaml", "--format", "yaml",
+	}
+	var out bytes.Buffer
+	for b.Loop() {
+		out.Reset()
+		if code := run(args, bytes.NewReader(nil), &out, io.Discard); code != 0 {
+			b.Fatalf("exit code %d", code)
+		}
+	}
+	objects := float64(bytes.Count(out.Bytes(), []byte("\napiVersion: ")))
+	b.ReportMetric(objects, "objects")
+	b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N)/objects, "ms/object")
+	b.ReportMetric(float64(out.Len()), "yaml-bytes")
+}

@@ -347,3 +347,21 @@ func TestSeveralStorage(t *testing.T) {
 		}
 	}
 }
+
+// TestSeveralComplete: the claims of a whole cloud are shown beside each other, on the example's platform.
+func TestSeveralComplete(t *testing.T) {
+	const folder = "../../examples/complete/"
+	var out, errOut bytes.Buffer
+	args := []string{"preview", "-f", folder + "storage.yaml", "-f", folder + "control-plane.yaml", "-f", folder + "hypervisors.yaml"}
+	if code := run(args, strings.NewReader(""), &out, &errOut); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	for _, want := range []string{
+		"needs Secret rook-ceph-client-glance with key userKey", "needs Secret rook-ceph-client-cinder with key userKey",
+		"needs Secret rook-ceph-client-nova with key userKey", "Deployment heat-engine", "Deployment horizon", "DaemonSet nova-compute",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+}

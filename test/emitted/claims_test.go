@@ -107,6 +107,9 @@ var platforms = map[string]string{
 	"bare": `{domain: cloud.example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}], limits: [` + limittest.Everything + `]}`,
 }
 
+// storageOf are the claims of storage that examples keep something in, which come before them.
+var storageOf = map[string]string{"storage/control-plane.yaml": "storage/claim.yaml", "complete/control-plane.yaml": "complete/storage.yaml"}
+
 // A testCase is what one claim becomes on one platform.
 type testCase struct {
 	name    string
@@ -160,6 +163,7 @@ func simulateAll(t *testing.T) []testCase {
 		}
 		files = append(files, found...)
 	}
+	files = append(files, "complete/storage.yaml", "complete/control-plane.yaml")
 	for _, f := range files {
 		if f == "storage/hypervisors.yaml" {
 			continue // They are no control plane, as those in hypervisor are none.
@@ -172,15 +176,15 @@ func simulateAll(t *testing.T) []testCase {
 		if f == "nova/sixteen.yaml" { // Its cells are those of the others, and take longer than all of them.
 			all = []release.Release{"2025.2"}
 		}
-		if strings.HasPrefix(f, "storage/") { // Ceph belongs to no release.
+		if strings.HasPrefix(f, "storage/") || strings.HasPrefix(f, "complete/") { // Ceph belongs to no release.
 			all = []release.Release{"2025.2"}
 		}
 		for _, r := range all {
 			other := strings.ReplaceAll(string(claim), `openStackRelease: "2025.2"`, fmt.Sprintf("openStackRelease: %q", r))
 			name := strings.TrimPrefix(f, "controlplane/")
 			var beside []testCase
-			if f == "storage/control-plane.yaml" {
-				beside = out[slices.IndexFunc(out, func(c testCase) bool { return strings.HasPrefix(c.name, "storage/claim.yaml") }):][:1]
+			if of := storageOf[f]; of != "" {
+				beside = out[slices.IndexFunc(out, func(c testCase) bool { return strings.HasPrefix(c.name, of) }):][:1]
 			}
 			add(name+" "+string(r), []byte(other), examples.Platform, beside...)
 		}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
-	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
@@ -56,15 +54,19 @@ func TestCeph(t *testing.T) {
 // startCeph runs a Ceph with the pools images and volumes, outside of every control plane, until the test ends.
 func startCeph(t *testing.T) *operators.Ceph {
 	t.Helper()
-	return startCephWith(t, []string{"images", "volumes"}, map[string]operators.Caps{
+	ceph, stop, err := StartCeph(context.Background(), programs, onDisk(t), []string{"images", "volumes"}, map[string]operators.Caps{
 		"glance": operators.OwnPool("images"), "cinder": operators.OwnPool("volumes"),
-	})
+	}, progress())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return ceph
 }
 
-// startCephWith does so with other pools and clients.
-func startCephWith(t *testing.T, pools []string, clients map[string]operators.Caps) *operators.Ceph {
+// onDisk is a folder of the test's on a disk: others are in memory.
+func onDisk(t *testing.T) string {
 	t.Helper()
-	// Its data is on a disk: folders of tests are in memory, and an OSD goes around the page cache.
 	cache, err := install.Cache()
 	if err != nil {
 		t.Fatal(err)
@@ -74,23 +76,5 @@ func startCephWith(t *testing.T, pools []string, clients map[string]operators.Ca
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	c, err := cluster.New(dir, func(string) (cluster.Image, error) { return cluster.Image{Root: programs.Ceph}, nil }, progress())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Stop)
-	public, err := pki.New("public")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(cancel)
-	ceph, err := operators.New(ctx, c, public, programs.MariaDBOperator).Ceph(ctx, "rook-ceph", pools, clients)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ceph
+	return dir
 }

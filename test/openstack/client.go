@@ -17,7 +17,10 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 )
 
 // A Client talks to Keystone's API without a library between, so that every answer is seen as it is.
@@ -78,6 +81,17 @@ func (c *Cloud) BootstrapArgument(flag string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no Job has the argument %s", flag)
+}
+
+// Dashboard is the public address of Horizon. It is empty where there is none.
+func (c *Cloud) Dashboard() string {
+	for _, u := range c.Operators.All("HTTPRoute.gateway.networking.k8s.io") {
+		hosts, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "hostnames")
+		if u.GetName() == horizonv1.ServiceName && len(hosts) > 0 {
+			return "https://" + hosts[0]
+		}
+	}
+	return ""
 }
 
 // Password is a login by name and password, with a scope or, without one, for a token that identifies a user and no more.

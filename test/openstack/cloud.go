@@ -36,8 +36,10 @@ import (
 type Options struct {
 	// Claim and Platform, in YAML.
 	Claim, Platform []byte
-	// Pool is a claim for hypervisors of that control plane. Empty: there is none.
-	Pool []byte
+	// Pool is a claim for hypervisors of that control plane, and Storage one for the Ceph that both refer to. Empty: there is none.
+	Pool, Storage []byte
+	// Disk is a folder on a disk for what that Ceph keeps.
+	Disk string
 	// Nodes is how many nodes it has, of which the first one connects its routers to the outside. 0: one.
 	Nodes int
 	// Beside are claims of others and their composite resources, as those of a StorageCluster, that the claims refer to.
@@ -65,17 +67,25 @@ type Cloud struct {
 	options Options
 	world   *simulate.World
 	pool    *Pool
+	storage *Storage
 	cancel  context.CancelFunc
 	bundle  string // the public authority's certificate
 }
 
 // Start makes a claim a running cloud. The caller stops it, also after an error, if there is a cloud.
 func Start(ctx context.Context, o Options) (*Cloud, error) {
+	storage, err := planStorage(o)
+	if err != nil {
+		return nil, err
+	}
+	if storage != nil {
+		o.Beside = slices.Concat(o.Beside, storage.result.There)
+	}
 	result, err := preview.RunBeside(o.Beside, o.Claim, o.Platform, kinds.Runners())
 	if err != nil {
 		return nil, err
 	}
-	c := &Cloud{Namespace: result.Instance, options: o, bundle: filepath.Join(o.Dir, "public.pem")}
+	c := &Cloud{Namespace: result.Instance, options: o, storage: storage, bundle: filepath.Join(o.Dir, "public.pem")}
 	if c.world, err = preview.World(o.Claim, o.Platform, kinds.Runners()); err != nil {
 		return nil, err
 	}
@@ -96,21 +106,40 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	c.world.Reconcile = func(desired []map[string]any) error { return c.Operators.Reconcile(alive, desired) }
 	c.world.Reports = func(kind, name string) map[string]any { return c.reports(alive, kind, name) }
 	c.world.Remove = func(gone []map[string]any) error { return c.Operators.Remove(alive, gone) }
-	for name, data := range o.Secrets {
-		if err := c.Operators.SetSecret(ctx, result.Namespace, name, data); err != nil {
-			return c, err
-		}
+	if err := c.surround(ctx, result.Namespace); err != nil {
+		return c, fmt.Errorf("cannot prepare the cloud's surroundings: %w", err)
 	}
-	if o.Prepare != nil {
-		if err := o.Prepare(c); err != nil {
-			return c, fmt.Errorf("cannot prepare the cloud's surroundings: %w", err)
-		}
-	}
-	if err := c.converge(); err != nil || o.Pool == nil {
+	if err := c.converge(); err != nil {
 		return c, err
+	}
+	c.told("the control plane is ready")
+	if o.Pool == nil {
+		return c, nil
 	}
 	return c, c.addPool(alive)
 }
+
+// surround makes what has to be there before the claim: Secrets of the tenant's namespace, storage, and more.
+func (c *Cloud) surround(ctx context.Context, tenant string) error {
+	for name, data := range c.options.Secrets {
+		if err := c.Operators.SetSecret(ctx, tenant, name, data); err != nil {
+			return err
+		}
+	}
+	if c.storage != nil {
+		if err := c.addStorage(ctx); err != nil {
+			return err
+		}
+		c.told("the storage is ready")
+	}
+	if c.options.Prepare == nil {
+		return nil
+	}
+	return c.options.Prepare(c)
+}
+
+// told tells of a step.
+func (c *Cloud) told(what string) { fmt.Fprintln(c.options.Progress, "cloud:", what) }
 
 // Change makes the control plane what another version of its claim says. Its pool learns of that with the next Follow.
 func (c *Cloud) Change(claim []byte) error {
@@ -233,6 +262,9 @@ func (c *Cloud) converge() error { return c.world.Run(func(simulate.Step) {}) }
 func (c *Cloud) Stop() {
 	c.cancel()
 	c.Cluster.Stop()
+	if c.storage != nil && c.storage.stop != nil {
+		c.storage.stop()
+	}
 }
 
 // claimName is the name of its claim.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
-	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/hypervisors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
@@ -282,18 +280,8 @@ func (m *machines) networks(t *testing.T) (outside, inside string) {
 // hypervisor waits until Nova knows all nodes, and their cell has them.
 func (m *machines) hypervisor(t *testing.T) {
 	t.Helper()
-	m.cloud.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
-	var seen []hypervisors.Hypervisor
-	err := m.cloud.Cluster.Wait(context.Background(), operators.Timeout, "the hypervisor", func(ctx context.Context) (bool, error) {
-		page, err := hypervisors.List(m.ServiceClient, nil).AllPages(ctx)
-		if err != nil {
-			return false, err
-		}
-		seen, err = hypervisors.ExtractHypervisors(page)
-		return len(seen) == m.nodes && !slices.ContainsFunc(seen, func(h hypervisors.Hypervisor) bool { return h.State != "up" }), err
-	})
-	if err != nil {
-		t.Fatalf("%.300v: %+v\n%s", err, seen, m.logs(t, "nova-compute"))
+	if err := m.cloud.WaitForHypervisors(context.Background(), m.ServiceClient); err != nil {
+		t.Fatalf("%v\n%s", err, m.logs(t, "nova-compute"))
 	}
 }
 

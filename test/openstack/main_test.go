@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -89,15 +88,9 @@ func narrow(wanted *install.Wanted) error {
 // progress is where clouds tell what happens, each line with its time.
 func progress() io.Writer {
 	if testing.Verbose() {
-		return &stamped{start: time.Now()}
+		return Stamped(os.Stderr)
 	}
 	return io.Discard
-}
-
-type stamped struct{ start time.Time }
-
-func (s *stamped) Write(text []byte) (int, error) {
-	return fmt.Fprintf(os.Stderr, "%6.1f %s", time.Since(s.start).Seconds(), text)
 }
 
 // read returns a file of testdata.

@@ -6,7 +6,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
+	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/hypervisors"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +23,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
 // A Pool is what a claim for hypervisors has become.
@@ -80,7 +85,29 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	}
 	err = w.Run(func(simulate.Step) {})
 	c.pool.Namespace = w.XR.GetFields()["status"].GetStructValue().GetFields()["instance"].GetStringValue()
+	if err == nil {
+		c.told("the hypervisors are ready")
+	}
 	return err
+}
+
+// WaitForHypervisors waits until Nova knows all nodes, and their cell has them. Compute is a client of it.
+func (c *Cloud) WaitForHypervisors(ctx context.Context, compute *gophercloud.ServiceClient) error {
+	c.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
+	var seen []hypervisors.Hypervisor
+	err := c.Cluster.Wait(ctx, operators.Timeout, "the hypervisors", func(ctx context.Context) (bool, error) {
+		page, err := hypervisors.List(compute, nil).AllPages(ctx)
+		if err != nil {
+			return false, err
+		}
+		seen, err = hypervisors.ExtractHypervisors(page)
+		down := func(h hypervisors.Hypervisor) bool { return h.State != "up" }
+		return len(seen) == max(c.options.Nodes, 1) && !slices.ContainsFunc(seen, down), err
+	})
+	if err != nil {
+		return fmt.Errorf("%.300w: %+v", err, seen)
+	}
+	return nil
 }
 
 // nodeLabels are those of a node that belongs to a pool, in no slice of it, and connects its routers to the outside, if it is to.

@@ -15,13 +15,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
-	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
-	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
-	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
 // TestPools: images, volumes and disks of virtual machines are in pools of a StorageCluster, whose Ceph is real. Of an image volumes and
@@ -48,86 +43,24 @@ func TestPools(t *testing.T) {
 }
 
 // pools are two nodes with a Cinder, all of which keep what they have in pools.
-type pools struct {
-	*disks
-	// instance is the namespace of the StorageCluster.
-	instance string
-}
+type pools struct{ *disks }
 
-// startPools makes three claims a cloud, of which a real Ceph takes the place of the first: with its pools, and its users with the rights
-// that they are to have.
+// startPools makes three claims a cloud: one of a Ceph, one of a control plane, and one of hypervisors.
 func startPools(t *testing.T) *pools {
 	t.Helper()
-	storage, err := preview.Run(read(t, "storage.yaml"), read(t, "platform.yaml"), kinds.Runners())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	users := map[string]operators.Caps{}
-	for _, o := range storage.Objects {
-		switch o.Kind {
-		case "CephBlockPool":
-			if o.Resource == "pool-"+o.Name {
-				names = append(names, o.Name)
-			}
-		case "CephClient":
-			users[o.Name] = capsOf(t, o)
-		}
-	}
-	p := &pools{instance: storage.Instance, disks: &disks{cinder: cinder{ceph: startCephWith(t, names, users)}}}
-	know(storage.There, p.cinder.ceph)
 	plane := bytes.Replace(of(t, "pooled.yaml", restarted, dashed(restarted)),
 		[]byte("      ml2:"), []byte("      distributedFloatingIPs: true\n      ml2:"), 1)
 	const pool = "storage: {clusterRef: {namespace: tenant-a, name: ceph}, pool: vms}\n  virtualization:"
 	hypervisors := bytes.Replace(of(t, "hypervisors.yaml", restarted, dashed(restarted)), []byte("virtualization:"), []byte(pool), 1)
-	p.machines = startMachines(t, plane, hypervisors, 0, func(o *Options) {
-		o.Nodes, o.Beside = 2, storage.There
-		o.Prepare = func(c *Cloud) error { return p.giveKeys(c.Operators) }
-	})
-	p.words, p.raw, p.cinder.cloud = " counts", true, p.cloud
-	provider, ends := administrator(t, p.cloud)
-	if p.cinder.ServiceClient, err = openstack.NewBlockStorageV3(provider, ends); err != nil {
+	m := startMachines(t, plane, hypervisors, 0, func(o *Options) { o.Nodes, o.Storage, o.Disk = 2, read(t, "storage.yaml"), onDisk(t) })
+	m.words, m.raw = " counts", true
+	provider, ends := administrator(t, m.cloud)
+	c, err := openstack.NewBlockStorageV3(provider, ends)
+	if err != nil {
 		t.Fatal(err)
 	}
-	p.cinder.Microversion = "3.70"
-	return p
-}
-
-// capsOf is what a user may do.
-func capsOf(t *testing.T, o preview.Object) operators.Caps {
-	t.Helper()
-	m := o.Manifest.AsMap()
-	if inner, wrapped, _ := unstructured.NestedMap(m, "spec", "forProvider", "manifest"); wrapped {
-		m = inner
-	}
-	caps, _, err := unstructured.NestedStringMap(m, "spec", "caps")
-	if err != nil || len(caps) == 0 {
-		t.Fatalf("%s may do %v: %v", o.Name, caps, err)
-	}
-	return caps
-}
-
-// know lets a StorageCluster say where a Ceph is.
-func know(there []*structpb.Struct, ceph *operators.Ceph) {
-	for _, o := range there {
-		access := o.GetFields()["status"].GetStructValue().GetFields()["access"].GetStructValue()
-		if access == nil {
-			continue
-		}
-		access.Fields["fsid"] = structpb.NewStringValue(ceph.FSID)
-		access.Fields["monitors"] = structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStringValue(ceph.MonHost)}})
-	}
-}
-
-// giveKeys does what Rook does for each user.
-func (p *pools) giveKeys(o *operators.Operators) error {
-	for user := range p.cinder.ceph.Keyrings {
-		data := map[string][]byte{rook.UserIDKey: []byte(user), rook.UserKey: []byte(p.cinder.ceph.Key(user))}
-		if err := o.SetSecret(context.Background(), p.instance, rook.SecretName(user), data); err != nil {
-			return err
-		}
-	}
-	return nil
+	c.Microversion = "3.70"
+	return &pools{&disks{machines: m, cinder: cinder{ServiceClient: c, cloud: m.cloud, ceph: m.cloud.Storage().Ceph}}}
 }
 
 // parent is what a block device is a clone of: pool/image@snapshot.
@@ -220,7 +153,7 @@ func testNovaKey(t *testing.T, p *pools, g guest, disk string) {
 	}
 	p.writes(t, g, disk, "before-nodes-know")
 	cloud, begin := p.cloud, time.Now()
-	if err := p.giveKeys(cloud.Operators); err != nil {
+	if err := cloud.GiveKeys(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if err := cloud.Operators.Copy(ctx, cloud.Pool().Namespace, "storage-key-"+rook.SecretName("nova")); err != nil {

@@ -40,6 +40,7 @@ const write = 6 * time.Millisecond
 type model struct {
 	kinds    map[string]function.Runner
 	required map[string][]*structpb.Struct
+	others   []*structpb.Struct
 	takes    pace
 
 	now    time.Duration
@@ -83,14 +84,14 @@ func (e *events) Pop() any {
 // worker makes one pass at a time. Whatever happens during a pass brings one more, once.
 type worker struct{ busy, again bool }
 
-// converge orders a claim and returns when nothing happens any more.
-func converge(t *testing.T, claim []byte, takes pace) *model {
+// converge orders a claim, beside those of others, and returns when nothing happens any more.
+func converge(t *testing.T, claim []byte, takes pace, others ...*structpb.Struct) *model {
 	t.Helper()
 	w, err := preview.World(claim, examples.Platform, kinds.Runners())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &model{kinds: w.Kinds, required: w.Required, takes: takes, passes: map[string]int{}}
+	m := &model{kinds: w.Kinds, required: w.Required, others: others, takes: takes, passes: map[string]int{}}
 	m.root = m.newXR(w.XR.AsMap(), nil, "")
 	m.root.changed()
 	for len(m.events) > 0 {
@@ -200,11 +201,11 @@ func (x *xr) pass(over func()) {
 	m := x.model
 	tree := x.tree()
 	m.passes[compose.KindOf(tree).Kind]++
-	request := &wire.Request{Composite: tree, Observed: map[string]encoded.Struct{}, Required: m.required}
+	world := &simulate.World{XR: tree, Observed: map[string]encoded.Struct{}, Required: m.required, Others: m.others}
 	for name, c := range x.composed {
-		request.Observed[name] = c.observed
+		world.Observed[name] = c.observed
 	}
-	response, plan, err := m.kinds[compose.KindOf(tree).GroupKind().String()].Explain(request)
+	response, plan, err := world.Explain(m.kinds[compose.KindOf(tree).GroupKind().String()])
 	if err != nil {
 		m.err = err
 		return

@@ -4,7 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
 // TestWrites holds what it costs to make a claim ready: at once, as the fakes of test/platform do it, where many events meet a pass that
@@ -36,6 +41,50 @@ func TestWrites(t *testing.T) {
 			}
 			if m.writes > tc.most {
 				t.Errorf("%d writes, %d at most", m.writes, tc.most)
+			}
+		})
+	}
+}
+
+// TestComplete: the same of the claims of a whole cloud, each beside those that it refers to, and all of them together.
+func TestComplete(t *testing.T) {
+	for name, tc := range map[string]struct {
+		takes pace
+		most  int
+	}{
+		"at once": {atOnce, 11250}, "as on a node": {measured, 27560},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var there []*structpb.Struct
+			writes, objects := 0, 0
+			for _, file := range []string{"storage", "control-plane", "hypervisors"} {
+				claim, err := examples.Files.ReadFile("complete/" + file + ".yaml")
+				if err != nil {
+					t.Fatal(err)
+				}
+				w, err := preview.World(claim, examples.Platform, kinds.Runners())
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.Others = there
+				if err := w.Run(func(simulate.Step) {}); err != nil { // With it comes what owners make besides, as Rook does.
+					t.Fatal(err)
+				}
+				m := converge(t, claim, tc.takes, w.Others...)
+				if !m.root.ready {
+					t.Errorf("%s never becomes ready", file)
+				}
+				t.Logf("%s: %d writes for %d objects, %.1f s, passes %v", file, m.writes, m.objects, m.now.Seconds(), m.passes)
+				writes, objects = writes+m.writes, objects+m.objects
+				bound, err := preview.Bound(claim, w.XR)
+				if err != nil {
+					t.Fatal(err)
+				}
+				there = append(there, bound...)
+			}
+			t.Logf("%d writes for %d objects, %.1f for each", writes, objects, float64(writes)/float64(objects))
+			if writes > tc.most {
+				t.Errorf("%d writes, %d at most", writes, tc.most)
 			}
 		})
 	}

@@ -125,8 +125,8 @@ func (w *World) find(s wire.Selector) []*structpb.Struct {
 // maxQuestions is how often Crossplane 2.3 calls for one answer, while each call asks for something else than the one before.
 const maxQuestions = 5
 
-// explain calls the function as Crossplane does: again, with what it asks for, until it asks for nothing else.
-func (w *World) explain(runner function.Runner) (*wire.Response, compose.Plan, error) {
+// Explain calls the function as Crossplane does: again, with what it asks for, until it asks for nothing else.
+func (w *World) Explain(runner function.Runner) (*wire.Response, compose.Plan, error) {
 	for range maxQuestions {
 		rsp, plan, err := runner.Explain(w.Request())
 		if err != nil || maps.Equal(rsp.Requirements, w.asked) {
@@ -159,7 +159,7 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	rsp, plan, err := w.explain(runner)
+	rsp, plan, err := w.Explain(runner)
 	if err != nil {
 		return false, err
 	}
@@ -444,7 +444,7 @@ func (w *World) waiting() string {
 	if err != nil {
 		return err.Error()
 	}
-	_, plan, err := w.explain(runner)
+	_, plan, err := w.Explain(runner)
 	if err != nil {
 		return err.Error()
 	}

@@ -28,6 +28,7 @@ var programs = []program{
 	{"/usr/sbin/apache2", "apache2-bin"},
 	{"/usr/lib/apache2/modules/mod_auth_openidc.so", "libapache2-mod-auth-openidc"},
 	{"/usr/sbin/ip", "iproute2"},
+	{"/usr/bin/curl", "curl"},
 	{"/usr/bin/mmdebstrap", "mmdebstrap"},
 	// What Glance reaches Ceph with.
 	{"/usr/lib/python3/dist-packages/rados.cpython-*.so", "python3-rados"},

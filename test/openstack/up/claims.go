@@ -20,12 +20,14 @@ import (
 
 // claims are what a cloud is made of.
 type claims struct {
-	// plane is the control plane's, and pool that of its hypervisors, if there are any.
-	plane, pool []byte
-	release     release.Release
+	// plane is the control plane's, pool that of its hypervisors, and storage that of their Ceph, if there are any.
+	plane, pool, storage []byte
+	// stack is a template of Heat's, if there is one: what is booted.
+	stack   []byte
+	release release.Release
 }
 
-// readClaims reads files, and those of folders, whose names end with .yaml: one control plane, and at most one pool of hypervisors.
+// readClaims reads files, and those of folders, whose names end with .yaml: one control plane, and at most one of everything else.
 func readClaims(paths []string) (claims, error) {
 	var out claims
 	for _, path := range paths {
@@ -47,6 +49,9 @@ func readClaims(paths []string) (claims, error) {
 	return out, nil
 }
 
+// stackKind is what a template of Heat's is called here.
+const stackKind = "template of Heat"
+
 func (c *claims) add(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -60,20 +65,26 @@ func (c *claims) add(file string) error {
 			return err
 		}
 		claim := struct {
-			Kind string `json:"kind"`
-			Spec struct {
+			Kind  string `json:"kind"`
+			Stack string `json:"heat_template_version"` //nolint:tagliatelle // Heat's
+			Spec  struct {
 				OpenStackRelease release.Release `json:"openStackRelease"`
 			} `json:"spec"`
 		}{}
 		if err := yaml.Unmarshal(doc, &claim); err != nil {
 			return err
 		}
-		into := map[string]*[]byte{"ControlPlaneCluster": &c.plane, "HypervisorCluster": &c.pool}[claim.Kind]
+		if claim.Stack != "" {
+			claim.Kind = stackKind
+		}
+		into := map[string]*[]byte{
+			"ControlPlaneCluster": &c.plane, "HypervisorCluster": &c.pool, "StorageCluster": &c.storage, stackKind: &c.stack,
+		}[claim.Kind]
 		switch {
 		case claim.Kind == "": // nothing but comments
 			continue
 		case into == nil:
-			return fmt.Errorf("it is a %s; give a ControlPlaneCluster and, if need be, a HypervisorCluster", claim.Kind)
+			return fmt.Errorf("it is a %s; give a ControlPlaneCluster and, if need be, a HypervisorCluster and a StorageCluster", claim.Kind)
 		case *into != nil:
 			return fmt.Errorf("it is a second %s, and a cloud has one", claim.Kind)
 		}

@@ -7,13 +7,42 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
+
+// TestComplete: the claims of the example are taken by the platform that a cloud has here, beside each other.
+func TestComplete(t *testing.T) {
+	got, err := readClaims([]string{"../../../examples/complete"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(got.stack), "OS::Cinder::VolumeAttachment") {
+		t.Errorf("what is booted is %q", got.stack)
+	}
+	platform, err := os.ReadFile("../testdata/platform.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var there []*structpb.Struct
+	for _, claim := range [][]byte{got.storage, got.plane, got.pool} {
+		result, err := preview.RunBeside(there, claim, platform, kinds.Runners())
+		if err != nil {
+			t.Fatal(err)
+		}
+		there = append(there, result.There...)
+	}
+}
 
 // TestClaims: a cloud is made of one control plane and at most one pool, in files or in folders.
 func TestClaims(t *testing.T) {
 	const (
 		plane = "# a comment\nkind: ControlPlaneCluster\nspec: {openStackRelease: \"2025.2\"}\n"
 		pool  = "kind: HypervisorCluster\n"
+		stack = "heat_template_version: 2021-04-16\n"
 	)
 	for name, tc := range map[string]struct {
 		reason      string
@@ -28,6 +57,7 @@ func TestClaims(t *testing.T) {
 		"File":       {"Both in a file.", map[string]string{"a.yaml": pool + "---\n" + plane}, []string{"a.yaml"}, true, true, ""},
 		"NoPlane":    {"A pool is one of a control plane.", map[string]string{"a.yaml": pool}, []string{"a.yaml"}, false, true, "there is no ControlPlaneCluster"},
 		"TwoPools":   {"There is one node.", map[string]string{"a.yaml": plane, "b.yaml": pool + "---\n" + pool}, []string{"."}, true, true, "a second HypervisorCluster"},
+		"TwoStacks":  {"One is booted.", map[string]string{"a.yaml": plane, "b.yaml": stack + "---\n" + stack}, []string{"."}, true, false, "a second template of Heat"},
 		"Other":      {"Nobody composes it.", map[string]string{"a.yaml": "kind: Pod\n"}, []string{"a.yaml"}, false, false, "it is a Pod"},
 		"NotThere":   {"The file is missing.", nil, []string{"a.yaml"}, false, false, "cannot read the claim"},
 		"EmptyThere": {"There is nothing.", map[string]string{"a.yaml": "# nothing\n"}, []string{"a.yaml"}, false, false, "there is no ControlPlaneCluster"},

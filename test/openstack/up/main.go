@@ -4,9 +4,11 @@
 //
 //	up -claim 'FILE…' -dir FOLDER  start in the background, and return when the cloud is ready
 //	up -dir FOLDER -down           stop it; nothing is left
+//	up -dir FOLDER -proxy ADDRESS  let browsers of this machine into it, until interrupted
 //
 // A claim for hypervisors beside that of the control plane makes it a cloud that runs virtual machines, without KVM; FOLDER/enter
-// FOLDER/boot then starts one.
+// FOLDER/boot then starts one. With a claim for storage they all keep what they have in a real Ceph. A template of Heat's beside them is what
+// boot makes: it has the parameter image, and the outputs server, address and volume. FOLDER/horizon says how a browser gets to the dashboard.
 //
 // The cloud has a network of its own. FOLDER then holds the administrator's clouds.yaml and a script enter, which runs a
 // command where the cloud's host names and addresses are those that were emitted:
@@ -16,7 +18,6 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -45,22 +46,16 @@ const (
 	cloudsFile, caFile       = "clouds.yaml", "ca.crt"
 	claimFile                = "claim.yaml"
 	enterFile, bootFile      = "enter", "boot"
+	stackFile, diskDir       = "stack.yaml", "disk"
+	horizonFile              = "horizon"
+	passwordFile, publicFile = "password", "public.crt"
 	background               = "-background"
 	startTimeout, stopWithin = 15 * time.Minute, 30 * time.Second
 )
 
-// bootScript boots a virtual machine.
-//
-//go:embed boot.sh
-var bootScript string
-
-// outside are three numbers of the addresses of the network that virtual machines are reached in, of which this machine has the first
-// (https://datatracker.ietf.org/doc/html/rfc5737).
-const outside = "203.0.113"
-
 type options struct {
-	claim, platform, dir, root string
-	down, background           bool
+	claim, platform, dir, root, proxy string
+	down, background                  bool
 }
 
 func main() {
@@ -71,6 +66,7 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "folder for the cloud's files")
 	flag.StringVar(&o.root, "root", ".", "folder of this project")
 	flag.BoolVar(&o.down, "down", false, "stop the cloud")
+	flag.StringVar(&o.proxy, "proxy", "", "address of this machine to be a proxy at by which browsers get into the cloud")
 	flag.BoolVar(&o.background, "background", false, "be the cloud itself")
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
@@ -93,6 +89,8 @@ func (o *options) run() error {
 	switch {
 	case o.down:
 		return o.stop()
+	case o.proxy != "":
+		return o.browse()
 	case sandbox.Entered():
 		return o.serve()
 	case o.background:
@@ -155,7 +153,9 @@ func (o *options) programs(ctx context.Context) (*install.Programs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return install.All(ctx, o.root, install.Wanted{Releases: []release.Release{c.release}, Guests: c.pool != nil}, os.Stderr)
+	return install.All(ctx, o.root, install.Wanted{
+		Releases: []release.Release{c.release}, Guests: c.pool != nil, Ceph: c.storage != nil,
+	}, os.Stderr)
 }
 
 // entered notes the first process of the cloud, by which others enter and stop it.
@@ -187,9 +187,10 @@ func (o *options) serve() error {
 	if err := sandbox.Prepare(); err != nil {
 		return err
 	}
+	begin := time.Now()
 	c, err := openstack.Start(ctx, openstack.Options{
-		Claim: claims.plane, Pool: claims.pool, Platform: platform, Programs: programs, Dir: filepath.Join(os.TempDir(), "cloud"),
-		Progress: os.Stderr,
+		Claim: claims.plane, Pool: claims.pool, Storage: claims.storage, Platform: platform, Programs: programs,
+		Dir: filepath.Join(os.TempDir(), "cloud"), Disk: filepath.Join(o.dir, diskDir), Progress: openstack.Stamped(os.Stderr),
 	})
 	if c != nil {
 		defer c.Stop()
@@ -197,64 +198,16 @@ func (o *options) serve() error {
 	if err != nil {
 		return err
 	}
-	if err := o.announce(ctx, c, claims.plane, programs.Guest); err != nil {
+	ready, err := o.announce(ctx, c, claims, programs.Guest)
+	if err != nil {
+		return err
+	}
+	ready = fmt.Sprintf("the cloud is ready after %.0f s\n%s", time.Since(begin).Seconds(), ready)
+	if err := os.WriteFile(filepath.Join(o.dir, readyFile), []byte(ready), 0o644); err != nil {
 		return err
 	}
 	<-ctx.Done()
 	return nil
-}
-
-// announce writes what a user needs.
-func (o *options) announce(ctx context.Context, c *openstack.Cloud, claim []byte, guest install.Guest) error {
-	data, err := c.Operators.Secret(ctx, c.Namespace, "keystone-clouds")
-	if err != nil {
-		return err
-	}
-	ca := filepath.Join(o.dir, caFile)
-	// The Secret has the authority beside the clouds.yaml, where K-ORC looks for it; a person's has to name the file.
-	clouds := strings.Replace(string(data["clouds.yaml"]), "    auth_type:", "    cacert: "+ca+"\n    auth_type:", 1)
-	pid, err := os.ReadFile(filepath.Join(o.dir, pidFile))
-	if err != nil {
-		return err
-	}
-	venv, err := c.Venv()
-	if err != nil {
-		return err
-	}
-	enter := fmt.Sprintf(`#!/bin/sh
-# Runs a command in the cloud's network, with the release's own client in PATH.
-OS_CLIENT_CONFIG_FILE=%q OS_CLOUD=admin PATH=%q:$PATH
-export OS_CLIENT_CONFIG_FILE OS_CLOUD PATH
-exec nsenter --target %s --mount --net --pid --wdns="$PWD" -- "$@"
-`, filepath.Join(o.dir, cloudsFile), filepath.Join(venv, "bin"), pid)
-	ready := fmt.Sprintf("the cloud is ready\n  %s openstack token issue\n", filepath.Join(o.dir, enterFile))
-	if c.Pool() != nil {
-		more, err := o.bootable(c, guest)
-		if err != nil {
-			return err
-		}
-		ready += more
-	}
-	return errors.Join(
-		os.WriteFile(ca, data["cacert"], 0o644),
-		os.WriteFile(filepath.Join(o.dir, claimFile), claim, 0o644),
-		os.WriteFile(filepath.Join(o.dir, cloudsFile), []byte(clouds), 0o600),
-		os.WriteFile(filepath.Join(o.dir, enterFile), []byte(enter), 0o755),
-		os.WriteFile(filepath.Join(o.dir, readyFile), []byte(ready), 0o644),
-	)
-}
-
-// bootable lets this machine into the network outside of the cloud, writes what boots a virtual machine, and says how.
-func (o *options) bootable(c *openstack.Cloud, guest install.Guest) (string, error) {
-	physical, link := c.Pool().Outside()
-	if link == "" {
-		return "  no network leads outside: the claim of hypervisors has no bridgeMappings with an interface\n", nil
-	}
-	boot := filepath.Join(o.dir, bootFile)
-	head := fmt.Sprintf("#!/bin/sh\nexport KERNEL=%q INITRD=%q OUTSIDE=%s PHYSICAL=%q\n", guest.Kernel, guest.Initrd, outside, physical)
-	return fmt.Sprintf("  %s %s\n", filepath.Join(o.dir, enterFile), boot), errors.Join(
-		sandbox.AddNetwork(link, outside+".1/24"), os.WriteFile(boot, []byte(head+bootScript), 0o755),
-	)
 }
 
 // running is the first process of the cloud: 0 if there is none.

@@ -1,0 +1,98 @@
+//go:build linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// A Storage is what a claim for storage has become. Rook does not run here: a Ceph with the pools that it would make, and with its users and
+// their rights, is in the place of its own.
+type Storage struct {
+	*operators.Ceph
+
+	// Namespace of everything.
+	Namespace string
+
+	result *preview.Result
+	stop   func()
+}
+
+// Storage of the cloud. Nil: it has none.
+func (c *Cloud) Storage() *Storage { return c.storage }
+
+// planStorage previews the claim for storage, if there is one.
+func planStorage(o Options) (*Storage, error) {
+	if len(o.Storage) == 0 {
+		return nil, nil
+	}
+	result, err := preview.Run(o.Storage, o.Platform, kinds.Runners())
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the claim of storage: %w", err)
+	}
+	return &Storage{Namespace: result.Instance, result: result}, nil
+}
+
+// addStorage runs the Ceph that the claim asks for, lets those beside it know where that is, and gives them its keys.
+func (c *Cloud) addStorage(ctx context.Context) error {
+	s := c.storage
+	var pools []string
+	users := map[string]operators.Caps{}
+	for _, o := range s.result.Objects {
+		switch {
+		case o.Kind == "CephBlockPool" && o.Resource == "pool-"+o.Name: // and not Ceph's own
+			pools = append(pools, o.Name)
+		case o.Kind == "CephClient":
+			var err error
+			if users[o.Name], err = capsOf(o); err != nil {
+				return err
+			}
+		}
+	}
+	var err error
+	if s.Ceph, s.stop, err = StartCeph(ctx, c.options.Programs, c.options.Disk, pools, users, c.options.Progress); err != nil {
+		return err
+	}
+	for _, o := range s.result.There {
+		access := o.GetFields()["status"].GetStructValue().GetFields()["access"].GetStructValue()
+		if access == nil {
+			continue
+		}
+		access.Fields["fsid"] = structpb.NewStringValue(s.FSID)
+		access.Fields["monitors"] = structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStringValue(s.MonHost)}})
+	}
+	return c.GiveKeys(ctx)
+}
+
+// capsOf is what a user may do.
+func capsOf(o preview.Object) (operators.Caps, error) {
+	m := o.Manifest.AsMap()
+	if inner, wrapped, _ := unstructured.NestedMap(m, "spec", "forProvider", "manifest"); wrapped {
+		m = inner
+	}
+	caps, _, err := unstructured.NestedStringMap(m, "spec", "caps")
+	if err == nil && len(caps) == 0 {
+		err = fmt.Errorf("Ceph's user %s may do nothing", o.Name) //nolint:revive,staticcheck // its name
+	}
+	return caps, err
+}
+
+// GiveKeys does what Rook does for each user.
+func (c *Cloud) GiveKeys(ctx context.Context) error {
+	for user := range c.storage.Keyrings {
+		data := map[string][]byte{rook.UserIDKey: []byte(user), rook.UserKey: []byte(c.storage.Key(user))}
+		if err := c.Operators.SetSecret(ctx, c.storage.Namespace, rook.SecretName(user), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
