@@ -93,9 +93,13 @@ func (c *Cloud) addPool(ctx context.Context) error {
 
 // WaitForHypervisors waits until Nova knows all nodes, and their cell has them. Compute is a client of it.
 func (c *Cloud) WaitForHypervisors(ctx context.Context, compute *gophercloud.ServiceClient) error {
-	c.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
 	var seen []hypervisors.Hypervisor
+	asked := time.Time{}
 	err := c.Cluster.Wait(ctx, operators.Timeout, "the hypervisors", func(ctx context.Context) (bool, error) {
+		if time.Since(asked) > 5*time.Second { // The companion asks Nova once a minute, by its clock.
+			c.Operators.Forward(2 * time.Minute)
+			asked = time.Now()
+		}
 		page, err := hypervisors.List(compute, nil).AllPages(ctx)
 		if err != nil {
 			return false, err

@@ -9,19 +9,29 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// TestComplete: the claims of the example are taken by the platform that a cloud has here, beside each other.
+// TestComplete: the claims of the example are taken by the platform that a cloud has here, beside each other, and its stack is what is booted.
 func TestComplete(t *testing.T) {
 	got, err := readClaims([]string{"../../../examples/complete"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(got.stack), "OS::Cinder::VolumeAttachment") {
-		t.Errorf("what is booted is %q", got.stack)
+	stack := struct{ Parameters, Resources, Outputs map[string]any }{}
+	if err := yaml.Unmarshal(got.stack, &stack); err != nil {
+		t.Fatal(err)
+	}
+	for name := range stack.Parameters {
+		if stack.Resources[name] != nil {
+			t.Errorf("%s is a parameter and a resource, which Heat refuses", name)
+		}
+	}
+	if stack.Parameters["image"] == nil || stack.Outputs["server"] == nil || stack.Outputs["address"] == nil || stack.Outputs["volume"] == nil {
+		t.Errorf("boot.sh cannot use the stack %v", stack)
 	}
 	platform, err := os.ReadFile("../testdata/platform.yaml")
 	if err != nil {
