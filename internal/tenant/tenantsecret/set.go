@@ -37,6 +37,9 @@ type Set struct {
 	Labels map[string]string
 	// Via is the platform's store, through which the Secrets come to workloads in another cluster. Nil: they are in this one.
 	Via *common.SecretStoreReference
+	// Cluster is the provider config of the cluster that the Secrets are in, where neither this one nor the workloads' can read them: they are
+	// pushed to the platform's store from their own namespace. Empty: it can.
+	Cluster string
 	// Wanted are the Secrets.
 	Wanted []Wanted
 }
@@ -70,9 +73,15 @@ func (s Set) Source(name string) secret.Source {
 func (s Set) Stages() []compose.Stage {
 	copies, pushes, arrivals := s.revisions()
 	if len(s.Wanted) == 0 {
+		if s.Cluster != "" {
+			return []compose.Stage{{{Revisions: pushes, Cluster: s.Cluster}, {Revisions: arrivals}}}
+		}
 		return []compose.Stage{{
 			{Revisions: copies, Management: true}, {Revisions: pushes, Management: true}, {Revisions: arrivals},
 		}}
+	}
+	if s.Cluster != "" {
+		return []compose.Stage{s.across()}
 	}
 	return []compose.Stage{
 		{
@@ -120,7 +129,7 @@ func (s Set) copies() compose.Stage {
 		stored, push := secret.Stored(*s.Via, s.Instance, name), pushes+"-"+name
 		out = append(out,
 			compose.Resource{
-				Name: push, Revisions: pushes, Management: true, After: []string{first}, Object: secret.Pushed(meta, stored, w.Keys...),
+				Name: push, Revisions: pushes, Management: true, After: []string{first}, Object: secret.Pushed(meta, name, stored, w.Keys...),
 			},
 			compose.Resource{
 				Name: s.Resource(name), Revisions: arrivals, After: []string{push},
