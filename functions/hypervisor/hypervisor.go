@@ -125,7 +125,7 @@ type model struct {
 	instance string
 	// cluster is the provider config of the one that the nodes belong to.
 	cluster string
-	spec     hypervisorv1.HypervisorClusterSpec
+	spec    hypervisorv1.HypervisorClusterSpec
 	// previous is the status of the last call.
 	previous hypervisorv1.HypervisorClusterStatus
 	platform *platformv1.PlatformConfigSpec

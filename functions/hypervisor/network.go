@@ -6,6 +6,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -40,7 +41,7 @@ func network(m *model) ([]compose.Stage, error) {
 	}
 	const name, component = "app.kubernetes.io/name", "app.kubernetes.io/component"
 	stage := compose.Stage{
-		m.opened("queue", metav1.LabelSelector{MatchLabels: rabbitmq.Pods(string(m.plane.cell.Queue.RabbitMQRef.Name))}, m.plane.cell.Queue.Port),
+		m.opened("queue", metav1.LabelSelector{MatchLabels: rabbitmq.Pods(string(m.plane.cell.Queue.RabbitMQRef.Name))}, common.QueuePort),
 		m.opened("southbound", metav1.LabelSelector{
 			MatchLabels:      map[string]string{name: ovnv1.Name},
 			MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},

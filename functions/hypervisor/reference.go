@@ -56,7 +56,7 @@ type plane struct {
 	cluster        common.ObjectName
 	providerConfig string
 	release        release.Release
-	access   controlplanev1.HypervisorAccess
+	access         controlplanev1.HypervisorAccess
 	// cell is the pool's. Nil: it is not known.
 	cell *controlplanev1.CellAccess
 	// waits is what has to happen before pods are created, in a sentence. Empty: nothing.
