@@ -356,6 +356,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		add(file+"'s OVNCluster", "OVNCluster", &simulate.World{XR: composite(t, ovns.apiVersion, "OVNCluster", "ovn", file), Kinds: kinds.Runners()})
 	}
 	add("pool", "HypervisorCluster", pool(t))
+	add("pool apart", "HypervisorCluster", apartPool(t))
 	add("pools", "ControlPlane", pooled(t))
 	add("storage", "StorageCluster", storage(t, "everything"))
 	add("somebody's storage", "StorageCluster", storage(t, "external"))
