@@ -183,28 +183,37 @@ func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}, required
 }
 
-// pool is the one of its function's tests that has most, with disks in a pool of storage, apartPool one in a cluster of its own.
-func pool(t *testing.T) *simulate.World { t.Helper(); return poolOf(t, "slices") }
+// pool is the one of its function's tests that has most, with disks in a pool of storage, and pull secrets.
+func pool(t *testing.T) *simulate.World {
+	t.Helper()
+	return poolOf(t, "slices", object{"images": object{"pullSecrets": list{"registry"}}}, object{
+		"storage": object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "vms"},
+	})
+}
 
-func apartPool(t *testing.T) *simulate.World { t.Helper(); return poolOf(t, "apart") }
+// apartPool is one in a cluster of its own. It has neither of these, of which copies in two clusters are called alike.
+func apartPool(t *testing.T) *simulate.World {
+	t.Helper()
+	w := poolOf(t, "apart", object{}, object{})
+	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "storage")
+	return w
+}
 
-func poolOf(t *testing.T, file string) *simulate.World {
+// poolOf is one of its function's tests on a platform, with more in its spec.
+func poolOf(t *testing.T, file string, platform, more object) *simulate.World {
 	t.Helper()
 	xr := composite(t, hypervisors.apiVersion, "XHypervisorCluster", "pool", file)
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
-	for field, value := range map[string]object{
-		"claimRef": {"namespace": "tenant-a", "name": "pool"},
-		"storage":  {"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "vms"},
-	} {
-		s, err := structpb.NewStruct(value)
+	more["claimRef"] = object{"namespace": "tenant-a", "name": "pool"}
+	for field, value := range more {
+		s, err := structpb.NewStruct(value.(object))
 		if err != nil {
 			t.Fatal(err)
 		}
 		xr.GetFields()["spec"].GetStructValue().Fields[field] = structpb.NewStructValue(s)
 	}
-	required, err := around(withClusters(object{"spec": object{
-		"domain": "example.com", "limits": list{everything}, "images": object{"pullSecrets": list{"registry"}},
-	}}))
+	platform["domain"], platform["limits"] = "example.com", list{everything}
+	required, err := around(withClusters(object{"spec": platform}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +252,6 @@ var hypervisorOrders = []order{
 	{first: `ConfigMap control-plane`, then: `PushSecret\.external-secrets\.io .*-(control-plane|volume-key)-.*`, why: "it says where they are"},
 	{first: `PushSecret\.external-secrets\.io .*-control-plane-nova-credential`, then: `ExternalSecret\.external-secrets\.io control-plane-nova-credential`, why: "it is read where it was pushed to"},
 	{first: `PushSecret\.external-secrets\.io .*-volume-key-.*`, then: `ExternalSecret\.external-secrets\.io volume-key-.*`, why: "it is read where it was pushed to"},
-	{first: `ExternalSecret\.external-secrets\.io platform-pull-registry`, then: `PushSecret\.external-secrets\.io platform-pull-registry`, why: "it pushes the copy"},
 	{first: `ConfigMap control-plane`, then: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, why: "it says which networks"},
 	{first: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, then: `ConfigMap ovn-controller-config-.*`, exists: true, why: "it connects through them"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*control-plane-secrets`, then: `SecretStore\.external-secrets\.io control-plane-secrets`, why: "it reads with that account"},
