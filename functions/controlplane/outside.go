@@ -23,8 +23,8 @@ func queueExposure(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{{
 		Name: queueService, Object: m.cluster("").ExternalService(),
 		Ready: func(o *observe.Object) rules.Verdict {
-			if host, _ := outside.At(o, exposure, common.QueuePort); host == "" {
-				return rules.Wait("NoAddress", "nobody has given the queue an address outside yet (Service %s)", o.String("metadata", "name"))
+			if !outside.Addressed(o, exposure) {
+				return rules.Wait("NoAddress", "no load balancer has given Service %s an address yet", o.String("metadata", "name"))
 			}
 			return rules.Yes
 		},

@@ -65,7 +65,7 @@ func (e *entrance) at() (host string, port int32) { return outside.At(e.seen, e.
 
 // addressed is the verdict on the Service: it has an address.
 func (e *entrance) addressed(o *observe.Object) ready.Verdict {
-	if e.exposure.Type == common.ExposureLoadBalancer && len(o.List("status", "loadBalancer", "ingress")) == 0 {
+	if !outside.Addressed(o, e.exposure) {
 		return ready.Wait("NoAddress", "no load balancer has given Service %s an address yet", e.workload.Name)
 	}
 	return ready.Yes

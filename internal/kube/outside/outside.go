@@ -55,6 +55,11 @@ type Seen interface {
 	List(path ...string) []any
 }
 
+// Addressed reports whether a Service has its address. Ports of nodes are given to it when it is made; a load balancer takes its time.
+func Addressed(s Seen, e *common.MemberExposure) bool {
+	return e.Type != common.ExposureLoadBalancer || len(s.List("status", "loadBalancer", "ingress")) > 0
+}
+
 // At is the host and the port at which other clusters reach a Service, whose own port is the given one. No host: it has none yet.
 func At(s Seen, e *common.MemberExposure, own int32) (host string, port int32) {
 	if e.Type == common.ExposureNodePort {
