@@ -466,6 +466,18 @@ services:
 			field:   "spec.infrastructure.rabbitmq",
 			message: "the queue is off, so what is said of it does nothing; leave everything but enabled out, or switch it on",
 		},
+		"QueueOffAndExposed": {
+			reason:  "Nobody answers there.",
+			spec:    `infrastructure: {rabbitmq: {enabled: false, exposure: {type: LoadBalancer}}}`,
+			field:   "spec.infrastructure.rabbitmq",
+			message: "the queue is off, so what is said of it does nothing; leave everything but enabled out, or switch it on",
+		},
+		"QueueNodePort": {
+			reason:  "A port alone is no address.",
+			spec:    `infrastructure: {rabbitmq: {exposure: {type: NodePort}}}`,
+			field:   "spec.infrastructure.rabbitmq.exposure.nodes",
+			message: "exposure of type NodePort needs nodes: a name or an address at which the nodes are reached, since ports alone are no address",
+		},
 		"QueueOff": {
 			reason: "A storage class cannot be taken back, so it may stay.",
 			old:    new(`infrastructure: {rabbitmq: {storageClass: fast}}`),

@@ -171,6 +171,20 @@ var hypervisorCases = kindCases{
 			field:   "spec.virtualization.liveMigration.bandwidthPerMigration",
 			message: "must be at least 1Mi",
 		},
+		"ClusterSet": {
+			reason:  "Virtual machines do not move between clusters.",
+			old:     new(`{}`),
+			spec:    `cluster: {ref: {name: metal}}`,
+			field:   "spec",
+			message: "cluster cannot be set or removed: virtual machines do not move between clusters; delete the claim and claim it elsewhere",
+		},
+		"ClusterChanged": {
+			reason:  "Another name is another cluster.",
+			old:     new(`cluster: {ref: {name: metal}}`),
+			spec:    `cluster: {ref: {name: west}}`,
+			field:   "spec.cluster",
+			message: "another cluster cannot be chosen: data does not move; delete the claim and claim it elsewhere",
+		},
 		"SliceTwice": {
 			reason:  "A slice is found by its name.",
 			spec:    `slices: [{name: a, nodeSelector: {rack: r1}}, {name: a, nodeSelector: {rack: r2}}]`,
@@ -184,13 +198,6 @@ var hypervisorCases = kindCases{
 var hypervisorUnbuiltCases = kindCases{
 	base: hypervisorCases.base,
 	cases: map[string]specCase{
-		"ClusterSet": {
-			reason:  "Virtual machines do not move between clusters.",
-			old:     new(`{}`),
-			spec:    `cluster: {ref: {name: metal}}`,
-			field:   "spec",
-			message: "cluster cannot be set or removed: virtual machines do not move between clusters; delete the claim and claim it elsewhere",
-		},
 		"ClusterBothKinds": {
 			reason:  "The workloads run in one cluster.",
 			spec:    `cluster: {ref: {name: west}, gardener: {region: eu}}`,

@@ -84,6 +84,10 @@ var infrastructure = compose.Graph[*model]{
 		Enabled: (*model).messaging, Build: messaging,
 	},
 	{
+		Name: messagingComponent + "-exposure", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
+		Enabled: (*model).queueExposed, Build: queueExposure,
+	},
+	{
 		Name: locksComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
 		Enabled: (*model).locks, Build: locks,
 	},

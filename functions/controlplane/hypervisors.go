@@ -18,6 +18,9 @@ func (m *model) hypervisorAccess() *controlplanev1.HypervisorAccess {
 		Region: m.spec.Global.Region, IdentityURL: identity.InternalURL, CASecretRef: identity.CASecretRef,
 		KeyManager: m.keyManager(),
 	}
+	if m.identity.exposure != nil {
+		out.PublicIdentityURL = identity.PublicURL
+	}
 	for _, s := range m.services {
 		if s.tells != nil {
 			s.tells(m, s, out)

@@ -17,6 +17,7 @@ func TestHypervisorAccess(t *testing.T) {
 		given   = "{services: {placement: {enabled: true}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}]}, "
 		exposed = "{domain: cloud.example.com, queueIssuer: queues, exposure: {type: Ingress, ingressController: nginx}, limits: [" +
 			"{name: all, namespaces: ['*'], hypervisorNetworks: ['*']}]}"
+		outside = "https://keystone.cloud.tenant-a.cloud.example.com/v3"
 	)
 	queue := func(name string) common.Queue {
 		return common.Queue{
@@ -35,6 +36,7 @@ func TestHypervisorAccess(t *testing.T) {
 		cells                  []controlplanev1.CellAccess
 		networks               *controlplanev1.NetworkAccess
 		volumes                []controlplanev1.VolumeAccess
+		public                 common.URL
 	}{
 		"Inside": {
 			reason: "What is not exposed is reached inside the cluster. There is no Neutron.",
@@ -49,7 +51,7 @@ func TestHypervisorAccess(t *testing.T) {
 			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, cinder: {enabled: true, backends: [" +
 				"{name: ceph_a, rbd: {secretRef: {name: c}, user: volumes}}, {name: b, rbd: {secretRef: {name: c}}}, " +
 				"{name: archive, nfs: {shares: ['nfs.example.com:/volumes']}}]}}}",
-			platform: exposed[:len(exposed)-3] + ", storageNetworks: ['*'], nfsServers: ['*']}]}",
+			platform: exposed[:len(exposed)-3] + ", storageNetworks: ['*'], nfsServers: ['*']}]}", public: outside,
 			cells: []controlplanev1.CellAccess{{
 				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
 				MetadataHost: "nova-metadata." + instance + ".svc",
@@ -66,7 +68,7 @@ func TestHypervisorAccess(t *testing.T) {
 			reason: "Each cell has screens, serial consoles and metadata of its own.",
 			spec: given + "nova: {enabled: true, metadata: {perCell: true}, consoles: {graphical: SPICE, serial: true}, " +
 				"hypervisorNetworks: [10.0.0.0/24], cells: [{name: a}]}, neutron: {enabled: true}}}",
-			platform: exposed, observed: map[string]*structpb.Struct{"ovn": south},
+			platform: exposed, observed: map[string]*structpb.Struct{"ovn": south}, public: outside,
 			cells: []controlplanev1.CellAccess{{
 				Name: "a", Queue: queue("rabbitmq"), VirtualHost: "nova_a", QueueSecretRef: local("nova-a-queue"),
 				MetadataHost: "nova-a-metadata." + instance + ".svc",
@@ -90,6 +92,31 @@ func TestHypervisorAccess(t *testing.T) {
 				Mechanism: "OVN", Southbound: "ssl:relay:6642", IssuerRef: &common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"},
 			},
 		},
+		"Outside": {
+			reason: "Other clusters reach the queue and the relays by what has been given them; a cell with a queue of its own they do not.",
+			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}, {name: c, infrastructure: {rabbitmq: {}}}]}, " +
+				"neutron: {enabled: true, ovn: {relay: {}, southbound: {exposure: {type: LoadBalancer}}}}}, " +
+				"infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}}}}",
+			platform: exposed, public: outside, observed: map[string]*structpb.Struct{
+				"ovn": structOf(t, fields(t, "{status: {southbound: {endpoint: 'ssl:south:6642', externalEndpoint: 'ssl:192.0.2.1:6642'}, "+
+					"relay: {endpoint: 'ssl:relay:6642', externalEndpoint: 'ssl:192.0.2.9:6642'}}}")),
+				queueService: structOf(t, fields(t, "{spec: {ports: [{port: 5671, nodePort: 30567}]}}")),
+			},
+			cells: []controlplanev1.CellAccess{
+				{
+					Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
+					MetadataHost: "nova-metadata." + instance + ".svc", ExternalQueue: &controlplanev1.ExternalAddress{Host: "nodes.example.com", Port: 30567},
+				},
+				{
+					Name: "c", Queue: queue("rabbitmq-cell-c"), VirtualHost: "nova_c", QueueSecretRef: local("nova-c-queue"),
+					MetadataHost: "nova-metadata." + instance + ".svc",
+				},
+			},
+			networks: &controlplanev1.NetworkAccess{
+				Mechanism: "OVN", Southbound: "ssl:relay:6642", ExternalSouthbound: "ssl:192.0.2.9:6642",
+				IssuerRef: &common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"},
+			},
+		},
 		"Agents": {
 			reason: "Without OVN there is no address of it.",
 			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
@@ -111,7 +138,7 @@ func TestHypervisorAccess(t *testing.T) {
 				Region: "RegionOne", IdentityURL: common.URL("https://keystone." + instance + ".svc:5000/v3"),
 				CASecretRef:         common.SecretKeyReference{Name: "keystone-tls", Key: "ca.crt"},
 				CredentialSecretRef: local("nova-credential"), MetadataSecretRef: local("nova-metadata-secret"),
-				Cells: tc.cells, Networks: tc.networks, Volumes: tc.volumes,
+				Cells: tc.cells, Networks: tc.networks, Volumes: tc.volumes, PublicIdentityURL: tc.public,
 			}
 			if diff := cmp.Diff(want, m.hypervisorAccess()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

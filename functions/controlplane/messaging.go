@@ -31,7 +31,7 @@ func messaging(m *model) ([]compose.Stage, error) {
 func (m *model) cluster(image string) rabbitmq.Cluster {
 	r := m.spec.Infrastructure.RabbitMQ
 	return rabbitmq.Cluster{
-		Name: rabbitMQName, Meta: m.meta, PullSecrets: m.images.PullSecrets,
+		Name: rabbitMQName, Meta: m.meta, PullSecrets: m.images.PullSecrets, Exposure: r.Exposure, Hosts: m.queueHosts(),
 		QueueServer: common.QueueServer{
 			Members: common.Members{
 				Replicas: m.queue.replicas, StorageSize: m.queue.storage, StorageClass: common.ObjectName(m.queue.class),

@@ -118,7 +118,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 		return nil, err
 	}
 	m.neighbours = neighboursOf(p.Network)
-	if err := errors.Join(m.checkExposure(), m.queueMembers(), m.storeMembers()); err != nil {
+	if err := errors.Join(m.checkExposure(), m.checkQueueExposure(), m.queueMembers(), m.storeMembers()); err != nil {
 		return nil, err
 	}
 	m.deriveDatabase(in.Seen)
@@ -136,17 +136,10 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 
 // target finds the cluster that the workloads run in.
 func (m *model) target() error {
-	m.providerConfig = cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
-	if m.spec.Cluster == nil || m.spec.Cluster.Ref == nil {
-		return nil
-	}
-	c, err := findCluster(m.platform, m.claim.Namespace, m.spec.Cluster.Ref.Name)
-	if err != nil {
-		return err
-	}
-	m.remote = string(c.ProviderConfig) != m.providerConfig
-	m.providerConfig = string(c.ProviderConfig)
-	return nil
+	var err error
+	m.providerConfig, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster)
+	m.remote = err == nil && m.providerConfig != platform.Management(m.platform)
+	return err
 }
 
 func (m *model) meta(name string) object.Meta {

@@ -222,7 +222,7 @@ func neutronTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess
 		Southbound: cmp.Or(m.ovnSeen().String("status", "relay", "endpoint"), m.ovnAt(s).Southbound),
 	}
 	if m.ovnOrdered() {
-		to.Networks.IssuerRef = ovnIssuer()
+		to.Networks.IssuerRef, to.Networks.ExternalSouthbound = ovnIssuer(), m.externalSouthbound()
 	}
 }
 

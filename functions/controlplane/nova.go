@@ -430,12 +430,12 @@ func novaTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 	for _, c := range spec.Cells {
 		name := novacellv1.Name(s.name, c.Name)
 		cell := controlplanev1.CellAccess{
-			Name: c.Name, Queue: spec.Queue, VirtualHost: novacompute.CellName(c.Name),
+			Name: c.Name, Queue: spec.Queue, ExternalQueue: m.externalQueue(), VirtualHost: novacompute.CellName(c.Name),
 			QueueSecretRef: local(novacompute.Secret(name, novacompute.QueueSecret)), MetadataHost: m.hostOf(s.name + "-metadata"),
 			HypervisorNetworks: c.HypervisorNetworks,
 		}
 		if c.Queue != nil {
-			cell.Queue = *c.Queue
+			cell.Queue, cell.ExternalQueue = *c.Queue, nil
 		}
 		if c.Metadata != nil {
 			cell.MetadataHost = m.hostOf(name + "-metadata")

@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,13 +10,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
 func place(m *model) respond.Place {
-	management := cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
 	return respond.Place{
 		Prefix:     m.instance,
-		Management: management, Workload: m.providerConfig, Remote: m.remote,
+		Management: platform.Management(m.platform), Workload: m.providerConfig, Remote: m.remote,
 		DeleteData: m.spec.DeletionPolicy == controlplanev1.DeletionPolicyDelete,
 	}
 }

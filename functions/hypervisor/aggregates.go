@@ -64,7 +64,7 @@ func checkAggregates(groups []group) error {
 // aggregated says whether there is anything that nodes are put into. Once there was, the object stays, with nothing: what is taken out of
 // it is removed from Nova, and nothing is when it goes itself.
 func (m *model) aggregated() bool {
-	if !m.known() {
+	if !m.beside() {
 		return false
 	}
 	_, seen := m.seen.Get(aggregatesComponent)
@@ -97,5 +97,5 @@ func aggregates(m *model) ([]compose.Stage, error) {
 	}
 	slices.SortFunc(spec.Aggregates, func(a, b common.HostAggregate) int { return cmp.Compare(a.Name, b.Name) })
 	catalog := compose.Resource{Name: aggregatesComponent, Object: c5c3.ComputeCatalog(m.besideNova(aggregatesComponent), spec)}
-	return []compose.Stage{{catalog}}, nil
+	return []compose.Stage{{m.theirs(catalog)}}, nil
 }

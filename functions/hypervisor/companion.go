@@ -62,7 +62,9 @@ func check(m *model) ([]compose.Stage, error) {
 			Namespace: common.NamespaceName(m.instance), DaemonSet: common.ObjectName(set), EvictOnCordon: m.spec.Virtualization.EvictOnCordon,
 		})
 	}
-	return []compose.Stage{{{Name: checkComponent, Object: c5c3.ServiceCheck(m.besideNova(checkComponent), spec)}}}, nil
+	return []compose.Stage{{m.theirs(compose.Resource{
+		Name: checkComponent, Object: c5c3.ServiceCheck(m.besideNova(checkComponent), spec),
+	})}}, nil
 }
 
 // said is a condition of the companion's on the pool's nodes. There is none before it has looked.

@@ -2,6 +2,7 @@ package hypervisor
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -64,10 +65,13 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 // computeConfig is what it reads on the nodes of a group. It knows the queue of its cell, and no database.
 // https://docs.openstack.org/nova/latest/configuration/config.html
 func (m *model) computeConfig(g *group) oslo.Config {
-	a, cell := m.plane.access, m.plane.cell
-	ca := authorityFile(a.CASecretRef)
+	a, cell, at := m.plane.access, m.plane.cell, "internal"
+	if m.apart() {
+		at = "public"
+	}
+	ca, _, _ := m.authority()
 	login := oslo.Options{"auth_type": "v3applicationcredential", "auth_url": string(a.IdentityURL), "cafile": ca}
-	peer := oslo.Options{"region_name": a.Region, "valid_interfaces": "internal", "cafile": ca}
+	peer := oslo.Options{"region_name": a.Region, "valid_interfaces": at, "cafile": ca}
 	// A helper reads what it may do of the file that it is told of.
 	privsep := oslo.Options{"helper_command": privsepHelper + " --config-file " + scripts + "/nova.conf"}
 	c := oslo.Config{
@@ -81,7 +85,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"placement":        with(login, peer),
 		"neutron":          with(login, peer, oslo.Options{"service_metadata_proxy": true}),
 		"cinder": with(login, oslo.Options{
-			"catalog_info": "block-storage:cinder:internalURL", "os_region_name": a.Region,
+			"catalog_info": "block-storage:cinder:" + at + "URL", "os_region_name": a.Region,
 		}),
 		"glance":   peer,
 		"keystone": peer,
@@ -101,7 +105,12 @@ func (m *model) computeConfig(g *group) oslo.Config {
 	if a.KeyManager != nil {
 		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
 		c = c.Merge(
-			keymanager.Options(a.KeyManager, a.Region, string(a.IdentityURL), ca), oslo.Config{"barbican": {"send_service_user_token": false}})
+			keymanager.Options(a.KeyManager, a.Region, string(a.IdentityURL), ca), oslo.Config{"barbican": {
+				"send_service_user_token": false, "barbican_endpoint_type": at,
+			}})
+	}
+	if m.apart() { // There is no metadata.
+		c["DEFAULT"]["force_config_drive"] = true
 	}
 	if cell.VNCURL != "" {
 		c["vnc"]["novncproxy_base_url"] = string(cell.VNCURL)
@@ -186,7 +195,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 	c := corev1.Container{
 		Name: computeComponent, Image: m.images.compute, Command: []string{"sh", scripts + "/nova-compute.sh"},
 		VolumeMounts: []corev1.VolumeMount{
-			workload.Mount("config", scripts), workload.Mount("authority", authorityFolder),
+			workload.Mount("config", scripts),
 			workload.Mount("queue", loginsFolder+"/queue"), workload.Mount("queue-authority", queueCAFolder),
 			workload.Mount("credential", loginsFolder+"/credential"),
 		},
@@ -209,19 +218,20 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			set("serial_console", "proxyclient_address", address),
 		),
 	}
+	_, authority, mount := m.authority()
+	c.VolumeMounts = slices.Insert(c.VolumeMounts, 1, mount...)
 	workload.Readiness(&c, workload.Connected(cell.Queue.Port))
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/nova-compute.sh", "alive"))
 	return daemon{
 		app: "nova", component: computeComponent,
 		pod: workload.Pod{
 			UserID: nobody, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.Mercy),
-			Volumes: []corev1.Volume{
+			Volumes: slices.Insert([]corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),
-				m.secretVolume("authority", a.CASecretRef.Name, string(a.CASecretRef.Key)),
 				m.secretVolume("queue", cell.QueueSecretRef.Name, secret.UsernameKey, secret.PasswordKey),
 				m.secretVolume("queue-authority", cell.Queue.CASecretRef.Name, string(cell.Queue.CASecretRef.Key)),
 				m.secretVolume("credential", a.CredentialSecretRef.Name, credentialID, credentialSecret),
-			},
+			}, 1, authority...),
 		},
 		said: m.agents().NovaCompute.Resources, enough: requests("200m", "512Mi"),
 		privileges: []workload.Privilege{{

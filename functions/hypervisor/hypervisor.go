@@ -107,14 +107,14 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: companionComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent}, Follows: []string{computeComponent},
-		Enabled: (*model).known, Build: companion,
+		Enabled: (*model).beside, Build: companion,
 	},
 	{
 		Name: aggregatesComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent},
 		Enabled: (*model).aggregated, Build: aggregates,
 	},
 	{
-		Name: checkComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent}, Enabled: (*model).known, Build: check,
+		Name: checkComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent}, Enabled: (*model).beside, Build: check,
 	},
 }.MustValidate()
 
@@ -123,7 +123,9 @@ type model struct {
 	claim function.Claim
 	// instance is the namespace of the pool's workloads.
 	instance string
-	spec     hypervisorv1.HypervisorClusterSpec
+	// cluster is the provider config of the one that the nodes belong to.
+	cluster string
+	spec    hypervisorv1.HypervisorClusterSpec
 	// previous is the status of the last call.
 	previous hypervisorv1.HypervisorClusterStatus
 	platform *platformv1.PlatformConfigSpec
@@ -159,7 +161,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits()); err != nil {
+	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
 	if m.plane, err = m.findPlane(in.Required); err != nil {
@@ -172,6 +174,10 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 		return nil, err
 	}
 	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
+	m.pull = m.ofManagement(m.pull)
+	if err := errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart()); err != nil {
+		return nil, err
+	}
 	if !m.known() {
 		return m, m.forgotten()
 	}
@@ -264,10 +270,9 @@ func (m *model) workload(app, component string) workload.Workload {
 	}
 }
 
-// place says where the objects live: beside those of the control plane.
+// place says where the objects live: in the nodes' cluster, but for those that say another one.
 func place(m *model) respond.Place {
-	config := cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
-	return respond.Place{Prefix: m.instance, Management: config, Workload: config}
+	return respond.Place{Prefix: m.instance, Management: platform.Management(m.platform), Workload: m.cluster, Remote: m.remote()}
 }
 
 func status(m *model, plan compose.Plan) any {
@@ -279,7 +284,7 @@ func status(m *model, plan compose.Plan) any {
 	}
 	if m.known() {
 		out.ControlPlane = &hypervisorv1.KnownControlPlane{
-			Instance: m.plane.instance, Release: string(m.plane.release), Access: m.plane.access,
+			Instance: m.plane.instance, Cluster: m.plane.cluster, Release: string(m.plane.release), Access: m.plane.access,
 		}
 	}
 	out.Storage = m.disks.client

@@ -29,8 +29,13 @@ var kind = servicetest.Kind{
 const (
 	// cloud is the instance of the control plane.
 	cloud = "tenant-a-cloud-aab838129d70f8f9a33a"
-	// open is a platform without defaults, which allows everything.
-	open = "{domain: example.com, images: {registry: registry.example.com, pullSecrets: [registry]}, limits: [" + limittest.Everything + "]}"
+	// open is a platform without defaults, which allows everything, with clusters and a store for whoever is in one of these.
+	open = "{domain: example.com, images: {registry: registry.example.com, pullSecrets: [registry]}, limits: [" + limittest.Everything + "], " +
+		"secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, clusters: [" +
+		"{name: east, providerConfig: east-config, allowedNamespaces: [tenant-a]}, " +
+		"{name: west, providerConfig: west-config, allowedNamespaces: [tenant-a]}, " +
+		"{name: theirs, providerConfig: theirs-config, allowedNamespaces: [tenant-b]}, " +
+		"{name: here, providerConfig: in-cluster, allowedNamespaces: [tenant-a]}]}"
 	// theirClaim is the control plane's claim, theirs its composite resource.
 	theirClaim = `
 apiVersion: crossplane.c5c3.io/v1alpha1
@@ -53,12 +58,14 @@ status:
   hypervisors:
     region: eu-de-1
     identityURL: https://keystone.` + cloud + `.svc:5000/v3
+    publicIdentityURL: https://keystone.cloud.example.com/v3
     caSecretRef: {name: keystone-tls, key: ca.crt}
     credentialSecretRef: {name: nova-credential}
     metadataSecretRef: {name: nova-metadata-secret}
     cells:
     - name: cell1
       queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.` + cloud + `.svc, port: 5671, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
+      externalQueue: {host: 192.0.2.7, port: 30567}
       virtualHost: nova_cell1
       queueSecretRef: {name: nova-cell1-queue}
       metadataHost: nova-metadata.` + cloud + `.svc
@@ -72,6 +79,7 @@ status:
     networks:
       mechanism: OVN
       southbound: ssl:ovn-southbound-0.` + cloud + `.svc:6642,ssl:ovn-southbound-1.` + cloud + `.svc:6642
+      externalSouthbound: ssl:192.0.2.1:6642,ssl:192.0.2.2:6642
       issuerRef: {name: ovn-ca, kind: Issuer}
     volumes:
     - {backend: ceph-rbd, user: cinder, secretName: cinder-volume-ceph-rbd, secretUUID: 6f0d2c3a-1b4e-8a55-8c1f-0123456789ab}

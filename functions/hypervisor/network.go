@@ -6,6 +6,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -39,16 +40,21 @@ func network(m *model) ([]compose.Stage, error) {
 		return metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}
 	}
 	const name, component = "app.kubernetes.io/name", "app.kubernetes.io/component"
-	return []compose.Stage{{
-		m.opened("queue", metav1.LabelSelector{MatchLabels: rabbitmq.Pods(string(m.plane.cell.Queue.RabbitMQRef.Name))}, m.plane.cell.Queue.Port),
+	stage := compose.Stage{
+		m.opened("queue", metav1.LabelSelector{MatchLabels: rabbitmq.Pods(string(m.plane.cell.Queue.RabbitMQRef.Name))}, common.QueuePort),
 		m.opened("southbound", metav1.LabelSelector{
 			MatchLabels:      map[string]string{name: ovnv1.Name},
 			MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},
 		}, ovnv1.SouthboundPort),
+	}
+	if m.apart() { // A Gateway or an Ingress passes on what comes from elsewhere, and is let in itself.
+		return []compose.Stage{stage}, nil
+	}
+	return []compose.Stage{append(stage,
 		m.opened("apis", metav1.LabelSelector{
 			MatchLabels: workload.Ours(), MatchExpressions: []metav1.LabelSelectorRequirement{in(name, apis...), in(component, "api")},
 		}, ports...),
-	}}, nil
+	)}, nil
 }
 
 // opened lets the pool's networks in to some pods of the control plane. What these reach is said elsewhere.
@@ -56,5 +62,5 @@ func (m *model) opened(what string, pods metav1.LabelSelector, ports ...int32) c
 	meta := object.Meta{Name: m.instance + "-" + what, Namespace: m.plane.instance, Labels: m.meta(networkComponent).Labels}
 	p := workload.NetworkPolicy(meta, pods, []workload.Flow{{Blocks: m.networks(), Ports: ports}}, nil)
 	p.Spec.PolicyTypes, p.Spec.Egress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, nil
-	return compose.Resource{Name: what + "-network-policy", Object: p}
+	return m.theirs(compose.Resource{Name: what + "-network-policy", Object: p})
 }

@@ -1,6 +1,7 @@
 package hypervisor
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
-	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -52,8 +52,11 @@ func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire
 type plane struct {
 	// instance is the namespace of its workloads.
 	instance string
-	release  release.Release
-	access   controlplanev1.HypervisorAccess
+	// cluster is the one that they run in, by the platform's name and by its provider config. No name: the management cluster.
+	cluster        common.ObjectName
+	providerConfig string
+	release        release.Release
+	access         controlplanev1.HypervisorAccess
 	// cell is the pool's. Nil: it is not known.
 	cell *controlplanev1.CellAccess
 	// waits is what has to happen before pods are created, in a sentence. Empty: nothing.
@@ -75,7 +78,8 @@ func (m *model) findPlane(required map[string][]*structpb.Struct) (plane, error)
 	if err := function.Decode(xr, &c); err != nil {
 		return plane{}, fmt.Errorf("cannot read the %s: %w", whose, err)
 	}
-	if err := m.checkCluster(c.Spec.Cluster); err != nil {
+	at := plane{}
+	if err := errors.Join(m.locate(&at, clusterOf(c.Spec.Cluster)), m.checkQueue(at, whose, &c.Spec)); err != nil {
 		return plane{}, err
 	}
 	if c.Status.Hypervisors == nil || c.Status.Instance == "" {
@@ -85,7 +89,7 @@ func (m *model) findPlane(required map[string][]*structpb.Struct) (plane, error)
 		}
 		return m.remembered(waits), nil
 	}
-	return m.readPlane(whose, &c.Status)
+	return m.readPlane(at, whose, &c.Status)
 }
 
 // refused is the answer to a reference that leads nowhere, whether nobody is there, or somebody who does not consent: what others have is
@@ -97,21 +101,16 @@ func (m *model) refused() error {
 		m.claim.Namespace)
 }
 
-// checkCluster refuses a control plane whose workloads run elsewhere.
-func (m *model) checkCluster(c *common.Cluster) error {
+// clusterOf is the name of a claim's cluster. Empty: the management cluster.
+func clusterOf(c *common.Cluster) common.ObjectName {
 	if c == nil || c.Ref == nil {
-		return nil
+		return ""
 	}
-	i := slices.IndexFunc(m.platform.Clusters, func(p platformv1.Cluster) bool { return p.Name == c.Ref.Name })
-	if i >= 0 && m.platform.Clusters[i].ProviderConfig == common.ObjectName(place(m).Management) {
-		return nil
-	}
-	return invalid.Field("spec.controlPlaneRef", "that control plane runs in another cluster, and pools run in this one; pools beside such a "+
-		"control plane are not built yet in this version")
+	return c.Ref.Name
 }
 
-// readPlane is what a control plane says of itself.
-func (m *model) readPlane(whose string, status *controlplanev1.ControlPlaneClusterStatus) (plane, error) {
+// readPlane is what a control plane in a cluster says of itself.
+func (m *model) readPlane(at plane, whose string, status *controlplanev1.ControlPlaneClusterStatus) (plane, error) {
 	access := *status.Hypervisors
 	i := slices.IndexFunc(access.Cells, func(c controlplanev1.CellAccess) bool { return c.Name == m.spec.Cell })
 	if i < 0 {
@@ -141,10 +140,18 @@ func (m *model) readPlane(whose string, status *controlplanev1.ControlPlaneClust
 	if err != nil {
 		return plane{}, fmt.Errorf("cannot tell what the pool has to run: %w", err)
 	}
-	out := plane{instance: status.Instance, release: r, access: ofPool(access, access.Cells[i])}
-	out.cell = &out.access.Cells[0]
-	out.waits = unready(whose, m.spec.Cell, status)
-	return out, nil
+	at.instance, at.release, at.access = status.Instance, r, ofPool(access, access.Cells[i])
+	at.cell = &at.access.Cells[0]
+	at.waits = unready(whose, m.spec.Cell, status)
+	if at.providerConfig == m.cluster {
+		return at, nil
+	}
+	var waits string
+	if at.access, waits = reach(at.access, whose); waits != "" {
+		return m.remembered(waits), nil
+	}
+	at.cell = &at.access.Cells[0]
+	return at, nil
 }
 
 // unready says what the cell lacks before hypervisors can register in it.
@@ -170,6 +177,10 @@ func (m *model) remembered(waits string) plane {
 	}
 	r, err := release.Parse(was.Release)
 	if err != nil {
+		return out
+	}
+	// Where the cluster has no name any more, nothing is known: forgotten says so, if there is anything.
+	if m.locate(&out, was.Cluster) != nil {
 		return out
 	}
 	out.instance, out.release, out.access = was.Instance, r, was.Access

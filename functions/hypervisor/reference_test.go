@@ -144,14 +144,12 @@ func TestWaits(t *testing.T) {
 func TestRefused(t *testing.T) {
 	agents := strings.Replace(theirs, "mechanism: OVN", "mechanism: OVS", 1)
 	somebody := strings.Replace(theirs, "      issuerRef: {name: ovn-ca, kind: Issuer}\n", "", 1)
-	remote := strings.Replace(theirs, "  openStackRelease", "  cluster: {ref: {name: east}}\n  openStackRelease", 1)
 	for name, tc := range map[string]struct {
 		reason, spec, other, field, words string
 	}{
 		"Cell":   {"A pool is of one cell that is there.", more("cell: west"), theirs, "spec.cell", `has no cell "west"; choose one of cell1, other`},
 		"Agents": {"Nodes would have nobody to make their networks.", mine, agents, "spec.controlPlaneRef", "made by agents (mechanism OVS)"},
 		"OVN":    {"Nobody issues certificates.", mine, somebody, "spec.controlPlaneRef", "OVN of that control plane is somebody else's"},
-		"Remote": {"The pool would be in another cluster.", mine, remote, "spec.controlPlaneRef", "runs in another cluster"},
 		"Overlap": {
 			"A node would have two of everything.", more("slices: [{name: a, nodeSelector: {gpu: a}}, {name: b, nodeSelector: {rack: b}}]"), theirs,
 			"spec.slices[1].nodeSelector", "a node could belong to slice a and to slice b",

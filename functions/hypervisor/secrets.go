@@ -32,19 +32,30 @@ const (
 	copyPrefix = "control-plane-"
 )
 
-// namespace is that of the pool. Its pods have the node's network and devices, which no other level of Pod Security lets them have; each
-// says why in an annotation. It does not have the label of control planes' namespaces, to which the platform opens its secret store.
+// namespace is that of the pool, in the management cluster and in that of the nodes. Its pods have the node's network and devices, which no
+// other level of Pod Security lets them have; each says why in an annotation. It has the label of control planes' namespaces, to which
+// the platform opens its secret store, only where something comes through that.
 func namespace(m *model) ([]compose.Stage, error) {
 	deny := workload.DenyAll(m.meta("default-deny"))
-	return []compose.Stage{
-		{{Name: namespaceComponent, Retain: true, Management: true, Object: &corev1.Namespace{
+	labels := map[string]string{"pod-security.kubernetes.io/enforce": "privileged"}
+	if m.platform.SecretStore != nil && (m.remote() || m.apart()) {
+		labels[admission.InstanceLabel] = admission.InstanceLabelValue
+	}
+	ns := func() *corev1.Namespace {
+		return &corev1.Namespace{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 			ObjectMeta: metav1.ObjectMeta{
-				Name:        m.instance,
-				Labels:      map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
+				Name: m.instance, Labels: labels,
 				Annotations: map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name},
 			},
-		}}},
+		}
+	}
+	stage := compose.Stage{{Name: namespaceComponent, Retain: true, Management: true, Object: ns()}}
+	if m.remote() {
+		stage = append(stage, compose.Resource{Name: workloadNamespaceResource, Retain: true, Object: ns()})
+	}
+	return []compose.Stage{
+		stage,
 		// It holds for pods with a network of their own, which speak to nobody; the others have the node's, where no policy holds.
 		{{Name: "default-deny", Object: deny}},
 	}, nil
@@ -60,28 +71,28 @@ func (m *model) clientSecret() string { return m.instance + "-ovn" }
 
 // loginSet are the Secrets of the control plane that nodes need, and no others: whose rights bring them may read just these.
 func (m *model) loginSet() tenantsecret.Set {
-	a, cell := m.plane.access, m.plane.cell
-	set := tenantsecret.Set{
-		Name: loginsName, Prefix: copyPrefix, Type: corev1.SecretTypeOpaque, From: m.plane.instance, Instance: m.instance,
-		Labels: m.meta(loginsName).Labels,
-	}
-	set.Wanted = tenantsecret.Union([]tenantsecret.Wanted{
+	a, cell, set := m.plane.access, m.plane.cell, m.ofPlane(loginsName, copyPrefix)
+	wanted := []tenantsecret.Wanted{
 		{Name: string(cell.QueueSecretRef.Name), Keys: []string{secret.UsernameKey, secret.PasswordKey}},
 		{Name: string(a.CredentialSecretRef.Name), Keys: []string{credentialID, credentialSecret}},
-		{Name: string(a.MetadataSecretRef.Name), Keys: []string{secret.PasswordKey}},
-		{Name: string(a.CASecretRef.Name), Keys: []string{string(a.CASecretRef.Key)}},
 		{Name: string(cell.Queue.CASecretRef.Name), Keys: []string{string(cell.Queue.CASecretRef.Key)}},
 		{Name: m.clientSecret(), Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey}},
-	})
+	}
+	if m.beside() { // Elsewhere there is no metadata, and what is public is verified by public authorities.
+		wanted = append(wanted,
+			tenantsecret.Wanted{Name: string(a.MetadataSecretRef.Name), Keys: []string{secret.PasswordKey}},
+			tenantsecret.Wanted{Name: string(a.CASecretRef.Name), Keys: []string{string(a.CASecretRef.Key)}})
+	}
+	set.Wanted = tenantsecret.Union(wanted)
 	return set
 }
 
 // logins brings them, and makes the pool's own certificate: one for each pool, so that it can be told from others.
 func logins(m *model) ([]compose.Stage, error) {
 	meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
-	own := compose.Resource{
+	own := m.theirs(compose.Resource{
 		Name: "ovn-certificate", Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
-	}
+	})
 	stages := m.logins.Stages()
 	stages[0] = append(stages[0], own)
 	return stages, nil

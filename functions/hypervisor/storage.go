@@ -107,9 +107,9 @@ func (m *model) pooled() (there, pooled bool) {
 
 // diskKeySet is the Secret with the key of the pool's user, and no other.
 func (m *model) diskKeySet() tenantsecret.Set {
-	set := tenantsecret.Set{
+	set := m.ofManagement(tenantsecret.Set{
 		Name: diskKeysName, Prefix: diskKeyPrefix, Type: corev1.SecretTypeOpaque, Instance: m.instance, Labels: m.meta(diskKeysName).Labels,
-	}
+	})
 	if c := m.disks.client; c != nil {
 		set.From, set.Wanted = c.Instance, []tenantsecret.Wanted{{Name: c.SecretName, Keys: []string{rook.UserKey}}}
 	}

@@ -46,10 +46,7 @@ func (m *model) inCeph() []controlplanev1.VolumeAccess {
 
 // keySet are the Secrets with the keys of these backends, and no others.
 func (m *model) keySet() tenantsecret.Set {
-	set := tenantsecret.Set{
-		Name: keysName, Prefix: keyPrefix, Type: corev1.SecretTypeOpaque, From: m.plane.instance, Instance: m.instance,
-		Labels: m.meta(keysName).Labels,
-	}
+	set := m.ofPlane(keysName, keyPrefix)
 	for _, v := range m.inCeph() {
 		set.Wanted = append(set.Wanted, tenantsecret.Wanted{Name: v.SecretName, Keys: []string{volume.Keyring(v.Backend, v.User)}})
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
-	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
@@ -36,7 +36,7 @@ type entrance struct {
 
 // entrances are those of a database's members: of all that are wanted, and of those that have not left yet.
 func (d *database) entrances(e *common.MemberExposure, seen observe.State) []entrance {
-	if !exposes(e) {
+	if !outside.Exposes(e) {
 		return nil
 	}
 	out := make([]entrance, max(d.wanted, d.workload.Replicas))
@@ -52,70 +52,20 @@ func (d *database) entrances(e *common.MemberExposure, seen observe.State) []ent
 	return out
 }
 
-func exposes(e *common.MemberExposure) bool {
-	return e != nil && e.Type != "" && e.Type != common.ExposureNone
-}
-
-// checkExposure refuses what the schema refuses, too, for callers without an API server.
-func checkExposure(e *common.MemberExposure) error {
-	if exposes(e) && e.Type == common.ExposureNodePort && e.Nodes == "" {
-		return invalid.Field("spec.southbound.exposure.nodes",
-			"ports of nodes alone are no address; give a name or an address at which the nodes are reached")
-	}
-	return nil
-}
-
 // service makes the Service.
 func (e *entrance) service() *corev1.Service {
 	s := e.workload.Service(workload.Port("database", e.port))
 	s.Spec.Selector = maps.Clone(s.Spec.Selector)
 	maps.Copy(s.Spec.Selector, e.pods)
-	s.Spec.Type = corev1.ServiceType(e.exposure.Type)
-	for name, value := range e.exposure.Annotations {
-		if s.Annotations == nil {
-			s.Annotations = map[string]string{}
-		}
-		s.Annotations[name] = string(value)
-	}
-	if e.exposure.Type == common.ExposureLoadBalancer {
-		// Network policies are to see who comes, and a load balancer which node has the pod
-		// (https://kubernetes.io/docs/tasks/access-application-cluster/create-external-load-balancer/#preserving-the-client-source-ip).
-		s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
-		for _, n := range e.exposure.Networks {
-			s.Spec.LoadBalancerSourceRanges = append(s.Spec.LoadBalancerSourceRanges, string(n))
-		}
-	}
-	return s
+	return outside.Open(s, e.exposure)
 }
 
 // at is the host and the port at which other clusters reach it. No host: it has none yet.
-func (e *entrance) at() (host string, port int32) {
-	if e.exposure.Type == common.ExposureNodePort {
-		for _, v := range e.seen.List("spec", "ports") {
-			p, _ := v.(map[string]any)
-			switch n := p["nodePort"].(type) {
-			case int64:
-				return string(e.exposure.Nodes), int32(n) //nolint:gosec // a port
-			case float64:
-				return string(e.exposure.Nodes), int32(n)
-			}
-		}
-		return "", 0
-	}
-	for _, v := range e.seen.List("status", "loadBalancer", "ingress") {
-		i, _ := v.(map[string]any)
-		for _, field := range []string{"ip", "hostname"} {
-			if host, _ := i[field].(string); host != "" {
-				return host, e.port
-			}
-		}
-	}
-	return "", 0
-}
+func (e *entrance) at() (host string, port int32) { return outside.At(e.seen, e.exposure, e.port) }
 
 // addressed is the verdict on the Service: it has an address.
 func (e *entrance) addressed(o *observe.Object) ready.Verdict {
-	if e.exposure.Type == common.ExposureLoadBalancer && len(o.List("status", "loadBalancer", "ingress")) == 0 {
+	if !outside.Addressed(o, e.exposure) {
 		return ready.Wait("NoAddress", "no load balancer has given Service %s an address yet", e.workload.Name)
 	}
 	return ready.Yes
@@ -143,18 +93,6 @@ func hosts(all []entrance) []string {
 		}
 	}
 	return out
-}
-
-// visitors are who comes from other clusters, if anybody may.
-func visitors(e *common.MemberExposure, port int32) []workload.Flow {
-	if !exposes(e) {
-		return nil
-	}
-	f := workload.Flow{Ports: []int32{port}, Anywhere: len(e.Networks) == 0}
-	for _, n := range e.Networks {
-		f.Blocks = append(f.Blocks, string(n))
-	}
-	return []workload.Flow{f}
 }
 
 // exposed are the Services. They come before the pods: certificates carry their addresses.

@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -95,10 +96,10 @@ func derive(in function.Input[ovnv1.OVNCluster]) (*model, error) {
 	if m.south, err = m.database(southbound, m.spec.Southbound.Members, in.Seen); err != nil {
 		return nil, err
 	}
-	if err := checkExposure(m.spec.Southbound.Exposure); err != nil {
+	if err := outside.Check("spec.southbound.exposure", m.spec.Southbound.Exposure); err != nil {
 		return nil, err
 	}
-	m.south.visitors = visitors(m.spec.Southbound.Exposure, m.south.port)
+	m.south.visitors = outside.Visitors(m.spec.Southbound.Exposure, m.south.port)
 	m.south.doors = m.south.entrances(m.spec.Southbound.Exposure, in.Seen)
 	m.relay, err = m.relays(in.Seen)
 	return m, err

@@ -12,6 +12,7 @@ import (
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
@@ -39,7 +40,7 @@ func (m *model) relays(seen observe.State) (relays, error) {
 	}
 	w.Resources = r
 	out := relays{asked: true, workload: w, exposure: m.spec.Southbound.Exposure}
-	if exposes(out.exposure) {
+	if outside.Exposes(out.exposure) {
 		e := entrance{workload: w, exposure: out.exposure, resource: relayService, port: ovnv1.SouthboundPort}
 		e.seen, _ = seen.Get(relayService)
 		out.doors = []entrance{e}
@@ -79,7 +80,7 @@ func (m *model) buildRelay() ([]compose.Stage, error) {
 	for i := range m.relay.doors {
 		service.Object, service.Ready = m.relay.doors[i].service(), m.relay.doors[i].addressed
 	}
-	in := append([]workload.Flow{{Ports: []int32{m.south.port}}}, visitors(m.relay.exposure, m.south.port)...)
+	in := append([]workload.Flow{{Ports: []int32{m.south.port}}}, outside.Visitors(m.relay.exposure, m.south.port)...)
 	out := []workload.Flow{{Pods: m.south.workload.Selector(), Ports: []int32{m.south.port}}}
 	hosts := append([]string{m.relayHost(), fmt.Sprintf("%s.%s.svc", w.Name, m.namespace)}, hosts(m.relay.doors)...)
 	return []compose.Stage{

@@ -159,7 +159,7 @@ platformConfig: {create: false}
 mode: workload
 workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provider-kubernetes}]}
 `, []string{
-				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:workload",
+				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:workload",
 				"ClusterRoleBinding/cobaltcore:companion", "ClusterRoleBinding/cobaltcore:workload",
 				"ValidatingAdmissionPolicy/cobaltcore-companion", "ValidatingAdmissionPolicy/cobaltcore-namespaces",
 				"ValidatingAdmissionPolicyBinding/cobaltcore-companion", "ValidatingAdmissionPolicyBinding/cobaltcore-namespaces",

@@ -76,15 +76,13 @@ var both = map[schema.GroupKind]bool{
 	{Group: "external-secrets.io", Kind: "ExternalSecret"}:           true,
 }
 
-// here are the kinds that are ordered in the management cluster alone: the stores by which claims' Secrets are read, and Ceph.
+// here are the kinds that are ordered in the management cluster alone: Ceph.
 var here = map[schema.GroupKind]bool{
-	{Group: "ceph.rook.io", Kind: "CephBlockPool"}:                   true,
-	{Group: "ceph.rook.io", Kind: "CephClient"}:                      true,
-	{Group: "ceph.rook.io", Kind: "CephCluster"}:                     true,
-	{Group: "ceph.rook.io", Kind: "CephFilesystem"}:                  true,
-	{Group: "ceph.rook.io", Kind: "CephObjectStore"}:                 true,
-	{Group: "external-secrets.io", Kind: "SecretStore"}:              true,
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
+	{Group: "ceph.rook.io", Kind: "CephBlockPool"}:   true,
+	{Group: "ceph.rook.io", Kind: "CephClient"}:      true,
+	{Group: "ceph.rook.io", Kind: "CephCluster"}:     true,
+	{Group: "ceph.rook.io", Kind: "CephFilesystem"}:  true,
+	{Group: "ceph.rook.io", Kind: "CephObjectStore"}: true,
 }
 
 // plurals are the names of resources that do not follow from the kind by the rules of English that Kubernetes knows.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io/fs"
@@ -75,16 +76,30 @@ func previews(t *testing.T) map[string]*preview.Result {
 			there = append(there, out[file].There...)
 		}
 	}
-	// A pool is beside its control plane, in one cluster.
-	for _, file := range []string{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"} {
-		data, err := examples.Files.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	// A pool is beside its control plane, here or there, or in another cluster.
+	for _, pair := range [][2]string{
+		{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"}, {"hypervisor/exposed-control-plane.yaml", "hypervisor/own-cluster.yaml"},
+	} {
+		for _, in := range []string{"", west} {
+			there = nil
+			for _, file := range pair {
+				data, err := examples.Files.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				name := file
+				if file == "hypervisor/own-cluster.yaml" {
+					name += " remote"
+				}
+				if in != "" && strings.HasPrefix(file, "hypervisor/c") {
+					name, data = file+" remote", bytes.Replace(data, []byte("\nspec:\n"), []byte("\nspec:\n  cluster: {ref: {name: "+in+"}}\n"), 1)
+				}
+				if out[name], err = preview.RunBeside(there, data, examples.Platform, kinds.Runners()); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				there = out[name].There
+			}
 		}
-		if out[file], err = preview.RunBeside(there, data, examples.Platform, kinds.Runners()); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		there = out[file].There
 	}
 	return out
 }

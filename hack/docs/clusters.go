@@ -14,6 +14,7 @@ var pairs = []struct {
 	files   []string
 }{
 	{"Control plane to hypervisors", []string{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"}},
+	{"Control plane to hypervisors of another cluster", []string{"hypervisor/exposed-control-plane.yaml", "hypervisor/own-cluster.yaml"}},
 	{"Storage to control plane", []string{"storage/claim.yaml", "storage/control-plane.yaml"}},
 	{"Storage to hypervisors", []string{"storage/claim.yaml", "storage/control-plane.yaml", "storage/hypervisors.yaml"}},
 }
@@ -58,8 +59,9 @@ func clusters() ([]byte, error) {
 const clustersText = "Between the claims of the examples in `examples/hypervisor`, `examples/storage` and `examples/controlplane`" + `:
 Secrets, with who makes them, who has the copy, from which namespace to which it goes, and how it is renewed; connections, as far as
 configurations name them; and objects that one claim has in the other one's namespace. What a claim repeats of another one's status is in
-the reference of its own. Where a control plane is in another Kubernetes cluster, its Secrets go through the secret store instead; that is
-not shown here.
+the reference of its own. From one Kubernetes cluster to another Secrets go through the platform's secret store, by a PushSecret beside each and
+a copy beside those who read it, and connections to addresses that are exposed. Those that a tenant names for a control plane in another
+cluster than the claim go the same way; that is not shown here.
 `
 
 // crossing are the Secrets that are copied from one place to another.
@@ -76,11 +78,11 @@ func (e *emitted) crossing() *table {
 					producer, renewed = e.maker(o), e.renewed(o)
 				}
 			}
-			boundary := e.place(from.Namespace) + " to " + e.place(s.Namespace)
+			boundary, copied := e.place(from.Namespace)+" to "+e.place(s.Namespace), "; the copy "+e.renewed(s)
 			if from.Store != "" {
-				boundary = "the secret store"
+				boundary, copied = "the secret store", "; the store "+e.renewed(s)+", and the copy of it, too"
 			}
-			t.add(code(e.plainName(from.Name)), producer, e.readers(s, e.homeOf(s)), boundary, renewed+"; the copy "+e.renewed(s))
+			t.add(code(e.plainName(from.Name)), producer, e.readers(s, e.homeOf(s)), boundary, renewed+copied)
 		}
 	}
 	return t

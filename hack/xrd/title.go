@@ -26,7 +26,8 @@ func addTitlesToParts(schema *apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
-// addTitles gives every property below a schema a title, where it has none.
+// addTitles gives every property below a schema a title, where it has none. What items are is said by the list that has them: nobody is shown
+// their own description, and kubectl apply keeps a copy of each definition where there is room for so much and no more.
 func addTitles(schema *apiextensionsv1.JSONSchemaProps) {
 	if schema == nil {
 		return
@@ -38,11 +39,18 @@ func addTitles(schema *apiextensionsv1.JSONSchemaProps) {
 		addTitles(&p)
 		schema.Properties[name] = p
 	}
+	var items []*apiextensionsv1.JSONSchemaProps
 	if schema.Items != nil {
-		addTitles(schema.Items.Schema)
+		items = append(items, schema.Items.Schema)
 	}
 	if schema.AdditionalProperties != nil {
-		addTitles(schema.AdditionalProperties.Schema)
+		items = append(items, schema.AdditionalProperties.Schema)
+	}
+	for _, i := range items {
+		if i != nil {
+			i.Description = ""
+			addTitles(i)
+		}
 	}
 }
 

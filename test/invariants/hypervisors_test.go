@@ -53,6 +53,22 @@ func ofPool(spec object) {
 		delete(virtualization, "liveMigration")
 		delete(virtualization, "evictOnCordon")
 	}
+	if cluster, _ := spec["cluster"].(object); cluster != nil && cluster["ref"].(object)["name"] == "east" {
+		apart(spec)
+	}
+}
+
+// apart makes a pool say nothing that takes somebody who sees its nodes from the control plane's cluster.
+func apart(spec object) {
+	slices, _ := spec["slices"].(list)
+	for _, of := range append(list{spec}, slices...) {
+		delete(of.(object), "availabilityZone")
+		delete(of.(object), "aggregates")
+	}
+	if virtualization, ok := spec["virtualization"].(object); ok {
+		delete(virtualization, "evictOnCordon")
+	}
+	put(spec, false, "agents", "metadata", "enabled")
 }
 
 // processors makes those of a pool or a slice keep the rules about them.
@@ -109,18 +125,20 @@ status:
   hypervisors:
     region: eu
     identityURL: https://keystone.cloud.svc:5000/v3
+    publicIdentityURL: https://keystone.example.com/v3
     caSecretRef: {name: keystone-tls, key: ca.crt}
     credentialSecretRef: {name: nova-credential}
     metadataSecretRef: {name: nova-metadata-secret}
     cells:
     - name: cell1
       queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.cloud.svc, port: 5671, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
+      externalQueue: {host: 192.0.2.7, port: 5671}
       virtualHost: nova_cell1
       queueSecretRef: {name: nova-cell1-queue}
       metadataHost: nova-metadata.cloud.svc
       hypervisorNetworks: [10.20.0.0/16]
       vncURL: https://console.example.com/vnc_lite.html
-    networks: {mechanism: OVN, southbound: "ssl:south.cloud.svc:6642", issuerRef: {name: ovn-ca, kind: Issuer}}
+    networks: {mechanism: OVN, southbound: "ssl:south.cloud.svc:6642", externalSouthbound: "ssl:192.0.2.1:6642", issuerRef: {name: ovn-ca, kind: Issuer}}
     volumes:
     - {backend: ceph, user: cinder, secretName: cinder-volume-ceph, secretUUID: u}
     - {backend: archive}
@@ -155,6 +173,7 @@ func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	spec["claimRef"] = object{"apiVersion": hypervisors.apiVersion, "kind": hypervisors.kind, "namespace": namespace, "name": name}
 	platform := platforms.draw(t, "", "default")
 	platform["spec"].(object)["limits"] = list{everything}
+	withClusters(platform)
 	required, err := around(platform)
 	if err != nil {
 		t.Fatal(err)
@@ -164,24 +183,37 @@ func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}, required
 }
 
-// pool is the one of its function's tests that has most, with disks in a pool of storage.
+// pool is the one of its function's tests that has most, with disks in a pool of storage, and pull secrets.
 func pool(t *testing.T) *simulate.World {
 	t.Helper()
-	xr := composite(t, hypervisors.apiVersion, "XHypervisorCluster", "pool", "slices")
+	return poolOf(t, "slices", object{"images": object{"pullSecrets": list{"registry"}}}, object{
+		"storage": object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "vms"},
+	})
+}
+
+// apartPool is one in a cluster of its own. It has neither of these, of which copies in two clusters are called alike.
+func apartPool(t *testing.T) *simulate.World {
+	t.Helper()
+	w := poolOf(t, "apart", object{}, object{})
+	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "storage")
+	return w
+}
+
+// poolOf is one of its function's tests on a platform, with more in its spec.
+func poolOf(t *testing.T, file string, platform, more object) *simulate.World {
+	t.Helper()
+	xr := composite(t, hypervisors.apiVersion, "XHypervisorCluster", "pool", file)
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
-	for field, value := range map[string]object{
-		"claimRef": {"namespace": "tenant-a", "name": "pool"},
-		"storage":  {"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "vms"},
-	} {
-		s, err := structpb.NewStruct(value)
+	more["claimRef"] = object{"namespace": "tenant-a", "name": "pool"}
+	for field, value := range more {
+		s, err := structpb.NewStruct(value.(object))
 		if err != nil {
 			t.Fatal(err)
 		}
 		xr.GetFields()["spec"].GetStructValue().Fields[field] = structpb.NewStructValue(s)
 	}
-	required, err := around(object{"spec": object{
-		"domain": "example.com", "limits": list{everything}, "images": object{"pullSecrets": list{"registry"}},
-	}})
+	platform["domain"], platform["limits"] = "example.com", list{everything}
+	required, err := around(withClusters(object{"spec": platform}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,6 +237,7 @@ var hypervisorMistakes = map[string]mistake{
 		put(spec, object{"clusterRef": object{"namespace": "nobody", "name": "ceph"}, "pool": "vms"}, "storage")
 		w.require("storage-claim.nobody.ceph")
 	}},
+	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: the platform offers no cluster", "cluster"),
 	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *world, _ object) {
 		w.require("control-plane-claim")
 	}},
@@ -216,6 +249,9 @@ var hypervisorOrders = []order{
 	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, why: "they are in it"},
 	{first: `Namespace .*`, then: `(ConfigMap control-plane|NetworkPolicy\.networking.* default-deny)`, why: "they are in it"},
 	{first: `ConfigMap control-plane`, then: `(Certificate\.cert-manager\.io|(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*)) .*(-ovn|control-plane-secrets)`, why: "it says who signs, and from whom they come"},
+	{first: `ConfigMap control-plane`, then: `PushSecret\.external-secrets\.io .*-(control-plane|volume-key)-.*`, why: "it says where they are"},
+	{first: `PushSecret\.external-secrets\.io .*-control-plane-nova-credential`, then: `ExternalSecret\.external-secrets\.io control-plane-nova-credential`, why: "it is read where it was pushed to"},
+	{first: `PushSecret\.external-secrets\.io .*-volume-key-.*`, then: `ExternalSecret\.external-secrets\.io volume-key-.*`, why: "it is read where it was pushed to"},
 	{first: `ConfigMap control-plane`, then: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, why: "it says which networks"},
 	{first: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, then: `ConfigMap ovn-controller-config-.*`, exists: true, why: "it connects through them"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*control-plane-secrets`, then: `SecretStore\.external-secrets\.io control-plane-secrets`, why: "it reads with that account"},

@@ -42,6 +42,7 @@ var orders = map[string][]order{
 		{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*claim-secrets`, why: "they are in it"},
 		{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, why: "they are in it"},
 		{first: `Namespace .*`, then: `(Issuer|Certificate)\.cert-manager\.io (self-signed|internal-ca)`, why: "they are in it"},
+		{first: `Namespace .*`, then: `Service rabbitmq-external`, why: "it is in it"},
 		{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) companion`, why: "they are in it"},
 		{first: `Namespace .*`, then: `(StatefulSet\.apps|Service|PodDisruptionBudget\.policy|NetworkPolicy.*) memcached`, why: "they are in it"},
 
@@ -331,6 +332,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		}
 		if file == "full" {
 			claim = bytes.Replace(claim, []byte("\n    keystone:"), []byte(strings.ReplaceAll(services, "\n", "\n    ")), 1)
+			claim = bytes.Replace(claim, []byte("\n    rabbitmq:"), []byte("\n    rabbitmq:\n      exposure: {type: LoadBalancer, networks: [10.20.0.0/16]}"), 1)
 			claim = bytes.Replace(claim, []byte("\n  services:"), []byte("\n  tempest: {enabled: true, allowAdministration: true}\n  services:"), 1)
 		}
 		w, err := preview.World(claim, examples.Platform, kinds.Runners())
@@ -361,6 +363,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		add(file+"'s OVNCluster", "OVNCluster", &simulate.World{XR: composite(t, ovns.apiVersion, "OVNCluster", "ovn", file), Kinds: kinds.Runners()})
 	}
 	add("pool", "HypervisorCluster", pool(t))
+	add("pool apart", "HypervisorCluster", apartPool(t))
 	add("pools", "ControlPlane", pooled(t))
 	add("storage", "StorageCluster", storage(t, "everything"))
 	add("somebody's storage", "StorageCluster", storage(t, "external"))

@@ -143,11 +143,12 @@ var subjects = []*subject{
 		runner:  kinds.Runners()["XHypervisorCluster.crossplane.c5c3.io"],
 		draw:    drawHypervisors,
 		claimed: true,
-		keep:    []string{"claimRef", "controlPlaneRef", "cell", "storage"},
+		keep:    []string{"claimRef", "controlPlaneRef", "cell", "storage", "cluster"},
 		revisions: []string{
 			"control-plane-secrets-control-plane-", "control-plane-secrets-push-", "control-plane-secrets-workload-",
 			"platform-pull-secrets-platform-pull-", "platform-pull-secrets-push-", "platform-pull-secrets-workload-",
 			"storage-secrets-storage-key-", "storage-secrets-push-", "storage-secrets-workload-",
+			"volume-secrets-push-", "volume-secrets-workload-",
 			"nova-compute-config-", "ovn-controller-config-", "metadata-config-",
 		},
 	},
@@ -188,20 +189,26 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	if spec := platform["spec"].(object); spec["limits"] == nil {
 		spec["limits"] = list{everything}
 	}
-	platform["spec"].(object)["clusters"] = list{
-		object{"name": "east", "providerConfig": "east", "allowedNamespaces": list{"*"}},
-		object{"name": "here", "providerConfig": "in-cluster", "allowedNamespaces": list{"nobody", "*"}},
-	}
-	if _, ok := platform["spec"].(object)["secretStore"]; !ok {
-		// Without one, no Secret comes to another cluster.
-		platform["spec"].(object)["secretStore"] = object{"name": "store", "kind": "ClusterSecretStore"}
-	}
+	withClusters(platform)
 	required := admission.Requirements()
 	required["platform"] = []*structpb.Struct{structOf(t, platform)}
 	if err := aroundPools(required); err != nil {
 		t.Fatal(err)
 	}
 	return xr, required
+}
+
+// withClusters is a platform with clusters for whoever names one, and a store by which Secrets come there.
+func withClusters(platform object) object {
+	spec := platform["spec"].(object)
+	spec["clusters"] = list{
+		object{"name": "east", "providerConfig": "east", "allowedNamespaces": list{"*"}},
+		object{"name": "here", "providerConfig": "in-cluster", "allowedNamespaces": list{"nobody", "*"}},
+	}
+	if _, ok := spec["secretStore"]; !ok {
+		spec["secretStore"] = object{"name": "store", "kind": "ClusterSecretStore"}
+	}
+	return platform
 }
 
 // drawService draws a service's composite resource with one of some names.

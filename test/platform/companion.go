@@ -71,7 +71,7 @@ func (p *Platform) startFakes(ctx context.Context, c *Cluster) (*operators.Opera
 	if !p.options.FakeCompanion {
 		owner = newCompanions(c)
 	}
-	return operators.Start(ctx, c.Config, c.Client.RESTMapper(), owner, p.log)
+	return operators.Start(ctx, c.Config, c.Client.RESTMapper(), owner, &p.Store, p.log)
 }
 
 // Owns reports whether the companion looks after a kind.

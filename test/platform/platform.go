@@ -61,6 +61,8 @@ type Platform struct {
 	Remote *Cluster
 	// Operators are the fakes of the management cluster, RemoteOperators those of the remote one.
 	Operators, RemoteOperators *operators.Operators
+	// Store is what External Secrets keeps secrets in, in both.
+	Store operators.Store
 	// Dir is the folder of everything that the platform writes.
 	Dir string
 

@@ -46,7 +46,7 @@ func testCopies(t *testing.T, w *world) {
 		ObjectMeta: metav1.ObjectMeta{Name: "database", Namespace: namespace},
 		StringData: map[string]string{"password": "correct", "username": "keystone", "other": "stays here"},
 	})
-	push := secret.Pushed(of("database"), from, "password", "username")
+	push := secret.Pushed(of("database"), "database", from, "password", "username")
 	w.create(push)
 	w.eventually("the entry", func() bool { return len(w.entry(from.Key)) == 2 })
 	if diff := cmp.Diff(map[string]string{"password": "correct", "username": "keystone"}, w.entry(from.Key)); diff != "" {

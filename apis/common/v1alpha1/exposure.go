@@ -109,11 +109,11 @@ type Target struct {
 	Remote bool `json:"remote,omitempty"`
 }
 
-// MemberExposure gives each member of something that does not speak HTTP an address outside.
+// MemberExposure gives members of something that does not speak HTTP an address outside.
 // +kubebuilder:validation:XValidation:rule="self.type != 'NodePort' || has(self.nodes)",message="exposure of type NodePort needs nodes: a name or an address at which the nodes are reached, since ports alone are no address",fieldPath=".nodes"
 // +kubebuilder:validation:XValidation:rule="self.type == 'NodePort' || !has(self.nodes)",message="nodes is how the nodes are reached for exposure of type NodePort; leave it out",fieldPath=".nodes"
 type MemberExposure struct {
-	// None: only inside the cluster. LoadBalancer and NodePort: a Service of that type for each member.
+	// None: only inside the cluster. LoadBalancer and NodePort: by Services of that type.
 	// +kubebuilder:validation:Enum=None;LoadBalancer;NodePort
 	Type string `json:"type"`
 	// Name or IPv4 address at which the cluster's nodes are reached, all of them or some that stay: what the ports of type NodePort are at.

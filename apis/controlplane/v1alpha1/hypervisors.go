@@ -12,6 +12,9 @@ type HypervisorAccess struct {
 	Region string `json:"region"`
 	// Address of Keystone inside the cluster.
 	IdentityURL common.URL `json:"identityURL"`
+	// Public address of Keystone. Absent: the APIs are not exposed.
+	// +optional
+	PublicIdentityURL common.URL `json:"publicIdentityURL,omitempty"`
 	// Secret key with the authority of the certificates of all services.
 	CASecretRef common.SecretKeyReference `json:"caSecretRef"`
 	// Secret with Nova's application credential.
@@ -63,6 +66,9 @@ type CellAccess struct {
 	Name string `json:"name"`
 	// Message queue of the cell.
 	Queue common.Queue `json:"queue"`
+	// Where other clusters reach that queue. Absent: it is not exposed, or has no address yet.
+	// +optional
+	ExternalQueue *ExternalAddress `json:"externalQueue,omitempty"`
 	// Virtual host of the cell there.
 	// +kubebuilder:validation:MaxLength=63
 	VirtualHost string `json:"virtualHost"`
@@ -88,6 +94,17 @@ type CellAccess struct {
 	SerialURL string `json:"serialURL,omitempty"`
 }
 
+// ExternalAddress is a host and a port at which other clusters reach something.
+type ExternalAddress struct {
+	// Name or address.
+	// +kubebuilder:validation:MaxLength=253
+	Host string `json:"host"`
+	// Port.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+}
+
 // NetworkAccess is where nodes learn which virtual networks they have.
 type NetworkAccess struct {
 	// Who makes them: OVN or OVS.
@@ -97,6 +114,10 @@ type NetworkAccess struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	Southbound string `json:"southbound,omitempty"`
+	// Where other clusters reach it. Absent: it is not exposed, or has no address yet.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	ExternalSouthbound string `json:"externalSouthbound,omitempty"`
 	// Issuer, in the control plane's namespace, of certificates by which OVN knows nodes. Absent: the databases are somebody else's.
 	// +optional
 	IssuerRef *common.IssuerReference `json:"issuerRef,omitempty"`

@@ -175,7 +175,7 @@ type S3 struct {
 }
 
 // RabbitMQ is the message queue.
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations))",message="the queue is off, so what is said of it does nothing; leave everything but enabled out, or switch it on"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure))",message="the queue is off, so what is said of it does nothing; leave everything but enabled out, or switch it on"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: quorum queues need a majority"
 type RabbitMQ struct {
 	// Run the queue. Keystone alone does not need it.
@@ -192,7 +192,7 @@ type RabbitMQ struct {
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
-	// How hypervisors of other clusters reach each member.
+	// How hypervisors of other clusters reach it: by one Service for all members, at the port of AMQP alone.
 	// +optional
 	Exposure *common.MemberExposure `json:"exposure,omitempty"`
 }

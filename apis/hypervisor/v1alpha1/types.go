@@ -186,9 +186,12 @@ type KnownControlPlane struct {
 	// Namespace of its workloads.
 	// +kubebuilder:validation:MaxLength=63
 	Instance string `json:"instance"`
+	// Cluster of the platform's that its workloads run in. Absent: the management cluster.
+	// +optional
+	Cluster common.ObjectName `json:"cluster,omitempty"`
 	// Release that it runs, and so the pool.
 	// +kubebuilder:validation:MaxLength=15
 	Release string `json:"release"`
-	// Where things are, of the pool's cell alone.
+	// Where things are, of the pool's cell alone, as the pool reaches them.
 	Access controlplanev1.HypervisorAccess `json:"access"`
 }

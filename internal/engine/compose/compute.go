@@ -109,7 +109,7 @@ func (p *planner) stages(part *Part, stages []Stage) error {
 // are kept.
 func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
 	if r.Name == "" && r.Object == nil && r.Refer == nil && r.Revisions != "" {
-		p.revisions[r.Revisions] = Item{Retain: r.Retain, Management: r.Management}
+		p.revisions[r.Revisions] = Item{Retain: r.Retain, Management: r.Management, Cluster: r.Cluster}
 		return true, nil
 	}
 	item, err := p.item(r)
@@ -172,7 +172,7 @@ func (p *planner) item(r Resource) (Item, error) {
 	if err != nil {
 		return Item{}, fmt.Errorf("cannot encode %s: %w", r.Name, err)
 	}
-	item := Item{Name: r.Name, Retain: r.Retain, Management: r.Management, Kind: kindOf(body)}
+	item := Item{Name: r.Name, Retain: r.Retain, Management: r.Management, Cluster: r.Cluster, Kind: kindOf(body)}
 	rule, ok := ready.For(item.Kind.GroupKind())
 	if !ok && r.Ready == nil {
 		return Item{}, fmt.Errorf("%s has no readiness rule for its kind %s", r.Name, item.Kind.GroupKind())
@@ -276,7 +276,7 @@ func (p *planner) keepRevisions() error {
 		rule, _ := ready.For(kind.GroupKind())
 		item := Item{
 			Name: name, Body: body, Kind: kind, Rule: rule, Retain: wanted.Retain, Management: wanted.Management,
-			Observed: true, Verdict: ready.Yes,
+			Cluster: wanted.Cluster, Observed: true, Verdict: ready.Yes,
 		}
 		item.Fate = fate(item, o)
 		p.plan.Kept = append(p.plan.Kept, item)

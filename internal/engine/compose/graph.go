@@ -26,6 +26,9 @@ type Resource struct {
 	Retain bool
 	// Management says that the object lives in the management cluster, wherever the workloads run.
 	Management bool
+	// Cluster is the provider config of the cluster that the object lives in, where it is neither for this one nor for the workloads' to say:
+	// that of somebody else's workloads. Empty: it is.
+	Cluster string
 	// After are resources that must be ready before this one is created, by name. Each is declared earlier, whatever component it belongs to.
 	After []string
 	// Revisions is the part of Name that all revisions of the object share, where Name changes with the content. Older

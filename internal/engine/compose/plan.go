@@ -55,8 +55,9 @@ type Item struct {
 	Fate Fate
 	// Since is when its condition last changed (RFC 3339), if it reports.
 	Since string
-	// Retain and Management are those of the resource.
+	// Retain, Management and Cluster are those of the resource.
 	Retain, Management bool
+	Cluster            string
 }
 
 // Reference names the object itself, wherever it lives.

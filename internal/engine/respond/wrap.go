@@ -1,6 +1,8 @@
 package respond
 
 import (
+	"cmp"
+
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -26,7 +28,7 @@ type Place struct {
 // retained (Crossplane cannot orphan what it composes directly), or if its scope or namespace does not fit.
 func (p Place) wrapped(i compose.Item) bool {
 	switch {
-	case p.Remote && !i.Management:
+	case p.elsewhere(i):
 		return true
 	case i.Retain:
 		return true
@@ -36,13 +38,21 @@ func (p Place) wrapped(i compose.Item) bool {
 	return false
 }
 
+// elsewhere reports whether an item lives in another cluster than the management cluster.
+func (p Place) elsewhere(i compose.Item) bool {
+	if i.Cluster != "" {
+		return i.Cluster != p.Management
+	}
+	return p.Remote && !i.Management
+}
+
 // wrap makes the Object around an item.
 func (p Place) wrap(i compose.Item) encoded.Struct {
 	w := wrapper.Wrapper{
-		Name: p.objectName(i.Name), ProviderConfig: p.Workload, Keep: i.Retain && !p.DeleteData, ReadyCEL: i.Rule.CEL, Desired: i.Body,
+		Name: p.objectName(i.Name), ProviderConfig: p.Management, Keep: i.Retain && !p.DeleteData, ReadyCEL: i.Rule.CEL, Desired: i.Body,
 	}
-	if i.Management || !p.Remote {
-		w.ProviderConfig = p.Management
+	if p.elsewhere(i) {
+		w.ProviderConfig = cmp.Or(i.Cluster, p.Workload)
 	}
 	if p.Namespaced {
 		w.Namespace = p.Namespace

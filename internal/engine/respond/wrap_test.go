@@ -93,6 +93,24 @@ func TestWrap(t *testing.T) {
 			item:   compose.Item{Management: true, Retain: true},
 			want:   clusterObject("here", keep, exists),
 		},
+		"Third": {
+			reason: "An object may live in a cluster of somebody else's workloads.",
+			place:  remote,
+			item:   compose.Item{Cluster: "yonder", Retain: true},
+			want:   clusterObject("yonder", keep, exists),
+		},
+		"ThirdFromLocal": {
+			reason: "So it may where the workloads are in the management cluster.",
+			place:  local,
+			item:   compose.Item{Cluster: "yonder"},
+			want:   clusterObject("yonder", all, exists),
+		},
+		"ThirdIsManagement": {
+			reason: "That cluster may be the management cluster.",
+			place:  remote,
+			item:   compose.Item{Cluster: "here"},
+			want:   body,
+		},
 		"Namespaced": {
 			reason: "A namespaced composite resource composes what is in its own namespace.",
 			place:  namespaced,

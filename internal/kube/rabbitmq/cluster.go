@@ -37,6 +37,10 @@ type Cluster struct {
 	common.QueueServer
 	// PullSecrets are the names of Secrets.
 	PullSecrets []common.ObjectName
+	// Exposure is how other clusters reach it. Nil: they do not.
+	Exposure *common.MemberExposure
+	// Hosts are the names and addresses by which they do, as far as there are some. The certificate carries them.
+	Hosts []string
 }
 
 // ClusterHost is where clients connect to.
@@ -52,7 +56,8 @@ func (c Cluster) Certificate() runtime.Object {
 	meta := c.Meta(TLSSecret(c.Name))
 	host, nodes := c.host(), "*."+c.Name+"-nodes."+meta.Namespace+".svc"
 	domain := "." + string(c.ClusterDomain)
-	return certificate.Server(meta, c.IssuerRef, host, host+domain, nodes, nodes+domain)
+	names := append([]string{host, host + domain, nodes, nodes + domain}, c.Hosts...)
+	return certificate.Server(meta, c.IssuerRef, names...)
 }
 
 // Object makes the RabbitmqCluster object.

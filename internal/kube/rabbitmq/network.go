@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
@@ -25,6 +26,7 @@ func (c Cluster) NetworkPolicy(clients []map[string]string, monitored bool, n co
 // flows are those of the members. They find each other by the API server.
 func (c Cluster) flows(clients []map[string]string, monitored bool, n common.Neighbours) (in, out []workload.Flow) {
 	in = append(workload.From(clients, amqpPort), workload.Flow{Namespaces: workload.Names(n.RabbitMQOperators), Ports: managementPort})
+	in = append(in, outside.Visitors(c.Exposure, common.QueuePort)...)
 	if monitored {
 		in = append(in, workload.Flow{Namespaces: workload.Names(n.Monitoring), Ports: metricsPort})
 	}

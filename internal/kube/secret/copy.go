@@ -67,9 +67,9 @@ func Copied(meta object.Meta, from Source, typ corev1.SecretType, keep bool, key
 	})
 }
 
-// Pushed copies keys of a Secret of the same name to an entry of the platform's store, and keeps it up to date. The entry goes with it.
+// Pushed copies keys of a Secret of its namespace to an entry of the platform's store, and keeps it up to date. The entry goes with it.
 // Each key is a property of its own: External Secrets can delete nothing else.
-func Pushed(meta object.Meta, to Source, keys ...string) *unstructured.Unstructured {
+func Pushed(meta object.Meta, name string, to Source, keys ...string) *unstructured.Unstructured {
 	data := object.List{}
 	for _, k := range keys {
 		data = append(data, object.Map{"match": object.Map{
@@ -81,7 +81,7 @@ func Pushed(meta object.Meta, to Source, keys ...string) *unstructured.Unstructu
 		"deletionPolicy":  "Delete",
 		"refreshInterval": refreshInterval,
 		"secretStoreRefs": object.List{to.ref()},
-		"selector":        object.Map{"secret": object.Map{"name": meta.Name}},
+		"selector":        object.Map{"secret": object.Map{"name": name}},
 		"data":            data,
 	})
 }

@@ -225,7 +225,7 @@ spec:
 		},
 		"pushed": {
 			Reason: "What was pushed for others to read goes from the store when nobody is to read it.",
-			Got:    []runtime.Object{secret.Pushed(meta, stored, "username", "password")},
+			Got:    []runtime.Object{secret.Pushed(meta, meta.Name, stored, "username", "password")},
 			Want: `
 apiVersion: external-secrets.io/v1alpha1
 kind: PushSecret

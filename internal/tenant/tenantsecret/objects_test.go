@@ -15,9 +15,12 @@ import (
 // TestStages: who may read comes before how it is read, that before the copies, and of a copy for another cluster each step before the
 // next. Copies are revisions, so that one that a pod still reads stays.
 func TestStages(t *testing.T) {
-	local, remote, nothing := set(), set(), set()
+	local, remote, nothing, elsewhere := set(), set(), set(), set()
 	remote.Via = &common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore"}
 	nothing.Wanted = nil
+	elsewhere.Cluster = "east"
+	across := elsewhere
+	across.Via = remote.Via
 	for name, tc := range map[string]struct {
 		reason string
 		set    Set
@@ -39,6 +42,18 @@ func TestStages(t *testing.T) {
 			"2 claim-secrets-push-tenant-s3 in management, of claim-secrets-push, after claim-secrets-tenant-s3",
 			"2 claim-secrets-workload-tenant-s3, of claim-secrets-workload, after claim-secrets-push-tenant-s3",
 		}},
+		"elsewhere": {"In another cluster all of it is there.", elsewhere, []string{
+			"0 claim-secrets-account in east", "0 claim-secrets-role in east", "0 claim-secrets-role-binding in east",
+			"1 claim-secrets-store in east",
+			"2 claim-secrets-tenant-ldap in east, of claim-secrets-tenant, judged",
+			"2 claim-secrets-tenant-s3 in east, of claim-secrets-tenant, judged",
+		}},
+		"across": {"From there to the workloads nobody reads them but the store's login.", across, []string{
+			"0 claim-secrets-push-tenant-ldap in east, of claim-secrets-push",
+			"0 claim-secrets-workload-tenant-ldap, of claim-secrets-workload, after claim-secrets-push-tenant-ldap",
+			"0 claim-secrets-push-tenant-s3 in east, of claim-secrets-push",
+			"0 claim-secrets-workload-tenant-s3, of claim-secrets-workload, after claim-secrets-push-tenant-s3",
+		}},
 		"nothing": {"What was copied before stays until nobody reads it.", nothing, []string{
 			"0  in management, of claim-secrets-tenant", "0  in management, of claim-secrets-push", "0 , of claim-secrets-workload",
 		}},
@@ -50,6 +65,9 @@ func TestStages(t *testing.T) {
 					line := fmt.Sprintf("%d %s", i, r.Name)
 					if r.Management {
 						line += " in management"
+					}
+					if r.Cluster != "" {
+						line += " in " + r.Cluster
 					}
 					if r.Revisions != "" {
 						line += ", of " + r.Revisions

@@ -37,6 +37,9 @@ type Set struct {
 	Labels map[string]string
 	// Via is the platform's store, through which the Secrets come to workloads in another cluster. Nil: they are in this one.
 	Via *common.SecretStoreReference
+	// Cluster is the provider config of the cluster that the Secrets are in. Empty: the management cluster. Via the platform's store they are
+	// pushed from there.
+	Cluster string
 	// Wanted are the Secrets.
 	Wanted []Wanted
 }
@@ -71,18 +74,27 @@ func (s Set) Stages() []compose.Stage {
 	copies, pushes, arrivals := s.revisions()
 	if len(s.Wanted) == 0 {
 		return []compose.Stage{{
-			{Revisions: copies, Management: true}, {Revisions: pushes, Management: true}, {Revisions: arrivals},
+			s.there(compose.Resource{Revisions: copies}), s.there(compose.Resource{Revisions: pushes}), {Revisions: arrivals},
 		}}
+	}
+	if s.Via != nil && s.Cluster != "" {
+		return []compose.Stage{s.across()}
 	}
 	return []compose.Stage{
 		{
-			{Name: s.Name + "-account", Object: s.account(), Management: true},
-			{Name: s.Name + "-role", Object: s.role(), Management: true},
-			{Name: s.Name + "-role-binding", Object: s.binding(), Management: true},
+			s.there(compose.Resource{Name: s.Name + "-account", Object: s.account()}),
+			s.there(compose.Resource{Name: s.Name + "-role", Object: s.role()}),
+			s.there(compose.Resource{Name: s.Name + "-role-binding", Object: s.binding()}),
 		},
-		{{Name: s.Name + "-store", Object: secret.Store(s.meta(s.Name), s.Name, s.From), Management: true}},
+		{s.there(compose.Resource{Name: s.Name + "-store", Object: secret.Store(s.meta(s.Name), s.Name, s.From)})},
 		s.copies(),
 	}
+}
+
+// there is a resource in the cluster that the Secrets are in.
+func (s Set) there(r compose.Resource) compose.Resource {
+	r.Management, r.Cluster = s.Cluster == "", s.Cluster
+	return r
 }
 
 // Has reports whether a composed resource makes a copy.
@@ -110,17 +122,16 @@ func (s Set) copies() compose.Stage {
 		meta := s.meta(name)
 		here := secret.Source{Store: s.Name, StoreKind: storeKind, Key: w.Name}
 		first := s.Name + "-" + name
-		out = append(out, compose.Resource{
-			Name: first, Revisions: copies, Management: true,
-			Object: secret.Copied(meta, here, s.Type, s.Keep, w.Keys...), Ready: s.ready(w),
-		})
+		out = append(out, s.there(compose.Resource{
+			Name: first, Revisions: copies, Object: secret.Copied(meta, here, s.Type, s.Keep, w.Keys...), Ready: s.ready(w),
+		}))
 		if s.Via == nil {
 			continue
 		}
 		stored, push := secret.Stored(*s.Via, s.Instance, name), pushes+"-"+name
 		out = append(out,
 			compose.Resource{
-				Name: push, Revisions: pushes, Management: true, After: []string{first}, Object: secret.Pushed(meta, stored, w.Keys...),
+				Name: push, Revisions: pushes, Management: true, After: []string{first}, Object: secret.Pushed(meta, name, stored, w.Keys...),
 			},
 			compose.Resource{
 				Name: s.Resource(name), Revisions: arrivals, After: []string{push},
@@ -142,8 +153,8 @@ func (s Set) account() *corev1.ServiceAccount {
 	}
 }
 
-// there is the meta of what lies beside the Secrets. It names the instance: two claims of one namespace have one each.
-func (s Set) there() metav1.ObjectMeta {
+// besides is the meta of what lies beside the Secrets. It names the instance: two claims of one namespace have one each.
+func (s Set) besides() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: s.Instance + "-" + s.Name, Namespace: s.From, Labels: s.Labels}
 }
 
@@ -156,7 +167,7 @@ func (s Set) role() *rbacv1.Role {
 	slices.Sort(named)
 	return &rbacv1.Role{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
-		ObjectMeta: s.there(),
+		ObjectMeta: s.besides(),
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: named, Verbs: []string{"get"}}},
 	}
 }
@@ -164,7 +175,7 @@ func (s Set) role() *rbacv1.Role {
 func (s Set) binding() *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
-		ObjectMeta: s.there(),
+		ObjectMeta: s.besides(),
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: s.Instance + "-" + s.Name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: s.Name, Namespace: s.Instance}},
 	}

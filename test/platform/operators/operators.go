@@ -43,7 +43,7 @@ type Operators struct {
 	kinds   map[schema.GroupVersionResource]schema.GroupKind
 	caches  map[schema.GroupVersionResource]cache.GenericLister
 	real    Real
-	store   store
+	store   *Store
 	writing sync.Mutex // the log
 
 	mu      sync.Mutex
@@ -79,8 +79,10 @@ var (
 )
 
 // Start runs the fakes until the context ends. They say what they do, and what stops them, in the log. What is real is not faked; nil:
-// nothing is. The kinds that they own have to be there, but for kinds of ours that an upgrade may bring; the error is that one is not.
-func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, companion Real, log io.Writer) (*Operators, error) {
+// nothing is. Secrets are kept in the store. The kinds that they own have to be there, but for kinds of ours that an upgrade may bring; the error is that one is not.
+func Start(
+	ctx context.Context, config *rest.Config, mapper meta.RESTMapper, companion Real, store *Store, log io.Writer,
+) (*Operators, error) {
 	if companion == nil {
 		companion = nothing{}
 	}
@@ -92,6 +94,7 @@ func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, com
 		client: client,
 		config: config,
 		real:   companion,
+		store:  store,
 		log:    log,
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[item](100*time.Millisecond, 5*time.Second)),

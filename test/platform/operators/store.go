@@ -14,8 +14,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 )
 
-// store fakes what External Secrets keeps secrets in: entries by their names, as long as the fakes run.
-type store struct {
+// Store fakes what External Secrets keeps secrets in: entries by their names, as long as the fakes run. Those of several clusters may have
+// the same one.
+type Store struct {
 	mu      sync.Mutex
 	entries map[string]map[string]any // base64, as in a Secret
 }
@@ -129,7 +130,7 @@ func remote(of *unstructured.Unstructured) (entry, property string) {
 }
 
 // fill makes an entry of a whole Secret.
-func (s *store) fill(entry string, data map[string]any) {
+func (s *Store) fill(entry string, data map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.entries == nil {
@@ -139,7 +140,7 @@ func (s *store) fill(entry string, data map[string]any) {
 }
 
 // put sets a property of an entry.
-func (s *store) put(entry, property string, value any) {
+func (s *Store) put(entry, property string, value any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.entries == nil {
@@ -152,7 +153,7 @@ func (s *store) put(entry, property string, value any) {
 }
 
 // remove deletes a property of an entry, and an entry without any, or an entry where no property is named.
-func (s *store) remove(entry, property string) {
+func (s *Store) remove(entry, property string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.entries[entry], property)
@@ -162,7 +163,7 @@ func (s *store) remove(entry, property string) {
 }
 
 // has reports whether there is an entry, and its property where one is named.
-func (s *store) has(entry, property string) bool {
+func (s *Store) has(entry, property string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	data, ok := s.entries[entry]
@@ -196,4 +197,11 @@ func (o *Operators) pull(ctx context.Context, u *unstructured.Unstructured, entr
 	}
 	s := ofExternalSecret(u)
 	return secretSynced, o.create(ctx, u, s.name, data, s.owned)
+}
+
+// Entries are the names of all entries, sorted.
+func (s *Store) Entries() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.entries))
 }

@@ -24,7 +24,7 @@ func object(kind string, fields map[string]any) *unstructured.Unstructured {
 // TestStore: what was pushed is what is read, as a whole; of what was not, it is said that there is none, and only where that is asked for.
 func TestStore(t *testing.T) {
 	keys := object("Secret", map[string]any{"data": map[string]any{"0": "c3RhZ2Vk", "1": "cHJpbWFyeQ=="}})
-	o := &Operators{client: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), keys)}
+	o := &Operators{store: &Store{}, client: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), keys)}
 	match := func(entry string) map[string]any {
 		return map[string]any{"match": map[string]any{"remoteRef": map[string]any{"remoteKey": entry}}}
 	}
@@ -136,7 +136,7 @@ func TestDeletionPolicy(t *testing.T) {
 			}})
 			push.SetAPIVersion("external-secrets.io/v1alpha1")
 			resource := schema.GroupVersionResource{Group: "external-secrets.io", Version: "v1alpha1", Resource: "pushsecrets"}
-			o := &Operators{client: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), push,
+			o := &Operators{store: &Store{}, client: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), push,
 				object("Secret", map[string]any{"data": map[string]any{"a": "QQ==", "b": "Qg=="}}))}
 			i := item{resource: resource, namespace: "cloud", name: "it"}
 			if held, err := o.finalize(t.Context(), i, push); err != nil || held != (policy == "Delete") {

@@ -1,0 +1,418 @@
+package hypervisor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// elsewhere is a spec in a cluster, and what cannot be said of nodes whose control plane is in another one.
+func elsewhere(spec, cluster string) string {
+	out := strings.TrimSuffix(spec, "}") + ", agents: {metadata: {enabled: false}}"
+	if cluster != "" {
+		out += ", cluster: {ref: {name: " + cluster + "}}"
+	}
+	return out + "}"
+}
+
+// theirsIn is the control plane in a cluster.
+func theirsIn(cluster string) string {
+	if cluster == "" {
+		return theirs
+	}
+	return strings.Replace(theirs, "  openStackRelease", "  cluster: {ref: {name: "+cluster+"}}\n  openStackRelease", 1)
+}
+
+// providerConfigs are those of the clusters by the names that claims use.
+var providerConfigs = map[string]string{"": "in-cluster", "here": "in-cluster", "east": "east-config", "west": "west-config"}
+
+// everywhere calls for each pair of a cluster of nodes and one of a control plane.
+func everywhere(t *testing.T, spec string, check func(t *testing.T, nodes, plane string, all map[string]encoded.Struct)) {
+	t.Helper()
+	for _, nodes := range []string{"", "here", "east", "west"} {
+		for _, plane := range []string{"", "here", "east", "west"} {
+			t.Run(fmt.Sprintf("nodes in %q, control plane in %q", nodes, plane), func(t *testing.T) {
+				w := world(elsewhere(spec, nodes), "tenant-a", objects(theirClaim, theirsIn(plane), storageClaim, storageXR)...)
+				if err := w.Run(func(simulate.Step) {}); err != nil {
+					t.Fatal(err)
+				}
+				all := map[string]encoded.Struct{}
+				for name, r := range New().Run(w.Request()).Composed {
+					all[name] = r.Object
+				}
+				check(t, providerConfigs[nodes], providerConfigs[plane], all)
+			})
+		}
+	}
+}
+
+// lives is the provider config of the cluster that a composed resource's object lives in, and the object.
+func lives(o encoded.Struct) (string, map[string]any) {
+	if !wrapper.Is(o) {
+		return "in-cluster", o.Map()
+	}
+	inside, _ := wrapper.Desired(o)
+	return wrapper.ProviderConfig(o), inside.Map()
+}
+
+// TestEachInItsCluster: what is in the control plane's namespace is in its cluster, what nodes run and read in theirs, and what people and
+// Crossplane look at in the management cluster; and all that runs in one cluster finds what it names there.
+func TestEachInItsCluster(t *testing.T) {
+	const pool = "tenant-a-hypervisors-ed08c74e4294644ac141"
+	everywhere(t, inPool, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
+		secrets, daemons := map[string]bool{}, 0
+		for name, o := range all {
+			at, object := lives(o)
+			kind, meta := object["kind"].(string), object["metadata"].(map[string]any)
+			want := nodes
+			switch namespace, _ := meta["namespace"].(string); {
+			case kind == "Secret":
+				t.Errorf("%s is a Secret, whose value would be in an answer", name)
+			case namespace == cloud:
+				want = plane
+			case namespace == "storage-ceph-1a2b3", namespace == "crossplane-system", kind == "Usage", name == "storage", name == "namespace":
+				want = "in-cluster"
+			case strings.HasPrefix(name, "platform-pull-secrets"), strings.HasPrefix(name, "storage-secrets"):
+				if !strings.Contains(name, "-workload-") {
+					want = "in-cluster"
+				}
+			case namespace != pool && kind != "Namespace":
+				t.Errorf("%s is in namespace %q", name, namespace)
+			}
+			if at != want {
+				t.Errorf("%s (%s) is in %s, want %s", name, kind, at, want)
+			}
+			if kind == "ExternalSecret" && at == nodes {
+				secrets[meta["name"].(string)] = true
+			}
+			if kind == "DaemonSet" {
+				daemons++
+			}
+		}
+		if daemons < 5 {
+			t.Errorf("there are %d DaemonSets", daemons)
+		}
+		for name, o := range all {
+			if _, object := lives(o); object["kind"] == "DaemonSet" {
+				for _, s := range named(object) {
+					if s != migrationSecret && !secrets[s] {
+						t.Errorf("%s reads Secret %s, which nothing brings to its cluster; there are %v", name, s, slices.Sorted(maps.Keys(secrets)))
+					}
+				}
+			}
+		}
+	})
+}
+
+// named are the Secrets that a pod template names, anywhere.
+func named(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case map[string]any:
+		if s, ok := v["secretName"].(string); ok {
+			out = append(out, s)
+		}
+		for key, inside := range v {
+			if ref, ok := inside.(map[string]any); ok && (key == "secretKeyRef" || key == "secret") && ref["name"] != nil {
+				out = append(out, ref["name"].(string))
+			}
+			if list, ok := inside.([]any); ok && key == "imagePullSecrets" {
+				for _, s := range list {
+					out = append(out, s.(map[string]any)["name"].(string))
+				}
+			}
+			out = append(out, named(inside)...)
+		}
+	case []any:
+		for _, inside := range v {
+			out = append(out, named(inside)...)
+		}
+	}
+	return out
+}
+
+// TestThroughTheStore: between two clusters a Secret is pushed by its own name, from where it is, to an entry of this pool alone, and read
+// there: each of those that nodes need, and no others. Within one cluster nothing goes through the store.
+func TestThroughTheStore(t *testing.T) {
+	const below = "clouds/hypervisors/tenant-a-hypervisors-ed08c74e4294644ac141/"
+	everywhere(t, inPool, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
+		pushed, read := map[string]string{}, map[string]string{}
+		for _, o := range all {
+			at, object := lives(o)
+			spec, _ := object["spec"].(map[string]any)
+			switch object["kind"] {
+			case "PushSecret":
+				for _, v := range spec["data"].([]any) {
+					match := v.(map[string]any)["match"].(map[string]any)
+					ref := match["remoteRef"].(map[string]any)
+					pushed[fmt.Sprintf("%s#%s", ref["remoteKey"], ref["property"])] = fmt.Sprintf("%s/%s/%s#%s", at,
+						object["metadata"].(map[string]any)["namespace"], spec["selector"].(map[string]any)["secret"].(map[string]any)["name"], match["secretKey"])
+				}
+				if spec["deletionPolicy"] != "Delete" {
+					t.Errorf("%v stays in the store", object["metadata"])
+				}
+			case "ExternalSecret":
+				if spec["secretStoreRef"].(map[string]any)["kind"] != "ClusterSecretStore" {
+					continue
+				}
+				for _, v := range spec["data"].([]any) {
+					ref := v.(map[string]any)["remoteRef"].(map[string]any)
+					read[fmt.Sprintf("%s#%s", ref["key"], ref["property"])] = at
+				}
+			}
+		}
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(pushed)), slices.Sorted(maps.Keys(read))); diff != "" {
+			t.Errorf("what is pushed is not what is read (-pushed +read):\n%s", diff)
+		}
+		var got []string
+		for entry, from := range pushed {
+			if !strings.HasPrefix(entry, below) || read[entry] != nodes {
+				t.Errorf("entry %s of %s is read in %s, want it below %s, read in %s", entry, from, read[entry], below, nodes)
+			}
+			got = append(got, from)
+		}
+		slices.Sort(got)
+		var want []string
+		if nodes != plane {
+			for _, s := range []string{
+				"cinder-volume-ceph-rbd#ceph-rbd.client.cinder.keyring", "nova-cell1-queue#password", "nova-cell1-queue#username",
+				"nova-credential#application_credential_id", "nova-credential#application_credential_secret", "rabbitmq-tls#ca.crt",
+				"tenant-a-hypervisors-ed08c74e4294644ac141-ovn#ca.crt", "tenant-a-hypervisors-ed08c74e4294644ac141-ovn#tls.crt",
+				"tenant-a-hypervisors-ed08c74e4294644ac141-ovn#tls.key",
+			} {
+				want = append(want, plane+"/"+cloud+"/"+s)
+			}
+		}
+		if nodes != "in-cluster" {
+			const here = "in-cluster/tenant-a-hypervisors-ed08c74e4294644ac141/"
+			want = append(want, here+"platform-pull-registry#.dockerconfigjson", here+"storage-key-rook-ceph-client-cloud-nova#userKey")
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("what is pushed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestMarked: the store is open to the pool's namespaces exactly where something goes through it.
+func TestMarked(t *testing.T) {
+	everywhere(t, mine, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
+		marked := nodes != plane || nodes != "in-cluster"
+		count := 0
+		for name, o := range all {
+			_, object := lives(o)
+			if object["kind"] != "Namespace" {
+				continue
+			}
+			count++
+			labels := object["metadata"].(map[string]any)["labels"].(map[string]any)
+			if got := labels["app.kubernetes.io/managed-by"] == "crossplane-cobaltcore"; got != marked {
+				t.Errorf("%s is marked: %t, want %t", name, got, marked)
+			}
+			if !wrapper.Keeps(o) {
+				t.Errorf("%s goes with the claim, and everything in it", name)
+			}
+		}
+		want := 1
+		if nodes != "in-cluster" {
+			want = 2
+		}
+		if count != want {
+			t.Errorf("there are %d namespaces, want %d", count, want)
+		}
+	})
+}
+
+// TestReaches: nodes of another cluster are told the addresses that are exposed, and nothing that leads nowhere from there.
+func TestReaches(t *testing.T) {
+	everywhere(t, mine, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
+		inside, outside := []string{
+			"rabbitmq." + cloud + ".svc", "ssl:ovn-southbound-0." + cloud + ".svc:6642", "https://keystone." + cloud + ".svc:5000/v3",
+			"valid_interfaces = internal", "block-storage:cinder:internalURL",
+		}, []string{
+			"192.0.2.7", "30567", "ssl:192.0.2.1:6642,ssl:192.0.2.2:6642", "https://keystone.cloud.example.com/v3", "valid_interfaces = public",
+			"block-storage:cinder:publicURL", "force_config_drive = true", publicCAs,
+		}
+		said := ""
+		for name, o := range all {
+			_, object := lives(o)
+			if kind := object["kind"]; kind == "DaemonSet" || kind == "ConfigMap" && strings.Contains(name, "-config") {
+				said += fmt.Sprint(object["spec"], object["data"])
+			}
+		}
+		want, not := inside, outside
+		if nodes != plane {
+			want, not = outside, inside
+		}
+		for _, words := range want {
+			if !strings.Contains(said, words) {
+				t.Errorf("nothing says %q", words)
+			}
+		}
+		for _, words := range not {
+			if strings.Contains(said, words) {
+				t.Errorf("something says %q", words)
+			}
+		}
+		// Pods listen where they always do, whatever port of a node leads to them.
+		_, policy := lives(all["queue-network-policy"])
+		if text := fmt.Sprint(policy["spec"]); !strings.Contains(text, "port:5671") || strings.Contains(text, "30567") {
+			t.Errorf("the queue is opened by %s", text)
+		}
+		// Whoever looks at pods looks at those of its own cluster.
+		_, checked := all[checkComponent]
+		_, opened := all["apis-network-policy"]
+		if beside := nodes == plane; checked != beside || opened != beside {
+			t.Errorf("the companion is told of nodes: %t, APIs are opened to them: %t, want %t", checked, opened, beside)
+		}
+	})
+}
+
+// TestWaitsForExposure: what nodes of another cluster do not reach yet is said with the field that exposes it. Nothing of the pool runs
+// before, and what runs stays when an address is lost.
+func TestWaitsForExposure(t *testing.T) {
+	for name, tc := range map[string]struct{ without, want string }{
+		"APIs": {
+			"    publicIdentityURL: https://keystone.cloud.example.com/v3\n",
+			"waits for the APIs of control plane cloud of namespace tenant-a, which other clusters do not reach yet: set spec.global.exposure there, " +
+				"and see that it is given an address",
+		},
+		"OVN": {
+			"      externalSouthbound: ssl:192.0.2.1:6642,ssl:192.0.2.2:6642\n",
+			"waits for OVN's southbound database of control plane cloud of namespace tenant-a, which other clusters do not reach yet: set " +
+				"spec.services.neutron.ovn.southbound.exposure there, and see that it is given an address",
+		},
+		"Queue": {
+			"      externalQueue: {host: 192.0.2.7, port: 30567}\n",
+			"waits for the queue of cell cell1 of control plane cloud of namespace tenant-a, which other clusters do not reach yet: set " +
+				"spec.infrastructure.rabbitmq.exposure there, and see that it is given an address",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			closed := strings.Replace(theirs, tc.without, "", 1)
+			if closed == theirs {
+				t.Fatal("nothing is left out")
+			}
+			w := world(elsewhere(mine, "east"), "tenant-a", objects(theirClaim, closed)...)
+			for range 15 {
+				if done, err := w.Call(func(simulate.Step) {}); err != nil || done {
+					t.Fatalf("done %t, %v", done, err)
+				}
+			}
+			for resource := range w.Observed {
+				if strings.Contains(resource, switchComponent) || strings.Contains(resource, loginsName) {
+					t.Errorf("%s is there", resource)
+				}
+			}
+			if got := current(w); !strings.HasSuffix(got, tc.want) {
+				t.Errorf("it says %q, want %q", got, tc.want)
+			}
+			w.Others = objects(theirClaim, theirs)
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			before := kind.Desired(t, w)
+			w.Others = objects(theirClaim, closed)
+			if _, err := w.Call(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before, kind.Desired(t, w)); diff != "" {
+				t.Errorf("an address is lost, and the pool changes (-before +after):\n%s", diff)
+			}
+			if got := current(w); !strings.HasSuffix(got, tc.want) {
+				t.Errorf("it says %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// current is what the claim says of itself.
+func current(w *simulate.World) string {
+	for _, c := range New().Run(w.Request()).Conditions {
+		if c.GetType() == "Current" {
+			return c.GetMessage()
+		}
+	}
+	return ""
+}
+
+// TestClusterRefused: a cluster that is not the tenant's, a Secret that nothing brings, and what takes somebody who sees both clusters.
+func TestClusterRefused(t *testing.T) {
+	storeless := func(platform string) string {
+		return strings.Replace(platform, "secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1)
+	}
+	public := strings.Replace(open, "pullSecrets: [registry]", "pullSecrets: []", 1)
+	own := strings.Replace(theirs, "nova: {enabled: true}", "nova: {enabled: true, cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}", 1)
+	pods := strings.Replace(storageXR, "    fsid:", "    podNetwork: true\n    fsid:", 1)
+	apart := elsewhere(mine, "east")
+	with := func(fields string) string { return strings.TrimSuffix(apart, "}") + ", " + fields + "}" }
+	for name, tc := range map[string]struct {
+		reason, spec, platform, other, storage, field, words string
+	}{
+		"Another's": {"It is not offered here.", more("cluster: {ref: {name: theirs}}"), open, theirs, storageXR, "spec.cluster.ref.name", `no cluster "theirs"`},
+		"None":      {"There is none; the answer is the same.", more("cluster: {ref: {name: none}}"), open, theirs, storageXR, "spec.cluster.ref.name", `no cluster "none"`},
+		"Dedicated": {"Nothing makes it.", more("cluster: {gardener: {region: a}}"), open, theirs, storageXR, "spec.cluster.gardener", "not built yet"},
+		"No store": {
+			"Logins would not come.", apart, storeless(public), theirs, storageXR, "spec.cluster", "logins come to another cluster through the platform's secret store",
+		},
+		"No store here": {
+			"The claim names no cluster, and its control plane is in another.", elsewhere(mine, ""), storeless(public), theirsIn("east"), storageXR,
+			"spec.controlPlaneRef", "nodes and control plane are in different clusters",
+		},
+		"No store for disks": {
+			"The control plane is here, and the key is not.", elsewhere(inPool, "east"), storeless(public), theirsIn("east"), storageXR,
+			"spec.storage", "keys of a StorageCluster come to another cluster",
+		},
+		"Pods": {
+			"Nodes do not reach them.", elsewhere(inPool, "east"), open, theirsIn("east"), pods, "spec.storage.clusterRef", "name a StorageCluster with network.host",
+		},
+		"Queue": {"No field exposes it.", apart, open, own, storageXR, "spec.cell", "has a queue of its own, which other clusters do not reach"},
+		"Metadata": {
+			"It would lead nowhere.", more("cluster: {ref: {name: east}}"), open, theirs, storageXR, "spec.agents.metadata.enabled", "say false",
+		},
+		"Zone": {"Nobody would put nodes in.", with("availabilityZone: a"), open, theirs, storageXR, "spec.availabilityZone", "leave it out"},
+		"Slice": {
+			"Nor those of a slice.", with("slices: [{name: s, nodeSelector: {rack: b}, aggregates: [ssd]}]"), open, theirs, storageXR,
+			"spec.slices[0].aggregates", "leave it out",
+		},
+		"Evict": {"Nobody would see it.", with("virtualization: {evictOnCordon: true}"), open, theirs, storageXR, "spec.virtualization.evictOnCordon", "empty them by hand"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(tc.spec, "tenant-a", objects(theirClaim, tc.other, storageClaim, tc.storage)...)
+			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
+			refused(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.words)
+		})
+	}
+}
+
+// TestClusterForgotten: what the platform takes away from under a pool changes nothing of it, and it is said whose that is.
+func TestClusterForgotten(t *testing.T) {
+	w := world(elsewhere(mine, "east"), "tenant-a", objects(theirClaim, theirsIn("west"))...)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	without := strings.Replace(open, "{name: west, providerConfig: west-config, allowedNamespaces: [tenant-a]}, ", "", 1)
+	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + without + `}`)
+	for name, others := range map[string][]*structpb.Struct{
+		"said":       objects(theirClaim, theirsIn("west")),
+		"remembered": objects(theirClaim, until(theirsIn("west"), "status:")),
+	} {
+		w.Others = others
+		rsp := New().Run(w.Request())
+		if len(rsp.Composed) > 0 {
+			t.Errorf("%s: something is composed", name)
+		}
+		if got := rsp.Results; len(got) != 2 || !strings.Contains(got[0].GetMessage(), `cluster "west"`) {
+			t.Errorf("%s: it says %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+//go:build platform
+
+package platform_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+var (
+	poolKind          = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "HypervisorCluster"}
+	poolCompositeKind = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XHypervisorCluster"}
+	daemonSetKind     = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"}
+	certificateKind   = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
+	policyKind        = schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}
+	externalKind      = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ExternalSecret"}
+	pushKind          = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1alpha1", Kind: "PushSecret"}
+)
+
+// plane is the namespace of a control plane that says what one with Nova, Neutron and a Ceph says of itself; nobody composes it. What its
+// Secrets hold nothing else holds.
+const plane = "tenant-pool-cloud"
+
+const standIn = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: tenant-pool}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: tenant-pool-cloud, labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}}
+---
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: ControlPlaneCluster
+metadata: {namespace: tenant-pool, name: cloud, annotations: {crossplane.io/paused: "true"}}
+spec:
+  openStackRelease: "2025.2"
+  resourceRef: {apiVersion: crossplane.c5c3.io/v1alpha1, kind: XControlPlaneCluster, name: cloud-x}
+---
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: XControlPlaneCluster
+metadata: {name: cloud-x, annotations: {crossplane.io/paused: "true"}}
+spec:
+  openStackRelease: "2025.2"
+  claimRef: {apiVersion: crossplane.c5c3.io/v1alpha1, kind: ControlPlaneCluster, namespace: tenant-pool, name: cloud}
+`
+
+const standInStatus = `{"status": {
+  "instance": "tenant-pool-cloud", "release": "2025.2", "cells": [{"name": "cell1", "phase": "Ready"}],
+  "hypervisors": {
+    "region": "RegionOne", "identityURL": "https://keystone.tenant-pool-cloud.svc:5000/v3", "publicIdentityURL": "https://keystone.example.com/v3",
+    "caSecretRef": {"name": "keystone-tls", "key": "ca.crt"}, "credentialSecretRef": {"name": "nova-credential"},
+    "metadataSecretRef": {"name": "nova-metadata-secret"},
+    "cells": [{
+      "name": "cell1", "virtualHost": "nova_cell1", "queueSecretRef": {"name": "nova-cell1-queue"}, "metadataHost": "nova-metadata.tenant-pool-cloud.svc",
+      "queue": {"rabbitMQRef": {"name": "rabbitmq"}, "host": "rabbitmq.tenant-pool-cloud.svc", "port": 5671, "caSecretRef": {"name": "rabbitmq-tls", "key": "ca.crt"}},
+      %s"hypervisorNetworks": ["10.20.0.0/16"]
+    }],
+    "networks": {
+      "mechanism": "OVN", "southbound": "ssl:ovn-southbound-0.tenant-pool-cloud.svc:6642", "externalSouthbound": "ssl:192.0.2.1:6642",
+      "issuerRef": {"name": "ovn-ca", "kind": "Issuer"}
+    },
+    "volumes": [{"backend": "ceph", "user": "cinder", "secretName": "cinder-volume-ceph", "secretUUID": "6f0d2c3a-1b4e-8a55-8c1f-0123456789ab"}]
+  }
+}}`
+
+// planeSecrets are those of the control plane; nodes get all but the last.
+var planeSecrets = map[string]map[string]string{
+	"nova-cell1-queue":     {"username": "nova-cell1-queue-0123456789abcdef", "password": "of-the-queue-x7k2p"},
+	"nova-credential":      {"application_credential_id": "0123456789abcdef0123456789abcdef", "application_credential_secret": "of-the-credential-x7k2p"},
+	"rabbitmq-tls":         {"ca.crt": "authority-of-the-queue-x7k2p", "tls.key": "key-of-the-queue-x7k2p"},
+	"cinder-volume-ceph":   {"ceph.client.cinder.keyring": "key-of-volumes-x7k2p"},
+	"nova-metadata-secret": {"password": "of-metadata-x7k2p"},
+	"keystone-admin":       {"password": "of-the-administrator-x7k2p"},
+}
+
+// TestPoolApart: hypervisors in the second cluster, of a control plane in the first. The claim waits until the queue is exposed. Then each
+// object is in its cluster, and each Secret has come through the store, to where it is read and to nowhere else: no object that Crossplane
+// hands to a function has one of their values. When the claim goes, all of that goes, in both, but what the control plane has.
+func TestPoolApart(t *testing.T) {
+	t.Parallel()
+	const namespace = "tenant-pool"
+	admin, err := cloud.As("admin", "cobaltcore:platform", "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := platform.Decode([]byte(standIn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range there {
+		if err := admin.Create(t.Context(), o.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(queue string) {
+		t.Helper()
+		xr := bare(compositeKind, "", "cloud-x")
+		status := fmt.Appendf(nil, standInStatus, queue)
+		if err := admin.Status().Patch(t.Context(), xr, client.RawPatch(types.MergePatchType, status)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("")
+	for name, data := range planeSecrets {
+		if err := admin.Create(t.Context(), tenantSecret(plane, name, data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := get(t, cloud.Cluster, schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "PlatformConfig"}, "", "default")
+	limit := `[{"op": "add", "path": "/spec/limits/-", "value": {"name": "pool", "namespaces": ["tenant-pool"],
+		"hypervisorNodes": ["node-role.kubernetes.io/hypervisor"]}}]`
+	if err := cloud.Client.Patch(t.Context(), config, client.RawPatch(types.JSONPatchType, []byte(limit))); err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "HypervisorCluster", "metadata": map[string]any{"namespace": namespace, "name": "pool"},
+		"spec": map[string]any{
+			"controlPlaneRef": map[string]any{"namespace": namespace, "name": "cloud"},
+			"cluster":         map[string]any{"ref": map[string]any{"name": remote}},
+			"agents":          map[string]any{"metadata": map[string]any{"enabled": false}},
+		},
+	}}
+	eventually(t, soon, func() error { return cloud.Client.Create(t.Context(), u.DeepCopy()) })
+	eventually(t, soon, func() error {
+		c, _ := platform.ConditionOf(get(t, cloud.Cluster, poolKind, namespace, "pool"), "ControlPlaneReady")
+		if want := "set spec.infrastructure.rabbitmq.exposure there"; !strings.Contains(c.Message, want) {
+			return fmt.Errorf("ControlPlaneReady is %+v, want %s", c, want)
+		}
+		return nil
+	})
+	says(`"externalQueue": {"host": "192.0.2.7", "port": 30567}, `)
+	// Crossplane does not watch what a function asks for: an edit brings the next call on.
+	if err := cloud.Client.Patch(t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec": {"region": "eu-de-1"}}`))); err != nil {
+		t.Fatal(err)
+	}
+	pool := instance(t, ready(t, u))
+
+	checkPool(t, pool)
+	checkNoValues(t)
+
+	remove(t, u)
+	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote} {
+		eventually(t, deletion, func() error {
+			for _, kind := range []schema.GroupVersionKind{daemonSetKind, externalKind, pushKind, policyKind} {
+				for _, o := range list(t, c, kind, "") {
+					if o.GetNamespace() == pool || strings.HasPrefix(o.GetName(), pool) {
+						return fmt.Errorf("in %s %s %s/%s is left", c.Name, kind.Kind, o.GetNamespace(), o.GetName())
+					}
+				}
+			}
+			return nil
+		})
+	}
+	for _, entry := range cloud.Store.Entries() {
+		if strings.Contains(entry, pool) {
+			t.Errorf("entry %s is left in the store", entry)
+		}
+	}
+	for name := range planeSecrets {
+		get(t, cloud.Cluster, secretKind, plane, name)
+	}
+}
+
+// checkPool holds what there is of a pool, in both clusters.
+func checkPool(t *testing.T, pool string) {
+	t.Helper()
+	for _, name := range []string{"openvswitch", "libvirt", "ovn-controller", "nova-compute", "volume-keys"} {
+		get(t, cloud.Remote, daemonSetKind, pool, name)
+	}
+	for _, kind := range []schema.GroupVersionKind{daemonSetKind, externalKind} {
+		if found := list(t, cloud.Cluster, kind, pool); len(found) > 0 {
+			t.Errorf("%d objects of kind %s are in the management cluster, such as %s", len(found), kind.Kind, found[0].GetName())
+		}
+	}
+	for _, kind := range []schema.GroupVersionKind{certificateKind, policyKind, pushKind} {
+		if found := list(t, cloud.Remote, kind, plane); len(found) > 0 {
+			t.Errorf("%s %s of the control plane is in the nodes' cluster", kind.Kind, found[0].GetName())
+		}
+	}
+	get(t, cloud.Cluster, certificateKind, plane, pool+"-ovn")
+	get(t, cloud.Cluster, policyKind, plane, pool+"-queue")
+	// The keys that are asked for, and no others.
+	for copied, of := range map[string]struct {
+		name string
+		keys []string
+	}{
+		"control-plane-nova-cell1-queue": {"nova-cell1-queue", []string{"username", "password"}},
+		"control-plane-nova-credential":  {"nova-credential", []string{"application_credential_id", "application_credential_secret"}},
+		"control-plane-rabbitmq-tls":     {"rabbitmq-tls", []string{"ca.crt"}},
+		"volume-key-cinder-volume-ceph":  {"cinder-volume-ceph", []string{"ceph.client.cinder.keyring"}},
+	} {
+		want := map[string]any{}
+		for _, key := range of.keys {
+			want[key] = base64.StdEncoding.EncodeToString([]byte(planeSecrets[of.name][key]))
+		}
+		if diff := cmp.Diff(want, get(t, cloud.Remote, secretKind, pool, copied).Object["data"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", copied, diff)
+		}
+	}
+	for _, entry := range cloud.Store.Entries() {
+		if strings.Contains(entry, pool) && !strings.HasPrefix(entry, "hypervisors/"+pool+"/") {
+			t.Errorf("entry %s is not where those of pools are", entry)
+		}
+	}
+}
+
+// checkNoValues looks for what Secrets hold in everything that a function is told: composite resources, claims, and Objects with what is
+// inside of them.
+func checkNoValues(t *testing.T) {
+	t.Helper()
+	looked := 0
+	for _, kind := range []schema.GroupVersionKind{objectKind, poolCompositeKind, poolKind, compositeKind} {
+		for _, o := range list(t, cloud.Cluster, kind, "") {
+			looked++
+			text, err := json.Marshal(o.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, data := range planeSecrets {
+				for key, value := range data {
+					for _, v := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {
+						if strings.Contains(string(text), v) {
+							t.Errorf("%s %s has what is in %s of Secret %s", kind.Kind, o.GetName(), key, name)
+						}
+					}
+				}
+			}
+		}
+	}
+	if looked < 20 {
+		t.Errorf("only %d objects were looked at", looked)
+	}
+}
