@@ -126,7 +126,6 @@ def left(cloud, config):
     if available["neutron"]:
         look("router", cloud.network.routers, lambda r: end_router(cloud.network, r))
         look("network", cloud.network.networks, lambda n: cloud.network.delete_network(n))
-        look("security group", cloud.network.security_groups, lambda g: cloud.network.delete_security_group(g))
         look("subnet pool", cloud.network.subnet_pools, lambda p: cloud.network.delete_subnet_pool(p))
     if available["nova"]:
         look("flavor", lambda: cloud.compute.flavors(is_public=None), lambda f: cloud.compute.delete_flavor(f))
@@ -262,7 +261,8 @@ def find(cloud, config):
         backups = any(s.binary == "cinder-backup" for s in cloud.block_storage.services())
         say("volume-feature-enabled", "backup", str(backups).lower())
     if available["nova"]:
-        flavors = sorted(cloud.compute.flavors(), key=lambda f: (f.ram, f.vcpus, f.name))
+        # Without a disk a flavor is for who boots from volumes: Nova lets nobody else have it.
+        flavors = sorted(cloud.compute.flavors(), key=lambda f: (not f.disk, f.ram, f.vcpus, f.name))
         # A kernel and what it loads are images, too, and no virtual machine is made of these alone.
         images = sorted((i for i in cloud.image.images(visibility="public", status="active") if i.disk_format not in ("aki", "ari")),
                         key=lambda i: (i.size or 0, i.name or ""))

@@ -55,13 +55,14 @@ class Session:
     def get_user_id(self): return "me"
 
 class Nova:
-    def flavors(self, **_): return [Thing(id="large", name="large", ram=64, vcpus=1), Thing(id="small", name="small", ram=8, vcpus=1)]
+    def flavors(self, **_):
+        return [Thing(id=n, name=n, ram=r, disk=d, vcpus=1) for n, r, d in (("large", 64, 1), ("small", 8, 1), ("diskless", 4, 0))]
     def aggregates(self): return []
     def servers(self, all_projects): return []
 
 class Neutron:
     def _none(self, **_): return []
-    routers = security_groups = subnet_pools = _none
+    routers = subnet_pools = _none
     def extensions(self): return [Thing(alias="router"), Thing(alias="agent")]
     def networks(self, is_router_external=None): return [Thing(id="outside", name="outside")]
 

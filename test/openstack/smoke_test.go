@@ -86,7 +86,7 @@ func (d *disks) offer(t *testing.T) {
 	}
 	for name, mib := range map[string]int{"guest": 128, "guest-2": 160} {
 		made(t, func() (*flavors.Flavor, error) {
-			return flavors.Create(ctx, d.ServiceClient, flavors.CreateOpts{Name: name, RAM: mib, VCPUs: 1, Disk: new(0)}).Extract()
+			return flavors.Create(ctx, d.ServiceClient, flavors.CreateOpts{Name: name, RAM: mib, VCPUs: 1, Disk: new(1)}).Extract()
 		})
 	}
 	d.networks(t)
