@@ -43,7 +43,7 @@ func certified(m *model) ([]compose.Stage, error) {
 		return service.Certificate(m)
 	}
 	return service.Single("authority-certificate",
-		certificate.Server(m.Meta(m.Sub(ownAuthority)), m.spec.IssuerRef, fmt.Sprintf("%s.%s.svc", m.Name, m.Namespace))), nil
+		certificate.Server(m.Meta(m.Sub(ownAuthority)), m.spec.IssuerRef, m.Sub(ownAuthority))), nil
 }
 
 // externalClouds are the authorities by which services verify that Keystone, and each other, and the administrator's clouds.yaml. Services

@@ -38,7 +38,7 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"authority-certificate": `{secretName: keystone-authority, dnsNames: [keystone.cloud.svc], issuerRef: {name: internal-ca, kind: Issuer, group: cert-manager.io}}`,
+		"authority-certificate": `{secretName: keystone-authority, dnsNames: [keystone-authority], issuerRef: {name: internal-ca, kind: Issuer, group: cert-manager.io}}`,
 		"authorities": `{targetSecretName: keystone-tls, template: {ca.crt: "{{ .external }}\n{{ .own }}"}, sources: [
   {name: external, secretKeyRef: {name: tenant-corporate, key: authority.pem}}, {name: own, secretKeyRef: {name: keystone-authority, key: ca.crt}}]}`,
 		"login": `{cloudCredentialsRef: {secretName: keystone-clouds, cloudName: admin}}`,

@@ -95,7 +95,7 @@ var specs = map[string]string{
 		user: cloud@example.com, userDomain: staff, project: clouds, projectDomain: ops, caSecretRef: {name: corporate, key: ca.pem}, passwordSecretRef: {name: corporate, key: password}}},
 		placement: {enabled: true}, glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]}, nova: {enabled: true}, neutron: {enabled: true},
 		barbican: {enabled: true}, heat: {enabled: true}, horizon: {enabled: true},
-		cinder: {enabled: true, backends: [{name: a, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}], volumeTypes: [{name: fast, backend: a}]}}}`,
+		cinder: {enabled: true, backends: [{name: archive, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}], volumeTypes: [{name: fast, backend: archive}]}}}`,
 	"name of digits": `{services: {keystone: {bootstrap: {adminUser: "1.5"}}}}`,
 }
 

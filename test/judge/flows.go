@@ -183,14 +183,18 @@ func (w *world) needMembersOf(o object) {
 func (w *world) deriveFrom(o object) {
 	if secret := text(o.manifest, "spec", "cloudCredentialsRef", "secretName"); secret != "" {
 		login, _ := w.value(secretName{o.place, secret}, "clouds.yaml")
+		if strings.HasSuffix(o.group, "c5c3.io") {
+			for _, p := range w.controllers(o) {
+				for _, typ := range asks(o) { // It finds them wherever it logs in.
+					w.needType(p, typ, o.String()+" makes it ask")
+				}
+			}
+		}
 		for _, a := range addresses(login.content) {
 			for _, q := range w.leadsTo(place{o.cluster, a.namespace}, a) {
 				if strings.HasSuffix(o.group, "c5c3.io") {
 					for _, p := range w.controllers(o) {
 						w.need(p.String(), q.to, q.port, o.String()+" makes it log in")
-						for _, typ := range asks(o) {
-							w.needType(p, typ, o.String()+" makes it ask")
-						}
 					}
 				}
 				if !w.routed(q.to) {

@@ -98,10 +98,11 @@ func (w *world) addSecrets(o object) {
 	}
 }
 
-// whole is a template that gives one value as it is, part one that puts values into a file.
+// whole is a template that gives one value as it is, bundle one that gives several and nothing else, part one that puts values into a file.
 var (
-	whole = regexp.MustCompile(`^\{\{ *\.([A-Za-z0-9_]+)[^}]*\}\}$`)
-	part  = regexp.MustCompile(`\{\{ *\.([A-Za-z0-9_]+)[^}]*\}\}`)
+	bundle = regexp.MustCompile(`^(\{\{ *\.[A-Za-z0-9_]+ *\}\}\s*){2,}$`)
+	whole  = regexp.MustCompile(`^\{\{ *\.([A-Za-z0-9_]+)[^}]*\}\}$`)
+	part   = regexp.MustCompile(`\{\{ *\.([A-Za-z0-9_]+)[^}]*\}\}`)
 )
 
 // external is what an ExternalSecret makes (https://external-secrets.io/latest/guides/templating/: a template's data replaces all other).
@@ -149,6 +150,8 @@ func templated(o object, template map[string]string, source func(name string) (v
 			}
 			v.of = first(v.of, template["username"])
 			keys[k] = v
+		case bundle.MatchString(t):
+			keys[k] = value{from: func(w *world) (value, string) { return w.bundled(part.FindAllStringSubmatch(t, -1), source) }}
 		case part.MatchString(t):
 			keys[k] = value{is: file, content: t}
 		default:
@@ -159,6 +162,23 @@ func templated(o object, template map[string]string, source func(name string) (v
 		}
 	}
 	return keys
+}
+
+// bundled are authorities in one file, which are an authority. Anything else in it makes it a file.
+func (w *world) bundled(names [][]string, source func(name string) (value, bool)) (value, string) {
+	for _, n := range names {
+		v, ok := source(n[1])
+		if ok && v.from != nil {
+			var wrong string
+			if v, wrong = v.from(w); wrong != "" {
+				return value{}, wrong
+			}
+		}
+		if !ok || v.is != authority && v.is != "" { // What people made may be called anything.
+			return value{is: file}, ""
+		}
+	}
+	return value{is: authority}, ""
 }
 
 func first(values ...string) string {
