@@ -15,13 +15,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// StartCeph runs a Ceph with pools and clients, in a cluster of its own, until it is stopped. What it keeps is in a folder that has to be on
-// a disk: an OSD goes around the page cache.
+// StartCeph runs a Ceph with pools and clients, in a cluster of its own, until it is stopped. What it keeps is in a folder that has to be
+// on a disk: an OSD goes around the page cache.
 func StartCeph(
 	ctx context.Context, p *install.Programs, disk string, pools []string, clients map[string]operators.Caps, progress io.Writer,
 ) (ceph *operators.Ceph, stop func(), err error) {
 	if p.Ceph == "" {
-		return nil, nil, errors.New("Ceph is not installed") //nolint:revive,staticcheck // its name
+		return nil, nil, errors.New("there is no Ceph: it was not installed")
 	}
 	if err := errors.Join(os.MkdirAll(disk, 0o755), os.Chmod(disk, 0o755)); err != nil {
 		return nil, nil, err

@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// A Storage is what a claim for storage has become. Rook does not run here: a Ceph with the pools that it would make, and with its users and
-// their rights, is in the place of its own.
+// A Storage is what a claim for storage has become. Rook does not run here: a Ceph with the pools that it would make, and with its users
+// and their rights, is in the place of its own.
 type Storage struct {
 	*operators.Ceph
 
@@ -81,7 +81,7 @@ func capsOf(o preview.Object) (operators.Caps, error) {
 	}
 	caps, _, err := unstructured.NestedStringMap(m, "spec", "caps")
 	if err == nil && len(caps) == 0 {
-		err = fmt.Errorf("Ceph's user %s may do nothing", o.Name) //nolint:revive,staticcheck // its name
+		err = fmt.Errorf("the user %s of Ceph may do nothing", o.Name)
 	}
 	return caps, err
 }

@@ -75,8 +75,8 @@ exec nsenter --target %s --mount --net --pid --wdns="$PWD" -- "$@"
 	)
 }
 
-// bootable waits until the cloud has its hypervisors, lets this machine into the network outside of it, writes what boots a virtual machine,
-// and says how.
+// bootable waits until the cloud has its hypervisors, lets this machine into the network outside of it, writes what boots a virtual
+// machine, and says how.
 func (o *options) bootable(ctx context.Context, c *openstack.Cloud, stack []byte, guest install.Guest) (string, error) {
 	physical, link := c.Pool().Outside()
 	if link == "" {

@@ -7,8 +7,9 @@
 //	up -dir FOLDER -proxy ADDRESS  let browsers of this machine into it, until interrupted
 //
 // A claim for hypervisors beside that of the control plane makes it a cloud that runs virtual machines, without KVM; FOLDER/enter
-// FOLDER/boot then starts one. With a claim for storage they all keep what they have in a real Ceph. A template of Heat's beside them is what
-// boot makes: it has the parameter image, and the outputs server, address and volume. FOLDER/horizon says how a browser gets to the dashboard.
+// FOLDER/boot then starts one. With a claim for storage they all keep what they have in a real Ceph. A template of Heat's beside them is
+// what boot makes: it has the parameter image, and the outputs server, address and volume. FOLDER/horizon says how a browser gets to the
+// dashboard.
 //
 // The cloud has a network of its own. FOLDER then holds the administrator's clouds.yaml and a script enter, which runs a
 // command where the cloud's host names and addresses are those that were emitted:
