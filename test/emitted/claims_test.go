@@ -85,7 +85,7 @@ var specs = map[string]string{
 	"images, remote": `{cluster: {ref: {name: east}}, deletionPolicy: Delete, services: {glance: {enabled: true, stores: [{name: main, rbd: {secretRef: {name: ceph}}}]}},
 		global: {secretStore: {name: openbao}, exposure: {type: Ingress, ingressClassName: nginx, ingressController: ingress-nginx}, tls: {issuerRef: {name: letsencrypt}}}}`,
 	"queue outside": `{infrastructure: {rabbitmq: {exposure: {type: LoadBalancer, networks: [10.0.0.0/8]}}}}`,
-	"compute": `{services: {placement: {enabled: true}, nova: {enabled: true, hypervisorNetworks: ["fd00::/64"], consoles: {graphical: SPICE, serial: true}}}}`,
+	"compute":       `{services: {placement: {enabled: true}, nova: {enabled: true, hypervisorNetworks: ["fd00::/64"], consoles: {graphical: SPICE, serial: true}}}}`,
 	"compute, cells": `{size: large, services: {placement: {enabled: true}, nova: {enabled: true, hypervisorNetworks: [10.0.0.0/8], metadata: {perCell: true},
 		archive: {suspend: true}, cells: [{name: a, hypervisorNetworks: [10.1.0.0/16, 10.2.0.0/16]}, {name: b, disabled: true}, {name: c}]}}}`,
 	"compute, not exposed": `{size: development, services: {placement: {enabled: true}, nova: {enabled: true, consoles: {graphical: None}}}, global: {exposure: {type: None}}}`,

@@ -20,7 +20,7 @@ import (
 )
 
 // controllers are those of Kubernetes that something here depends on. Fewer start sooner.
-const controllers = "clusterrole-aggregation-controller,cronjob-controller,deployment-controller,disruption-controller," +
+const controllers = "clusterrole-aggregation-controller,cronjob-controller,daemonset-controller,deployment-controller,disruption-controller," +
 	"garbage-collector-controller,job-controller,namespace-controller,pod-garbage-collector-controller,replicaset-controller," +
 	"root-ca-certificate-publisher-controller,serviceaccount-controller,statefulset-controller,ttl-after-finished-controller"
 

@@ -91,7 +91,7 @@ var planeSecrets = map[string]map[string]string{
 func TestPoolApart(t *testing.T) {
 	t.Parallel()
 	const namespace = "tenant-pool"
-	admin, err := cloud.As("admin", "cobaltcore:platform", "system:masters")
+	admin, err := cloud.As("admin", platform.PlatformTeam, "system:masters")
 	if err != nil {
 		t.Fatal(err)
 	}
