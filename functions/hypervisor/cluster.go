@@ -78,7 +78,7 @@ func (m *model) ofManagement(set tenantsecret.Set) tenantsecret.Set {
 	return set
 }
 
-// field is where the claim says that nodes and control plane are in different clusters.
+// clusterField is where the claim says that nodes and control plane are in different clusters.
 func (m *model) clusterField() string {
 	if m.spec.Cluster != nil {
 		return "spec.cluster"
@@ -109,8 +109,8 @@ func (m *model) checkPodNetwork() error {
 	if c := m.disks.client; c == nil || !c.PodNetwork || !m.remote() {
 		return nil
 	}
-	return invalid.Field(storageField+".clusterRef", "its daemons are pods with addresses of their own, which nodes of another cluster do not "+
-		"reach; name a StorageCluster with network.host, or leave storage out")
+	return invalid.Field(storageField+".clusterRef", "its daemons are pods with addresses of their own, which nodes of another cluster do "+
+		"not reach; name a StorageCluster with network.host, or leave storage out")
 }
 
 // checkApart refuses what takes somebody who sees both clusters.
@@ -157,8 +157,8 @@ func (m *model) checkQueue(at plane, whose string, theirs *controlplanev1.Contro
 	return nil
 }
 
-// reach is a control plane as nodes of another cluster reach it: the addresses that it exposes. If it does not expose all that they need, the
-// sentence says which, and by which field.
+// reach is a control plane as nodes of another cluster reach it: the addresses that it exposes. If it does not expose all that they need,
+// the sentence says which, and by which field.
 func reach(a controlplanev1.HypervisorAccess, whose string) (out controlplanev1.HypervisorAccess, waits string) {
 	cell, networks := &a.Cells[0], *a.Networks
 	missing := func(what, field string) (controlplanev1.HypervisorAccess, string) {

@@ -242,14 +242,14 @@ func TestReaches(t *testing.T) {
 			"192.0.2.7", "30567", "ssl:192.0.2.1:6642,ssl:192.0.2.2:6642", "https://keystone.cloud.example.com/v3", "valid_interfaces = public",
 			"block-storage:cinder:publicURL", "force_config_drive = true", publicCAs,
 		}
-		said := ""
+		var text strings.Builder
 		for name, o := range all {
 			_, object := lives(o)
 			if kind := object["kind"]; kind == "DaemonSet" || kind == "ConfigMap" && strings.Contains(name, "-config") {
-				said += fmt.Sprint(object["spec"], object["data"])
+				fmt.Fprint(&text, object["spec"], object["data"])
 			}
 		}
-		want, not := inside, outside
+		said, want, not := text.String(), inside, outside
 		if nodes != plane {
 			want, not = outside, inside
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// ExternalService is the Service by which other clusters reach a cluster: at the port of AMQP alone, of whichever member. A client may speak
-// to any of them. The operator's own Service stays as it is: management and metrics are not for others.
+// ExternalService is the Service by which other clusters reach a cluster: at the port of AMQP alone, of whichever member. A client may
+// speak to any of them. The operator's own Service stays as it is: management and metrics are not for others.
 func (c Cluster) ExternalService() *corev1.Service {
 	meta, port := c.Meta(c.Name+"-external"), workload.Port("amqps", common.QueuePort)
 	port.TargetPort = intstr.FromInt32(common.QueuePort) // What the operator calls its ports is its own business.

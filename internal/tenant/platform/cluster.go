@@ -15,8 +15,8 @@ func Management(p *platformv1.PlatformConfigSpec) string {
 	return cmp.Or(string(p.ProviderConfig), "in-cluster")
 }
 
-// Cluster is the provider config of the cluster that a claim of a namespace names, if the platform offers it to that namespace, or else of the
-// management cluster. The answer to a name that does not exist and to one that is not allowed is the same: what others have is
+// Cluster is the provider config of the cluster that a claim of a namespace names, if the platform offers it to that namespace, or else of
+// the management cluster. The answer to a name that does not exist and to one that is not allowed is the same: what others have is
 // nobody's business.
 func Cluster(p *platformv1.PlatformConfigSpec, namespace string, c *common.Cluster) (string, error) {
 	if c == nil || c.Ref == nil {
