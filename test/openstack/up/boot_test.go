@@ -68,7 +68,7 @@ func TestBoot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			for program, text := range programsOfBoot {
-				if err := os.WriteFile(filepath.Join(dir, program), []byte(text), 0o700); err != nil { //nolint:gosec // it is run
+				if err := os.WriteFile(filepath.Join(dir, program), []byte(text), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
