@@ -129,12 +129,11 @@ func keystone(m *model) ([]compose.Stage, error) {
 	return stages, nil
 }
 
-// keystoneURL is where the Keystone is that an object store is let into. Empty: it is not, or not any more. While nobody can say, what the
-// gateways ask already holds.
+// keystoneURL is where the Keystone is that an object store is let into. Empty: it is not, or not any more. While the KeystoneService says
+// nothing, because somebody has deleted it and it is made again, what the gateways ask already holds.
 func (m *model) keystoneURL(store string) string {
-	const account, url = "account", "authURL"
-	if s, _ := m.seen.Get(keystonePrefix + store); s.Exists() {
-		return s.String("status", account, url)
+	if s, _ := m.seen.Get(keystonePrefix + store); s.String("status", "phase") != "" {
+		return s.String("status", "account", "authURL")
 	}
 	return m.store(store).String("spec", "auth", "keystone", "url")
 }

@@ -68,6 +68,7 @@ func TestLogin(t *testing.T) {
 		"In":          {"It is let in.", w.Observed, there},
 		"Taken back":  {"The control plane has taken its consent back, and the account is gone.", seen(t, w, service, taken), ""},
 		"Unseen":      {"Somebody has deleted the KeystoneService, which is made again: nobody has taken anything back.", seen(t, w, service, nil), there},
+		"Silent":      {"It is there again, and says nothing yet.", seen(t, w, service, func(o map[string]any) { delete(o, "status") }), there},
 		"No password": {"Nor has who deleted the copy of the Secret, and Rook's gateways know the password.", seen(t, w, secret, nil), there},
 	} {
 		t.Run(name, func(t *testing.T) {
