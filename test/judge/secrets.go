@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 )
 
 type secretName struct {
@@ -88,13 +86,15 @@ func (w *world) addSecrets(o object) {
 			w.make(o.place, text(spec, "secretName")+"-restore", o.String(), nil)
 		}
 	case o.is("KeystoneService.crossplane.c5c3.io"):
-		// apis/keystoneservice/v1alpha1: what a service of somebody's own logs in by.
-		keys := map[string]value{keystoneservicev1.CloudsKey: {is: cloudsYAML}, keystoneservicev1.CAKey: {is: authority}}
-		for _, v := range keystoneservicev1.Variables() {
-			keys[v] = value{is: public}
+		// apis/keystoneservice/v1alpha1/names.go: what a service of somebody's own logs in by.
+		keys := map[string]value{"clouds.yaml": {is: cloudsYAML}, "cacert": {is: authority}, "OS_PASSWORD": {is: password}}
+		for _, v := range []string{
+			"AUTH_TYPE", "AUTH_URL", "IDENTITY_API_VERSION", "INTERFACE", "PROJECT_DOMAIN_NAME", "PROJECT_NAME", "REGION_NAME", "USERNAME",
+			"USER_DOMAIN_NAME",
+		} {
+			keys["OS_"+v] = value{is: public}
 		}
-		keys["OS_PASSWORD"] = value{is: password}
-		w.make(o.place, keystoneservicev1.SecretName(o.name), o.String(), keys)
+		w.make(o.place, o.name+"-keystone", o.String(), keys)
 	case o.is("CredentialRotation.c5c3.io"):
 		// apis/c5c3/v1alpha1: the keys of each target.
 		keys := map[string]value{"application_credential_id": {is: credentialID}, "application_credential_secret": {is: credentialSecret}}

@@ -267,7 +267,7 @@ func (s *stores) member(t *testing.T, name string) account {
 func (s *stores) user(t *testing.T, name, role string) account {
 	t.Helper()
 	ctx := context.Background()
-	const password = "a password of nobody" //nolint:gosec // of this test
+	const password = "a password of nobody"
 	project, err := projects.Create(ctx, s.identity, projects.CreateOpts{Name: name, DomainID: "default"}).Extract()
 	if err != nil {
 		t.Fatal(err)
