@@ -11,6 +11,9 @@ import (
 
 const inCatalog = `{type: metering, name: ceilometer, endpoints: {public: "https://a.example.com", internal: "https://a.b.svc:8777/v1"}}`
 
+// alsoInCatalog is another place.
+const alsoInCatalog = `{type: s3, name: objects, endpoints: {public: "https://a.example.com", internal: "https://a.b.svc"}}`
+
 var keystoneServiceCases = kindCases{
 	base: `controlPlaneRef: {namespace: tenant-a, name: cloud}`,
 	cases: map[string]specCase{
@@ -33,6 +36,28 @@ var keystoneServiceCases = kindCases{
 		"TypeOfNoCatalog": {
 			reason: "A type is a word.", spec: `catalog: ` + strings.Replace(inCatalog, "metering", `"a b"`, 1),
 			field: "spec.catalog.type", message: "should match",
+		},
+		"AdditionalCatalog": {reason: "It speaks another protocol, too.", spec: `{catalog: ` + inCatalog + `, additionalCatalog: [` + alsoInCatalog + `]}`},
+		"ProjectInAddress": {
+			reason: "Keystone puts the project there.",
+			spec:   `catalog: ` + strings.Replace(inCatalog, "/v1", "/v1/AUTH_%(project_id)s", 1),
+		},
+		"UserInAddress": {
+			reason: "It is nothing but the project.", spec: `catalog: ` + strings.Replace(inCatalog, "/v1", "/v1/%(user_id)s", 1),
+			field: "spec.catalog.endpoints.internal", message: "should match",
+		},
+		"AdditionalAlone": {
+			reason: "It adds to nothing.", spec: `additionalCatalog: [` + alsoInCatalog + `]`,
+			field: "spec", message: "additionalCatalog adds to catalog: say that, too",
+		},
+		"AdditionalSame": {
+			reason: "Clients would find either.", spec: `{catalog: ` + inCatalog + `, additionalCatalog: [` + inCatalog + `]}`,
+			field: "spec", message: "additionalCatalog has the type of catalog: clients would find either; choose another",
+		},
+		"AdditionalReserved": {
+			reason: "It would be sent everybody's tokens.",
+			spec:   `{catalog: ` + inCatalog + `, additionalCatalog: [` + strings.Replace(alsoInCatalog, "s3", "network", 1) + `]}`,
+			field:  "spec.additionalCatalog[0].type", message: "this is the type of a service of OpenStack's own; choose another",
 		},
 		"RoleOfNobody": {
 			reason: "Others are not for services.", spec: `account: {roles: [member]}`, field: "spec.account.roles[0]", message: "Unsupported value",

@@ -111,6 +111,31 @@ var storageCases = kindCases{
 			old:    new(`consumers: [{name: a, controlPlaneRef: {namespace: a, name: a}}]`),
 			spec:   `consumers: [{name: a, controlPlaneRef: {namespace: a, name: a}}, {name: b, controlPlaneRef: {namespace: a, name: b}, quotas: [{pool: images, maxSize: 1Ti}]}]`,
 		},
+		"KeystoneRoles": {
+			reason: "Who may come is a matter of today.",
+			old:    new(`objectStores: [{name: s, keystone: {controlPlaneRef: {namespace: a, name: a}, protocols: [s3, swift]}}]`),
+			spec:   `objectStores: [{name: s, keystone: {controlPlaneRef: {namespace: a, name: a}, protocols: [swift, s3], acceptedRoles: [writer]}}]`,
+		},
+		"KeystoneChanged": {
+			reason:  "What projects of a cloud keep is theirs.",
+			old:     new(`objectStores: [{name: s, keystone: {controlPlaneRef: {namespace: a, name: a}}}]`),
+			spec:    `objectStores: [{name: s, keystone: {controlPlaneRef: {namespace: a, name: b}}}]`,
+			field:   "spec.objectStores[0].keystone",
+			message: "controlPlaneRef cannot be changed: projects of that cloud have objects; leave keystone out first",
+		},
+		"ProtocolsChanged": {
+			reason:  "The type under which clients find the first cannot be changed.",
+			old:     new(`objectStores: [{name: s, keystone: {controlPlaneRef: {namespace: a, name: a}}}]`),
+			spec:    `objectStores: [{name: s, keystone: {controlPlaneRef: {namespace: a, name: a}, protocols: [s3]}}]`,
+			field:   "spec.objectStores[0].keystone",
+			message: "protocols cannot be changed: clients find them in the catalog; leave keystone out first",
+		},
+		"NoRoles": {
+			reason:  "Nobody could come.",
+			spec:    `objectStores: [{name: s, keystone: {controlPlaneRef: {namespace: a, name: a}, acceptedRoles: []}}]`,
+			field:   "spec.objectStores[0].keystone.acceptedRoles",
+			message: "at least 1",
+		},
 		"PurposeOfFiles": {
 			reason:  "Glance keeps no images in a file system.",
 			spec:    `pools: [{name: x, application: cephfs, purpose: images}]`,

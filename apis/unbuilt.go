@@ -51,7 +51,6 @@ var unbuilt = map[string][]string{
 		"spec.images",
 		"spec.monitoring",
 		"spec.objectStores[].hostname",
-		"spec.objectStores[].keystone",
 		"spec.prysm",
 		"spec.stretched",
 	},

@@ -22,6 +22,17 @@ func TestKeystoneServices(t *testing.T) {
 			"It would be sent everybody's tokens.", "{namespace: a, name: one, type: volumev3}",
 			`spec.keystoneServices[0].type: "volumev3" is the type of a service of OpenStack's own; choose another`,
 		},
+		"Additional": {
+			"It has two.", "{namespace: a, name: one, type: object-store, additionalTypes: [s3]}, {namespace: b, name: one, type: metering}", "",
+		},
+		"Additional twice": {
+			"Clients would find either.", "{namespace: a, name: one, type: s3}, {namespace: b, name: one, type: object-store, additionalTypes: [s3]}",
+			`spec.keystoneServices[1].additionalTypes: spec.keystoneServices[0] has type "s3" already: clients would find either; choose another`,
+		},
+		"Additional ours": {
+			"It would be sent everybody's tokens.", "{namespace: a, name: one, additionalTypes: [identity]}",
+			`spec.keystoneServices[0].additionalTypes: "identity" is the type of a service of OpenStack's own; choose another`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := derive(input(t, granting(tc.grants), roomy, nil))

@@ -227,19 +227,22 @@ func (m *model) checkGuests() error {
 	var errs []error
 	taken := map[string]int{}
 	for i, g := range m.spec.KeystoneServices {
-		if g.Type == "" {
-			continue
+		field := fmt.Sprintf("spec.keystoneServices[%d]", i)
+		for j, typ := range g.Types() {
+			at := field + ".additionalTypes"
+			if j == 0 && g.Type != "" {
+				at = field + ".type"
+			}
+			if keystoneservicev1.ServiceType(typ).Reserved() {
+				errs = append(errs, invalid.Field(at, "%q is the type of a service of OpenStack's own; choose another", typ))
+			}
+			if first, twice := taken[typ]; twice {
+				errs = append(errs, invalid.Field(at, "spec.keystoneServices[%d] has type %q already: clients would find either; choose another",
+					first, typ))
+				continue
+			}
+			taken[typ] = i
 		}
-		field := fmt.Sprintf("spec.keystoneServices[%d].type", i)
-		if keystoneservicev1.ServiceType(g.Type).Reserved() {
-			errs = append(errs, invalid.Field(field, "%q is the type of a service of OpenStack's own; choose another", g.Type))
-		}
-		if first, twice := taken[g.Type]; twice {
-			errs = append(errs, invalid.Field(field, "spec.keystoneServices[%d] has type %q already: clients would find either; choose another",
-				first, g.Type))
-			continue
-		}
-		taken[g.Type] = i
 	}
 	return errors.Join(errs...)
 }

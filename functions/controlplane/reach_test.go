@@ -38,7 +38,7 @@ var inside = map[string][]string{
 	"its owner says who may use it, and the networks that it leads to are held where it is claimed": {
 		"ClaimReference.Namespace", "ClaimReference.Name", "StoragePool.Pool",
 	},
-	"it lets others in, and names nothing": {"ControlPlaneClusterSpec.AllowedNamespaces", "KeystoneServiceGrant.Type"},
+	"it lets others in, and names nothing": {"ControlPlaneClusterSpec.AllowedNamespaces", "KeystoneServiceGrant.Type", "KeystoneServiceGrant.AdditionalTypes"},
 	"it is a choice or a name within the cloud": {
 		"ControlPlaneClusterSpec.DeletionPolicy", "Exposure.IngressController", "Exposure.Routing", "Global.Region", "Bootstrap.AdminUser", "IdentityBackend.Domain",
 		"Federation.Provider", "KORC.BootstrapResources",

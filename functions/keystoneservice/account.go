@@ -33,7 +33,7 @@ func adminCloud() common.CloudCredentialsReference {
 	return keystonev1.AdminCloud(keystonev1.ServiceName)
 }
 
-// Resources that are read back.
+// entryResource begins the names of resources that are read back.
 const entryResource = "catalog-service"
 
 func roleResource(role keystoneservicev1.Role) string { return "role-" + string(role) }
@@ -133,40 +133,65 @@ func companionAccess(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}}, nil
 }
 
-// catalog is the service's entry and its addresses, and in which region they are. Clients must not be sent to a service that is gone, so
+// listing is a place in the catalog.
+type listing struct {
+	keystoneservicev1.Catalog
+	// field is where the spec has it, suffix what the names of its objects end with: nothing, for the first.
+	field, suffix string
+}
+
+// listings are all places that the spec asks for, the first one first.
+func (m *model) listings() []listing {
+	var out []listing
+	if c := m.spec.Catalog; c != nil {
+		out = append(out, listing{Catalog: *c, field: "spec.catalog"})
+	}
+	for i, c := range m.spec.AdditionalCatalog {
+		out = append(out, listing{Catalog: c, field: fmt.Sprintf("spec.additionalCatalog[%d]", i), suffix: "-" + string(c.Type)})
+	}
+	return out
+}
+
+// catalog is the service's entries and its addresses, and in which region they are. Clients must not be sent to a service that is gone, so
 // that it goes with the claim.
 func catalog(m *model) ([]compose.Stage, error) {
-	cloud, c := korcCloud(), m.spec.Catalog
-	entry := object.Map{"name": c.Name, "type": string(c.Type)}
-	if c.Description != "" {
-		entry["description"] = c.Description
-	}
-	entries := compose.Stage{{Name: entryResource, Object: cloud.Owned("Service", m.there(m.instance), entry)}}
-	var regions compose.Stage
-	for _, end := range []struct {
-		kind string
-		url  common.URL
-	}{{"public", c.Endpoints.Public}, {"internal", c.Endpoints.Internal}} {
-		meta := m.there(m.sub(end.kind))
-		entries = append(entries, compose.Resource{
-			Name:   "endpoint-" + end.kind,
-			Object: cloud.Owned("Endpoint", meta, object.Map{"interface": end.kind, "serviceRef": m.instance, "url": string(end.url)}),
-		})
-		regions = append(regions, compose.Resource{
-			Name: "region-" + end.kind,
-			Object: c5c3.EndpointRegion(meta, openstackv1.EndpointRegionSpec{
-				CloudCredentialsRef: adminCloud(), EndpointRef: common.ObjectName(meta.Name), Region: m.plane.region,
-			}),
-		})
+	cloud := korcCloud()
+	var entries, regions compose.Stage
+	for _, c := range m.listings() {
+		name := m.instance + c.suffix
+		resource := object.Map{"name": c.Name, "type": string(c.Type)}
+		if c.Description != "" {
+			resource["description"] = c.Description
+		}
+		entries = append(entries, compose.Resource{Name: entryResource + c.suffix, Object: cloud.Owned("Service", m.there(name), resource)})
+		for _, end := range []struct {
+			kind string
+			url  keystoneservicev1.EndpointURL
+		}{{"public", c.Endpoints.Public}, {"internal", c.Endpoints.Internal}} {
+			meta := m.there(name + "-" + end.kind)
+			entries = append(entries, compose.Resource{
+				Name:   "endpoint-" + end.kind + c.suffix,
+				Object: cloud.Owned("Endpoint", meta, object.Map{"interface": end.kind, "serviceRef": name, "url": string(end.url)}),
+			})
+			regions = append(regions, compose.Resource{
+				Name: "region-" + end.kind + c.suffix,
+				Object: c5c3.EndpointRegion(meta, openstackv1.EndpointRegionSpec{
+					CloudCredentialsRef: adminCloud(), EndpointRef: common.ObjectName(meta.Name), Region: m.plane.region,
+				}),
+			})
+		}
 	}
 	return []compose.Stage{entries, regions}, nil
 }
 
-// network lets pods of the claim's namespace reach Keystone, to log in and to check tokens, and nothing else.
+// network lets pods of the claim's namespace, and of those that it names, reach Keystone, to log in and to check tokens, and nothing else.
 func network(m *model) ([]compose.Stage, error) {
 	pods := workload.Ours()
 	pods["app.kubernetes.io/name"], pods["app.kubernetes.io/component"] = keystonev1.ServiceName, "api"
 	from := workload.Flow{Namespaces: []string{m.claim.Namespace}, Ports: []int32{keystonev1.Port}}
+	for _, n := range m.spec.PodNamespaces {
+		from.Namespaces = append(from.Namespaces, string(n))
+	}
 	p := workload.NetworkPolicy(m.there(m.sub("keystone")), metav1.LabelSelector{MatchLabels: pods}, []workload.Flow{from}, nil)
 	p.Spec.PolicyTypes, p.Spec.Egress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, nil
 	return []compose.Stage{{{Name: "network-policy", Object: p}}}, nil

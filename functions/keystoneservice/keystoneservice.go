@@ -61,7 +61,7 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: catalogComponent, Phase: common.PhaseCatalog, Needs: []string{companionComponent},
-		Enabled: func(m *model) bool { return m.granted() && m.spec.Catalog != nil }, Build: catalog,
+		Enabled: func(m *model) bool { return m.granted() && len(m.listings()) > 0 }, Build: catalog,
 	},
 	{
 		Name: secretComponent, Phase: common.PhaseCatalog, Needs: []string{accountComponent},
@@ -102,8 +102,10 @@ func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error
 	if ref := m.spec.ControlPlaneRef; ref.Namespace == "" || ref.Name == "" { // So does the schema.
 		return nil, invalid.Field("spec.controlPlaneRef", "it names no control plane; give its namespace and name")
 	}
-	if c := m.spec.Catalog; c != nil && c.Type.Reserved() { // Admission refuses this, too.
-		return nil, invalid.Field("spec.catalog.type", "%q is the type of a service of OpenStack's own; choose another", c.Type)
+	for _, e := range m.listings() { // Admission refuses this, too.
+		if e.Type.Reserved() {
+			return nil, invalid.Field(e.field+".type", "%q is the type of a service of OpenStack's own; choose another", e.Type)
+		}
 	}
 	m.plane, err = m.findPlane(in.Required)
 	return m, err

@@ -27,7 +27,7 @@ var kind = servicetest.Kind{
 	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XKeystoneService"},
 	Runner:           New(), Name: "limes-x7d2f",
 	World: func(w *simulate.World) {
-		around(w, claimOf("{namespace: quotas, name: limes, type: resources, allowAdministration: true}"), theirs)
+		around(w, claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3], allowAdministration: true}"), theirs)
 	},
 }
 
@@ -83,10 +83,11 @@ func world(spec string, others ...string) *simulate.World {
 }
 
 const (
-	least   = "{controlPlaneRef: {namespace: tenant-a, name: cloud}}"
-	entry   = "catalog: {type: resources, name: limes, endpoints: {public: 'https://l.example.com', internal: 'https://l.example.com'}}"
-	granted = "{namespace: quotas, name: limes}"
-	nobody  = "spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace tenant-a that KeystoneService limes of namespace quotas may " +
+	least      = "{controlPlaneRef: {namespace: tenant-a, name: cloud}}"
+	entry      = "catalog: {type: resources, name: limes, endpoints: {public: 'https://l.example.com', internal: 'https://l.example.com'}}"
+	additional = "additionalCatalog: [{type: s3, name: s3, endpoints: {public: 'https://s.example.com', internal: 'https://s.example.com'}}]"
+	granted    = "{namespace: quotas, name: limes}"
+	nobody     = "spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace tenant-a that KeystoneService limes of namespace quotas may " +
 		"join; correct the reference, or have its owner name this claim in spec.keystoneServices there"
 )
 
@@ -119,6 +120,21 @@ func TestConsent(t *testing.T) {
 			"It may have another place.", more(entry), []string{claimOf("{namespace: quotas, name: limes, type: metering}"), theirs},
 			`spec.catalog.type: the control plane cloud of namespace tenant-a does not give type "resources" to this claim; have its owner say ` +
 				"type: resources in spec.keystoneServices there, or leave catalog out",
+		},
+		"Additional": {
+			"It is said of both.", more(entry + ", " + additional),
+			[]string{claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3]}"), theirs}, "",
+		},
+		"Additional type": {
+			"It may have one place, and not the other.", more(entry + ", " + additional),
+			[]string{claimOf("{namespace: quotas, name: limes, type: resources}"), theirs},
+			`spec.additionalCatalog[0].type: the control plane cloud of namespace tenant-a does not give type "s3" to this claim; have its owner say ` +
+				"additionalTypes: [s3] in spec.keystoneServices there, or leave it out",
+		},
+		"Additional reserved": {
+			"Whoever were Neutron would be sent everybody's tokens.", more(entry + ", " + strings.Replace(additional, "type: s3", "type: network", 1)),
+			[]string{claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [network]}"), theirs},
+			`spec.additionalCatalog[0].type: "network" is the type of a service of OpenStack's own; choose another`,
 		},
 		"Reserved": {
 			"Whoever were Nova would be sent everybody's tokens, whatever was said.",
@@ -228,6 +244,33 @@ func TestTakenBack(t *testing.T) {
 func TestNothingMore(t *testing.T) {
 	w := world(least, claimOf(everything), theirs)
 	changed(t, w, "It has neither.", more(entry+", account: {roles: [service, admin]}"), nil, nil, "spec.catalog.type: ")
+}
+
+// TestAdditionalTakenBack: of several places, the one goes that is taken back; while nobody can be asked, all stay.
+func TestAdditionalTakenBack(t *testing.T) {
+	const both = "{namespace: quotas, name: limes, type: resources, additionalTypes: [s3]}"
+	spec := more(entry + ", " + additional)
+	for name, tc := range map[string]struct {
+		reason string
+		others []string
+		gone   []string
+		waits  string
+	}{
+		"One": {
+			"It has the first still.", []string{claimOf("{namespace: quotas, name: limes, type: resources}"), theirs},
+			[]string{"catalog-service-s3", "endpoint-internal-s3", "endpoint-public-s3", "region-internal-s3", "region-public-s3"},
+			"spec.additionalCatalog[0].type: ",
+		},
+		"The first": {
+			"It has the other still.", []string{claimOf("{namespace: quotas, name: limes, additionalTypes: [s3]}"), theirs},
+			[]string{"catalog-service", "endpoint-internal", "endpoint-public", "region-internal", "region-public"}, "spec.catalog.type: ",
+		},
+		"Gone": {"It is not there, and has taken nothing back.", nil, nil, nobody},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed(t, world(spec, claimOf(both), theirs), tc.reason, spec, tc.others, tc.gone, tc.waits)
+		})
+	}
 }
 
 // changed lets a world be ready, then others be there and the spec be another one. It compares what goes and is said; nothing comes.

@@ -3,6 +3,7 @@ package keystoneservice
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -146,9 +147,16 @@ func (m *model) refused() error {
 
 // checkGrant refuses what the control plane has not said.
 func (m *model) checkGrant(grant controlplanev1.KeystoneServiceGrant) error {
-	if c := m.spec.Catalog; c != nil && string(c.Type) != grant.Type {
-		return invalid.Field("spec.catalog.type", "the %s does not give type %q to this claim; have its owner say type: %s in "+
-			"spec.keystoneServices there, or leave catalog out", m.whose(), c.Type, c.Type)
+	for _, e := range m.listings() {
+		if slices.Contains(grant.Types(), string(e.Type)) {
+			continue
+		}
+		said, part := "type: %s", "catalog"
+		if e.suffix != "" {
+			said, part = "additionalTypes: [%s]", "it"
+		}
+		return invalid.Field(e.field+".type", "the %s does not give type %q to this claim; have its owner say "+said+" in "+
+			"spec.keystoneServices there, or leave %s out", m.whose(), e.Type, e.Type, part)
 	}
 	if slices.Contains(m.spec.Account.Roles, keystoneservicev1.RoleAdmin) && !grant.AllowAdministration {
 		return invalid.Field("spec.account.roles", "an admin administrates the whole cloud, and the %s does not allow it; leave it out, or "+
@@ -159,9 +167,13 @@ func (m *model) checkGrant(grant controlplanev1.KeystoneServiceGrant) error {
 
 // limit leaves nothing in the spec that is not granted.
 func (m *model) limit(grant controlplanev1.KeystoneServiceGrant) {
-	if c := m.spec.Catalog; c != nil && string(c.Type) != grant.Type {
+	granted := func(c keystoneservicev1.Catalog) bool { return slices.Contains(grant.Types(), string(c.Type)) }
+	if c := m.spec.Catalog; c != nil && !granted(*c) {
 		m.spec.Catalog = nil
 	}
+	m.spec.AdditionalCatalog = slices.DeleteFunc(slices.Clone(m.spec.AdditionalCatalog), func(c keystoneservicev1.Catalog) bool {
+		return !granted(c)
+	})
 	if !grant.AllowAdministration {
 		m.spec.Account.Roles = slices.DeleteFunc(slices.Clone(m.spec.Account.Roles), func(r keystoneservicev1.Role) bool {
 			return r == keystoneservicev1.RoleAdmin
@@ -171,11 +183,14 @@ func (m *model) limit(grant controlplanev1.KeystoneServiceGrant) {
 
 // seenGrant is what is there by an earlier consent: no more is made while nobody can be asked.
 func (m *model) seenGrant() controlplanev1.KeystoneServiceGrant {
-	entry, _ := m.seen.Get(entryResource)
 	_, admin := m.seen.Get(roleResource(keystoneservicev1.RoleAdmin))
-	return controlplanev1.KeystoneServiceGrant{
-		Type: entry.String("spec", "resource", "type"), AllowAdministration: admin,
+	out := controlplanev1.KeystoneServiceGrant{AllowAdministration: admin}
+	for _, name := range m.seen.Names() {
+		if entry, _ := m.seen.Get(name); strings.HasPrefix(name, entryResource) {
+			out.AdditionalTypes = append(out.AdditionalTypes, entry.String("spec", "resource", "type"))
+		}
 	}
+	return out
 }
 
 // admitted says that the control plane has let the service in before.

@@ -46,6 +46,7 @@ const (
 	usersComponent       = "users"
 	filesystemsComponent = "filesystems"
 	authorityComponent   = "authority"
+	keystoneComponent    = "keystone"
 	objectsComponent     = "object-stores"
 	accessComponent      = "access"
 	keysComponent        = "keys"
@@ -85,6 +86,9 @@ var graph = compose.Graph[*model]{
 		Enabled: (*model).hasObjects, Build: authority,
 	},
 	{
+		Name: keystoneComponent, Phase: common.PhaseIdentity, Needs: []string{namespaceComponent}, Enabled: (*model).logsIn, Build: keystone,
+	},
+	{
 		Name: objectsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent, authorityComponent},
 		Enabled: (*model).hasObjects, Build: objectStores,
 	},
@@ -122,7 +126,9 @@ type model struct {
 	pullSecrets []common.ObjectName
 	// keys are the Secrets of the claim's namespace with the keys of users of a Ceph that somebody else runs.
 	keys tenantsecret.Set
-	seen observe.State
+	// logins are those by which object stores check tokens.
+	logins tenantsecret.Set
+	seen   observe.State
 }
 
 func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
@@ -140,14 +146,14 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 		return nil, err
 	}
 	m.divide()
-	m.keys = m.keySet()
+	m.keys, m.logins = m.keySet(), m.loginSet()
 	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
 	if m.image, err = m.findImage(); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(
 		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
-		m.checkExternal(),
+		m.checkExternal(), m.checkKeystone(),
 	); err != nil {
 		return nil, err
 	}
@@ -234,7 +240,7 @@ func status(m *model, plan compose.Plan) any {
 		CloudStatus: common.CloudStatus{
 			Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components),
 		},
-		Instance: m.instance,
+		Instance: m.instance, ObjectStores: m.told(),
 	}
 	if ceph := m.ceph(); ceph.Exists() {
 		out.Health, out.Version, out.Capacity = ceph.String("status", "ceph", "health"), m.version(), m.capacity()

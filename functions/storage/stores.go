@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"fmt"
-
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -49,19 +47,23 @@ func authority(m *model) ([]compose.Stage, error) {
 	}, nil
 }
 
-// objectStores are gateways with TLS, which only users of the store itself log in to.
+// objectStores are gateways with TLS. A new one that users of Keystone are to log in to comes once it may ask.
 func objectStores(m *model) ([]compose.Stage, error) {
 	var certificates, stores compose.Stage
 	for _, o := range m.spec.ObjectStores {
 		name := rook.GatewayName(o.Name)
 		certificates = append(certificates, compose.Resource{
-			Name: "certificate-" + o.Name, Retain: true,
-			Object: certificate.Server(m.meta(name), m.issuer(), fmt.Sprintf("%s.%s.svc", name, m.instance)),
+			Name: "certificate-" + o.Name, Retain: true, Object: certificate.Server(m.meta(name), m.issuer(), m.host(o.Name)),
 		})
 		r := o.DataPool.Redundancy
-		stores = append(stores, compose.Resource{Name: objectsPrefix + o.Name, Retain: true, Object: rook.ObjectStore(
-			m.meta(o.Name), m.metadata(r), m.redundancy(r), o.Gateways, name, o.Resources, m.placement(),
-		)})
+		store := compose.Resource{Name: objectsPrefix + o.Name, Retain: true, Object: rook.ObjectStore(m.meta(o.Name), rook.Store{
+			Metadata: m.metadata(r), Data: m.redundancy(r), Gateways: o.Gateways, Certificate: name, Resources: o.Resources,
+			Placement: m.placement(), Keystone: m.login(o),
+		})}
+		if o.Keystone != nil {
+			store.After = []string{m.logins.Resource(keystonePrefix + o.Name)}
+		}
+		stores = append(stores, store)
 	}
 	return []compose.Stage{certificates, stores, m.beforeCluster(stores)}, nil
 }

@@ -36,11 +36,11 @@ var reasons = map[string]string{
 	"rbac.authorization.k8s.io":      "The companion's Role, also where a claim's Secrets lie that it reads, and what Rook binds.",
 }
 
-// granted reports whether Crossplane grants itself rights on a kind: on Usages by its own ClusterRole, on composite resources and Objects
-// by its RBAC manager. All of them stay in the management cluster.
+// granted reports whether Crossplane grants itself rights on a kind: on Usages by its own ClusterRole, on composite resources, claims and
+// Objects by its RBAC manager. All of them stay in the management cluster.
 func granted(k schema.GroupKind) bool {
 	rule, _ := ready.For(k)
-	return k.Group == "protection.crossplane.io" || rule.Composite
+	return k.Group == "protection.crossplane.io" || k.Group == "crossplane.c5c3.io" || rule.Composite
 }
 
 // inObjects are the kinds that are composed as Objects wherever they live, because they are cluster-scoped or outlive their

@@ -47,6 +47,8 @@ func (e *emitted) maker(s judge.Secret) string {
 	switch m.Kind {
 	case "":
 		return "the tenant"
+	case "KeystoneService":
+		return "KeystoneService " + code(m.Name)
 	case "ExternalSecret":
 		if len(s.From) == 0 {
 			return "External Secrets, at random"
@@ -111,6 +113,8 @@ func (e *emitted) renewed(s judge.Secret) string {
 	switch s.Maker.Kind {
 	case "":
 		return "by the tenant"
+	case "KeystoneService":
+		return "never" // docs/own-service.md
 	case "ExternalSecret":
 		switch {
 		case at(spec, "refreshPolicy") == "CreatedOnce":

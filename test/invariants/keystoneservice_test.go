@@ -22,9 +22,17 @@ var keystoneServices = &definedKind{
 	new: func() any { return &keystoneservicev1.KeystoneService{} },
 	fix: func(spec object) {
 		spec["controlPlaneRef"] = object{"namespace": "tenant-a", "name": "cloud"}
-		if c, ok := spec["catalog"].(object); ok {
+		c, ok := spec["catalog"].(object)
+		if ok {
 			c["type"] = "metering"
 		}
+		more, _ := spec["additionalCatalog"].(list)
+		if len(more) == 0 || !ok {
+			delete(spec, "additionalCatalog")
+			return
+		}
+		more[0].(object)["type"] = "s3"
+		spec["additionalCatalog"] = more[:1]
 	},
 }
 
@@ -40,6 +48,9 @@ func guests(spec object) {
 		if g["type"] != nil {
 			g["type"] = fmt.Sprintf("type-%d", i)
 		}
+		if g["additionalTypes"] != nil {
+			g["additionalTypes"] = list{fmt.Sprintf("more-%d", i)}
+		}
 	}
 }
 
@@ -52,8 +63,8 @@ control-plane-claim:
   spec:
     resourceRef: {name: cloud-x}
     keystoneServices:
-    - {namespace: tenant-a, name: meter, type: metering, allowAdministration: true}
-    - {namespace: t, name: meter, type: metering, allowAdministration: true}
+    - {namespace: tenant-a, name: meter, type: metering, additionalTypes: [s3], allowAdministration: true}
+    - {namespace: t, name: meter, type: metering, additionalTypes: [s3], allowAdministration: true}
 control-plane:
   apiVersion: crossplane.c5c3.io/v1alpha1
   kind: XControlPlaneCluster
@@ -141,5 +152,10 @@ var keystoneServiceMistakes = map[string]mistake{
 	"a service of OpenStack's own": in(object{
 		"type": "compute", "name": "nova", "endpoints": object{"public": "https://a.example.com", "internal": "https://a.b.svc"},
 	}, "spec.catalog.type: ", "catalog"),
+	"a second place of OpenStack's own": {typ: respond.SpecValid, words: "spec.additionalCatalog[0].type: ", make: func(_ *world, spec object) {
+		ends := object{"public": "https://a.example.com", "internal": "https://a.b.svc"}
+		spec["catalog"] = object{"type": "metering", "name": "ceilometer", "endpoints": ends}
+		spec["additionalCatalog"] = list{object{"type": "network", "name": "neutron", "endpoints": ends}}
+	}},
 	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
 }

@@ -168,6 +168,7 @@ var subjects = []*subject{
 		keep:    []string{"claimRef", "nodes", "deviceSelector", "pools", "consumers", "filesystems", "objectStores", "replicationFactor", "allowDataLoss"},
 		revisions: []string{
 			"platform-pull-secrets-platform-pull-", "platform-pull-secrets-push-", "platform-pull-secrets-workload-",
+			"keystone-logins-keystone-", "keystone-logins-push-", "keystone-logins-workload-",
 		},
 	},
 }

@@ -100,6 +100,9 @@ func (w *world) reads(o object) []read {
 // fieldReads are the reads by fields of an object that refer to Secrets, outside of its pods.
 func (w *world) fieldReads(o object) []read {
 	var out []read
+	if o.is("CephObjectStore.ceph.rook.io") {
+		out = storeReads(o)
+	}
 	target := o.place
 	if at(o.manifest, "spec", "target", "providerConfig") != nil {
 		target.cluster = w.workloads() // A composite resource: what it names lies where its objects do.

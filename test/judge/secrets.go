@@ -85,6 +85,16 @@ func (w *world) addSecrets(o object) {
 		if at(spec, "backup") != nil {
 			w.make(o.place, text(spec, "secretName")+"-restore", o.String(), nil)
 		}
+	case o.is("KeystoneService.crossplane.c5c3.io"):
+		// apis/keystoneservice/v1alpha1/names.go: what a service of somebody's own logs in by.
+		keys := map[string]value{"clouds.yaml": {is: cloudsYAML}, "cacert": {is: authority}, "OS_PASSWORD": {is: password}}
+		for _, v := range []string{
+			"AUTH_TYPE", "AUTH_URL", "IDENTITY_API_VERSION", "INTERFACE", "PROJECT_DOMAIN_NAME", "PROJECT_NAME", "REGION_NAME", "USERNAME",
+			"USER_DOMAIN_NAME",
+		} {
+			keys["OS_"+v] = value{is: public}
+		}
+		w.make(o.place, o.name+"-keystone", o.String(), keys)
 	case o.is("CredentialRotation.c5c3.io"):
 		// apis/c5c3/v1alpha1: the keys of each target.
 		keys := map[string]value{"application_credential_id": {is: credentialID}, "application_credential_secret": {is: credentialSecret}}

@@ -119,6 +119,14 @@ type KeystoneServiceGrant struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Type string `json:"type,omitempty"`
+	// Further types that it may have.
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=set
+	// +kubebuilder:example={"s3"}
+	// +optional
+	AdditionalTypes []string `json:"additionalTypes,omitempty"`
 	// It may administrate the whole cloud.
 	// +optional
 	AllowAdministration bool `json:"allowAdministration,omitempty"`

@@ -28,6 +28,8 @@ type KeystoneService struct {
 }
 
 // KeystoneServiceSpec is the desired state of a service in Keystone.
+// +kubebuilder:validation:XValidation:rule="!has(self.additionalCatalog) || has(self.catalog)",message="additionalCatalog adds to catalog: say that, too"
+// +kubebuilder:validation:XValidation:rule="!has(self.additionalCatalog) || !has(self.catalog) || self.additionalCatalog.all(c, c.type != self.catalog.type)",message="additionalCatalog has the type of catalog: clients would find either; choose another"
 // +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef cannot be changed: the account is in that cloud; make another claim for another one"
 type KeystoneServiceSpec struct {
 	// Control plane that the service belongs to. It has to name this claim in spec.keystoneServices.
@@ -35,6 +37,17 @@ type KeystoneServiceSpec struct {
 	// Place of the service in the catalog. Absent: it serves no API.
 	// +optional
 	Catalog *Catalog `json:"catalog,omitempty"`
+	// Further places, of a service that speaks more than one protocol. Each has a type of its own.
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	AdditionalCatalog []Catalog `json:"additionalCatalog,omitempty"`
+	// Namespaces that the service's pods are in besides that of the claim. All pods there reach Keystone, to log in and to check tokens.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	PodNamespaces []common.NamespaceName `json:"podNamespaces,omitempty"`
 	// What the service logs in by.
 	// +kubebuilder:default={}
 	// +optional
@@ -59,8 +72,23 @@ type Catalog struct {
 	// +optional
 	Description string `json:"description,omitempty"`
 	// Where it answers.
-	Endpoints common.Endpoints `json:"endpoints"`
+	Endpoints Endpoints `json:"endpoints"`
 }
+
+// Endpoints are where a service answers.
+type Endpoints struct {
+	// Address from outside.
+	Public EndpointURL `json:"public"`
+	// Address inside the cluster.
+	Internal EndpointURL `json:"internal"`
+}
+
+// EndpointURL is an http or https address without user, query and fragment. For %(project_id)s in its path Keystone puts the project of
+// whoever asks.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=512
+// +kubebuilder:validation:Pattern=`^https?://[A-Za-z0-9.\[\]:-]+(/([A-Za-z0-9._~%+/-]|%\(project_id\)s)*)?$`
+type EndpointURL string
 
 // ServiceType is the type of a service in a catalog.
 // +kubebuilder:validation:MinLength=1

@@ -180,10 +180,14 @@ type ObjectStore struct {
 }
 
 // KeystoneAuth is the login of an object store through Keystone.
+// +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef cannot be changed: projects of that cloud have objects; leave keystone out first"
+// +kubebuilder:validation:XValidation:rule="has(self.protocols) == has(oldSelf.protocols) && (!has(self.protocols) || self.protocols.all(p, p in oldSelf.protocols) && oldSelf.protocols.all(p, p in self.protocols))",message="protocols cannot be changed: clients find them in the catalog; leave keystone out first"
 type KeystoneAuth struct {
-	// Control plane whose Keystone is asked, and whose catalog the object store is entered in.
+	// Control plane whose Keystone is asked, and whose catalog the object store is entered in. It has to let in KeystoneService
+	// <this claim>-<object store> of this claim's namespace in spec.keystoneServices: with type object-store, additionalTypes [s3].
 	ControlPlaneRef common.ClaimReference `json:"controlPlaneRef"`
 	// Roles of which a user needs one. Absent: member and admin.
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional
@@ -205,3 +209,9 @@ type Role string
 // Protocol is a protocol of object stores.
 // +kubebuilder:validation:Enum=swift;s3
 type Protocol string
+
+// Protocols.
+const (
+	ProtocolSwift Protocol = "swift"
+	ProtocolS3    Protocol = "s3"
+)

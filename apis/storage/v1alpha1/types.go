@@ -186,4 +186,27 @@ type StorageClusterStatus struct {
 	// What clients need to know.
 	// +optional
 	Access *Access `json:"access,omitempty"`
+	// Object stores.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	ObjectStores []ObjectStoreStatus `json:"objectStores,omitempty"`
+}
+
+// ObjectStoreStatus is what clients of an object store need to know.
+type ObjectStoreStatus struct {
+	// Name of the object store.
+	// +kubebuilder:validation:MaxLength=40
+	Name string `json:"name"`
+	// Address inside the cluster.
+	Endpoint common.URL `json:"endpoint"`
+	// Key of a Secret in the namespace of this cluster's workloads: the authority of the address's certificate.
+	CASecretRef common.SecretKeyReference `json:"caSecretRef"`
+	// KeystoneService that a control plane has to let in. Absent: users of Keystone do not log in.
+	// +optional
+	KeystoneService common.ObjectName `json:"keystoneService,omitempty"`
+	// Address of the Keystone that is asked. Absent: there is none yet, or none any more.
+	// +optional
+	Keystone common.URL `json:"keystone,omitempty"`
 }

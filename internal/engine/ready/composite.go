@@ -50,6 +50,25 @@ func composite() Rule {
 	}
 }
 
+// claim: a claim of ours. Crossplane copies what stands in the status of its composite resource, and dates its conditions to the claim's
+// own generation; status.observedGeneration is the composite resource's, and says nothing here.
+func claim() Rule {
+	r := conditions("Ready")
+	check := r.Check
+	r.Check = func(o *observe.Object) Verdict {
+		if v, bad := refused(o); bad {
+			return v
+		}
+		is := check(o)
+		if v, ok := propagated(o); ok && !is.Ready {
+			return v
+		}
+		return is
+	}
+	r.CEL += " && " + no("False", "SpecValid", "Composed", "Synced")
+	return r
+}
+
 // refused is why its function or Crossplane does not go on with a composite resource, if that is so.
 func refused(o *observe.Object) (v Verdict, bad bool) {
 	for _, typ := range []string{"SpecValid", "Composed", "Synced"} {

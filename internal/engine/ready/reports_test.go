@@ -32,6 +32,7 @@ var reports = map[string][]string{
 	"cert-manager.io":                {"Issuer Ready", "Certificate Ready"},
 	"gateway.networking.k8s.io":      {"HTTPRoute parents", "BackendTLSPolicy"},
 	"monitoring.coreos.com":          {"ServiceMonitor", "PodMonitor", "PrometheusRule"},
+	"crossplane.c5c3.io":             {"KeystoneService Ready"},
 	"openstack.k-orc.cloud":          {"Domain Available", "Project Available", "Role Available", "User Available", "Service Available", "Endpoint Available"},
 	"keystone.openstack.c5c3.io":     {"Keystone Ready", "IdentityCatalog Ready"},
 	"placement.openstack.c5c3.io":    {"Placement Ready"},

@@ -93,6 +93,7 @@ var rules = table(
 	row("openstack.k-orc.cloud", "Endpoint", conditions("Available")),
 
 	// Our own: composite resources and what the companion reconciles.
+	row("crossplane.c5c3.io", "KeystoneService", claim()),
 	row(keystonev1.Group, "Keystone", composite()),
 	row(keystonev1.Group, "IdentityCatalog", composite()),
 	row(placementv1.Group, "Placement", composite()),

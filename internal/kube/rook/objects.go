@@ -127,14 +127,58 @@ const GatewayPort = 443
 // GatewayName is the Service of an object store.
 func GatewayName(store string) string { return "rook-ceph-rgw-" + store }
 
+// Store is an object store.
+type Store struct {
+	Metadata, Data Redundancy
+	// Gateways is how many there are, Certificate the Secret with their certificate.
+	Gateways    int32
+	Certificate string
+	Resources   *common.Resources
+	Placement   object.Map
+	// Keystone is where users of a cloud log in. Nil: there are none.
+	Keystone *Keystone
+}
+
+// Keystone is by what a gateway checks tokens.
+type Keystone struct {
+	// URL of Keystone, without its version.
+	URL string
+	// Secret of type Opaque with variables of the environment that OpenStack's clients read, and CABundleKey.
+	Secret string
+	// Roles of which a user has to have one.
+	Roles []string
+	// Swift and S3 are by which protocols users come.
+	Swift, S3 bool
+}
+
+// CABundleKey holds authorities that gateways trust besides the public ones.
+const CABundleKey = "cabundle"
+
+// withoutSwift are all APIs of a gateway but that one: those that Rook asks, and users of the store itself.
+var withoutSwift = []string{"s3", "s3website", "admin", "sts", "iam", "notifications"}
+
 // ObjectStore makes a CephObjectStore whose gateways listen with TLS, by a certificate in a Secret.
-func ObjectStore(
-	meta object.Meta, metadata, data Redundancy, gateways int32, certificate string, resources *common.Resources, placement object.Map,
-) *unstructured.Unstructured {
-	return object.New(apiVersion, "CephObjectStore", meta, object.Map{
-		"metadataPool": metadata.spec(), "dataPool": data.spec(), "preservePoolsOnDelete": true,
-		"gateway": object.With(object.Map{
-			"instances": int64(gateways), "securePort": int64(GatewayPort), "sslCertificateRef": certificate,
-		}, object.Map{"resources": object.Resources(resources), "placement": placement}),
-	})
+//
+// Those that ask a Keystone are in the network of pods: policies, which let them reach it, know no others. Each project has a place of its
+// own for names of buckets, so that no project can take another one's.
+func ObjectStore(meta object.Meta, s Store) *unstructured.Unstructured {
+	gateway := object.With(object.Map{
+		"instances": int64(s.Gateways), "securePort": int64(GatewayPort), "sslCertificateRef": s.Certificate,
+	}, object.Map{"resources": object.Resources(s.Resources), "placement": s.Placement})
+	spec := object.Map{
+		"metadataPool": s.Metadata.spec(), "dataPool": s.Data.spec(), "preservePoolsOnDelete": true, "gateway": gateway,
+	}
+	if k := s.Keystone; k != nil {
+		gateway["hostNetwork"], gateway["caBundleRef"] = false, k.Secret
+		spec["auth"] = object.Map{"keystone": object.Map{
+			"url": k.URL, "serviceUserSecretName": k.Secret, "acceptedRoles": object.Array(k.Roles...), "implicitTenants": "true",
+		}}
+		// The account in the address lets Keystone's catalog lead to it, and others read what is public.
+		protocols := object.Map{"s3": object.Map{"authUseKeystone": k.S3}, "swift": object.Map{"accountInUrl": true}}
+		if !k.Swift {
+			protocols["enableAPIs"] = object.Array(withoutSwift...)
+		}
+		spec["protocols"] = protocols
+	}
+	return object.New(apiVersion, "CephObjectStore", meta, spec)
 }

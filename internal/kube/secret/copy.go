@@ -1,6 +1,8 @@
 package secret
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -26,6 +28,8 @@ type Source struct {
 	Store, StoreKind string
 	// Key is the entry; its properties are the keys of the Secret.
 	Key string
+	// Renamed are properties for which the keys have other names.
+	Renamed map[string]string
 }
 
 // Stored is the entry that a Secret is kept in, in the platform's store.
@@ -110,7 +114,7 @@ func (s Source) ref() object.Map { return object.Map{"name": s.Store, "kind": s.
 func (s Source) data(keys ...string) object.List {
 	out := object.List{}
 	for _, k := range keys {
-		out = append(out, object.Map{"secretKey": k, "remoteRef": object.Map{"key": s.Key, "property": k}})
+		out = append(out, object.Map{"secretKey": cmp.Or(s.Renamed[k], k), "remoteRef": object.Map{"key": s.Key, "property": k}})
 	}
 	return out
 }

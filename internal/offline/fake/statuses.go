@@ -103,6 +103,9 @@ var statuses = table(
 	row("openstack.k-orc.cloud", "Service", korc),
 	row("openstack.k-orc.cloud", "Endpoint", korc),
 
+	// Our function, of a claim: functions/keystoneservice.
+	row("crossplane.c5c3.io", "KeystoneService", keystoneService),
+
 	// Our companion: the package of each kind.
 	row("openstack.c5c3.io", "CellMapping", cellMapping),
 	row("openstack.c5c3.io", "ComputeCatalog", dated("Ready", "UpToDate", "Nova has everything as the spec says")),
@@ -168,6 +171,20 @@ func service(v view) status {
 		ingress = append(ingress, map[string]any{"ip": "192.0.2.10"}) // https://www.rfc-editor.org/rfc/rfc5737
 	}
 	return status{"loadBalancer": map[string]any{"ingress": ingress}}
+}
+
+// keystoneService is one that a control plane has let in.
+func keystoneService(v view) status {
+	plane := v.text("spec", "controlPlaneRef", "namespace") + "-" + v.text("spec", "controlPlaneRef", "name")
+	user := v.text("metadata", "namespace") + "-" + v.name()
+	return status{
+		"phase": "Ready", "controlPlaneInstance": plane,
+		"account": map[string]any{
+			"authURL": "https://keystone." + plane + ".svc:5000/v3", "region": "RegionOne", "user": user, "userDomain": "Default",
+			"project": "service", "projectDomain": "Default", "secretName": v.name() + "-keystone",
+		},
+		"conditions": []any{v.current("Synced", "ReconcileSuccess", ""), v.current("Ready", "Available", "")},
+	}
 }
 
 // deployment of which a pod counts after some time still has as many of before.

@@ -149,6 +149,7 @@ func TestSecrets(t *testing.T) {
 		manifested(t, "SecretStore", "c", "tenant", map[string]any{"provider": map[string]any{"kubernetes": map[string]any{"remoteNamespace": "a"}}}),
 		read("s3", "SecretStore", "tenant", "id", "key"), read("ldap", "SecretStore", "tenant", "password"), read("s3", "SecretStore", "tenant", "key", "ca.crt"),
 		read("pushed", "ClusterSecretStore", "tenant", "id"), read("else", "SecretStore", "other", "id"),
+		manifested(t, "KeystoneService", "a", "quotas", nil), read("quotas-keystone", "SecretStore", "tenant", "OS_PASSWORD"),
 		manifested(t, "ExternalSecret", "c", "generated", map[string]any{"dataFrom": []any{map[string]any{"sourceRef": map[string]any{}}}}),
 	}}
 	var got []string

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -25,7 +26,7 @@ func (r *Result) secrets() []Secret {
 			stores[o.Namespace+"/"+o.Name] = from
 		}
 	}
-	made := r.certified()
+	made := r.made()
 	var out []Secret
 	for _, o := range r.Objects {
 		spec, _ := manifestOf(o).Map()["spec"].(map[string]any)
@@ -71,12 +72,17 @@ func manifestOf(o Object) encoded.Struct {
 	return m
 }
 
-// certified are the Secrets that certificates make, by namespace and name.
-func (r *Result) certified() map[string]bool {
+// made are the Secrets that certificates, the companion and KeystoneServices make, by namespace and name.
+func (r *Result) made() map[string]bool {
 	out := map[string]bool{}
 	for _, o := range r.Objects {
-		if o.Kind == "Certificate" {
+		switch o.Kind {
+		case "Certificate":
 			out[o.Namespace+"/"+manifestOf(o).At("spec", "secretName").Text()] = true
+		case "SecretAggregate":
+			out[o.Namespace+"/"+manifestOf(o).At("spec", "targetSecretName").Text()] = true
+		case "KeystoneService":
+			out[o.Namespace+"/"+keystoneservicev1.SecretName(o.Name)] = true
 		}
 	}
 	return out

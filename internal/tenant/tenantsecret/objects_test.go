@@ -96,8 +96,8 @@ func TestSource(t *testing.T) {
 		fmt.Sprint(local.Source("s3")), local.Resource(local.Target("s3")), fmt.Sprint(remote.Source("s3")), remote.Resource(remote.Target("s3")),
 	}
 	want := []string{
-		"{claim-secrets SecretStore s3}", "claim-secrets-tenant-s3",
-		"{openbao ClusterSecretStore kv/team-a-cloud-12345/tenant-s3}", "claim-secrets-workload-tenant-s3",
+		"{claim-secrets SecretStore s3 map[]}", "claim-secrets-tenant-s3",
+		"{openbao ClusterSecretStore kv/team-a-cloud-12345/tenant-s3 map[]}", "claim-secrets-workload-tenant-s3",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -120,7 +120,7 @@ func (s Set) copies() compose.Stage {
 	for _, w := range s.Wanted {
 		name := s.Target(w.Name)
 		meta := s.meta(name)
-		here := secret.Source{Store: s.Name, StoreKind: storeKind, Key: w.Name}
+		here := secret.Source{Store: s.Name, StoreKind: storeKind, Key: w.Name, Renamed: w.Renamed}
 		first := s.Name + "-" + name
 		out = append(out, s.there(compose.Resource{
 			Name: first, Revisions: copies, Object: secret.Copied(meta, here, s.Type, s.Keep, w.Keys...), Ready: s.ready(w),

@@ -18,6 +18,8 @@ type Wanted struct {
 	Fields []string
 	// As is the name of its copy, which begins with the prefix. Empty: the prefix and its own.
 	As string
+	// Renamed are the keys that have another name in the copy, where the workloads are in this cluster.
+	Renamed map[string]string
 }
 
 // Union is one Wanted for each Secret, by name, with all that is wanted of it.

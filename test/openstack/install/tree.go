@@ -28,7 +28,7 @@ var (
 		"qemu-system-x86", "qemu-utils",
 	}}
 	// ceph has no dashboard and no modules but those that the manager does not start without.
-	ceph = tree{"ceph", []string{"ca-certificates", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common"}}
+	ceph = tree{"ceph", []string{"ca-certificates", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common", "radosgw"}}
 )
 
 // The Debian that trees are made of.

@@ -147,3 +147,45 @@ func (o *Operators) Ceph(ctx context.Context, namespace string, pools []string, 
 	out.MonHost = fmt.Sprintf("[v2:%[1]s:3300,v1:%[1]s:6789]", pod.Status.PodIP)
 	return out, nil
 }
+
+// GatewayCaps are what Rook lets the user of an object store's gateways do.
+func GatewayCaps() Caps { return Caps{"mon": "allow rw", "osd": "allow rwx"} }
+
+// A Gateway is one of an object store (radosgw).
+type Gateway struct {
+	// Namespace and Name of its Service.
+	Namespace, Name string
+	// User of Ceph that it is, without client.
+	User string
+	// Certificate and Key are those of its address.
+	Certificate, Key []byte
+}
+
+// gatewayFiles is where it has its own.
+const gatewayFiles = "/etc/gateway"
+
+// Gateway runs a gateway of a Ceph with TLS, as Rook starts it, in a cluster whose images are that of Ceph. What else it is told is in
+// Ceph's own store of options.
+func (o *Operators) Gateway(ctx context.Context, ceph *Ceph, g Gateway) error {
+	const secret, https = "gateway", 443
+	files := map[string][]byte{
+		"ceph.conf": append(ceph.Configuration(), "run_dir = /tmp\nadmin_socket = /tmp/gateway.asok\n"...), "keyring": ceph.Keyrings[g.User],
+		"tls.crt": g.Certificate, "tls.key": g.Key,
+	}
+	if err := o.SetSecret(ctx, g.Namespace, secret, files); err != nil {
+		return err
+	}
+	return o.run(ctx, server{
+		namespace: g.Namespace, name: g.Name, service: g.Name, data: "/data", labels: map[string]string{"app": "rook-ceph-rgw"},
+		secrets: map[string]string{gatewayFiles: secret},
+		container: corev1.Container{
+			Name: "rgw", Image: CephImage,
+			Command: []string{
+				"radosgw", "--foreground", "--name=client." + g.User, "--conf=" + gatewayFiles + "/ceph.conf", "--keyring=" + gatewayFiles + "/keyring",
+				"--rgw-data=/data", "--log-file=", "--log-to-stderr=true", "--debug-rgw=1",
+				fmt.Sprintf("--rgw-frontends=beast ssl_port=%d ssl_certificate=%[2]s/tls.crt ssl_private_key=%[2]s/tls.key", https, gatewayFiles),
+			},
+			Ports: []corev1.ContainerPort{{Name: "https", ContainerPort: https}},
+		},
+	}, g.Name)
+}

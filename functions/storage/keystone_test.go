@@ -1,0 +1,160 @@
+package storage
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+const (
+	letIn = "objectStores: [{name: objects, keystone: {controlPlaneRef: {namespace: friends-x, name: cloud}}}]"
+	alone = "objectStores: [{name: objects}]"
+)
+
+// seen is a copy of what is observed of a world, with one object changed. A nil change takes it away.
+func seen(t *testing.T, w *simulate.World, resource string, change func(object map[string]any)) map[string]encoded.Struct {
+	t.Helper()
+	out := maps.Clone(w.Observed)
+	o, ok := out[resource]
+	if !ok {
+		t.Fatalf("%s is not there", resource)
+	}
+	delete(out, resource)
+	if change == nil {
+		return out
+	}
+	m := o.Map()
+	change(m)
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out[resource] = encoded.Of(s)
+	return out
+}
+
+// asks is the Keystone that the gateways of a store ask, as the function desires it now; gone: there is no such store.
+func asks(t *testing.T, w *simulate.World, observed map[string]encoded.Struct) string {
+	t.Helper()
+	req := w.Request()
+	req.Observed = observed
+	rsp, _, err := New().Explain(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, ok := rsp.Composed["object-store-objects"]
+	if !ok {
+		return "gone"
+	}
+	return store.Object.At("spec", "forProvider", "manifest", "spec", "auth", "keystone", "url").Text()
+}
+
+// TestLogin: gateways ask the Keystone that lets them in, and go on doing so while nobody says otherwise.
+func TestLogin(t *testing.T) {
+	const there, service, secret = "https://keystone.friends-x-cloud.svc:5000", "keystone-objects", "keystone-logins-keystone-objects"
+	w := complete(t, with(letIn))
+	taken := func(o map[string]any) { delete(o["status"].(map[string]any), "account") }
+	for name, tc := range map[string]struct {
+		reason   string
+		observed map[string]encoded.Struct
+		want     string
+	}{
+		"In":          {"It is let in.", w.Observed, there},
+		"Taken back":  {"The control plane has taken its consent back, and the account is gone.", seen(t, w, service, taken), ""},
+		"Unseen":      {"Somebody has deleted the KeystoneService, which is made again: nobody has taken anything back.", seen(t, w, service, nil), there},
+		"Silent":      {"It is there again, and says nothing yet.", seen(t, w, service, func(o map[string]any) { delete(o, "status") }), there},
+		"No password": {"Nor has who deleted the copy of the Secret, and Rook's gateways know the password.", seen(t, w, secret, nil), there},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := asks(t, w, tc.observed); got != tc.want {
+				t.Errorf("%s\nit asks %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestLoginComes: a new store is not made before the Secret is there that Rook reads; one that is there goes on without until then.
+func TestLoginComes(t *testing.T) {
+	w, before := complete(t, with(letIn)), complete(t, with(alone))
+	unread := func(o map[string]any) { delete(o["status"].(map[string]any), "conditions") }
+	const secret = "keystone-logins-keystone-objects"
+	observed := seen(t, w, secret, unread)
+	delete(observed, "object-store-objects")
+	if got := asks(t, w, observed); got != "gone" {
+		t.Errorf("a new store asks %q before its Secret is there", got)
+	}
+	observed["object-store-objects"] = before.Observed["object-store-objects"]
+	if got := asks(t, w, observed); got != "" {
+		t.Errorf("a store that is there asks %q before its Secret is there", got)
+	}
+	observed = seen(t, w, secret, func(map[string]any) {})
+	observed["object-store-objects"] = before.Observed["object-store-objects"]
+	if got := asks(t, w, observed); got == "" || got == "gone" {
+		t.Errorf("a store that is there asks %q when its Secret is", got)
+	}
+}
+
+// TestNotLetIn: who is not let in waits, in the words of the KeystoneService, and other object stores do not.
+func TestNotLetIn(t *testing.T) {
+	w := complete(t, with(strings.TrimSuffix(letIn, "]")+", {name: plain}]"))
+	const said = "spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace friends-x that may be joined"
+	observed := seen(t, w, "keystone-objects", func(o map[string]any) {
+		o["status"] = map[string]any{"conditions": []any{map[string]any{
+			"type": "SpecValid", "status": "False", "reason": "Invalid", "message": said, "lastTransitionTime": "2020-01-01T00:00:00Z",
+		}}}
+	})
+	for _, n := range []string{"object-store-objects", "keystone-logins-keystone-objects"} {
+		delete(observed, n)
+	}
+	req := w.Request()
+	req.Observed = observed
+	rsp, plan, err := New().Explain(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"object-store-objects": false, "object-store-plain": true, "keystone-objects": true} {
+		if _, got := rsp.Composed[name]; got != want {
+			t.Errorf("%s is there: %v, want %v", name, got, want)
+		}
+	}
+	part, _ := plan.Part(keystoneComponent)
+	if got := part.Items[0].Verdict.Message; !strings.Contains(got, said) || rsp.Composite.Ready {
+		t.Errorf("it says %q, and is ready: %v", got, rsp.Composite.Ready)
+	}
+}
+
+// TestStores: the claim says where its object stores are, and who has to be let in.
+func TestStores(t *testing.T) {
+	w := complete(t, with(strings.TrimSuffix(letIn, "]")+", {name: plain}]"))
+	const namespace = ".tenant-a-storage-72da48a0ed7f612b5eac.svc"
+	want := []any{
+		map[string]any{
+			"name": "objects", "endpoint": "https://rook-ceph-rgw-objects" + namespace, "keystoneService": "storage-objects",
+			"caSecretRef": map[string]any{"name": "rook-ceph-rgw-objects", "key": "ca.crt"}, "keystone": "https://keystone.friends-x-cloud.svc:5000/v3",
+		},
+		map[string]any{
+			"name": "plain", "endpoint": "https://rook-ceph-rgw-plain" + namespace,
+			"caSecretRef": map[string]any{"name": "rook-ceph-rgw-plain", "key": "ca.crt"},
+		},
+	}
+	if diff := cmp.Diff(want, w.XR.GetFields()["status"].GetStructValue().AsMap()["objectStores"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLoginRefused: what no control plane could let in.
+func TestLoginRefused(t *testing.T) {
+	w := world(with(letIn), open)
+	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "claimRef")
+	refused(t, "It has no namespace.", w.Run(func(simulate.Step) {}), "spec.objectStores[0].keystone", "make a claim (StorageCluster)")
+	w = world(with(letIn), open)
+	long := strings.Repeat("y", 56)
+	w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed(`{namespace: tenant-a, name: ` + long + `}`))
+	refused(t, "Its name would be too long.", w.Run(func(simulate.Step) {}), "spec.objectStores[0].name", long+"-objects, which has 64 characters of 63")
+}
