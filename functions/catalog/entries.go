@@ -55,8 +55,8 @@ func keystoneOf(shared *catalogv1.SharedKeystone) common.KeystoneReference {
 	return common.KeystoneReference{SharedAs: ptr.Deref(shared, catalogv1.SharedKeystone{}).As}
 }
 
-// identityEntry is the place in the catalog of a Keystone that is outside of the control plane. It has places for regions of others; services
-// look for it in their own.
+// identityEntry is the place in the catalog of a Keystone that is outside of the control plane. It has places for regions of others;
+// services look for it in their own.
 func identityEntry(k *catalogv1.SharedKeystone) []entry {
 	out := []entry{{
 		resource: "service-keystone", kind: "Service", name: keystonev1.ServiceName,

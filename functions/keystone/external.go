@@ -14,8 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// A Keystone that somebody else runs is what a Keystone of our own is for others, and nothing besides: the Secrets that they log in by, under
-// the same names, a regular login, and the authority that is published. What logs in does not see which of the two there is.
+// A Keystone that somebody else runs is what a Keystone of our own is for others, and nothing besides: the Secrets that they log in by,
+// under the same names, a regular login, and the authority that is published. What logs in does not see which of the two there is.
 
 // ownAuthority ends the name of the certificate whose Secret holds the control plane's own authority.
 const ownAuthority = "authority"
@@ -87,7 +87,8 @@ func (m *model) externalClouds() []compose.Stage {
 // externalLogin is the companion's regular login, which changes nothing of the user, who is not ours, and then the authority that it
 // reports, for Gateways that verify the other services by it.
 func (m *model) externalLogin() []compose.Stage {
-	stages := service.Single(loginResource, c5c3.IdentityCheck(m.Meta(m.Name), openstackv1.IdentityCheckSpec{CloudCredentialsRef: m.adminCloud()}))
+	spec := openstackv1.IdentityCheckSpec{CloudCredentialsRef: m.adminCloud()}
+	stages := service.Single(loginResource, c5c3.IdentityCheck(m.Meta(m.Name), spec))
 	if m.authority.wanted {
 		stages[0] = append(stages[0], compose.Resource{Name: authorityResource, Object: m.authorityMap()})
 	}

@@ -26,7 +26,9 @@ func Catalog[M Instance](m M) ([]compose.Stage, error) {
 	own := s.Spec.Endpoints
 	own.Public += common.URL(s.CatalogPath)
 	own.Internal += common.URL(s.CatalogPath)
-	entries, regions := s.entry(s.Name, "", Entry{Name: s.Spec.Identity.NameOf(s.App), Type: s.CatalogType, Description: s.Description, Endpoints: own})
+	entries, regions := s.entry(s.Name, "", Entry{
+		Name: s.Spec.Identity.NameOf(s.App), Type: s.CatalogType, Description: s.Description, Endpoints: own,
+	})
 	for _, e := range s.Entries {
 		e.Name = s.Spec.Identity.NameOf(e.Name)
 		entry, region := s.entry(s.Sub(e.Process), e.Process+"-", e)

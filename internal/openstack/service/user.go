@@ -120,7 +120,8 @@ type Login struct {
 	Region string
 }
 
-// lookedIn is the region in which services are looked for in a Keystone that has those of others, too. Empty: it is the control plane's own.
+// lookedIn is the region in which services are looked for in a Keystone that has those of others, too. Empty: it is the control plane's
+// own.
 func (s *Service) lookedIn() string {
 	if s.Spec.Identity.SharedAs == "" {
 		return ""
