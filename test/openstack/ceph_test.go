@@ -54,9 +54,15 @@ func TestCeph(t *testing.T) {
 // startCeph runs a Ceph with the pools images and volumes, outside of every control plane, until the test ends.
 func startCeph(t *testing.T) *operators.Ceph {
 	t.Helper()
-	ceph, stop, err := StartCeph(context.Background(), programs, onDisk(t), []string{"images", "volumes"}, map[string]operators.Caps{
+	return startCephWith(t, []string{"images", "volumes"}, map[string]operators.Caps{
 		"glance": operators.OwnPool("images"), "cinder": operators.OwnPool("volumes"),
-	}, progress())
+	})
+}
+
+// startCephWith does so with other pools and clients.
+func startCephWith(t *testing.T, pools []string, clients map[string]operators.Caps) *operators.Ceph {
+	t.Helper()
+	ceph, stop, err := StartCeph(context.Background(), programs, onDisk(t), pools, clients, progress())
 	if err != nil {
 		t.Fatal(err)
 	}
