@@ -300,6 +300,23 @@ func left(ctx context.Context, claim *unstructured.Unstructured, namespace strin
 			return errors.Join(errors.New("the claim or its namespace is still there"), err)
 		}
 	}
+	if err := objectsLeft(ctx, namespace); err != nil {
+		return err
+	}
+	volumes := &corev1.PersistentVolumeList{}
+	if err := cluster.Client.List(ctx, volumes); err != nil {
+		return err
+	}
+	for _, v := range volumes.Items {
+		if v.Spec.ClaimRef != nil && v.Spec.ClaimRef.Namespace == namespace {
+			return fmt.Errorf("volume %s is left", v.Name)
+		}
+	}
+	return nil
+}
+
+// objectsLeft is an error that names an Object of provider-kubernetes that is left of what is in a namespace.
+func objectsLeft(ctx context.Context, namespace string) error {
 	for _, version := range []string{"kubernetes.crossplane.io/v1alpha2", "kubernetes.m.crossplane.io/v1alpha1"} {
 		all := &unstructured.UnstructuredList{}
 		all.SetAPIVersion(version)
@@ -311,15 +328,6 @@ func left(ctx context.Context, claim *unstructured.Unstructured, namespace strin
 			if o.GetNamespace() == namespace || strings.HasPrefix(o.GetName(), namespace+"-") {
 				return fmt.Errorf("Object %s is left", o.GetName())
 			}
-		}
-	}
-	volumes := &corev1.PersistentVolumeList{}
-	if err := cluster.Client.List(ctx, volumes); err != nil {
-		return err
-	}
-	for _, v := range volumes.Items {
-		if v.Spec.ClaimRef != nil && v.Spec.ClaimRef.Namespace == namespace {
-			return fmt.Errorf("volume %s is left", v.Name)
 		}
 	}
 	return nil

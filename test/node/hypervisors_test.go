@@ -32,6 +32,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/ping"
@@ -97,7 +99,7 @@ func TestHypervisors(t *testing.T) {
 		if err := cluster.WaitCondition(ctx, pool.GroupVersionKind(), client.ObjectKeyFromObject(pool), "NoVirtualMachines"); err != nil {
 			t.Fatal(err)
 		}
-		testDelete(ctx, t, pool, g.pool)
+		g.deletePool(ctx, t, pool)
 		testDelete(ctx, t, plane, instance(ctx, t, plane))
 	})
 }
@@ -312,6 +314,27 @@ func (g *guest) testPrivileges(ctx context.Context, t *testing.T) {
 			}
 		}
 	}
+}
+
+// deletePool deletes the claim: its pods, and all that has made them, go. The namespace stays, since nothing that a pool keeps is deleted with
+// its claim.
+func (g *guest) deletePool(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
+	t.Helper()
+	started := time.Now()
+	if err := cluster.Client.Delete(ctx, claim.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(ctx, t, 5*time.Minute, func() error {
+		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim.DeepCopy()); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("the claim is still there"), err)
+		}
+		pods := &corev1.PodList{}
+		if err := cluster.Client.List(ctx, pods, client.InNamespace(g.pool)); err != nil || len(pods.Items) > 0 {
+			return errors.Join(fmt.Errorf("%d pods are left", len(pods.Items)), err)
+		}
+		return objectsLeft(ctx, g.pool)
+	})
+	t.Logf("no pod of the pool is left after %.0f s", time.Since(started).Seconds())
 }
 
 // testRestarts: each pod of the node is replaced while the virtual machine is pinged, which goes on.
