@@ -51,8 +51,8 @@ func wantedEntries(spec *catalogv1.IdentityCatalogSpec) []entry {
 }
 
 // keystoneOf is what names in a Keystone follow from.
-func keystoneOf(shared *catalogv1.SharedKeystone) common.KeystoneReference {
-	return common.KeystoneReference{SharedAs: ptr.Deref(shared, catalogv1.SharedKeystone{}).As}
+func keystoneOf(shared *catalogv1.SharedKeystone) *common.KeystoneReference {
+	return &common.KeystoneReference{SharedAs: ptr.Deref(shared, catalogv1.SharedKeystone{}).As}
 }
 
 // identityEntry is the place in the catalog of a Keystone that is outside of the control plane. It has places for regions of others;

@@ -23,8 +23,8 @@ const (
 	roleObject  = "heat-stack-user"
 )
 
-// domainName is what the domain is called in Keystone. One that others use, too, has their domains, of which each is a control plane's: names
-// of domains have 64 characters at most, which leaves none for a word before its own.
+// domainName is what the domain is called in Keystone. One that others use, too, has their domains, of which each is a control plane's:
+// names of domains have 64 characters at most, which leaves none for a word before its own.
 func (m *model) domainName() string { return cmp.Or(string(m.Spec.Identity.SharedAs), domainName) }
 
 func (m *model) adminSecret() string { return m.Sub("domain-admin") }

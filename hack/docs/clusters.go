@@ -60,8 +60,8 @@ func clusters() ([]byte, error) {
 const clustersText = "Between the claims of the examples in `examples/hypervisor`, `examples/storage` and `examples/controlplane`" + `:
 Secrets, with who makes them, who has the copy, from which namespace to which it goes, and how it is renewed; connections, as far as
 configurations name them; and objects that one claim has in the other one's namespace. What a claim repeats of another one's status is in
-the reference of its own. From one Kubernetes cluster to another Secrets go through the platform's secret store, by a PushSecret beside each and
-a copy beside those who read it, and connections to addresses that are exposed. Those that a tenant names for a control plane in another
+the reference of its own. From one Kubernetes cluster to another Secrets go through the platform's secret store, by a PushSecret beside each
+and a copy beside those who read it, and connections to addresses that are exposed. Those that a tenant names for a control plane in another
 cluster than the claim go the same way; that is not shown here.
 `
 

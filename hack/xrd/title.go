@@ -26,8 +26,8 @@ func addTitlesToParts(schema *apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
-// addTitles gives every property below a schema a title, where it has none. What items are is said by the list that has them: nobody is shown
-// their own description, and kubectl apply keeps a copy of each definition where there is room for so much and no more.
+// addTitles gives every property below a schema a title, where it has none. What items are is said by the list that has them: nobody is
+// shown their own description, and kubectl apply keeps a copy of each definition where there is room for so much and no more.
 func addTitles(schema *apiextensionsv1.JSONSchemaProps) {
 	if schema == nil {
 		return

@@ -126,7 +126,10 @@ func (d *disks) everything(t *testing.T, c testedCloud) map[string][]string {
 		if err != nil {
 			t.Fatalf("%s: %v", kind, err)
 		}
-		body := map[string][]struct{ Name, ID string }{}
+		body := map[string][]struct {
+			Name string `json:"name"`
+			ID   string `json:"id"`
+		}{}
 		data, err := json.Marshal(page.GetBody())
 		if err == nil {
 			err = json.Unmarshal(data, &body)

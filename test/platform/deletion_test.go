@@ -206,7 +206,7 @@ func TestDeletePool(t *testing.T) {
 		}
 		err := cloud.Client.Delete(t.Context(), u.DeepCopy(), client.DryRunAll)
 		if err == nil || !strings.Contains(err.Error(), says) {
-			return fmt.Errorf("deleting it is answered with: %v", err)
+			return fmt.Errorf("deleting it is answered with: %w", err)
 		}
 		return nil
 	})

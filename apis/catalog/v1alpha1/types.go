@@ -56,8 +56,8 @@ type IdentityCatalogSpec struct {
 	// There are services besides Keystone. What their users refer to is there then, whatever else is imported.
 	// +optional
 	Services bool `json:"services,omitempty"`
-	// Keystone that is outside of the control plane, and that others may use, too. It gets an entry for this region, by which services find it.
-	// Absent: the Keystone is the control plane's own, and bootstrap has made an entry.
+	// Keystone that is outside of the control plane, and that others may use, too. It gets an entry for this region, by which services find
+	// it. Absent: the Keystone is the control plane's own, and bootstrap has made an entry.
 	// +optional
 	Shared *SharedKeystone `json:"shared,omitempty"`
 	// Domains whose users live in a directory. They are made, and stay in Keystone when they are no longer named here.

@@ -122,7 +122,7 @@ type KeystoneReference struct {
 
 // NameOf is what something is called in the Keystone that a control plane has made there: by its own name, or, where others make things of
 // the same kind, by one that is nobody else's. K-ORC takes over what has the name that it looks for, and deletes it in the end.
-func (k KeystoneReference) NameOf(name string) string {
+func (k *KeystoneReference) NameOf(name string) string {
 	if k.SharedAs == "" {
 		return name
 	}
@@ -130,7 +130,7 @@ func (k KeystoneReference) NameOf(name string) string {
 }
 
 // Project is the name of the project of the services' users. K-ORC changes what it takes over, and that of others is not ours to change.
-func (k KeystoneReference) Project() string {
+func (k *KeystoneReference) Project() string {
 	if k.SharedAs == "" {
 		return ServiceProject
 	}

@@ -88,8 +88,8 @@ func Enter(started func(pid int)) (int, error) {
 }
 
 // first is the first process of a machine. It runs this program once more, tells it what it is told, and ends with it. Until then it waits
-// for every process that nobody else waits for: one whose parent has ended would stay, dead, and libvirt could not end a virtual machine that
-// has outlived its pod.
+// for every process that nobody else waits for: one whose parent has ended would stay, dead, and libvirt could not end a virtual machine
+// that has outlived its pod.
 func first() (int, error) {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...) //nolint:gosec,noctx // itself, until it ends
 	cmd.Args[0] = os.Args[0]

@@ -79,7 +79,8 @@ var (
 )
 
 // Start runs the fakes until the context ends. They say what they do, and what stops them, in the log. What is real is not faked; nil:
-// nothing is. Secrets are kept in the store. The kinds that they own have to be there, but for kinds of ours that an upgrade may bring; the error is that one is not.
+// nothing is. Secrets are kept in the store. The kinds that they own have to be there, but for kinds of ours that an upgrade may bring; the
+// error is that one is not.
 func Start(
 	ctx context.Context, config *rest.Config, mapper meta.RESTMapper, companion Real, store *Store, log io.Writer,
 ) (*Operators, error) {
