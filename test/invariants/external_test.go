@@ -4,8 +4,7 @@ import "maps"
 
 // elsewhere lets a claim whose Keystone somebody else runs say nothing of it, nor have anything of it done, that is up to whoever runs it.
 func elsewhere(spec object) {
-	services, _ := spec["services"].(object)
-	keystone, _ := services["keystone"].(object)
+	keystone := keystoneOf(spec)
 	if _, ok := keystone["external"]; !ok {
 		return
 	}
@@ -21,4 +20,18 @@ func elsewhere(spec object) {
 	}
 	delete(spec, "tempest")
 	delete(spec, "keystoneServices")
+}
+
+// keystoneOf is what a claim says of its Keystone.
+func keystoneOf(spec object) object {
+	services, _ := spec["services"].(object)
+	keystone, _ := services["keystone"].(object)
+	return keystone
+}
+
+// isElsewhere reports whether somebody else runs what a spec is of, or its Keystone.
+func isElsewhere(spec object) bool {
+	_, itself := spec["external"]
+	_, keystone := keystoneOf(spec)["external"]
+	return itself || keystone
 }

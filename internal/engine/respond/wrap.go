@@ -2,6 +2,9 @@ package respond
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
@@ -71,5 +74,17 @@ func (p Place) Reference(i compose.Item) compose.Reference {
 	return compose.Reference{Kind: wrapper.ClusterScoped, Name: p.objectName(i.Name)}
 }
 
-// objectName is the name of the Object around a resource. provider-kubernetes owns fields under it: it must never change.
-func (p Place) objectName(resource string) string { return p.Prefix + "-" + resource }
+// longestObjectName is how long the name of an Object may be: provider-kubernetes owns fields as provider-kubernetes/NAME (ssaFieldOwner), and
+// an API server takes no manager of fields with more than 128 bytes (FieldManagerMaxLength of k8s.io/apimachinery/pkg/apis/meta/v1/validation).
+const longestObjectName = 128 - len("provider-kubernetes/")
+
+// objectName is the name of the Object around a resource. provider-kubernetes owns fields under it: it must never change. A name that is too
+// long is cut, and ends with a hash of all of it.
+func (p Place) objectName(resource string) string {
+	name := p.Prefix + "-" + resource
+	if len(name) <= longestObjectName {
+		return name
+	}
+	hash := fmt.Sprintf("-%x", sha256.Sum256([]byte(name)))[:11]
+	return strings.TrimRight(name[:longestObjectName-len(hash)], "-.") + hash
+}

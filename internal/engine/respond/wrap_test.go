@@ -2,6 +2,7 @@ package respond_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -145,5 +146,24 @@ func TestWrap(t *testing.T) {
 				t.Errorf("%s\nReference(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestObjectName: provider-kubernetes can own fields under every name, no two resources have one, and none that fits is another one than it
+// always was.
+func TestObjectName(t *testing.T) {
+	const longest = 128 - len("provider-kubernetes/")
+	place := respond.Place{Prefix: strings.Repeat("p", 63), Management: "here", Workload: "there", Remote: true}
+	seen := map[string]bool{}
+	for n := 1; n <= 120; n++ {
+		resource := strings.Repeat("r", n)
+		got, plain := place.Reference(compose.Item{Name: resource}).Name, place.Prefix+"-"+resource
+		if len(plain) <= longest && got != plain {
+			t.Errorf("the Object around %s is called %s, want %s", resource, got, plain)
+		}
+		if len(got) > longest || seen[got] {
+			t.Errorf("the Object around %s is called %s: it has %d characters, or is another one's", resource, got, len(got))
+		}
+		seen[got] = true
 	}
 }
