@@ -177,7 +177,7 @@ func (o *Operators) Gateway(ctx context.Context, ceph *Ceph, g Gateway) error {
 	}
 	return o.run(ctx, server{
 		namespace: g.Namespace, name: g.Name, service: g.Name, data: "/data", labels: map[string]string{"app": "rook-ceph-rgw"},
-		secrets: map[string]string{gatewayFiles: secret},
+		secrets: map[string]string{gatewayFiles: secret}, capabilities: []corev1.Capability{"NET_BIND_SERVICE"},
 		container: corev1.Container{
 			Name: "rgw", Image: CephImage,
 			Command: []string{

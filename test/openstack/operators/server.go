@@ -29,6 +29,8 @@ type server struct {
 	container corev1.Container
 	data      string
 	secrets   map[string]string
+	// capabilities that it needs besides.
+	capabilities []corev1.Capability
 }
 
 // dataVolume names a server's volume: the volume of the first member is dataClaim.
@@ -45,7 +47,9 @@ func (s server) set() *appsv1.StatefulSet {
 	}
 	c := s.container
 	c.StartupProbe, c.ReadinessProbe = probe, probe
-	c.SecurityContext = &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)}
+	c.SecurityContext = &corev1.SecurityContext{
+		ReadOnlyRootFilesystem: new(true), Capabilities: &corev1.Capabilities{Add: s.capabilities},
+	}
 	volumes := []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	c.VolumeMounts = []corev1.VolumeMount{{Name: dataVolume, MountPath: s.data}, {Name: "tmp", MountPath: "/tmp"}}
 	for _, at := range slices.Sorted(maps.Keys(s.secrets)) {
