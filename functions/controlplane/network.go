@@ -83,7 +83,10 @@ func policies(m *model) ([]compose.Stage, error) {
 	if m.proxy.replicas > 0 {
 		jobs = append(jobs, workload.Flow{Pods: mariadb.ProxyPods(maxScaleName), Ports: []int32{mariaDBPort}})
 	}
-	add("service-jobs", metav1.LabelSelector{MatchExpressions: serviceJobs}, nil, jobs)
+	// With a Keystone elsewhere there may be no service that has a schema.
+	if slices.ContainsFunc(m.services, func(s *serviceState) bool { return m.connectionsOf(s) > 0 }) {
+		add("service-jobs", metav1.LabelSelector{MatchExpressions: serviceJobs}, nil, jobs)
+	}
 	for _, s := range m.services {
 		if flows := toDatabases(m.databasesOf(s)); len(flows) > 0 {
 			add(s.name+"-cell-databases", inspectors(s), nil, flows)

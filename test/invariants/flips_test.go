@@ -184,6 +184,9 @@ func olderRevisions(t *rapid.T, w *world) {
 		}
 		old := name[:strings.LastIndex(name, "-")+1] + older
 		o := w.observed[name].AsMap()
+		if meta, _ := o["metadata"].(object); inside(o) != nil && !strings.HasSuffix(meta["name"].(string), "-"+name) {
+			continue // Its Object's name is cut, and no other revision's follows from it.
+		}
 		for _, part := range []object{o, inside(o)} {
 			if meta, ok := part["metadata"].(object); ok {
 				meta["name"] = strings.ReplaceAll(meta["name"].(string), name, old)
