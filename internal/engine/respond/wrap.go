@@ -74,12 +74,13 @@ func (p Place) Reference(i compose.Item) compose.Reference {
 	return compose.Reference{Kind: wrapper.ClusterScoped, Name: p.objectName(i.Name)}
 }
 
-// longestObjectName is how long the name of an Object may be: provider-kubernetes owns fields as provider-kubernetes/NAME (ssaFieldOwner), and
-// an API server takes no manager of fields with more than 128 bytes (FieldManagerMaxLength of k8s.io/apimachinery/pkg/apis/meta/v1/validation).
+// longestObjectName is how long the name of an Object may be: provider-kubernetes owns fields as provider-kubernetes/NAME (ssaFieldOwner),
+// and an API server takes no manager of fields with more than 128 bytes (FieldManagerMaxLength of apimachinery's
+// pkg/apis/meta/v1/validation).
 const longestObjectName = 128 - len("provider-kubernetes/")
 
-// objectName is the name of the Object around a resource. provider-kubernetes owns fields under it: it must never change. A name that is too
-// long is cut, and ends with a hash of all of it.
+// objectName is the name of the Object around a resource. provider-kubernetes owns fields under it: it must never change. A name that is
+// too long is cut, and ends with a hash of all of it.
 func (p Place) objectName(resource string) string {
 	name := p.Prefix + "-" + resource
 	if len(name) <= longestObjectName {
