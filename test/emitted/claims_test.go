@@ -108,8 +108,10 @@ var platforms = map[string]string{
 	"bare": `{domain: cloud.example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}], limits: [` + limittest.Everything + `]}`,
 }
 
-// storageOf are the claims of storage that examples keep something in, which come before them.
-var storageOf = map[string]string{"storage/control-plane.yaml": "storage/claim.yaml", "complete/control-plane.yaml": "complete/storage.yaml"}
+// referredTo are the claims that examples refer to, which come before them.
+var referredTo = map[string]string{
+	"storage/control-plane.yaml": "storage/claim.yaml", "complete/control-plane.yaml": "complete/storage.yaml",
+}
 
 // A testCase is what one claim becomes on one platform.
 type testCase struct {
@@ -166,8 +168,8 @@ func simulateAll(t *testing.T) []testCase {
 	}
 	files = append(files, "complete/storage.yaml", "complete/control-plane.yaml")
 	for _, f := range files {
-		if f == "storage/hypervisors.yaml" {
-			continue // They are no control plane, as those in hypervisor are none.
+		if f == "storage/hypervisors.yaml" || f == "storage/objects.yaml" {
+			continue // They are no control plane, as those in hypervisor are none, or order a claim that asks one.
 		}
 		claim, err := examples.Files.ReadFile(f)
 		if err != nil {
@@ -184,7 +186,7 @@ func simulateAll(t *testing.T) []testCase {
 			other := strings.ReplaceAll(string(claim), `openStackRelease: "2025.2"`, fmt.Sprintf("openStackRelease: %q", r))
 			name := strings.TrimPrefix(f, "controlplane/")
 			var beside []testCase
-			if of := storageOf[f]; of != "" {
+			if of := referredTo[f]; of != "" {
 				beside = out[slices.IndexFunc(out, func(c testCase) bool { return strings.HasPrefix(c.name, of) }):][:1]
 			}
 			add(name+" "+string(r), []byte(other), examples.Platform, beside...)

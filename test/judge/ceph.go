@@ -31,16 +31,9 @@ func cephObjectStore(w *world, o object) {
 	}
 }
 
-// storeReads are what Rook reads of Secrets beside a CephObjectStore that asks a Keystone (the same versions, object/{config,spec}.go).
+// storeReads are the authorities by which gateways verify a Keystone that they ask (the same versions, object/spec.go).
 func storeReads(o object) []read {
 	var out []read
-	if login := text(o.manifest, "spec", "auth", "keystone", "serviceUserSecretName"); login != "" {
-		for _, key := range []string{
-			"OS_PROJECT_DOMAIN_NAME", "OS_USER_DOMAIN_NAME", "OS_PROJECT_NAME", "OS_USERNAME", "OS_PASSWORD", "OS_IDENTITY_API_VERSION",
-		} {
-			out = append(out, read{secretName: secretName{o.place, login}, key: key, as: key})
-		}
-	}
 	if bundle := text(o.manifest, "spec", "gateway", "caBundleRef"); bundle != "" {
 		out = append(out, read{secretName: secretName{o.place, bundle}, key: "cabundle", as: "cabundle", means: authority})
 	}

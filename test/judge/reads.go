@@ -84,6 +84,11 @@ var secretFields = map[string]map[string]meaning{
 	"spec.secretName":                {},
 	"storageClients.secretName":      {"userKey": cephKey}, // Rook's, or a copy of it
 	"spec.targetSecretName":          {},
+	// a CephObjectStore's (Rook's object/config.go)
+	"keystone.serviceUserSecretName": {
+		"OS_PROJECT_DOMAIN_NAME": public, "OS_USER_DOMAIN_NAME": public, "OS_PROJECT_NAME": public, "OS_USERNAME": public,
+		"OS_PASSWORD": password, "OS_IDENTITY_API_VERSION": public,
+	},
 }
 
 // reads are all reads of an object: by its pods, and by fields that refer to Secrets.
