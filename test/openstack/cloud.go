@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -290,7 +291,9 @@ func (c *Cloud) image(ref string) (cluster.Image, error) {
 	name, tag, _ := strings.Cut(ref[strings.LastIndex(ref, "/")+1:], ":")
 	_, part := release.PartOf(name)
 	if part || slices.Contains(release.Services(), name) {
-		for r, venv := range c.options.Programs.Services {
+		// What several releases have in one version (Tempest) is built for the newest of them, as make images does.
+		for _, r := range slices.Backward(slices.Sorted(maps.Keys(c.options.Programs.Services))) {
+			venv := c.options.Programs.Services[r]
 			if v, err := r.Version(name); err == nil && v == tag {
 				// Its programs name their interpreter by the path at which they were installed.
 				i.Mounts = append(i.Mounts, sandbox.Mount{Source: venv, Target: venv}, sandbox.Mount{Source: venv, Target: environment})
