@@ -45,17 +45,6 @@ func (m *model) expose(s *serviceState) {
 	s.exposure = &e
 }
 
-// publicAddresses are those that the companion visits, as clients outside do.
-func (m *model) publicAddresses() []string {
-	var out []string
-	for _, s := range m.services {
-		if s.public() {
-			out = append(out, s.endpoints.public)
-		}
-	}
-	return out
-}
-
 // at is how something is reached from outside that has a host name of its own: the one that the claim says, or one below its domain. Nil:
 // it is not.
 func (m *model) at(said common.Hostname, name string) *common.ServiceExposure {

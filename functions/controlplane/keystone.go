@@ -109,6 +109,14 @@ func (m *model) korcCredential() common.Rotation {
 	return ptr.Deref(m.spec.KORC.CredentialRotation, common.Rotation{})
 }
 
+// visited is Keystone's public address, which the companion asks as clients outside do. Nil: it has none.
+func (m *model) visited() []string {
+	if !m.identity.public() {
+		return nil
+	}
+	return []string{m.identity.endpoints.public}
+}
+
 // identitySpec is what every other service is told of Keystone.
 func (m *model) identitySpec() common.Identity {
 	return common.Identity{

@@ -33,8 +33,6 @@ func TestJudge(t *testing.T) {
 			withNova(claim["spec"].(object), spec)
 		}
 		unsynced(claim["spec"].(object))
-		// A Keystone elsewhere is judged in examples alone (test/emitted): here the companion is let out to a port that it no longer needs.
-		delete(keystoneOf(claim["spec"].(object)), "external")
 		r, err := preview.Run(marshalYAML(t, claim), marshalYAML(t, platform), kinds.Runners())
 		if refused := (*preview.Refused)(nil); errors.As(err, &refused) {
 			t.Skipf("the claim is refused: %v", err)

@@ -76,6 +76,8 @@ var constraints = map[string]constraint{
 		}
 	}},
 	"resources": amounts, "proxyResources": amounts,
+	"osds.resources":    sample(object{"limits": object{"memory": "2Gi"}}, object{"requests": object{"cpu": "1"}}, object{}), // A daemon starts with that.
+	"vault.url":         sample("https://vault.example.com:8200", "https://192.0.2.1", "https://[fd00::1]:8200"),
 	"passwordSecretRef": secretKeys, "caSecretRef": secretKeys, "clientSecretRef": secretKeys, "rootPasswordSecretRef": secretKeys,
 	"credentialsSecretRef": wholeSecrets, "external.clientSecretRef": wholeSecrets, "ovn.clientSecretRef": wholeSecrets,
 	"pullSecrets": sample(list{}, list{ofTenant}, list{longOfTenant, "mariadb-root"}),

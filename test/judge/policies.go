@@ -203,9 +203,10 @@ func (h half) isAbout(other peer) bool {
 	})
 }
 
-// meetOutside reports whether one pod speaks to whoever is outside at a port, and the other listens there to everybody, by chance.
-func (w *world) meetOutside(from, to *pod, port int) bool {
-	return w.needs(flow{from.String(), outsider(anywhere), port}) && w.needs(flow{outsider(anywhere), to.String(), port})
+// meetOutside reports whether one pod speaks to whoever is outside at a port, and the policies of the other let everybody in there, by
+// chance. Whether they have to is found for itself.
+func (w *world) meetOutside(from *pod, mine []policy, port int) bool {
+	return w.needs(flow{from.String(), outsider(anywhere), port}) && lets(ingress, mine, port, everywhere)
 }
 
 // checkSuperfluous finds what policies let through that nothing needs.
@@ -215,7 +216,7 @@ func (w *world) checkSuperfluous(all []policy) {
 		for _, q := range to.ports {
 			for _, from := range w.pods {
 				f := flow{from.String(), to.String(), q.number}
-				if from.place != to.place || w.needs(f) || w.meetOutside(from, to, q.number) {
+				if from.place != to.place || w.needs(f) || w.meetOutside(from, mine, q.number) {
 					continue
 				}
 				if lets(ingress, mine, q.number, within(from)) && lets(egress, of(from, all), q.number, within(to)) {
