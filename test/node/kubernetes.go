@@ -88,7 +88,7 @@ resolvConf: $STATE/resolv.conf
 # The disk is the machine's, and mostly others use it.
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
-evictionHard: {memory.available: 100Mi, nodefs.available: 2%, imagefs.available: 2%, nodefs.inodesFree: 1%}
+evictionHard: {memory.available: 100Mi, nodefs.available: 1Gi, imagefs.available: 1Gi, nodefs.inodesFree: 1%}
 failSwapOn: false
 podLogsDir: $STATE/pods
 volumePluginDir: $STATE/kubelet/plugins
