@@ -2,11 +2,13 @@ package horizon
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/python"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -45,13 +47,13 @@ func (m *model) pages() ([]service.Page, error) {
 		{Name: settingsFile, Text: settings},
 		{Name: typesFile, Text: contentTypes},
 	}
-	for _, s := range m.spec.Services {
+	for i, s := range m.spec.Services {
 		if len(s.Policy) == 0 {
 			continue
 		}
 		rules, err := yaml.Marshal(s.Policy)
 		if err != nil {
-			return nil, err
+			return nil, invalid.Field(fmt.Sprintf("spec.services[%d].policy", i), "cannot be written as a file: %s", err)
 		}
 		out = append(out, service.Page{Name: rulesFile(s.Type), Text: string(rules)})
 	}

@@ -151,6 +151,14 @@ func TestReaches(t *testing.T) {
 	}
 }
 
+// TestRuleNoFileHolds: a rule that no file can hold is refused by the name of its field.
+func TestRuleNoFileHolds(t *testing.T) {
+	_, err := of(t, `services: [{type: identity, internalURL: "https://k:5000/v3", policy: {"identity:get_user": "role:\x7f"}}]`)
+	if !invalid.Is(err) || !strings.Contains(err.Error(), "spec.services[0].policy") {
+		t.Errorf("got %v, want one about the rule", err)
+	}
+}
+
 // TestAssets: what makes the assets reads the settings and writes the assets, and has neither the certificate's key nor a writable page.
 func TestAssets(t *testing.T) {
 	m, err := of(t, "{}")
