@@ -2,6 +2,16 @@
 # Runs a part of Open vSwitch on a node: its database (ovsdb-server), or the switch itself (ovs-vswitchd).
 set -eu
 
+# Brings up taps that are down. libvirt brings a new one up at the moment in which a switch in userspace opens it. That writes back the
+# flags which it read just before, and a virtual machine is without network. https://github.com/openvswitch/ovs/blob/main/lib/netdev-linux.c
+lift_taps() {
+  while sleep 1; do
+    for tap in $(ip -o link show | sed -n '/[<,]UP[,>]/d; s/^[0-9]*: \(tap[^:@]*\).*/\1/p'); do
+      ip link set dev "$tap" up && echo "$tap was down" || true # it may be gone
+    done
+  done
+}
+
 run=/run/openvswitch
 file=/etc/openvswitch/conf.db
 schema=/usr/share/openvswitch/vswitch.ovsschema
@@ -24,6 +34,7 @@ ovs-vswitchd)
   ovs-vsctl --no-wait --timeout=5 set open . other_config:userspace-tso-enable=true
   # A switch begins without flows, for which ovn-controller must not wait (ovn-controller.sh).
   ovs-vsctl --no-wait --timeout=5 remove open . external-ids ovn-ofctrl-wait-before-clear
+  [ ! -e /dev/net/tun ] || lift_taps & # it has that device for a datapath in userspace alone
   exec ovs-vswitchd "unix:$run/db.sock" --unixctl="$run/ovs-vswitchd.ctl" --pidfile="$run/ovs-vswitchd.pid" -vconsole:info -vsyslog:off
   ;;
 ovs-vswitchd-ready)

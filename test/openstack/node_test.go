@@ -102,6 +102,13 @@ func TestNode(t *testing.T) {
 			waitFor(t, c, "the virtual machine's answer", func() bool { _, err := g.get("seconds"); return err == nil })
 		})
 	}
+	t.Run("Taps", func(t *testing.T) {
+		n.exec(t, "openvswitch", "ip link set dev tapg down")
+		waitFor(t, c, "the tap to be up again", func() bool {
+			return strings.Contains(n.exec(t, "openvswitch", "ip -o link show dev tapg"), ",UP,")
+		})
+		waitFor(t, c, "the virtual machine's answer", func() bool { _, err := g.get("seconds"); return err == nil })
+	})
 	t.Run("Peers", func(t *testing.T) { testPeers(t, n) })
 	if list := n.exec(t, "libvirt", virsh+"list --name; "+virsh+"destroy g >&2; "+virsh+"list --name"); !strings.HasPrefix(list, "g\n") {
 		t.Errorf("libvirt's new daemon knows %q", list)
