@@ -65,7 +65,7 @@ type held struct {
 
 // realOwners are the groups of kinds that have a real owner here: Kubernetes' controllers, or Crossplane.
 var realOwners = []string{
-	"", "apps", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io",
+	"", "apps", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "crossplane.c5c3.io",
 	"protection.crossplane.io", "kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "keystone.openstack.c5c3.io",
 	"placement.openstack.c5c3.io", "glance.openstack.c5c3.io", "horizon.openstack.c5c3.io", "tempest.openstack.c5c3.io",
 }
