@@ -23,9 +23,12 @@ import (
 // next call, since nobody watches it.
 const monitorsRequirement = "monitors"
 
-// requires is where Rook writes which monitors there are.
+// monitorsUnknown is the reason of what waits for Rook to say where monitors are.
+const monitorsUnknown = "MonitorsUnknown"
+
+// requires is where Rook writes which monitors there are. In another cluster nobody is asked: it is looked at there.
 func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selector {
-	if in.XR.Spec.External != nil {
+	if in.XR.Spec.External != nil || in.XR.Spec.Cluster != nil {
 		return nil
 	}
 	claim := claimOf(in)
@@ -49,6 +52,9 @@ func (m *model) findAccess(required map[string][]*structpb.Struct) {
 	}
 	monitors := found(required, monitorsRequirement)
 	data := monitors.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
+	if seen, ok := m.seen.Get(monitorsResource); ok && m.spec.Cluster != nil {
+		data = seen.String("data", rook.MonitorsKey)
+	}
 	if said := rook.Monitors(data); len(said) > 0 {
 		m.known.Monitors = nil
 		for _, a := range said {
@@ -136,13 +142,14 @@ func access(m *model) ([]compose.Stage, error) {
 		data["ceph.conf"] = "[global]\nfsid = " + m.known.FSID + "\nmon_host = " + strings.Join(monitors, ",") + "\n"
 	}
 	rule, _ := ready.For(schema.GroupKind{Kind: "ConfigMap"})
-	return []compose.Stage{{{
+	said := compose.Stage{{
 		Name: accessComponent, Object: workload.ConfigMap(m.meta(accessComponent), data),
 		Ready: func(o *observe.Object) ready.Verdict {
 			if !m.knows {
-				return ready.Wait("MonitorsUnknown", "waits for ConfigMap %s, in which Rook says where the monitors are", rook.MonitorsName)
+				return ready.Wait(monitorsUnknown, "waits for ConfigMap %s, in which Rook says where the monitors are", rook.MonitorsName)
 			}
 			return rule.Check(o)
 		},
-	}}}, nil
+	}}
+	return []compose.Stage{append(m.monitors(), said...)}, nil
 }
