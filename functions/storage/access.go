@@ -28,7 +28,7 @@ const monitorsUnknown = "MonitorsUnknown"
 
 // requires is where Rook writes which monitors there are. In another cluster nobody is asked: it is looked at there.
 func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selector {
-	if in.XR.Spec.External != nil || in.XR.Spec.Cluster != nil {
+	if in.XR.Spec.External != nil || elsewhere(in) {
 		return nil
 	}
 	claim := claimOf(in)
@@ -52,7 +52,7 @@ func (m *model) findAccess(required map[string][]*structpb.Struct) {
 	}
 	monitors := found(required, monitorsRequirement)
 	data := monitors.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
-	if seen, ok := m.seen.Get(monitorsResource); ok && m.spec.Cluster != nil {
+	if seen, ok := m.seen.Get(monitorsResource); ok && m.remote() {
 		data = seen.String("data", rook.MonitorsKey)
 	}
 	if said := rook.Monitors(data); len(said) > 0 {

@@ -6,7 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -32,6 +34,16 @@ func (m *model) target() error {
 	var err error
 	m.cluster, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster)
 	return err
+}
+
+// elsewhere says the same as remote of a claim of which nothing else is known yet.
+func elsewhere(in function.Input[storagev1.StorageCluster]) bool {
+	p, err := platform.Read(in.Required)
+	if err != nil {
+		return false
+	}
+	at, err := platform.Cluster(p, in.Claim.Namespace, in.XR.Spec.Cluster)
+	return err == nil && at != platform.Management(p)
 }
 
 // remote says that the nodes are in another cluster than the management cluster.
@@ -77,7 +89,7 @@ func (m *model) checkElsewhere() error {
 
 // monitors looks at what Rook says of monitors.
 func (m *model) monitors() compose.Stage {
-	if m.spec.Cluster == nil || m.isExternal() {
+	if !m.remote() || m.isExternal() {
 		return nil
 	}
 	theirs := object.Meta{Name: rook.MonitorsName, Namespace: m.instance}
