@@ -50,12 +50,7 @@ func (m *model) findAccess(required map[string][]*structpb.Struct) {
 	if id := m.ceph().String("status", "ceph", "fsid"); id != "" {
 		m.known.FSID = id
 	}
-	monitors := found(required, monitorsRequirement)
-	data := monitors.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
-	if seen, ok := m.seen.Get(monitorsResource); ok && m.remote() {
-		data = seen.String("data", rook.MonitorsKey)
-	}
-	if said := rook.Monitors(data); len(said) > 0 {
+	if said := rook.Monitors(m.monitorsData(required)); len(said) > 0 {
 		m.known.Monitors = nil
 		for _, a := range said {
 			m.known.Monitors = append(m.known.Monitors, storagev1.MonitorAddress(a))
@@ -63,6 +58,16 @@ func (m *model) findAccess(required map[string][]*structpb.Struct) {
 	}
 	m.known.Networks, m.known.PodNetwork = m.spec.Network.PublicCIDRs, !m.spec.Network.Host
 	m.knows = m.known.FSID != "" && len(m.known.Monitors) > 0
+}
+
+// monitorsData is what Rook says of monitors, in its own form.
+func (m *model) monitorsData(required map[string][]*structpb.Struct) string {
+	if m.remote() {
+		seen, _ := m.seen.Get(monitorsResource)
+		return seen.String("data", rook.MonitorsKey)
+	}
+	asked := found(required, monitorsRequirement)
+	return asked.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
 }
 
 // published is what clients are told: pools and users as soon as they are there, and from then on. Nil: nothing is known yet.

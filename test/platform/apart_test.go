@@ -282,7 +282,7 @@ func (a *apart) checkKeys(t *testing.T) {
 		case cloud.Remote:
 			want = []string{"cinder", "glance"}
 		case a.nodes:
-			want = []string{"nova"} // That of cinder is in a keyring, which a fake makes.
+			want = []string{"cinder", "nova"} // The one for volumes that are attached, the other for disks.
 		}
 		if got := slices.Sorted(maps.Keys(has)); !slices.Equal(got, want) {
 			t.Errorf("%s has keys of %v, want %v", c.Name, has, want)
