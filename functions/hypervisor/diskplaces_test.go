@@ -78,7 +78,9 @@ func TestDisksElsewhere(t *testing.T) {
 func TestDisksElsewhereRefused(t *testing.T) {
 	storeless := strings.Replace(strings.Replace(open, "pullSecrets: [registry]", "pullSecrets: []", 1),
 		"secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1)
-	pods := func(cluster string) string { return strings.Replace(storageIn(cluster), "    fsid:", "    podNetwork: true\n    fsid:", 1) }
+	pods := func(cluster string) string {
+		return strings.Replace(storageIn(cluster), "    fsid:", "    podNetwork: true\n    fsid:", 1)
+	}
 	for name, tc := range map[string]struct{ reason, platform, nodes, storage, field, words string }{
 		"Pods":      {"They are in another cluster.", open, "", pods("west"), "spec.storage.clusterRef", "name a StorageCluster with network.host or one in the nodes' cluster"},
 		"Beside":    {"They are in the nodes' own.", open, "east", pods("east"), "", ""},

@@ -165,7 +165,7 @@ var subjects = []*subject{
 		runner:  kinds.Runners()["XStorageCluster.crossplane.c5c3.io"],
 		draw:    drawStorage,
 		claimed: true,
-		keep:    []string{"claimRef", "nodes", "deviceSelector", "pools", "consumers", "filesystems", "objectStores", "replicationFactor", "allowDataLoss"},
+		keep:    []string{"claimRef", "cluster", "nodes", "deviceSelector", "pools", "consumers", "filesystems", "objectStores", "replicationFactor", "allowDataLoss"},
 		revisions: []string{
 			"platform-pull-secrets-platform-pull-", "platform-pull-secrets-push-", "platform-pull-secrets-workload-",
 			"keystone-logins-keystone-", "keystone-logins-push-", "keystone-logins-workload-",

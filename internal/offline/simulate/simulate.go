@@ -473,13 +473,21 @@ func (w *World) waiting() string {
 	return strings.Join(out, "; ")
 }
 
-// Exist is a desired object as an API server has it: with a generation, and for an Object with the object in its status.
+// Exist is a desired object as an API server has it: with a generation, and for an Object with the object in its status. One that is only
+// looked at somebody has made.
 func Exist(desired encoded.Struct) encoded.Struct {
 	o := desired.With(encoded.Number(1), "metadata", "generation")
-	if inner, ok := wrapper.Desired(o); ok {
-		o = wrapper.WithObserved(o, inner.With(encoded.Number(1), "metadata", "generation"))
+	inner, ok := wrapper.Desired(o)
+	if !ok {
+		return o
 	}
-	return o
+	inner = inner.With(encoded.Number(1), "metadata", "generation")
+	if wrapper.Observes(o) {
+		for key, text := range fake.Data(inner.At("metadata", "name").Text()) {
+			inner = inner.With(encoded.Text(text), "data", key)
+		}
+	}
+	return wrapper.WithObserved(o, inner)
 }
 
 // doneAt is when everything here is done.
