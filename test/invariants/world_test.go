@@ -191,6 +191,12 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		spec["limits"] = list{everything}
 	}
 	withClusters(platform)
+	if strings.Contains(fmt.Sprint(spec), "name:ssd") { // Its keys come from a namespace in which a SecretStore of the claim is not.
+		put(platform, "ClusterSecretStore", "spec", "secretStore", "kind")
+		if global, _ := spec["global"].(object); global["secretStore"] != nil {
+			put(spec, "ClusterSecretStore", "global", "secretStore", "kind")
+		}
+	}
 	required := admission.Requirements()
 	required["platform"] = []*structpb.Struct{structOf(t, platform)}
 	if err := aroundPools(required); err != nil {
