@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
