@@ -186,7 +186,7 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	}
 	x.Cluster, p.crossplane, p.background = p.Cluster, x, background
 	if o.Tap {
-		p.Tap = &Tap{crossplane: x}
+		p.Tap = &Tap{asFunction: x.serverCertificate(), asCrossplane: x.File("crossplane/client")}
 	}
 	if o.Remote != "" {
 		if p.Remote, err = startCluster(o.Remote, filepath.Join(p.Dir, "remote"), false, p.processes); err != nil {

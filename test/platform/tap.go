@@ -21,7 +21,8 @@ import (
 // Tap hears what Crossplane says to functions, and what they answer: it stands before each of them, has its certificate and Crossplane's,
 // and passes every message on as it is. The functions themselves know nothing of it.
 type Tap struct {
-	crossplane *crossplane
+	// asFunction and asCrossplane are the folders of the certificates.
+	asFunction, asCrossplane string
 
 	mu        sync.Mutex
 	servers   []*grpc.Server
@@ -37,12 +38,12 @@ func (t *Tap) Listen(to func(request, response []byte)) {
 
 // before lets a tap listen before the function at an address, and returns its own address.
 func (t *Tap) before(function string) (string, error) {
-	server, err := certificateOf(t.crossplane.serverCertificate())
+	server, err := certificateOf(t.asFunction)
 	if err != nil {
 		return "", err
 	}
 	server.ClientAuth = tls.RequireAndVerifyClientCert
-	client, err := certificateOf(t.crossplane.File("crossplane/client"))
+	client, err := certificateOf(t.asCrossplane)
 	if err != nil {
 		return "", err
 	}
