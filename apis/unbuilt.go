@@ -45,7 +45,7 @@ var unbuilt = map[string][]string{
 		"spec.quotas.unifiedLimits",
 	},
 	"StorageCluster": {
-		"spec.cluster",
+		"spec.cluster.gardener",
 		"spec.dashboard",
 		"spec.image",
 		"spec.images",

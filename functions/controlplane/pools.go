@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -86,7 +85,7 @@ func (m *model) findPools(required reference.Required) error {
 				errs = append(errs, invalid.Field(p.field, "%s; until then what was there before goes on", waits))
 				continue
 			}
-			errs = append(errs, m.checkReach(p.field), m.checkPodNetwork(p.field, client))
+			errs = append(errs, m.checkPoolReach(p.field, client))
 			m.pools = append(m.pools, poolUse{pooled: p, service: s.name, client: client, waits: waits})
 		}
 	}
@@ -111,15 +110,6 @@ func (m *model) knewPool(service string, p pooled) *common.StorageClient {
 	return &m.previous.Storage[i]
 }
 
-// checkPodNetwork refuses daemons that pods in another cluster do not reach.
-func (m *model) checkPodNetwork(field string, c *common.StorageClient) error {
-	if c == nil || !c.PodNetwork || !m.remote {
-		return nil
-	}
-	return invalid.Field(field+".clusterRef", "its daemons are pods with addresses of their own, which workloads in another cluster do not "+
-		"reach; name a StorageCluster with network.host, or leave cluster out")
-}
-
 // bringKeys says which keys are brought to the instance: those of the users that services are, and no others. Each StorageCluster's are
 // read by rights of their own. Copies of those that no service names any more stay until everything is ready.
 func (m *model) bringKeys() {
@@ -127,7 +117,7 @@ func (m *model) bringKeys() {
 		if p.client == nil {
 			continue
 		}
-		set := m.keySet(p.client.Instance)
+		set := m.keySet(p.client)
 		i := slices.IndexFunc(m.keys, func(s tenantsecret.Set) bool { return s.Name == set.Name })
 		if i < 0 {
 			i, m.keys = len(m.keys), append(m.keys, set)
@@ -138,21 +128,12 @@ func (m *model) bringKeys() {
 	}
 	for _, name := range m.seen.Names() {
 		of := namedAfterCluster.FindString(name)
-		set := m.keySetOf(of, "")
+		set := m.keysLeft(of, name)
 		if of != "" && set.Has(name) && !slices.ContainsFunc(m.keys, func(s tenantsecret.Set) bool { return s.Name == set.Name }) {
 			m.keys = append(m.keys, set)
 		}
 	}
 	slices.SortFunc(m.keys, func(a, b tenantsecret.Set) int { return strings.Compare(a.Name, b.Name) })
-}
-
-// keySet is the set of keys of a StorageCluster.
-func (m *model) keySet(instance string) tenantsecret.Set {
-	return m.keySetOf(clusterName(instance), instance)
-}
-
-func (m *model) keySetOf(of, instance string) tenantsecret.Set {
-	return m.secretSet(of+"-keys", of+"-", instance, corev1.SecretTypeOpaque)
 }
 
 // clusterDigits is how many digits of a hash tell StorageClusters apart.
@@ -172,7 +153,7 @@ func (m *model) storageClients(s *serviceState) []common.StorageClient {
 	for _, p := range m.pools {
 		if p.service == s.name && p.client != nil {
 			c := *p.client
-			c.Name, c.SecretName = p.place, m.keySet(c.Instance).Target(c.SecretName)
+			c.Name, c.Cluster, c.SecretName = p.place, "", m.keySet(p.client).Target(c.SecretName)
 			out = append(out, c)
 		}
 	}
@@ -206,7 +187,7 @@ func (m *model) poolsFor(s *serviceState) []string {
 			out = append(out, poolsOf(s.name))
 		}
 		if c := p.client; c != nil {
-			set := m.keySet(c.Instance)
+			set := m.keySet(c)
 			out = append(out, set.Resource(set.Target(c.SecretName)))
 		}
 	}

@@ -166,28 +166,6 @@ func TestPoolsUnknown(t *testing.T) {
 	}
 }
 
-// TestPoolElsewhere: daemons with addresses of their own are not reached from another cluster; those of nodes are, and keys go there through
-// the platform's store.
-func TestPoolElsewhere(t *testing.T) {
-	const (
-		spec     = `{cluster: {ref: {name: east}}, services: {glance: {enabled: true, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}}}`
-		platform = `{domain: example.com, secretStore: {name: store}, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}]}`
-	)
-	in := pooledInput(t, spec, storageClaim, storageXR, nil)
-	in.Required["platform"] = required(t, platform)["platform"]
-	m, err := derive(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if via := m.keys[0].Via; via == nil || via.Name != "store" {
-		t.Errorf("keys come by %v", via)
-	}
-	in = pooledInput(t, spec, storageClaim, strings.Replace(storageXR, "networks: [10.0.0.0/24]", "podNetwork: true", 1), nil)
-	in.Required["platform"] = required(t, platform)["platform"]
-	_, err = derive(in)
-	checkRefused(t, "Its pods are in another cluster.", err, "spec.services.glance.stores[0].ceph.clusterRef", "which workloads in another cluster do not reach")
-}
-
 // TestKeptStorage: each StorageCluster is kept once, and one of which nothing is known not at all.
 func TestKeptStorage(t *testing.T) {
 	m, err := derive(pooledInput(t, pooledSpec, storageClaim, storageXR, nil))

@@ -41,15 +41,11 @@ func (m *model) apart() bool { return m.known() && m.plane.providerConfig != m.c
 // beside says that they are in the same one.
 func (m *model) beside() bool { return m.known() && !m.apart() }
 
-// locate finds the cluster of a control plane. It is the platform's to say, and not the tenant's mistake, where there is none any more.
-func (m *model) locate(p *plane, name common.ObjectName) error {
-	config, ok := platform.ClusterOf(m.platform, name)
-	if !ok {
-		return fmt.Errorf("the control plane is in cluster %q, which the PlatformConfig does not name any more; the platform team has to add "+
-			"it to clusters again", name)
-	}
-	p.cluster, p.providerConfig = name, config
-	return nil
+// locate finds the cluster of a control plane.
+func (m *model) locate(p *plane, name common.ObjectName) (err error) {
+	p.cluster = name
+	p.providerConfig, err = platform.ClusterOf(m.platform, "the control plane", name)
+	return err
 }
 
 // theirs is a resource in the control plane's namespace.
@@ -78,6 +74,9 @@ func (m *model) ofManagement(set tenantsecret.Set) tenantsecret.Set {
 	return set
 }
 
+// disksApart says that the Ceph of disks in a pool is in another cluster than the nodes.
+func (m *model) disksApart() bool { return m.disks.client != nil && m.disks.cluster != m.cluster }
+
 // clusterField is where the claim says that nodes and control plane are in different clusters.
 func (m *model) clusterField() string {
 	if m.spec.Cluster != nil {
@@ -95,7 +94,7 @@ func (m *model) checkStore() error {
 		return nil
 	case m.apart():
 		return invalid.Field(m.clusterField(), "nodes and control plane are in different clusters, and logins %s", missing)
-	case m.remote() && m.spec.Storage != nil:
+	case m.disksApart():
 		return invalid.Field(storageField, "keys of a StorageCluster %s", missing)
 	case m.remote() && len(m.pull.Wanted) > 0:
 		return errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; " +
@@ -106,11 +105,11 @@ func (m *model) checkStore() error {
 
 // checkPodNetwork refuses a Ceph whose daemons nodes of another cluster do not reach.
 func (m *model) checkPodNetwork() error {
-	if c := m.disks.client; c == nil || !c.PodNetwork || !m.remote() {
+	if c := m.disks.client; c == nil || !c.PodNetwork || !m.disksApart() {
 		return nil
 	}
 	return invalid.Field(storageField+".clusterRef", "its daemons are pods with addresses of their own, which nodes of another cluster do "+
-		"not reach; name a StorageCluster with network.host, or leave storage out")
+		"not reach; name a StorageCluster with network.host or one in the nodes' cluster, or leave storage out")
 }
 
 // checkApart refuses what takes somebody who sees both clusters.

@@ -38,7 +38,7 @@ const (
 func namespace(m *model) ([]compose.Stage, error) {
 	deny := workload.DenyAll(m.meta("default-deny"))
 	labels := map[string]string{"pod-security.kubernetes.io/enforce": "privileged"}
-	if m.platform.SecretStore != nil && (m.remote() || m.apart()) {
+	if m.platform.SecretStore != nil && (m.remote() || m.apart() || m.disksApart()) {
 		labels[admission.InstanceLabel] = admission.InstanceLabelValue
 	}
 	ns := func() *corev1.Namespace {

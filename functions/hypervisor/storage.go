@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
@@ -43,6 +44,8 @@ const (
 type diskUse struct {
 	// client is how it is reached. Nil: there is none, or nobody knows yet, and nova-compute is not there.
 	client *common.StorageClient
+	// cluster is the provider config of the one that it is in.
+	cluster string
 	// waits is what has to happen, in a sentence. Empty: nothing.
 	waits string
 }
@@ -81,7 +84,11 @@ func (m *model) findDisks(required reference.Required) error {
 		return invalid.Field(storageField, "%s; until then what was there before goes on", waits)
 	}
 	m.disks = diskUse{client: client, waits: waits}
-	return nil
+	if client == nil {
+		return nil
+	}
+	m.disks.cluster, err = platform.ClusterOf(m.platform, "the StorageCluster", client.Cluster)
+	return err
 }
 
 // moved refuses to look for disks where they are not.
@@ -107,9 +114,9 @@ func (m *model) pooled() (there, pooled bool) {
 
 // diskKeySet is the Secret with the key of the pool's user, and no other.
 func (m *model) diskKeySet() tenantsecret.Set {
-	set := m.ofManagement(tenantsecret.Set{
+	set := tenantsecret.Set{
 		Name: diskKeysName, Prefix: diskKeyPrefix, Type: corev1.SecretTypeOpaque, Instance: m.instance, Labels: m.meta(diskKeysName).Labels,
-	})
+	}.Between(m.disks.cluster, m.cluster, platform.Management(m.platform), tenantsecret.HypervisorStore(m.platform.SecretStore))
 	if c := m.disks.client; c != nil {
 		set.From, set.Wanted = c.Instance, []tenantsecret.Wanted{{Name: c.SecretName, Keys: []string{rook.UserKey}}}
 	}

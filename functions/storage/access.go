@@ -23,9 +23,12 @@ import (
 // next call, since nobody watches it.
 const monitorsRequirement = "monitors"
 
-// requires is where Rook writes which monitors there are.
+// monitorsUnknown is the reason of what waits for Rook to say where monitors are.
+const monitorsUnknown = "MonitorsUnknown"
+
+// requires is where Rook writes which monitors there are. In another cluster nobody is asked: it is looked at there.
 func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selector {
-	if in.XR.Spec.External != nil {
+	if in.XR.Spec.External != nil || elsewhere(in) {
 		return nil
 	}
 	claim := claimOf(in)
@@ -47,9 +50,7 @@ func (m *model) findAccess(required map[string][]*structpb.Struct) {
 	if id := m.ceph().String("status", "ceph", "fsid"); id != "" {
 		m.known.FSID = id
 	}
-	monitors := found(required, monitorsRequirement)
-	data := monitors.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
-	if said := rook.Monitors(data); len(said) > 0 {
+	if said := rook.Monitors(m.monitorsData(required)); len(said) > 0 {
 		m.known.Monitors = nil
 		for _, a := range said {
 			m.known.Monitors = append(m.known.Monitors, storagev1.MonitorAddress(a))
@@ -57,6 +58,16 @@ func (m *model) findAccess(required map[string][]*structpb.Struct) {
 	}
 	m.known.Networks, m.known.PodNetwork = m.spec.Network.PublicCIDRs, !m.spec.Network.Host
 	m.knows = m.known.FSID != "" && len(m.known.Monitors) > 0
+}
+
+// monitorsData is what Rook says of monitors, in its own form.
+func (m *model) monitorsData(required map[string][]*structpb.Struct) string {
+	if m.remote() {
+		seen, _ := m.seen.Get(monitorsResource)
+		return seen.String("data", rook.MonitorsKey)
+	}
+	asked := found(required, monitorsRequirement)
+	return asked.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
 }
 
 // published is what clients are told: pools and users as soon as they are there, and from then on. Nil: nothing is known yet.
@@ -136,13 +147,14 @@ func access(m *model) ([]compose.Stage, error) {
 		data["ceph.conf"] = "[global]\nfsid = " + m.known.FSID + "\nmon_host = " + strings.Join(monitors, ",") + "\n"
 	}
 	rule, _ := ready.For(schema.GroupKind{Kind: "ConfigMap"})
-	return []compose.Stage{{{
+	said := compose.Stage{{
 		Name: accessComponent, Object: workload.ConfigMap(m.meta(accessComponent), data),
 		Ready: func(o *observe.Object) ready.Verdict {
 			if !m.knows {
-				return ready.Wait("MonitorsUnknown", "waits for ConfigMap %s, in which Rook says where the monitors are", rook.MonitorsName)
+				return ready.Wait(monitorsUnknown, "waits for ConfigMap %s, in which Rook says where the monitors are", rook.MonitorsName)
 			}
 			return rule.Check(o)
 		},
-	}}}, nil
+	}}
+	return []compose.Stage{m.monitors(), said}, nil
 }

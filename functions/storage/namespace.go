@@ -19,20 +19,22 @@ import (
 const operatorResource = "rook-operator"
 
 // namespace is that of the cluster. Its pods have disks of the node, and mostly the node's network, which no other level of Pod Security
-// lets them have. It does not have the label of control planes' namespaces, to which the platform opens its secret store.
+// lets them have. It has the label of control planes' namespaces, to which the platform opens its secret store, only where something
+// comes or goes through that.
 func namespace(m *model) ([]compose.Stage, error) {
-	level := "privileged"
-	if m.isExternal() {
-		level = "restricted" // No daemon runs here.
-	}
-	return []compose.Stage{{{Name: namespaceComponent, Retain: true, Object: &corev1.Namespace{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        m.instance,
-			Labels:      map[string]string{"pod-security.kubernetes.io/enforce": level},
-			Annotations: map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name},
-		},
-	}}}}, nil
+	return []compose.Stage{m.namespaces(func(level string) *corev1.Namespace {
+		labels := map[string]string{"pod-security.kubernetes.io/enforce": level}
+		if m.storesSecrets() {
+			labels[admission.InstanceLabel] = admission.InstanceLabelValue
+		}
+		return &corev1.Namespace{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: m.instance, Labels: labels,
+				Annotations: map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name},
+			},
+		}
+	})}, nil
 }
 
 // pulls reports whether there is anything to bring, or was.
@@ -123,8 +125,12 @@ func deletionOrder(m *model) ([]compose.Stage, error) {
 	uses := func(of, reason string) compose.Resource {
 		return usage.Of(m.meta(clusterResource+"-uses-"+of), clusterResource, of, reason)
 	}
-	return []compose.Stage{{
+	stage := compose.Stage{
 		uses(namespaceComponent, "Ceph and its keys are in the namespace"),
 		uses(operatorResource, "Rook takes the cluster down by it"),
-	}}, nil
+	}
+	if m.remote() {
+		stage = append(stage, uses(workloadNamespaceResource, "Ceph and its keys are in the namespace"))
+	}
+	return []compose.Stage{stage}, nil
 }

@@ -110,7 +110,9 @@ type model struct {
 	claim function.Claim
 	// instance is the namespace of the cluster.
 	instance string
-	spec     storagev1.StorageClusterSpec
+	// cluster is the provider config of the one that the nodes belong to.
+	cluster string
+	spec    storagev1.StorageClusterSpec
 	// previous is the status of the last call.
 	previous storagev1.StorageClusterStatus
 	platform *platformv1.PlatformConfigSpec
@@ -142,18 +144,19 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	m := &model{claim: claimOf(in), spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status, platform: p, seen: in.Seen}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits()); err != nil {
+	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
 	m.divide()
 	m.keys, m.logins = m.keySet(), m.loginSet()
 	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
+	m.pull = m.ofManagement(m.pull)
 	if m.image, err = m.findImage(); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(
 		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
-		m.checkExternal(), m.checkKeystone(),
+		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(),
 	); err != nil {
 		return nil, err
 	}
@@ -226,11 +229,10 @@ func (m *model) workload(app string) workload.Workload {
 	return workload.Workload{Name: app, Namespace: m.instance, App: app, Instance: m.instance, Component: app}
 }
 
-// place says where the objects live: in the management cluster.
+// place says where the objects live: in the nodes' cluster, but for those that say another one.
 func place(m *model) respond.Place {
-	config := cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
 	return respond.Place{
-		Prefix: m.instance, Management: config, Workload: config,
+		Prefix: m.instance, Management: platform.Management(m.platform), Workload: m.cluster, Remote: m.remote(),
 		DeleteData: m.spec.DeletionPolicy == common.DeletionPolicyDelete,
 	}
 }

@@ -29,7 +29,8 @@ var kind = servicetest.Kind{
 }
 
 // open is a platform that allows everything.
-const open = "{domain: example.com, images: {registry: registry.example.com, pullSecrets: [registry]}, " +
+const open = "{domain: example.com, secretStore: {name: openbao}, " +
+	"clusters: [{name: east, providerConfig: east-config, allowedNamespaces: [tenant-a]}], images: {registry: registry.example.com, pullSecrets: [registry]}, " +
 	"rook: {namespace: rook, serviceAccount: operator}, limits: [" + limittest.Everything + "]}"
 
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }

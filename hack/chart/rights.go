@@ -76,15 +76,6 @@ var both = map[schema.GroupKind]bool{
 	{Group: "external-secrets.io", Kind: "ExternalSecret"}:           true,
 }
 
-// here are the kinds that are ordered in the management cluster alone: Ceph.
-var here = map[schema.GroupKind]bool{
-	{Group: "ceph.rook.io", Kind: "CephBlockPool"}:   true,
-	{Group: "ceph.rook.io", Kind: "CephClient"}:      true,
-	{Group: "ceph.rook.io", Kind: "CephCluster"}:     true,
-	{Group: "ceph.rook.io", Kind: "CephFilesystem"}:  true,
-	{Group: "ceph.rook.io", Kind: "CephObjectStore"}: true,
-}
-
 // plurals are the names of resources that do not follow from the kind by the rules of English that Kubernetes knows.
 var plurals = map[string]string{"Valkey": "valkeys"}
 
@@ -135,7 +126,7 @@ func objects() ([]rule, error) {
 
 // workloads are the provider's rights in another cluster: what is ordered there.
 func workloads() ([]rule, error) {
-	rules, err := ordered(func(k schema.GroupKind) bool { return !here[k] })
+	rules, err := ordered(func(schema.GroupKind) bool { return true })
 	return append(rules, mark), err
 }
 

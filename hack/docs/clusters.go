@@ -16,8 +16,13 @@ var pairs = []struct {
 	{"Control plane to hypervisors", []string{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"}},
 	{"Control plane to hypervisors of another cluster", []string{"hypervisor/exposed-control-plane.yaml", "hypervisor/own-cluster.yaml"}},
 	{"Storage to control plane", []string{"storage/claim.yaml", "storage/control-plane.yaml"}},
+	{"Storage of another cluster to control plane", []string{"storage/own-cluster.yaml", "storage/control-plane.yaml"}},
 	{"Control plane to storage", []string{"storage/objects-control-plane.yaml", "storage/objects.yaml"}},
 	{"Storage to hypervisors", []string{"storage/claim.yaml", "storage/control-plane.yaml", "storage/hypervisors.yaml"}},
+	{
+		"Storage of another cluster to hypervisors",
+		[]string{"storage/own-cluster.yaml", "storage/control-plane.yaml", "storage/hypervisors.yaml"},
+	},
 }
 
 // clusters describes what flows between claims.

@@ -192,6 +192,13 @@ func simulateAll(t *testing.T) []testCase {
 			add(name+" "+string(r), []byte(other), examples.Platform, beside...)
 		}
 	}
+	// Ceph may be in another cluster than what keeps something there.
+	apart, err := examples.Files.ReadFile("storage/control-plane.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ceph := slices.IndexFunc(out, func(c testCase) bool { return strings.HasPrefix(c.name, "storage/own-cluster.yaml") })
+	add("storage/control-plane.yaml, Ceph in a cluster of its own", apart, examples.Platform, out[ceph])
 	for i, name := range slices.Sorted(maps.Keys(specs)) {
 		all := release.Releases()
 		claim := document(t, "ControlPlaneCluster", "cloud", parse(t, specs[name]), string(all[i%len(all)]))

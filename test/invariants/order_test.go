@@ -366,6 +366,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	add("pool apart", "HypervisorCluster", apartPool(t))
 	add("pools", "ControlPlane", pooled(t))
 	add("storage", "StorageCluster", storage(t, "everything"))
+	add("storage in a cluster of its own", "StorageCluster", apartStorage(t))
 	add("objects of clouds", "StorageCluster", storage(t, "keystone"))
 	add("somebody's storage", "StorageCluster", storage(t, "external"))
 	add("service", "KeystoneService", keystoneService(t))

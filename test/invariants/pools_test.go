@@ -29,6 +29,9 @@ func pools(purpose string) constraint {
 // storageInstances are the namespaces of the StorageClusters.
 var storageInstances = map[string]string{"storage.ceph": "storage-ceph-1a2b3", "tenant-a.ssd": "tenant-a-ssd-1a2b3"}
 
+// storageClusters are the clusters that they are in, where that is not the management cluster.
+var storageClusters = map[string]string{"tenant-a.ssd": ", cluster: {ref: {name: east}}"}
+
 // keyRevisions begin the names of the copies of their users' keys.
 func keyRevisions() []string {
 	var out []string
@@ -53,7 +56,7 @@ spec: {allowedNamespaces: ["*"], resourceRef: {name: %[2]s-x}}
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: XStorageCluster
 metadata: {name: %[2]s-x}
-spec: {claimRef: {namespace: %[1]s, name: %[2]s}}
+spec: {claimRef: {namespace: %[1]s, name: %[2]s}%[4]s}
 status:
   instance: %[3]s
   access:
@@ -71,7 +74,7 @@ status:
 		} {
 			o := object{}
 			namespace, claim, _ := strings.Cut(ref, ".")
-			if err := yaml.UnmarshalStrict(fmt.Appendf(nil, text, namespace, claim, instance), &o); err != nil {
+			if err := yaml.UnmarshalStrict(fmt.Appendf(nil, text, namespace, claim, instance, storageClusters[ref]), &o); err != nil {
 				return err
 			}
 			s, err := structpb.NewStruct(o)

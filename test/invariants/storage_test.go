@@ -46,6 +46,12 @@ func ofStorage(spec object) {
 		spec["allowDataLoss"] = true
 	}
 	spec["allowedNamespaces"] = list{"*"}
+	if cluster, _ := spec["cluster"].(object); cluster != nil && cluster["ref"].(object)["name"] == "east" {
+		stores, _ := spec["objectStores"].(list)
+		for _, s := range stores {
+			delete(s.(object), "keystone")
+		}
+	}
 	if network, _ := spec["network"].(object); network["host"] == false {
 		delete(network, "publicCIDRs")
 		delete(network, "clusterCIDRs")
@@ -116,6 +122,7 @@ func drawStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	spec["claimRef"] = object{"apiVersion": storages.apiVersion, "kind": storages.kind, "namespace": namespace, "name": name}
 	platform := platforms.draw(t, "", "default")
 	platform["spec"].(object)["limits"] = list{everything}
+	withClusters(platform)
 	required, err := aroundStorage(platform)
 	if err != nil {
 		t.Fatal(err)
@@ -144,6 +151,18 @@ func storage(t *testing.T, file string) *simulate.World {
 	return &simulate.World{XR: xr, Kinds: kinds.Runners(), Required: required}
 }
 
+// apartStorage is one in a cluster of its own, without pull secrets, of which copies in two clusters are called alike.
+func apartStorage(t *testing.T) *simulate.World {
+	t.Helper()
+	w := storage(t, "apart")
+	required, err := aroundStorage(withClusters(object{"spec": object{"domain": "example.com", "limits": list{everything}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Required = required
+	return w
+}
+
 // storageMistakes are what a Ceph cluster is refused for.
 var storageMistakes = map[string]mistake{
 	"nodes that are not left to it": {typ: respond.SpecValid, words: "no limit of the platform allows", make: func(w *world, _ object) {
@@ -157,7 +176,8 @@ var storageMistakes = map[string]mistake{
 	"two pools of a name": in(
 		list{object{"name": "builtin-mgr", "application": "rgw"}}, "spec.pools[0].name: its pool would be called", "pools",
 	),
-	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
+	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: the platform offers no cluster", "cluster"),
+	"no platform":         {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
 }
 
 // storageOrders say what comes first in a Ceph cluster.
@@ -170,6 +190,8 @@ var storageOrders = []order{
 	{first: `ServiceAccount rook-.*`, then: `(RoleBinding|ClusterRoleBinding)\.rbac.* .*rook.*`, why: "rights are theirs"},
 	{first: `(RoleBinding|ClusterRoleBinding)\.rbac.* .*rook.*`, then: `CephCluster.*`, why: "its pods have these rights"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `CephCluster.*`, why: "images are pulled with it"},
+	{first: `CephCluster.*`, then: `ConfigMap rook-ceph-mon-endpoints`, why: "Rook makes it, and it is looked at"},
+	{first: `ConfigMap rook-ceph-mon-endpoints`, then: `ConfigMap access`, why: "it says what that says"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*keystone-logins`, then: `SecretStore\.external-secrets\.io keystone-logins`, why: "it reads with that account"},
 	{first: `SecretStore\.external-secrets\.io keystone-logins`, then: `ExternalSecret\.external-secrets\.io keystone-.*`, why: "they are read by it"},
 	{first: `KeystoneService\..*`, then: `ExternalSecret\.external-secrets\.io keystone-.*`, why: "they are copies of its Secrets"},

@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -165,7 +166,7 @@ var subjects = []*subject{
 		runner:  kinds.Runners()["XStorageCluster.crossplane.c5c3.io"],
 		draw:    drawStorage,
 		claimed: true,
-		keep:    []string{"claimRef", "nodes", "deviceSelector", "pools", "consumers", "filesystems", "objectStores", "replicationFactor", "allowDataLoss"},
+		keep:    []string{"claimRef", "cluster", "nodes", "deviceSelector", "pools", "consumers", "filesystems", "objectStores", "replicationFactor", "allowDataLoss"},
 		revisions: []string{
 			"platform-pull-secrets-platform-pull-", "platform-pull-secrets-push-", "platform-pull-secrets-workload-",
 			"keystone-logins-keystone-", "keystone-logins-push-", "keystone-logins-workload-",
@@ -191,6 +192,12 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		spec["limits"] = list{everything}
 	}
 	withClusters(platform)
+	if strings.Contains(fmt.Sprint(spec), "name:ssd") { // Its keys come from a namespace in which a SecretStore of the claim is not.
+		put(platform, "ClusterSecretStore", "spec", "secretStore", "kind")
+		if global, _ := spec["global"].(object); global["secretStore"] != nil {
+			put(spec, "ClusterSecretStore", "global", "secretStore", "kind")
+		}
+	}
 	required := admission.Requirements()
 	required["platform"] = []*structpb.Struct{structOf(t, platform)}
 	if err := aroundPools(required); err != nil {

@@ -50,7 +50,13 @@ func (p *Platform) startFunction(program, image string) error {
 	); err != nil {
 		return err
 	}
-	p.functions.set(image, "dns:///"+kubernetes.Address(ports[0]))
+	at := kubernetes.Address(ports[0])
+	if p.Tap != nil {
+		if at, err = p.Tap.before(at); err != nil {
+			return err
+		}
+	}
+	p.functions.set(image, "dns:///"+at)
 	return nil
 }
 

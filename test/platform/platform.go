@@ -42,6 +42,8 @@ type Options struct {
 	Remote string
 	// FakeCompanion fakes our companion instead of running it: a process for each control plane is much where there are many.
 	FakeCompanion bool
+	// Tap lets Tap listen to what Crossplane says to functions.
+	Tap bool
 	// Audit lets the API server of the management cluster record its requests, for Requests.
 	Audit bool
 	// Timeout is how long the start may take, without the tools that are built the first time. 0: five minutes.
@@ -61,6 +63,8 @@ type Platform struct {
 	Remote *Cluster
 	// Operators are the fakes of the management cluster, RemoteOperators those of the remote one.
 	Operators, RemoteOperators *operators.Operators
+	// Tap hears what Crossplane says to functions, if Options.Tap says so, or is nil.
+	Tap *Tap
 	// Store is what External Secrets keeps secrets in, in both.
 	Store operators.Store
 	// Dir is the folder of everything that the platform writes.
@@ -68,10 +72,13 @@ type Platform struct {
 
 	options    Options
 	crossplane *crossplane
+	foreign    []*unstructured.Unstructured // definitions of other projects
+	background context.Context              //nolint:containedctx // Fakes of clusters that come later end with those of the first.
 	processes  *process.Group
 	registry   *registry.Registry
 	functions  endpoints
-	program    string // the function that was built of the tree last
+	added      []string // clusters that came later
+	program    string   // the function that was built of the tree last
 	lock       *os.File
 	log        *os.File // of the fakes
 	end        context.CancelFunc
@@ -151,10 +158,14 @@ func prepare(ctx context.Context, o Options) (*Platform, error) {
 // more than once.
 func (p *Platform) Stop() {
 	p.end()
+	p.Tap.stop()
 	p.processes.Stop()
 	p.registry.Close()
 	_ = os.RemoveAll(filepath.Join(p.Dir, "management", "etcd"))
 	_ = os.RemoveAll(filepath.Join(p.Dir, "remote", "etcd"))
+	for _, name := range p.added {
+		_ = os.RemoveAll(filepath.Join(p.Dir, name, "etcd"))
+	}
 	_ = p.lock.Close()
 }
 
@@ -169,12 +180,14 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 		provider string // folder of its module
 		x        = &crossplane{args: slices.Concat(recommended, o.CrossplaneArgs)}
 		chart    []*unstructured.Unstructured
-		foreign  []*unstructured.Unstructured
 	)
 	if p.Cluster, err = startCluster("management", filepath.Join(p.Dir, "management"), o.Audit, p.processes); err != nil {
 		return err
 	}
-	x.Cluster, p.crossplane = p.Cluster, x
+	x.Cluster, p.crossplane, p.background = p.Cluster, x, background
+	if o.Tap {
+		p.Tap = &Tap{asFunction: x.serverCertificate(), asCrossplane: x.File("crossplane/client")}
+	}
 	if o.Remote != "" {
 		if p.Remote, err = startCluster(o.Remote, filepath.Join(p.Dir, "remote"), false, p.processes); err != nil {
 			return err
@@ -197,7 +210,7 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 			return err
 		},
 		func(ctx context.Context) (err error) {
-			foreign, err = thirdParty(ctx)
+			p.foreign, err = thirdParty(ctx)
 			return err
 		},
 	); err != nil {
@@ -206,8 +219,8 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	p.say("Kubernetes serves")
 	if err := together(ctx,
 		func(ctx context.Context) error { return x.start(ctx, chart) },
-		func(ctx context.Context) error { return p.define(ctx, foreign) },
-		func(ctx context.Context) error { return p.defineRemote(ctx, foreign) },
+		func(ctx context.Context) error { return p.define(ctx, p.foreign) },
+		func(ctx context.Context) error { return p.defineRemote(ctx, p.foreign) },
 	); err != nil {
 		return err
 	}

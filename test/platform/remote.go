@@ -2,8 +2,11 @@ package platform
 
 import (
 	"context"
+	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
 // remoteUser is as whom the provider comes to the remote cluster.
@@ -24,29 +27,53 @@ func (p *Platform) defineRemote(ctx context.Context, definitions []*unstructured
 	return p.Remote.define(ctx, definitions)
 }
 
-// reachRemote installs our chart in the remote cluster, for workloads, and returns the provider the way there.
-func (p *Platform) reachRemote(ctx, background context.Context, x *crossplane) error {
+// reachRemote lets the provider come to the remote cluster.
+func (p *Platform) reachRemote(ctx, background context.Context, x *crossplane) (err error) {
 	if p.Remote == nil {
 		return nil
 	}
-	if err := p.helm(ctx, p.Remote, chartOf(p.options.Tree), map[string]any{
+	p.RemoteOperators, err = p.reach(ctx, background, x, p.Remote)
+	return err
+}
+
+// reach installs our chart in another cluster, for workloads, starts the fakes there, and returns the provider the way there.
+func (p *Platform) reach(ctx, background context.Context, x *crossplane, c *Cluster) (*operators.Operators, error) {
+	if err := p.helm(ctx, c, chartOf(p.options.Tree), map[string]any{
 		"mode":     "workload",
 		"workload": map[string]any{"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": namespace, "name": remoteUser}}},
 	}); err != nil {
-		return err
+		return nil, err
 	}
-	var err error
-	if p.RemoteOperators, err = p.startFakes(background, p.Remote); err != nil {
-		return err
+	fakes, err := p.startFakes(background, c)
+	if err != nil {
+		return nil, err
 	}
-	if err := p.Remote.apply(ctx, &unstructured.Unstructured{Object: map[string]any{
+	if err := c.apply(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"namespace": namespace, "name": remoteUser},
 	}}); err != nil {
-		return err
+		return nil, err
 	}
-	kubeconfig, err := p.Remote.serviceAccount(ctx, remoteUser)
+	kubeconfig, err := c.serviceAccount(ctx, remoteUser)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return x.providerConfigs(ctx, p.Remote.Name, kubeconfig)
+	return fakes, x.providerConfigs(ctx, c.Name, kubeconfig)
+}
+
+// AddCluster starts one more cluster for workloads, whose fakes have the same store as those of the others. The PlatformConfig has to name
+// it for claims.
+func (p *Platform) AddCluster(ctx context.Context, name string) (*Cluster, error) {
+	p.added = append(p.added, name)
+	c, err := startCluster(name, filepath.Join(p.Dir, name), false, p.processes)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.serving(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.define(ctx, p.foreign); err != nil {
+		return nil, err
+	}
+	_, err = p.reach(ctx, p.background, p.crossplane, c)
+	return c, err
 }

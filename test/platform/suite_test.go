@@ -56,7 +56,7 @@ func run(m *testing.M) int {
 		progress = os.Stderr
 	}
 	cloud, err = platform.Start(context.Background(), platform.Options{
-		Dir: filepath.Join(cache, "platform-test"), Remote: remote, Progress: progress,
+		Dir: filepath.Join(cache, "platform-test"), Remote: remote, Progress: progress, Tap: true,
 		Packages: os.Getenv("PACKAGES"),
 	})
 	if err != nil {
@@ -64,7 +64,12 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer cloud.Stop()
+	heard := listen(cloud.Tap)
 	code := m.Run()
+	if err := heard(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	// An open circuit drops events: everything still works, but slowly, so no test would fail.
 	opened, err := cloud.CircuitOpenings(context.Background())
 	if err != nil || opened > 0 {

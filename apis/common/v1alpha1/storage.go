@@ -12,6 +12,9 @@ type StorageClient struct {
 	// Namespace of the Ceph cluster.
 	// +kubebuilder:validation:MaxLength=63
 	Instance string `json:"instance"`
+	// Cluster that it is in, by the platform's name. Absent: the management cluster.
+	// +optional
+	Cluster ObjectName `json:"cluster,omitempty"`
 	// Identity of the Ceph cluster.
 	// +kubebuilder:validation:MaxLength=36
 	FSID string `json:"fsid"`

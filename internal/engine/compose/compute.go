@@ -172,7 +172,9 @@ func (p *planner) item(r Resource) (Item, error) {
 	if err != nil {
 		return Item{}, fmt.Errorf("cannot encode %s: %w", r.Name, err)
 	}
-	item := Item{Name: r.Name, Retain: r.Retain, Management: r.Management, Cluster: r.Cluster, Kind: kindOf(body)}
+	item := Item{
+		Name: r.Name, Retain: r.Retain, Management: r.Management, Observe: r.Observe, Cluster: r.Cluster, Kind: kindOf(body),
+	}
 	rule, ok := ready.For(item.Kind.GroupKind())
 	if !ok && r.Ready == nil {
 		return Item{}, fmt.Errorf("%s has no readiness rule for its kind %s", r.Name, item.Kind.GroupKind())
@@ -182,8 +184,12 @@ func (p *planner) item(r Resource) (Item, error) {
 	if r.Ready != nil {
 		check = r.Ready
 	}
-	hash := body.Hash()
-	item.Body = withHash(body, hash)
+	item.Body = body
+	hash := ""
+	if !r.Observe {
+		hash = body.Hash()
+		item.Body = withHash(body, hash)
+	}
 	seen, ok := p.seen.Get(r.Name)
 	item.Observed = ok
 	item.Verdict = verdict(seen, ok, hash, check)
@@ -220,7 +226,7 @@ func (p *planner) object(r Resource) (runtime.Object, error) {
 // outdated is the reason of what is not as it is desired now.
 const outdated = "Outdated"
 
-// verdict is invariant 6: up to date, at its current generation, and ready.
+// verdict is invariant 6: up to date, at its current generation, and ready. What is only looked at has no hash.
 func verdict(o *observe.Object, observed bool, hash string, check ready.Check) ready.Verdict {
 	switch {
 	case !observed:
@@ -236,7 +242,7 @@ func verdict(o *observe.Object, observed bool, hash string, check ready.Check) r
 	if !o.Exists() {
 		return ready.Wait("NotApplied", "it is not in its cluster yet")
 	}
-	if o.Annotation(HashAnnotation) != hash {
+	if hash != "" && o.Annotation(HashAnnotation) != hash {
 		return ready.Wait(outdated, "the last change of it is not applied yet")
 	}
 	return check(o)

@@ -29,6 +29,8 @@ type Resource struct {
 	// Cluster is the provider config of the cluster that the object lives in, where it is neither for this one nor for the workloads' to say:
 	// that of somebody else's workloads. Empty: it is.
 	Cluster string
+	// Observe says that the object is somebody else's, which is looked at and never written: Object names it and no more.
+	Observe bool
 	// After are resources that must be ready before this one is created, by name. Each is declared earlier, whatever component it belongs to.
 	After []string
 	// Revisions is the part of Name that all revisions of the object share, where Name changes with the content. Older

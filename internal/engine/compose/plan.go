@@ -55,9 +55,9 @@ type Item struct {
 	Fate Fate
 	// Since is when its condition last changed (RFC 3339), if it reports.
 	Since string
-	// Retain, Management and Cluster are those of the resource.
-	Retain, Management bool
-	Cluster            string
+	// Retain, Management, Observe and Cluster are those of the resource.
+	Retain, Management, Observe bool
+	Cluster                     string
 }
 
 // Reference names the object itself, wherever it lives.

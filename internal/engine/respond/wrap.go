@@ -28,12 +28,12 @@ type Place struct {
 }
 
 // wrapped reports whether an item has to be composed as an Object of provider-kubernetes: if it lives in another cluster, if it is
-// retained (Crossplane cannot orphan what it composes directly), or if its scope or namespace does not fit.
+// retained (Crossplane cannot orphan what it composes directly), if it is only looked at, or if its scope or namespace does not fit.
 func (p Place) wrapped(i compose.Item) bool {
 	switch {
 	case p.elsewhere(i):
 		return true
-	case i.Retain:
+	case i.Retain, i.Observe:
 		return true
 	case p.Namespaced:
 		return i.Rule.ClusterScoped || i.Body.At("metadata", "namespace").Text() != p.Namespace
@@ -52,7 +52,8 @@ func (p Place) elsewhere(i compose.Item) bool {
 // wrap makes the Object around an item.
 func (p Place) wrap(i compose.Item) encoded.Struct {
 	w := wrapper.Wrapper{
-		Name: p.objectName(i.Name), ProviderConfig: p.Management, Keep: i.Retain && !p.DeleteData, ReadyCEL: i.Rule.CEL, Desired: i.Body,
+		Name: p.objectName(i.Name), ProviderConfig: p.Management, Keep: i.Retain && !p.DeleteData, Observe: i.Observe,
+		ReadyCEL: i.Rule.CEL, Desired: i.Body,
 	}
 	if p.elsewhere(i) {
 		w.ProviderConfig = cmp.Or(i.Cluster, p.Workload)

@@ -112,6 +112,18 @@ func TestWrap(t *testing.T) {
 			item:   compose.Item{Cluster: "here"},
 			want:   body,
 		},
+		"Observed": {
+			reason: "What is somebody else's is only looked at, also where data is deleted.",
+			place:  deleting,
+			item:   compose.Item{Observe: true},
+			want:   clusterObject("here", []any{"Observe"}, exists),
+		},
+		"ObservedElsewhere": {
+			reason: "It may be in another cluster.",
+			place:  remote,
+			item:   compose.Item{Observe: true},
+			want:   clusterObject("there", []any{"Observe"}, exists),
+		},
 		"Namespaced": {
 			reason: "A namespaced composite resource composes what is in its own namespace.",
 			place:  namespaced,

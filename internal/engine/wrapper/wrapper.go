@@ -33,17 +33,20 @@ type Wrapper struct {
 	ProviderConfig string
 	// Keep says that the object inside outlives the Object.
 	Keep bool
+	// Observe says that the object inside is somebody else's, and only looked at.
+	Observe bool
 	// ReadyCEL is the question by which the Object is ready. Empty: as soon as the object inside exists.
 	ReadyCEL string
 	// Desired is the object inside.
 	Desired encoded.Struct
 }
 
-// everything is what an Object may do by default, keepPolicies all of that but Delete.
+// everything is what an Object may do by default, keepPolicies all of that but Delete, lookPolicies nothing but to look.
 // https://docs.crossplane.io/latest/managed-resources/managed-resources/#managementpolicies
 var (
 	everything   = encoded.List(encoded.Text("*"))
 	keepPolicies = encoded.List(encoded.Text("Observe"), encoded.Text("Create"), encoded.Text("Update"), encoded.Text("LateInitialize"))
+	lookPolicies = encoded.List(encoded.Text("Observe"))
 )
 
 // Struct is the Object as it is composed.
@@ -55,7 +58,10 @@ func (w Wrapper) Struct() encoded.Struct {
 		config["kind"] = encoded.Text("ClusterProviderConfig")
 	}
 	policies := everything
-	if w.Keep {
+	switch {
+	case w.Observe:
+		policies = lookPolicies
+	case w.Keep:
 		policies = keepPolicies
 	}
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
@@ -109,6 +115,12 @@ func WithObserved(o, inside encoded.Struct) encoded.Struct {
 
 // ProviderConfig names the cluster that the object inside lives in. It is empty of what is no Object.
 func ProviderConfig(o encoded.Struct) string { return o.At("spec", "providerConfigRef", "name").Text() }
+
+// Observes reports whether the object inside is only looked at.
+func Observes(o encoded.Struct) bool {
+	policies := o.At("spec", "managementPolicies").List()
+	return Is(o) && len(policies) == 1 && policies[0] == any("Observe")
+}
 
 // Keeps reports whether the object inside outlives the Object, which may do everything but delete it. What is no Object keeps nothing.
 func Keeps(o encoded.Struct) bool {

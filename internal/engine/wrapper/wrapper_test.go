@@ -66,6 +66,7 @@ func TestKeeps(t *testing.T) {
 		"NotObject": {"Only an Object lets go.", object("Bucket", "Observe"), false},
 		"Made":      {"One of ours that keeps.", wrapper.Wrapper{Name: "a", Keep: true}.Struct(), true},
 		"MadeNot":   {"One of ours that does not.", wrapper.Wrapper{Name: "a"}.Struct(), false},
+		"Looks":     {"One that is only looked at.", wrapper.Wrapper{Name: "a", Observe: true}.Struct(), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +74,29 @@ func TestKeeps(t *testing.T) {
 				t.Errorf("%s\nKeeps(...) = %t, want %t", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+// TestObserves: an Object looks and does nothing else exactly if it may do nothing else.
+func TestObserves(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		wrapper wrapper.Wrapper
+		want    bool
+	}{
+		"Looks":  {"It may do nothing else.", wrapper.Wrapper{Name: "a", Observe: true}, true},
+		"Both":   {"What is looked at is kept anyway.", wrapper.Wrapper{Name: "a", Observe: true, Keep: true}, true},
+		"Keeps":  {"It writes.", wrapper.Wrapper{Name: "a", Keep: true}, false},
+		"Writes": {"It does everything.", wrapper.Wrapper{Name: "a"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := wrapper.Observes(tc.wrapper.Struct()); got != tc.want {
+				t.Errorf("%s\nObserves(...) = %t, want %t", tc.reason, got, tc.want)
+			}
+		})
+	}
+	if wrapper.Observes(structOf(t, map[string]any{"kind": "A", "spec": map[string]any{"managementPolicies": []any{"Observe"}}})) {
+		t.Error("what is no Object does not look at another one")
 	}
 }
 

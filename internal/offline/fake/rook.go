@@ -63,6 +63,26 @@ func cephObjectStore(v view) status {
 	return out
 }
 
+// monitorsName is the ConfigMap in which Rook says where monitors are.
+const monitorsName = "rook-ceph-mon-endpoints"
+
+// Data is what somebody else has written into a ConfigMap that is only looked at, by its name. Nil: nobody makes one that is called so.
+func Data(configMap string) map[string]string {
+	if configMap != monitorsName {
+		return nil
+	}
+	return map[string]string{"data": monitors(1, "6789")}
+}
+
+// monitors are so many of them, as Rook writes them.
+func monitors(n int64, port string) string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("%c=192.0.2.%d:%s", 'a'+rune(i), i+1, port))
+	}
+	return strings.Join(out, ",")
+}
+
 // Makes are the objects that an owner makes of an object and that functions ask for: of a CephCluster, the ConfigMap in which Rook says
 // where monitors are.
 func Makes(object map[string]any) []map[string]any {
@@ -70,17 +90,13 @@ func Makes(object map[string]any) []map[string]any {
 	if v.text("kind") != "CephCluster" {
 		return nil
 	}
-	port := 6789
+	port := "6789"
 	if v.get("spec", "network", "connections", "requireMsgr2") == true {
-		port = 3300
-	}
-	var monitors []string
-	for i := range v.number(1, "spec", "mon", "count") {
-		monitors = append(monitors, fmt.Sprintf("%c=192.0.2.%d:%d", 'a'+rune(i), i+1, port))
+		port = "3300"
 	}
 	return []map[string]any{{
 		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"name": "rook-ceph-mon-endpoints", "namespace": v.text("metadata", "namespace")},
-		"data":     map[string]any{"data": strings.Join(monitors, ",")},
+		"metadata": map[string]any{"name": monitorsName, "namespace": v.text("metadata", "namespace")},
+		"data":     map[string]any{"data": monitors(v.number(1, "spec", "mon", "count"), port)},
 	}}
 }

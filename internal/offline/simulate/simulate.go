@@ -122,6 +122,14 @@ func (w *World) find(s wire.Selector) []*structpb.Struct {
 	return out
 }
 
+// selectorOf names an object.
+func selectorOf(o encoded.Struct) wire.Selector {
+	return wire.Selector{
+		APIVersion: o.At("apiVersion").Text(), Kind: o.At("kind").Text(),
+		Namespace: o.At("metadata", "namespace").Text(), Name: o.At("metadata", "name").Text(),
+	}
+}
+
 // maxQuestions is how often Crossplane 2.3 calls for one answer, while each call asks for something else than the one before.
 const maxQuestions = 5
 
@@ -237,6 +245,14 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 		o := Exist(body)
 		if xr, ok := nested[name]; ok {
 			o = encoded.Of(xr)
+		}
+		if wrapper.Observes(body) {
+			there := w.find(selectorOf(bare(body)))
+			if len(there) == 0 {
+				w.Observed[name] = body.With(encoded.Number(1), "metadata", "generation")
+				continue
+			}
+			o = wrapper.WithObserved(o, encoded.Of(there[0]))
 		}
 		if err := w.finish(name, body, o); err != nil {
 			return err
@@ -457,13 +473,21 @@ func (w *World) waiting() string {
 	return strings.Join(out, "; ")
 }
 
-// Exist is a desired object as an API server has it: with a generation, and for an Object with the object in its status.
+// Exist is a desired object as an API server has it: with a generation, and for an Object with the object in its status. One that is only
+// looked at somebody has made.
 func Exist(desired encoded.Struct) encoded.Struct {
 	o := desired.With(encoded.Number(1), "metadata", "generation")
-	if inner, ok := wrapper.Desired(o); ok {
-		o = wrapper.WithObserved(o, inner.With(encoded.Number(1), "metadata", "generation"))
+	inner, ok := wrapper.Desired(o)
+	if !ok {
+		return o
 	}
-	return o
+	inner = inner.With(encoded.Number(1), "metadata", "generation")
+	if wrapper.Observes(o) {
+		for key, text := range fake.Data(inner.At("metadata", "name").Text()) {
+			inner = inner.With(encoded.Text(text), "data", key)
+		}
+	}
+	return wrapper.WithObserved(o, inner)
 }
 
 // doneAt is when everything here is done.

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -32,15 +33,16 @@ func Cluster(p *platformv1.PlatformConfigSpec, namespace string, c *common.Clust
 	return string(p.Clusters[i].ProviderConfig), nil
 }
 
-// ClusterOf is the provider config of a cluster by its name, whoever may use it. Without a name it is that of the management cluster.
-// False: there is none any more.
-func ClusterOf(p *platformv1.PlatformConfigSpec, name common.ObjectName) (string, bool) {
+// ClusterOf is the provider config of a cluster by its name, whoever may use it, for what somebody has there. Without a name it is that of
+// the management cluster. If there is none any more that is the platform's to say, and not a tenant's mistake.
+func ClusterOf(p *platformv1.PlatformConfigSpec, what string, name common.ObjectName) (string, error) {
 	if name == "" {
-		return Management(p), true
+		return Management(p), nil
 	}
 	i := slices.IndexFunc(p.Clusters, func(o platformv1.Cluster) bool { return o.Name == name })
 	if i < 0 {
-		return "", false
+		return "", fmt.Errorf("%s is in cluster %q, which the PlatformConfig does not name any more; the platform team has to add it to "+
+			"clusters again", what, name)
 	}
-	return string(p.Clusters[i].ProviderConfig), true
+	return string(p.Clusters[i].ProviderConfig), nil
 }

@@ -7,7 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
@@ -39,5 +41,22 @@ func TestRead(t *testing.T) {
 		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 			t.Errorf("%s got error %v, want %q", tc.reason, err, tc.err)
 		}
+	}
+}
+
+// TestClusterOf: whoever has something in a cluster finds it by its name, and whose mistake it is if there is none any more.
+func TestClusterOf(t *testing.T) {
+	p := &platformv1.PlatformConfigSpec{Clusters: []platformv1.Cluster{{Name: "east", ProviderConfig: "east-config"}}}
+	for name, tc := range map[string]struct{ cluster, want, err string }{
+		"here":  {"", "in-cluster", ""},
+		"there": {"east", "east-config", ""},
+		"gone":  {"west", "", `the StorageCluster is in cluster "west", which the PlatformConfig does not name any more; the platform team has to add it to clusters again`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := platform.ClusterOf(p, "the StorageCluster", common.ObjectName(tc.cluster))
+			if got != tc.want || (err == nil) != (tc.err == "") || err != nil && (err.Error() != tc.err || invalid.Is(err)) {
+				t.Errorf("got %q, %v, want %q, %s", got, err, tc.want, tc.err)
+			}
+		})
 	}
 }

@@ -75,7 +75,7 @@ func Find(
 	if known := c.Status.Access; known != nil && c.Status.Instance != "" {
 		for _, consumer := range known.Consumers {
 			if consumer.ControlPlaneRef == nil || *consumer.ControlPlaneRef == user.ControlPlane {
-				return in(&c.Status, consumer, whose, field, pool, user.Service)
+				return in(&c, consumer, whose, field, pool, user.Service)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func consumes(consumers []storagev1.Consumer, plane common.ClaimReference) bool 
 
 // in finds a pool and a user among those of a consumer.
 func in(
-	status *storagev1.StorageClusterStatus, consumer storagev1.ConsumerAccess, whose, field string, pool common.StoragePool,
+	c *storagev1.StorageCluster, consumer storagev1.ConsumerAccess, whose, field string, pool common.StoragePool,
 	service storagev1.Service,
 ) (client *common.StorageClient, waits string, err error) {
 	p := slices.IndexFunc(consumer.Pools, func(p storagev1.PoolAccess) bool { return p.Name == pool.Pool })
@@ -105,10 +105,13 @@ func in(
 	if u < 0 {
 		return nil, fmt.Sprintf("waits for %s, where %s has no user yet", whose, service), nil
 	}
-	known, user := status.Access, consumer.Clients[u]
+	known, user := c.Status.Access, consumer.Clients[u]
 	out := &common.StorageClient{
 		Ref: Ref(pool), FSID: known.FSID, PodNetwork: known.PodNetwork, Pool: consumer.Pools[p].Pool, User: user.User,
-		Instance: status.Instance, SecretName: user.SecretName, SecretUUID: user.SecretUUID,
+		Instance: c.Status.Instance, SecretName: user.SecretName, SecretUUID: user.SecretUUID,
+	}
+	if at := c.Spec.Cluster; at != nil && at.Ref != nil {
+		out.Cluster = at.Ref.Name
 	}
 	for _, a := range known.Monitors {
 		out.Monitors = append(out.Monitors, string(a))

@@ -67,6 +67,10 @@ func TestFind(t *testing.T) {
 		waits, refused                                  string
 	}{
 		"Consumer": {reason: "Its own pools.", want: client},
+		"Elsewhere": {
+			reason: "It is in another cluster.", composite: strings.Replace(composite, "spec:", "spec:\n  cluster: {ref: {name: west}}", 1),
+			want: func() *common.StorageClient { c := *client; c.Cluster = "west"; return &c }(),
+		},
 		"Friend":   {reason: "A claim of another namespace that is allowed, for the control plane.", namespace: "tenant-b", want: client},
 		"Shared":   {reason: "Everybody's pools.", composite: shared, name: "other", want: client},
 		"Stranger": {reason: "It does not consent.", namespace: "others", refused: `stores[0].ceph.clusterRef: there is no StorageCluster ceph in namespace storage that claims of namespace "others" may use`},

@@ -2,9 +2,11 @@ package tenantsecret
 
 import (
 	"cmp"
+	"strings"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
@@ -12,12 +14,46 @@ import (
 // HypervisorStore is the platform's store as pools of hypervisors have it: their entries lie apart from those of control planes, so that
 // the login in a cluster of hypervisors need not read the others. No instance is called so: each ends with a hash.
 func HypervisorStore(s *common.SecretStoreReference) *common.SecretStoreReference {
+	return below(s, "hypervisors")
+}
+
+// StorageStore is the platform's store as StorageClusters have it, for what comes to them: apart from the others in the same way.
+func StorageStore(s *common.SecretStoreReference) *common.SecretStoreReference {
+	return below(s, "storage")
+}
+
+// below is a store in a folder of its own.
+func below(s *common.SecretStoreReference, folder string) *common.SecretStoreReference {
 	if s == nil {
 		return nil
 	}
 	out := *s
-	out.Kind, out.Prefix = cmp.Or(s.Kind, "ClusterSecretStore"), secret.Path(*s, "hypervisors")
+	out.Kind, out.Prefix = cmp.Or(s.Kind, "ClusterSecretStore"), secret.Path(*s, folder)
 	return &out
+}
+
+// Between is the set with its Secrets in one cluster and those who read them in another one, or the same: all by their provider configs.
+// From one to another they go through the platform's store.
+func (s Set) Between(secrets, readers, management string, store *common.SecretStoreReference) Set {
+	s.Cluster, s.Via = "", nil
+	if secrets != management {
+		s.Cluster = secrets
+	}
+	if secrets != readers {
+		s.Via = store
+	}
+	return s
+}
+
+// Left is a set of which nothing is wanted any more, with its Secrets in the cluster that a composed resource of it says.
+func (s Set) Left(resource string, seen *observe.Object, management string) Set {
+	if _, _, arrivals := s.revisions(); strings.HasPrefix(resource, arrivals+"-") {
+		return s // It lies where those are who read it.
+	}
+	if at := seen.Wrapper().String("spec", "providerConfigRef", "name"); at != management {
+		s.Cluster = at
+	}
+	return s
 }
 
 // across pushes each Secret to the platform's store, beside the Secret itself, and copies it where the workloads are. Nobody gets a right

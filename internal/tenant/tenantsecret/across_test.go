@@ -25,3 +25,40 @@ func TestHypervisorStore(t *testing.T) {
 		}
 	}
 }
+
+// TestStorageStore: what comes to Ceph clusters lies apart from what comes to others.
+func TestStorageStore(t *testing.T) {
+	if StorageStore(nil) != nil {
+		t.Error("there is no store")
+	}
+	own := common.SecretStoreReference{Name: "openbao", Prefix: "clouds/a"}
+	if got := secret.RemoteKey(*StorageStore(&own), "ceph", "key"); got != "clouds/a/storage/ceph/key" {
+		t.Errorf("it lies at %s", got)
+	}
+}
+
+// TestBetween: Secrets of the management cluster are read there, those of another one where they are, and whoever is in a third gets them
+// through the store.
+func TestBetween(t *testing.T) {
+	store := &common.SecretStoreReference{Name: "openbao"}
+	for name, tc := range map[string]struct{ secrets, readers, cluster, via string }{
+		"here":       {"here", "here", "", ""},
+		"from here":  {"here", "east", "", "openbao"},
+		"there":      {"east", "east", "east", ""},
+		"from there": {"east", "here", "east", "openbao"},
+		"elsewhere":  {"east", "west", "east", "openbao"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := set()
+			before.Cluster, before.Via = "north", &common.SecretStoreReference{Name: "other"}
+			got := before.Between(tc.secrets, tc.readers, "here", store)
+			via := ""
+			if got.Via != nil {
+				via = string(got.Via.Name)
+			}
+			if got.Cluster != tc.cluster || via != tc.via {
+				t.Errorf("in cluster %q, via %q, want %q, %q", got.Cluster, via, tc.cluster, tc.via)
+			}
+		})
+	}
+}

@@ -68,6 +68,8 @@ var realOwners = []string{
 	"", "apps", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "crossplane.c5c3.io",
 	"protection.crossplane.io", "kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "keystone.openstack.c5c3.io",
 	"placement.openstack.c5c3.io", "glance.openstack.c5c3.io", "horizon.openstack.c5c3.io", "tempest.openstack.c5c3.io",
+	"nova.openstack.c5c3.io", "neutron.openstack.c5c3.io", "ovn.c5c3.io", "cinder.openstack.c5c3.io", "heat.openstack.c5c3.io",
+	"barbican.openstack.c5c3.io",
 }
 
 // Resources of Kubernetes that are read or written by name.
@@ -248,6 +250,9 @@ func (o *Operators) reconcile(ctx context.Context, i item) error {
 		if err := o.make(ctx, u, s); err != nil {
 			return err
 		}
+	}
+	if err := o.makeConfigMaps(ctx, u); err != nil {
+		return err
 	}
 	return o.finish(ctx, i, u, kind, reason)
 }

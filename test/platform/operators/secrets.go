@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
 // made is a Secret that an operator makes.
@@ -29,6 +31,8 @@ func secretsOf(u *unstructured.Unstructured) []made {
 		return []made{{name: text(u, "spec", "secretName"), keys: []string{"ca.crt", "tls.crt", "tls.key"}}}
 	case "MariaDB":
 		return []made{{name: u.GetName() + "-ca-bundle", keys: []string{"ca.crt"}, owned: true}}
+	case "CephClient":
+		return []made{{name: rook.SecretName(u.GetName()), keys: []string{rook.UserIDKey, rook.UserKey}, owned: true}}
 	case "KeyRepository":
 		return []made{{name: text(u, "spec", "secretName"), keys: []string{"0", "1"}}}
 	case "SecretAggregate":
@@ -68,7 +72,7 @@ func (o *Operators) make(ctx context.Context, u *unstructured.Unstructured, s ma
 	}
 	data := map[string]any{}
 	for _, k := range s.keys {
-		data[k] = base64.StdEncoding.EncodeToString([]byte(rand.Text()))
+		data[k] = base64.StdEncoding.EncodeToString([]byte(planted + rand.Text()))
 	}
 	return o.create(ctx, u, s.name, data, s.owned)
 }

@@ -1,0 +1,112 @@
+package hypervisor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// storageIn is the StorageCluster in a cluster.
+func storageIn(cluster string) string {
+	if cluster == "" {
+		return storageXR
+	}
+	return strings.Replace(storageXR, "  claimRef", "  cluster: {ref: {name: "+cluster+"}}\n  claimRef", 1)
+}
+
+// TestDisksElsewhere: the key of the pool's user comes from the cluster that Ceph is in to the one that nodes are in: within one by rights to
+// get it and no other, and between two through the store, to an entry of this pool. The store is open to the pool only where it takes it.
+func TestDisksElsewhere(t *testing.T) {
+	const (
+		key   = "storage-key-rook-ceph-client-cloud-nova"
+		entry = "clouds/hypervisors/tenant-a-hypervisors-ed08c74e4294644ac141/" + key
+	)
+	public := strings.Replace(open, "pullSecrets: [registry]", "pullSecrets: []", 1)
+	for _, nodes := range []string{"", "here", "east", "west"} {
+		for _, ceph := range []string{"", "here", "east", "west"} {
+			t.Run(fmt.Sprintf("nodes in %q, Ceph in %q", nodes, ceph), func(t *testing.T) {
+				w := world(elsewhere(inPool, nodes), "tenant-a", objects(theirClaim, theirsIn(nodes), storageClaim, storageIn(ceph))...)
+				w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + public + `}`)
+				if err := w.Run(func(simulate.Step) {}); err != nil {
+					t.Fatal(err)
+				}
+				from, to := providerConfigs[ceph], providerConfigs[nodes]
+				got, opened := map[string]string{}, false
+				for name, r := range New().Run(w.Request()).Composed {
+					at, object := lives(r.Object)
+					meta := object["metadata"].(map[string]any)
+					if strings.HasPrefix(name, "storage-secrets") {
+						got[strings.TrimPrefix(name, "storage-secrets-")] = at
+						if text := fmt.Sprint(object["spec"]); strings.Contains(text, "openbao") != strings.Contains(text, entry) {
+							t.Errorf("%s goes to or comes from another entry: %s", name, text)
+						}
+					}
+					if object["kind"] == "Namespace" && meta["labels"].(map[string]any)["app.kubernetes.io/managed-by"] != nil {
+						opened = true
+					}
+				}
+				want := map[string]string{"account": from, "role": from, "role-binding": from, "store": from, key: from}
+				switch {
+				case from == to:
+				case from == "in-cluster":
+					want["push-"+key], want["workload-"+key] = from, to
+				default:
+					want = map[string]string{"push-" + key: from, "workload-" + key: to}
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("how the key comes, and where each object is (-want +got):\n%s", diff)
+				}
+				if away := from != to || to != "in-cluster"; opened != away {
+					t.Errorf("the store is open to the pool: %t, want %t", opened, away)
+				}
+				volumes := fmt.Sprint(kind.Desired(t, w)["nova-compute"]["spec"])
+				if !strings.Contains(volumes, key) {
+					t.Errorf("nova-compute does not read %s", key)
+				}
+			})
+		}
+	}
+}
+
+// TestDisksElsewhereRefused: a Ceph that nodes do not reach, a key that does not come, and a cluster that is there no more.
+func TestDisksElsewhereRefused(t *testing.T) {
+	storeless := strings.Replace(strings.Replace(open, "pullSecrets: [registry]", "pullSecrets: []", 1),
+		"secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1)
+	pods := func(cluster string) string {
+		return strings.Replace(storageIn(cluster), "    fsid:", "    podNetwork: true\n    fsid:", 1)
+	}
+	for name, tc := range map[string]struct{ reason, platform, nodes, storage, field, words string }{
+		"Pods":      {"They are in another cluster.", open, "", pods("west"), "spec.storage.clusterRef", "name a StorageCluster with network.host or one in the nodes' cluster"},
+		"Beside":    {"They are in the nodes' own.", open, "east", pods("east"), "", ""},
+		"Storeless": {"Nothing brings the key.", storeless, "", storageIn("west"), "spec.storage", "keys of a StorageCluster come to another cluster through the platform's secret store"},
+		"Same":      {"It is there already.", storeless, "east", storageIn("east"), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(elsewhere(inPool, tc.nodes), "tenant-a", objects(theirClaim, theirsIn(tc.nodes), storageClaim, tc.storage)...)
+			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
+			err := w.Run(func(simulate.Step) {})
+			if tc.field != "" {
+				refused(t, tc.reason, err, tc.field, tc.words)
+			} else if err != nil {
+				t.Errorf("%s\n%v", tc.reason, err)
+			}
+		})
+	}
+	w := world(elsewhere(inPool, ""), "tenant-a", objects(theirClaim, theirs, storageClaim, storageIn("west"))...)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	before := slices.Sorted(maps.Keys(w.Observed))
+	without := strings.Replace(open, "{name: west, providerConfig: west-config, allowedNamespaces: [tenant-a]}, ", "", 1)
+	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + without + `}`)
+	rsp := New().Run(w.Request())
+	if got := rsp.Results; len(rsp.Composed) > 0 || len(got) != 2 || !strings.Contains(got[0].GetMessage(), `the StorageCluster is in cluster "west"`) {
+		t.Errorf("of %d objects %d are composed, and it says %v", len(before), len(rsp.Composed), got)
+	}
+}

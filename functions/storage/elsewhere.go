@@ -1,0 +1,120 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+)
+
+// Ceph may be in a cluster of its own: all of it lives there, and only what says something to people and to Crossplane is in the management
+// cluster (docs/design/0028-ceph-in-a-cluster-of-its-own.md).
+
+const (
+	// workloadNamespaceResource is the namespace in the cluster of the storage nodes, where that is not the management cluster.
+	workloadNamespaceResource = "workload-namespace"
+	// monitorsResource is what Rook says of monitors, where nobody can be asked for it by its name.
+	monitorsResource = "monitors"
+)
+
+// target finds the cluster of the storage nodes.
+func (m *model) target() error {
+	var err error
+	m.cluster, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster)
+	return err
+}
+
+// elsewhere says the same as remote of a claim of which nothing else is known yet.
+func elsewhere(in function.Input[storagev1.StorageCluster]) bool {
+	p, err := platform.Read(in.Required)
+	if err != nil {
+		return false
+	}
+	at, err := platform.Cluster(p, in.Claim.Namespace, in.XR.Spec.Cluster)
+	return err == nil && at != platform.Management(p)
+}
+
+// remote says that the nodes are in another cluster than the management cluster.
+func (m *model) remote() bool { return m.cluster != platform.Management(m.platform) }
+
+// storesSecrets says that Secrets come and go through the platform's store: keys of users, to those who keep something here, and the
+// platform's pull secrets. The store is open to namespaces that are marked for it.
+func (m *model) storesSecrets() bool { return m.remote() && m.platform.SecretStore != nil }
+
+// ofManagement adds to a set of Secrets of the management cluster how they come to the nodes.
+func (m *model) ofManagement(set tenantsecret.Set) tenantsecret.Set {
+	management := platform.Management(m.platform)
+	return set.Between(management, m.cluster, management, tenantsecret.StorageStore(m.platform.SecretStore))
+}
+
+// checkElsewhere refuses what takes somebody who sees both clusters. Whether clients reach daemons is for those to say who know where the
+// clients are.
+func (m *model) checkElsewhere() error {
+	if m.spec.Cluster == nil {
+		return nil
+	}
+	var errs []error
+	if m.isExternal() {
+		errs = append(errs, invalid.Field("spec.cluster", "a Ceph cluster of somebody else's is reached from wherever it is used; leave "+
+			"cluster out"))
+	}
+	if !m.remote() {
+		return errors.Join(errs...)
+	}
+	for i, o := range m.spec.ObjectStores {
+		if o.Keystone != nil {
+			errs = append(errs, invalid.Field(fmt.Sprintf("spec.objectStores[%d].keystone", i), "gateways in another cluster have no "+
+				"address that a control plane's users reach, and do not reach its Keystone, in this version; leave keystone out, or have the "+
+				"object store in the management cluster"))
+		}
+	}
+	if m.platform.SecretStore == nil && len(m.pull.Wanted) > 0 {
+		errs = append(errs, errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; "+
+			"the platform team has to set secretStore in the PlatformConfig, or to leave pullSecrets out"))
+	}
+	return errors.Join(errs...)
+}
+
+// monitors looks at what Rook says of monitors.
+func (m *model) monitors() compose.Stage {
+	if !m.remote() || m.isExternal() {
+		return nil
+	}
+	theirs := object.Meta{Name: rook.MonitorsName, Namespace: m.instance}
+	return compose.Stage{{
+		Name: monitorsResource, Observe: true, Object: workload.ConfigMap(theirs, nil),
+		Ready: func(o *observe.Object) ready.Verdict {
+			if o.String("data", rook.MonitorsKey) == "" {
+				return ready.Wait(monitorsUnknown, "Rook does not say yet where the monitors are")
+			}
+			return ready.Yes
+		},
+	}}
+}
+
+// namespaces are the one of the cluster, and where its nodes are elsewhere one in the management cluster, too, which has no pods.
+func (m *model) namespaces(build func(level string) *corev1.Namespace) compose.Stage {
+	if !m.remote() {
+		level := "privileged"
+		if m.isExternal() {
+			level = "restricted" // No daemon runs here.
+		}
+		return compose.Stage{{Name: namespaceComponent, Retain: true, Object: build(level)}}
+	}
+	return compose.Stage{
+		{Name: namespaceComponent, Retain: true, Management: true, Object: build("restricted")},
+		{Name: workloadNamespaceResource, Retain: true, Object: build("privileged")},
+	}
+}

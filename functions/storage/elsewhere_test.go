@@ -1,0 +1,191 @@
+package storage
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// clusters are those of a platform with a store, with pull secrets.
+const clusters = "{domain: example.com, images: {registry: registry.example.com, pullSecrets: [registry]}, secretStore: {name: openbao}, clusters: [" +
+	"{name: east, providerConfig: east-config, allowedNamespaces: [tenant-a]}, {name: here, providerConfig: in-cluster, allowedNamespaces: [tenant-a]}, " +
+	"{name: theirs, providerConfig: theirs, allowedNamespaces: [tenant-b]}], limits: [" + limittest.Everything + "]}"
+
+// in is a spec in a cluster, with an object store, a file system and consumers.
+func in(cluster, fields string) string {
+	spec := "objectStores: [{name: objects}], filesystems: [{name: shares}], network: {host: true, publicCIDRs: [10.0.0.0/24]}" + fields
+	if cluster != "" {
+		spec += ", cluster: {ref: {name: " + cluster + "}}"
+	}
+	return with(spec)
+}
+
+// lives is the provider config of the cluster that a composed resource's object lives in, and the object.
+func lives(o encoded.Struct) (string, map[string]any) {
+	if !wrapper.Is(o) {
+		return "in-cluster", o.Map()
+	}
+	inside, _ := wrapper.Desired(o)
+	return wrapper.ProviderConfig(o), inside.Map()
+}
+
+// TestEachInItsCluster: Ceph and all that it needs is in the nodes' cluster, and in the management cluster is what Crossplane and the
+// platform's own Secrets need there. Nothing of it is a Secret.
+func TestEachInItsCluster(t *testing.T) {
+	for cluster, config := range map[string]string{"": "in-cluster", "here": "in-cluster", "east": "east-config"} {
+		for _, policy := range []string{"Retain", "Delete"} {
+			t.Run(fmt.Sprintf("%q %s", cluster, policy), func(t *testing.T) {
+				w := world(in(cluster, ", deletionPolicy: "+policy), clusters)
+				if err := w.Run(func(simulate.Step) {}); err != nil {
+					t.Fatal(err)
+				}
+				away := config != "in-cluster"
+				namespaces := map[string]string{}
+				for name, r := range New().Run(w.Request()).Composed {
+					at, object := lives(r.Object)
+					kind, want := object["kind"].(string), config
+					switch {
+					case kind == "Secret":
+						t.Errorf("%s is a Secret, whose value would be in an answer", name)
+					case kind == "Usage", name == namespaceComponent:
+						want = "in-cluster"
+					case strings.HasPrefix(name, "platform-pull-secrets") && !strings.Contains(name, "-workload-"):
+						want = "in-cluster"
+					}
+					if at != want {
+						t.Errorf("%s (%s) is in %s, want %s", name, kind, at, want)
+					}
+					if kind == "Namespace" {
+						labels := object["metadata"].(map[string]any)["labels"].(map[string]any)
+						namespaces[at] = fmt.Sprint(labels["pod-security.kubernetes.io/enforce"], " ", labels["app.kubernetes.io/managed-by"])
+					}
+				}
+				want := map[string]string{"in-cluster": "privileged <nil>"}
+				if away {
+					want = map[string]string{"in-cluster": "restricted crossplane-cobaltcore", "east-config": "privileged crossplane-cobaltcore"}
+				}
+				if diff := cmp.Diff(want, namespaces); diff != "" {
+					t.Errorf("namespaces, what pods may do there, and whether the store is open to them (-want +got):\n%s", diff)
+				}
+				monitors, ok := New().Run(w.Request()).Composed[monitorsResource]
+				if ok != away || away && !wrapper.Observes(monitors.Object) {
+					t.Errorf("the ConfigMap with the monitors is composed: %t, only to be looked at: %t", ok, wrapper.Observes(monitors.Object))
+				}
+				uses := kind.Desired(t, w)["ceph-uses-"+workloadNamespaceResource]
+				if (uses != nil) != away {
+					t.Errorf("the namespace in the nodes' cluster is kept as long as Ceph is there: %v", uses)
+				}
+			})
+		}
+	}
+}
+
+// TestMonitorsElsewhere: monitors are read where Rook writes them, the claim waits until it does, and what was known holds when it is gone.
+func TestMonitorsElsewhere(t *testing.T) {
+	w := world(in("east", ""), clusters)
+	// Rook's ConfigMap in the management cluster, if there is one, is somebody else's.
+	w.Required[monitorsRequirement] = []*structpb.Struct{parsed(`{data: {data: "a=10.9.9.9:6789"}}`)}
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	monitors := []any{"[v2:192.0.2.1:3300,v1:192.0.2.1:6789]", "[v2:192.0.2.2:3300,v1:192.0.2.2:6789]", "[v2:192.0.2.3:3300,v1:192.0.2.3:6789]"}
+	if diff := cmp.Diff(monitors, accessOf(w)["monitors"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	seen := w.Observed[monitorsResource]
+	for name, tc := range map[string]struct {
+		reason string
+		seen   encoded.Struct
+		want   []any
+	}{
+		"Moved":   {"A monitor is elsewhere.", wrapper.WithObserved(seen, encoded.Of(parsed(`{data: {data: "a=10.0.0.9:3300"}}`))), []any{"[v2:10.0.0.9:3300]"}},
+		"Silent":  {"Nobody says anything.", wrapper.WithObserved(seen, encoded.Of(parsed(`{data: {}}`))), monitors},
+		"Unknown": {"Nobody has looked yet.", nil, monitors},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if w.Observed[monitorsResource] = tc.seen; tc.seen == nil {
+				delete(w.Observed, monitorsResource)
+			}
+			rsp := New().Run(w.Request())
+			if diff := cmp.Diff(tc.want, rsp.Composite.Object.At("status", "access", "monitors").List()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if rsp.Composite.Ready {
+				t.Errorf("%s\nThe claim is ready.", tc.reason) // In the first case ConfigMap access is yet to say it.
+			}
+		})
+	}
+	if asks := New().Run(w.Request()).Requirements; len(asks) > 0 {
+		t.Errorf("it asks the management cluster for %v", asks)
+	}
+}
+
+// TestElsewhereRefused: what cannot be across clusters is refused by the field that says it, and what somebody else has is not told.
+func TestElsewhereRefused(t *testing.T) {
+	storeless := strings.Replace(clusters, "secretStore: {name: openbao}, ", "", 1)
+	const external = `{external: {fsid: 0f7a0b1c-0c1e-4a53-9d3f-7f6f1f0c5b1e, monitors: ["10.0.0.1:6789"], clients: [{service: glance, secretRef: {name: k}}]}, ` +
+		`pools: [{name: images}], cluster: {ref: {name: east}}}`
+	keystone := strings.Replace(in("east", ""), "{name: objects}", "{name: objects, keystone: {controlPlaneRef: {namespace: a, name: b}}}", 1)
+	for name, tc := range map[string]struct{ reason, spec, platform, field, words string }{
+		"Another's": {"It is not offered here.", in("theirs", ""), clusters, "spec.cluster.ref.name", `no cluster "theirs"`},
+		"None":      {"There is none; the answer is the same.", in("none", ""), clusters, "spec.cluster.ref.name", `no cluster "none"`},
+		"Dedicated": {"Nothing makes it.", with("cluster: {gardener: {region: a}}"), clusters, "spec.cluster.gardener", "not built yet"},
+		"External":  {"It runs nowhere here.", external, clusters, "spec.cluster", "leave cluster out"},
+		"Keystone":  {"No user would reach it.", keystone, clusters, "spec.objectStores[0].keystone", "leave keystone out"},
+		"Beside":    {"They do in one cluster.", strings.Replace(keystone, "name: east", "name: here", 1), clusters, "", ""},
+		"Pods":      {"Whether anybody reaches them is for those to say.", with("cluster: {ref: {name: east}}, network: {host: false}"), clusters, "", ""},
+		"Storeless": {"Nothing goes to another cluster.", in("east", ""), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(tc.spec, tc.platform)
+			var err error
+			for range 30 {
+				if _, err = w.Call(func(simulate.Step) {}); err != nil {
+					break
+				}
+			}
+			refused(t, tc.reason, err, tc.field, tc.words)
+		})
+	}
+	// What the platform team has to mend is not the tenant's mistake.
+	rsp := New().Run(world(in("east", ""), storeless).Request())
+	if got := rsp.Results; len(got) != 2 || !strings.Contains(got[0].GetMessage(), "images.pullSecrets cannot be brought to another cluster") {
+		t.Errorf("without a store it says %v", got)
+	}
+}
+
+// TestPullsElsewhere: the platform's pull secrets come through the store, to entries of this cluster alone, and stay there with what runs.
+func TestPullsElsewhere(t *testing.T) {
+	w := world(in("east", ""), clusters)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	all := kind.Desired(t, w)
+	const entry = "storage/tenant-a-storage-72da48a0ed7f612b5eac/platform-pull-registry"
+	push := fmt.Sprint(all["platform-pull-secrets-push-platform-pull-registry"]["spec"])
+	arrival := fmt.Sprint(all["platform-pull-secrets-workload-platform-pull-registry"]["spec"])
+	for what, text := range map[string]string{"pushed": push, "read": arrival} {
+		if !strings.Contains(text, entry) {
+			t.Errorf("it is %s by %s, want entry %s", what, text, entry)
+		}
+	}
+	account := fmt.Sprint(all["account-rook-ceph-osd"]["imagePullSecrets"])
+	if !strings.Contains(account, "platform-pull-registry") {
+		t.Errorf("pods pull with %s", account)
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if strings.Contains(name, "push") && all[name]["kind"] != "PushSecret" {
+			t.Errorf("%s is a %s", name, all[name]["kind"])
+		}
+	}
+}

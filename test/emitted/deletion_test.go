@@ -1,0 +1,203 @@
+package emitted
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// apartPlatform has a cluster for each claim.
+const apartPlatform = `{domain: cloud.example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, allowedNamespaces: [gateways]},
+	tls: {issuerRef: {name: letsencrypt}}, secretStore: {name: openbao}, limits: [` + limittest.Everything + `], clusters: [
+	{name: west, providerConfig: west, allowedNamespaces: ["*"]}, {name: planes, providerConfig: planes, allowedNamespaces: ["*"]}, {name: nodes, providerConfig: nodes, allowedNamespaces: ["*"]}]}`
+
+// A living claim is one that somebody may delete.
+type living struct {
+	kind, name string
+	world      *simulate.World
+	// there are the claim and its composite resource, for others.
+	there []*structpb.Struct
+}
+
+// apartClaims are a StorageCluster, a control plane and its hypervisors, each in a cluster of its own, and all ready. The first two say what
+// becomes of their data.
+func apartClaims(t *testing.T, policy string) []*living {
+	t.Helper()
+	read := func(file string, edits ...string) []byte {
+		data, err := examples.Files.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []byte(strings.NewReplacer(edits...).Replace(string(data)))
+	}
+	exposure := "exposure: {type: LoadBalancer, networks: [10.20.0.0/16]}"
+	claims := []struct {
+		kind, name string
+		claim      []byte
+	}{
+		{"StorageCluster", "storage", read("storage/own-cluster.yaml", "\nspec:\n", "\nspec:\n  deletionPolicy: "+policy+"\n")},
+		{"ControlPlaneCluster", "production", read("storage/control-plane.yaml",
+			"\nspec:\n", "\nspec:\n  deletionPolicy: "+policy+"\n  cluster: {ref: {name: planes}}\n  infrastructure: {rabbitmq: {"+exposure+"}}\n",
+			"      ml2:\n", "      ovn: {southbound: {"+exposure+"}}\n      ml2:\n")},
+		{"HypervisorCluster", "hypervisors", read("storage/hypervisors.yaml",
+			"\nspec:\n", "\nspec:\n  cluster: {ref: {name: nodes}}\n  agents: {metadata: {enabled: false}}\n")},
+	}
+	platform := document(t, "PlatformConfig", "default", parse(t, apartPlatform), "")
+	var out []*living
+	var there []*structpb.Struct
+	for _, c := range claims {
+		w, err := preview.World(c.claim, platform, kinds.Runners())
+		if err != nil {
+			t.Fatalf("%s: %v", c.claim, err)
+		}
+		w.Others = slices.Clone(there)
+		if err := w.Run(func(simulate.Step) {}); err != nil {
+			t.Fatalf("%s: %v", c.kind, err)
+		}
+		bound, err := preview.Bound(c.claim, w.XR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, there = append(out, &living{c.kind, c.name, w, bound}), append(there, bound...)
+	}
+	return out
+}
+
+// keeps says in whose words somebody keeps a claim from being deleted. Nil: nobody does.
+func keeps(all []*living, of *living) []string {
+	var out []string
+	for _, l := range all {
+		for _, o := range l.world.Observed {
+			if o.At("kind").Text() == "Usage" && o.At("spec", "of", "kind").Text() == of.kind &&
+				o.At("spec", "of", "resourceRef", "name").Text() == of.name {
+				out = append(out, l.kind+": "+o.At("spec", "reason").Text())
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// body is an object itself, wherever it is wrapped.
+func body(o encoded.Struct) encoded.Struct {
+	if inner, ok := wrapper.Desired(o); ok {
+		return inner
+	}
+	return o
+}
+
+// composed are the objects that there are after a call of the function now, with what is there besides, and what the claim says.
+func (l *living) composed(others []*living) (names []string, says string) {
+	var there []*structpb.Struct
+	for _, o := range others {
+		if o != l {
+			there = append(there, o.there...)
+		}
+	}
+	w := *l.world
+	w.Others = there
+	rsp := kinds.Runners()["X"+l.kind+".crossplane.c5c3.io"].Run(w.Request())
+	for _, c := range rsp.Conditions {
+		if c.GetType() == "Current" {
+			says = c.GetMessage()
+		}
+	}
+	for _, r := range rsp.Results {
+		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+			return slices.Sorted(maps.Keys(w.Observed)), says // Crossplane changes nothing then.
+		}
+	}
+	return slices.Sorted(maps.Keys(rsp.Composed)), says
+}
+
+// dataKinds are those of objects that hold data, or that data is read with.
+var dataKinds = []string{
+	"CephCluster", "CephBlockPool", "CephClient", "CephObjectStore", "CephFilesystem", "MariaDB", "RabbitmqCluster", "Valkey", "Namespace",
+	"PersistentVolumeClaim",
+}
+
+// TestDeletionOrders: of Ceph, a control plane that keeps something there, and hypervisors that do, in a cluster each, somebody deletes one
+// after the other, in every order, and tries again what is refused. Ceph is kept as long as anybody keeps something there, and it is said
+// who; what stays is not changed by what goes, and says what it misses; by default nothing with data goes; and in the end all are gone.
+func TestDeletionOrders(t *testing.T) {
+	for _, policy := range []string{"Retain", "Delete"} {
+		all := apartClaims(t, policy)
+		for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			var words []string
+			for _, i := range order {
+				words = append(words, all[i].kind)
+			}
+			t.Run(policy+" "+strings.Join(words, ", "), func(t *testing.T) {
+				left, refused := slices.Clone(all), 0
+				for round := 0; len(left) > 0; round++ {
+					if round == len(all) {
+						t.Fatalf("%d claims can never be deleted", len(left))
+					}
+					for _, i := range order {
+						claim := all[i]
+						if !slices.Contains(left, claim) {
+							continue
+						}
+						by := keeps(left, claim)
+						if users := len(left) - 1; claim.kind == "StorageCluster" && len(by) != users || claim.kind != "StorageCluster" && len(by) > 0 {
+							t.Errorf("%s is kept by %q, with %d others there", claim.kind, by, users)
+						}
+						if len(by) > 0 {
+							refused++
+							continue
+						}
+						left = slices.DeleteFunc(left, func(l *living) bool { return l == claim })
+						checkGone(t, claim, policy)
+						for _, l := range left {
+							checkStays(t, l, left, claim)
+						}
+					}
+				}
+				if first := all[order[2]].kind == "StorageCluster"; (refused == 0) != first {
+					t.Errorf("%d times somebody was refused", refused)
+				}
+			})
+		}
+	}
+}
+
+// checkGone holds what a claim that is deleted leaves: all that has data, unless it says otherwise, and nothing that would go on bringing
+// Secrets from cluster to cluster.
+func checkGone(t *testing.T, l *living, policy string) {
+	t.Helper()
+	for name, o := range l.world.Observed {
+		kind, kept := body(o).At("kind").Text(), wrapper.Keeps(o)
+		switch deletes := policy == "Delete" && l.kind != "HypervisorCluster"; {
+		case slices.Contains(dataKinds, kind) && kept == deletes:
+			t.Errorf("%s %s of %s stays: %t, with policy %s", kind, name, l.kind, kept, policy)
+		case kind == "PushSecret" && kept:
+			t.Errorf("%s of %s goes on pushing", name, l.kind)
+		}
+	}
+}
+
+// checkStays holds that a claim goes on with all that it had when another one is gone, and says so if it needs that.
+func checkStays(t *testing.T, l *living, left []*living, gone *living) {
+	t.Helper()
+	got, says := l.composed(left)
+	if want := slices.Sorted(maps.Keys(l.world.Observed)); !slices.Equal(got, want) {
+		t.Errorf("without %s, %s has %d objects of %d", gone.kind, l.kind, len(got), len(want))
+	}
+	needs := map[string][]string{"HypervisorCluster": {"ControlPlaneCluster", "StorageCluster"}, "ControlPlaneCluster": {"StorageCluster"}}
+	if slices.Contains(needs[l.kind], gone.kind) && !strings.Contains(says, fmt.Sprintf("there is no %s %s", gone.kind, gone.name)) {
+		t.Errorf("without %s, %s says %q", gone.kind, l.kind, says)
+	}
+}

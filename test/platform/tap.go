@@ -1,0 +1,141 @@
+package platform
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/mem"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
+)
+
+// Tap hears what Crossplane says to functions, and what they answer: it stands before each of them, has its certificate and Crossplane's,
+// and passes every message on as it is. The functions themselves know nothing of it.
+type Tap struct {
+	// asFunction and asCrossplane are the folders of the certificates.
+	asFunction, asCrossplane string
+
+	mu        sync.Mutex
+	servers   []*grpc.Server
+	listening []func(request, response []byte)
+}
+
+// Listen lets somebody hear every call from now on, one after the other, in the form in which it is sent.
+func (t *Tap) Listen(to func(request, response []byte)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.listening = append(t.listening, to)
+}
+
+// before lets a tap listen before the function at an address, and returns its own address.
+func (t *Tap) before(function string) (string, error) {
+	server, err := certificateOf(t.asFunction)
+	if err != nil {
+		return "", err
+	}
+	server.ClientAuth = tls.RequireAndVerifyClientCert
+	client, err := certificateOf(t.asCrossplane)
+	if err != nil {
+		return "", err
+	}
+	const large = 256 << 20
+	upstream, err := grpc.NewClient("dns:///"+function, grpc.WithTransportCredentials(credentials.NewTLS(client)),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(asIs{}), grpc.WaitForReady(true),
+			grpc.MaxCallRecvMsgSize(large), grpc.MaxCallSendMsgSize(large)))
+	if err != nil {
+		return "", err
+	}
+	listener, err := net.Listen("tcp", kubernetes.Address(0)) //nolint:noctx // It ends with the server.
+	if err != nil {
+		return "", errors.Join(err, upstream.Close())
+	}
+	s := grpc.NewServer(grpc.Creds(credentials.NewTLS(server)), grpc.ForceServerCodecV2(asIs{}), grpc.MaxRecvMsgSize(large),
+		grpc.MaxSendMsgSize(large), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error { return t.pass(stream, upstream) }))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.servers = append(t.servers, s)
+	go func() { _ = s.Serve(listener) }() // It ends with the platform.
+	return listener.Addr().String(), nil
+}
+
+// pass passes one call on.
+func (t *Tap) pass(stream grpc.ServerStream, upstream *grpc.ClientConn) error {
+	method, _ := grpc.MethodFromServerStream(stream)
+	var request, response []byte
+	if err := stream.RecvMsg(&request); err != nil {
+		return err
+	}
+	if err := upstream.Invoke(stream.Context(), method, &request, &response); err != nil {
+		return err
+	}
+	t.hear(request, response)
+	return stream.SendMsg(&response)
+}
+
+func (t *Tap) hear(request, response []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, to := range t.listening {
+		to(request, response)
+	}
+}
+
+// stop ends it.
+func (t *Tap) stop() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.servers {
+		s.Stop()
+	}
+}
+
+// certificateOf reads a certificate, and by whom its other end is verified.
+func certificateOf(dir string) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	if err != nil {
+		return nil, err
+	}
+	authority, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(authority) {
+		return nil, fmt.Errorf("there is no certificate in %s", dir)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool, MinVersion: tls.VersionTLS13}, nil
+}
+
+// asIs is a codec of messages that are bytes already.
+type asIs struct{}
+
+func (asIs) Name() string { return "proto" }
+
+func (asIs) Marshal(v any) (mem.BufferSlice, error) {
+	b, ok := v.(*[]byte)
+	if !ok {
+		return nil, fmt.Errorf("%T is no message", v)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(*b)}, nil
+}
+
+func (asIs) Unmarshal(data mem.BufferSlice, v any) error {
+	b, ok := v.(*[]byte)
+	if !ok {
+		return fmt.Errorf("%T is no message", v)
+	}
+	*b = bytes.Clone(data.Materialize())
+	return nil
+}
