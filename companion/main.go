@@ -31,6 +31,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
+	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
@@ -59,6 +60,7 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"roleassignment":     roleassignment.Add,
 	"ovnsync":            ovnsync.Add,
 	"raftcluster":        raftcluster.Add,
+	"remoteconsumer":     remoteconsumer.Add,
 	"secretaggregate":    secretaggregate.Add,
 	"servicecheck":       servicecheck.Add,
 	"testreport":         testreport.Add,
