@@ -103,7 +103,7 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 	}
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).
 		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{},
-			&c5c3v1.CredentialRotation{}, &c5c3v1.RaftCluster{},
+			&c5c3v1.CredentialRotation{}, &c5c3v1.RaftCluster{}, &c5c3v1.RemoteConsumer{},
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
 			&openstackv1.CellMapping{}, &openstackv1.ComputeCatalog{}, &openstackv1.OVNSync{},
 			&openstackv1.ServiceCheck{}, &openstackv1.TestReport{},
