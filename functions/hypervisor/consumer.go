@@ -50,23 +50,21 @@ func (m *model) wantedCredential(secret common.ObjectName) string {
 	return ""
 }
 
-// hasCredential is which one all of its pods have: that of all DaemonSets' pods, when each node has one of the present ones, and from then
-// on as long as they are told the same. Empty: nobody knows.
+// hasCredential is the last one that all of its pods were known to have: that which the pods of all DaemonSets are told, when each node has
+// one of the present ones. Until the next one is known in the same way it stays. Empty: none was ever known.
 func (m *model) hasCredential(secret common.ObjectName) string {
 	rule, _ := ready.For(daemonSet)
 	id, complete := "", true
 	for i := range m.groups {
 		o, there := m.computeSet(&m.groups[i])
 		told := m.toldCredential(&m.groups[i], secret)
-		if !there || told == "" || id != "" && told != id {
-			return ""
-		}
-		id, complete = told, complete && rule.Check(o).Ready
+		complete = complete && there && told != "" && (id == "" || told == id) && rule.Check(o).Ready
+		id = told
 	}
-	if complete || id == m.credentialIn(secret, "observedID", "spec", "credentials") {
+	if complete {
 		return id
 	}
-	return ""
+	return m.credentialIn(secret, "observedID", "spec", "credentials")
 }
 
 // credentialIn is a field of a list of the observed RemoteConsumer, which has an entry for each Secret.

@@ -57,7 +57,7 @@ func TestCredentials(t *testing.T) {
 			reason: "All have the earlier one, and are to have the next.", inUse: "q2", told: "q1", reported: "q1", wanted: "q2", has: "q1",
 		},
 		"Rolling": {
-			reason: "Some nodes have the earlier one still.", inUse: "q2", told: "q2", status: rolling, reported: "q1", wanted: "q2",
+			reason: "Some nodes have the earlier one still.", inUse: "q2", told: "q2", status: rolling, reported: "q1", wanted: "q2", has: "q1",
 		},
 		"Done": {
 			reason: "All nodes have the next one.", inUse: "q2", told: "q2", reported: "", wanted: "q2", has: "q2",
@@ -69,7 +69,10 @@ func TestCredentials(t *testing.T) {
 			reason: "It had the next one before it went down.", inUse: "q2", told: "q2", status: down, reported: "q2", wanted: "q2", has: "q2",
 		},
 		"OneSlice": {
-			reason: "Nodes of a slice have the earlier one.", inUse: "q2", told: "q2", ofSlice: "q1", reported: "q1", wanted: "q2",
+			reason: "Nodes of a slice have the earlier one.", inUse: "q2", told: "q2", ofSlice: "q1", reported: "q1", wanted: "q2", has: "q1",
+		},
+		"Later": {
+			reason: "One more is in use before the last one is everywhere.", inUse: "q3", told: "q2", ofSlice: "q1", reported: "q0", wanted: "q3", has: "q0",
 		},
 		"NoNodes": {
 			reason: "Where there are no nodes, none has an earlier one.", inUse: "q2", told: "q2", status: nobody, wanted: "q2", has: "q2",

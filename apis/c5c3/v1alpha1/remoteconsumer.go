@@ -40,7 +40,7 @@ type RemoteConsumerSpec struct {
 type ConsumedCredential struct {
 	// Secret of the CredentialRotation whose credential it is.
 	SecretName common.ObjectName `json:"secretName"`
-	// Identity of the credential that all of its pods have. Absent: not known, or not all have the same.
+	// Identity of the last credential that all of its pods were known to have. Absent: none yet.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ObservedID string `json:"observedID,omitempty"`
