@@ -22,6 +22,7 @@ import (
 
 	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	ovnchassisv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
 	"github.com/c5c3/crossplane-cobaltcore/companion/computecatalog"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
@@ -102,7 +103,8 @@ func (c *cli) Run() error {
 	}
 	ctrl.SetLogger(zap.New(zap.UseDevMode(c.Debug)))
 	scheme := runtime.NewScheme()
-	kinds := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme)
+	kinds := runtime.NewSchemeBuilder(
+		clientgoscheme.AddToScheme, openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme, ovnchassisv1alpha1.AddToScheme)
 	if err := kinds.AddToScheme(scheme); err != nil {
 		return fmt.Errorf("cannot register kinds: %w", err)
 	}

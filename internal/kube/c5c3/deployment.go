@@ -144,7 +144,7 @@ func Rights() []rbacv1.PolicyRule {
 	for _, resource := range workloads {
 		all.rolled[resource] = set{"any": true}
 	}
-	out := slices.Concat(rules, queueUsers, nodeRules)
+	out := slices.Concat(rules, queueUsers, chassisObjects, nodeRules)
 	for _, r := range all.rules() {
 		r.ResourceNames = nil
 		out = append(out, r)
