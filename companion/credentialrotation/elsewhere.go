@@ -13,8 +13,8 @@ import (
 // remoteKind is the kind of a consumer whose pods are elsewhere.
 const remoteKind = "RemoteConsumer"
 
-// elsewhere is somebody who uses the credential in another namespace or cluster, where nobody here sees anything, and which one it says that
-// all of its pods have. Nothing: it does not know.
+// elsewhere is somebody who uses the credential in another namespace or cluster, where nobody here sees anything, and which one it says
+// that all of its pods have. Nothing: it does not know.
 type elsewhere struct{ name, id string }
 
 // observeElsewhere finds all who use what is in a Secret.

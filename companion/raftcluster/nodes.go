@@ -205,7 +205,8 @@ func (w *world) judge(o *ovnchassisv1.OVNChassis, n host) bool {
 	case !n.active && n.heartbeat.IsZero():
 		state = condition.False("Silent", "the node has registered, and its controller has not done anything yet")
 	case !n.active:
-		state = condition.False("Behind", "the node's controller has not done what is wanted for more than two minutes: it is off, or not connected")
+		state = condition.False("Behind",
+			"the node's controller has not done what is wanted for more than two minutes: it is off, or not connected")
 	}
 	was := o.Status.DeepCopy()
 	condition.Set(&o.Status.Conditions, conditionReady, o.Generation, w.now, state)

@@ -36,8 +36,8 @@ func (m *model) remoteConsumer() compose.Resource {
 	return m.theirs(compose.Resource{Name: consumerResource, Object: c5c3.RemoteConsumer(m.besideNova(loginsName), spec)})
 }
 
-// wantedCredential is which credential of a Secret nova-compute is to have: the one in use, or as long as nobody says, the one that its pods
-// were told before. Empty: none is known yet.
+// wantedCredential is which credential of a Secret nova-compute is to have: the one in use, or as long as nobody says, the one that its
+// pods were told before. Empty: none is known yet.
 func (m *model) wantedCredential(secret common.ObjectName) string {
 	if id := m.credentialIn(secret, "currentID", "status", "credentials"); id != "" {
 		return id

@@ -16,8 +16,9 @@ import (
 
 // Grant names what the companion may read and write for the sake of objects that it reconciles: Secrets and the workloads that it rolls.
 // They are the objects of one service, which composes the Role beside them; what the companion may do with things that have no name yet
-// is in Access, but for users of queues and nodes of OVN, which few services have. Rights on a name include watching it, and nothing else of its kind: a
-// list or a watch has to choose it by metadata.name (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
+// is in Access, but for users of queues and nodes of OVN, which few services have. Rights on a name include watching it, and nothing else
+// of its kind: a list or a watch has to choose it by metadata.name
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
 func Grant(meta object.Meta, objects ...runtime.Object) (role, binding runtime.Object) {
 	g := granted{read: set{}, written: set{}, rolled: map[string]set{}}
 	for _, o := range objects {
