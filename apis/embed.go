@@ -9,7 +9,7 @@ import (
 var files embed.FS
 
 // Definition returns the generated YAML of one folder: the CompositeResourceDefinition of controlplane, hypervisor, storage or a service,
-// or the CustomResourceDefinitions (several documents) of platform, openstack or c5c3. Another name is an error.
+// or the CustomResourceDefinitions (several documents) of platform, openstack, ovnchassis or c5c3. Another name is an error.
 func Definition(folder string) ([]byte, error) {
 	for _, file := range []string{"definition.yaml", "crd.yaml"} {
 		if data, err := files.ReadFile(folder + "/" + file); err == nil {

@@ -35,7 +35,7 @@ func TestKinds(t *testing.T) {
 	want := []string{
 		"Barbican", "CellMapping", "Cinder", "ComputeCatalog", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion",
 		"Glance", "Heat", "Horizon", "HypervisorCluster",
-		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "KeystoneService", "Neutron", "Nova", "NovaCell", "OVNCluster", "OVNSync", "Placement", "PlatformConfig", "RaftCluster",
+		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "KeystoneService", "Neutron", "Nova", "NovaCell", "OVNChassis", "OVNCluster", "OVNSync", "Placement", "PlatformConfig", "RaftCluster", "RemoteConsumer",
 		"RoleAssignment", "SecretAggregate", "ServiceCheck", "StorageCluster", "Tempest", "TestReport", "XControlPlaneCluster", "XHypervisorCluster", "XKeystoneService", "XStorageCluster",
 	}
 	if got := slices.Sorted(maps.Keys(crds(t))); !slices.Equal(got, want) {

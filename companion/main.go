@@ -22,6 +22,7 @@ import (
 
 	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	ovnchassisv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
 	"github.com/c5c3/crossplane-cobaltcore/companion/computecatalog"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
@@ -31,6 +32,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
+	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
@@ -59,6 +61,7 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"roleassignment":     roleassignment.Add,
 	"ovnsync":            ovnsync.Add,
 	"raftcluster":        raftcluster.Add,
+	"remoteconsumer":     remoteconsumer.Add,
 	"secretaggregate":    secretaggregate.Add,
 	"servicecheck":       servicecheck.Add,
 	"testreport":         testreport.Add,
@@ -100,7 +103,8 @@ func (c *cli) Run() error {
 	}
 	ctrl.SetLogger(zap.New(zap.UseDevMode(c.Debug)))
 	scheme := runtime.NewScheme()
-	kinds := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme)
+	kinds := runtime.NewSchemeBuilder(
+		clientgoscheme.AddToScheme, openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme, ovnchassisv1alpha1.AddToScheme)
 	if err := kinds.AddToScheme(scheme); err != nil {
 		return fmt.Errorf("cannot register kinds: %w", err)
 	}

@@ -35,6 +35,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
+	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
@@ -183,6 +184,7 @@ func TestNames(t *testing.T) {
 		"KeyRepository":      &keyrepository.Reconciler{Reader: broken},
 		"OVNSync":            &ovnsync.Reconciler{Reader: broken},
 		"RaftCluster":        &raftcluster.Reconciler{Reader: broken},
+		"RemoteConsumer":     &remoteconsumer.Reconciler{Reader: broken},
 		"RoleAssignment":     &roleassignment.Reconciler{Reader: broken},
 		"SecretAggregate":    &secretaggregate.Reconciler{Reader: broken},
 		"ServiceCheck":       &servicecheck.Reconciler{Reader: broken},

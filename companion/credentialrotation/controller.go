@@ -35,9 +35,12 @@ var kind = controller.Kind[*c5c3v1.CredentialRotation, *world]{
 		return secrets
 	},
 	Annotated: true,
-	Consumers: []client.Object{&c5c3v1.SecretAggregate{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}},
+	Consumers: []client.Object{
+		&c5c3v1.RemoteConsumer{}, &c5c3v1.SecretAggregate{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{},
+	},
+	// Whose credentials a RemoteConsumer uses, it says itself.
 	Names: func(r *c5c3v1.CredentialRotation, kind, name string) bool {
-		return slices.Contains(r.Spec.Consumers, c5c3v1.Consumer{Kind: kind, Name: common.ObjectName(name)})
+		return kind == remoteKind || slices.Contains(r.Spec.Consumers, c5c3v1.Consumer{Kind: kind, Name: common.ObjectName(name)})
 	},
 	Observe:    observe,
 	Next:       next,
@@ -63,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=c5c3.io,resources=credentialrotations,verbs=get;list;watch
 // +kubebuilder:rbac:groups=c5c3.io,resources=credentialrotations/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;update
-// +kubebuilder:rbac:groups=c5c3.io,resources=secretaggregates,verbs=get;list;watch
+// +kubebuilder:rbac:groups=c5c3.io,resources=remoteconsumers;secretaggregates,verbs=get;list;watch
 // +kubebuilder:rbac:groups=rabbitmq.com,resources=users,verbs=list;create;update;delete
 // +kubebuilder:rbac:groups=rabbitmq.com,resources=permissions,verbs=list;create;delete
 // +kubebuilder:rbac:groups=rabbitmq.com,resources=vhosts,verbs=list

@@ -9,7 +9,7 @@ import (
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
-		Annotated: true, Consumers: []string{"SecretAggregate", "Deployment", "StatefulSet", "DaemonSet"}, Warns: []string{"Ready"},
+		Annotated: true, Consumers: []string{"RemoteConsumer", "SecretAggregate", "Deployment", "StatefulSet", "DaemonSet"}, Warns: []string{"Ready"},
 		Metrics: []string{
 			"companion_credential_rotation_condition",
 			"companion_credential_rotation_last_rotation_timestamp_seconds",

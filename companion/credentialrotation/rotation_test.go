@@ -139,18 +139,6 @@ func TestHeldBack(t *testing.T) {
 			},
 			says: "SecretAggregate other does not exist",
 		},
-		"Remote": {
-			reason: "Another cluster.",
-			hold: func(c *cluster) {
-				c.edit(func(r *c5c3v1.CredentialRotation) {
-					r.Spec.RemoteConsumers = []c5c3v1.RemoteConsumer{{Name: "west", ObservedID: r.Status.CurrentID}}
-				})
-			},
-			free: func(c *cluster) {
-				c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.RemoteConsumers[0].ObservedID = r.Status.CurrentID })
-			},
-			says: "west in another cluster is not yet known to have the credential (spec.remoteConsumers[0].observedID)",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rotation := rotationOf(applicationCredential)
@@ -185,7 +173,7 @@ func TestHeldBack(t *testing.T) {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
 			tc.free(c)
-			for range 4 { // What is overdue is replaced again, and the other cluster has that, too.
+			for range 4 { // What is overdue is replaced again.
 				for range 40 {
 					c.pass(r)
 				}

@@ -155,10 +155,14 @@ func recordDistribution(w *world) *controller.Step {
 	if !w.target.overlaps() {
 		rec = rec.revoked() // The old one ended with the making of the new one.
 	}
-	return &controller.Step{
+	s := &controller.Step{
 		Name: "CredentialDistributed", Do: writeRecord(w, rec),
 		Note: fmt.Sprintf("every consumer has credential %s", w.record.ID),
 	}
+	if late := w.late(); len(late) > 0 {
+		s.Warning, s.Note = true, late[0].leftBehind()
+	}
+	return s
 }
 
 // mint makes the staged credential, and puts it into use when it is there. Both can be done again.

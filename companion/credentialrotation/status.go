@@ -86,6 +86,9 @@ func judgeDistributed(w *world) condition.State {
 	if why := w.waitsForConsumers(); why != "" {
 		return condition.False("Waiting", why)
 	}
+	if late := w.late(); len(late) > 0 {
+		return condition.False("LeftBehind", late[0].leftBehind())
+	}
 	return condition.True("EveryConsumer", fmt.Sprintf("every consumer has credential %s", w.record.ID))
 }
 

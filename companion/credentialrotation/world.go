@@ -2,7 +2,6 @@ package credentialrotation
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -57,6 +56,7 @@ type world struct {
 
 	consumers []consumer.Workload
 	copies    []secretCopy
+	elsewhere []elsewhere
 
 	target target
 	// known: the credentials of this rotation that are valid are these. Otherwise a problem says why nobody knows, if anybody was asked.
@@ -93,6 +93,9 @@ func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.Credenti
 			return nil, err
 		}
 		w.consumers = append(w.consumers, c)
+	}
+	if w.elsewhere, err = observeElsewhere(ctx, reader, w.key(string(rotation.Spec.SecretName))); err != nil {
+		return nil, err
 	}
 	if w.state == foreign {
 		return w, nil
@@ -176,10 +179,8 @@ func (w *world) waitsForConsumers() string {
 			return why
 		}
 	}
-	for i, r := range w.rotation.Spec.RemoteConsumers {
-		if r.ObservedID != w.record.ID {
-			return fmt.Sprintf("%s in another cluster is not yet known to have the credential (spec.remoteConsumers[%d].observedID)", r.Name, i)
-		}
+	if late := w.late(); len(late) > 0 && w.patience().After(w.now) {
+		return late[0].waitsFor()
 	}
 	return ""
 }
@@ -189,10 +190,15 @@ func (w *world) roles() []string { return slices.Sorted(slices.Values(w.rotation
 
 // due is when the credential is replaced, if nothing holds that back.
 func (w *world) due() time.Time {
-	if id := w.rotation.Annotations[rotateAnnotation]; id != "" && id == w.record.ID {
+	if w.state == intact && !slices.Equal(w.record.Roles, w.roles()) {
 		return w.record.Since
 	}
-	if w.state == intact && !slices.Equal(w.record.Roles, w.roles()) {
+	return w.ends()
+}
+
+// ends is when the credential is replaced because of its age, or because somebody says so.
+func (w *world) ends() time.Time {
+	if id := w.rotation.Annotations[rotateAnnotation]; id != "" && id == w.record.ID {
 		return w.record.Since
 	}
 	spec := w.rotation.Spec

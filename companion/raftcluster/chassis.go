@@ -34,20 +34,22 @@ type rowsOf[T any] struct {
 //
 // A node is behind if it has missed more than the last number of what is wanted, and has been at its own for longer than the grace. The
 // same is how Neutron tells whether an agent is alive: neutron/plugins/ml2/drivers/ovn/agent/neutron_agent.py.
-func count(ctx context.Context, conn net.Conn, name string, now time.Time) (*c5c3v1.RaftChassis, error) {
+func count(ctx context.Context, conn net.Conn, name string, now time.Time) (*c5c3v1.RaftChassis, []host, error) {
 	rows := func(table string, columns ...string) map[string]any {
 		return map[string]any{"op": "select", "table": table, "where": []any{}, "columns": columns}
 	}
 	results, err := transact(ctx, conn, name,
-		rows("SB_Global", "nb_cfg"), rows("Chassis", "name"), rows("Chassis_Private", "name", "nb_cfg", "nb_cfg_timestamp"))
+		rows("SB_Global", "nb_cfg"), rows("Chassis", "name", "hostname", "other_config"),
+		rows("Chassis_Private", "name", "nb_cfg", "nb_cfg_timestamp"), rows("Encap", "chassis_name", "type", "ip"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var wanted rowsOf[chassis]
-	var registered, told rowsOf[chassis]
-	for i, into := range []*rowsOf[chassis]{&wanted, &registered, &told} {
+	var wanted, told rowsOf[chassis]
+	var registered rowsOf[registration]
+	var tunnels rowsOf[tunnel]
+	for i, into := range []any{&wanted, &registered, &told, &tunnels} {
 		if err := json.Unmarshal(results[i], into); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	newest := int64(0)
@@ -59,14 +61,21 @@ func count(ctx context.Context, conn net.Conn, name string, now time.Time) (*c5c
 		done[r.Name] = r
 	}
 	out := &c5c3v1.RaftChassis{Registered: int32(len(registered.Rows))} //nolint:gosec // nodes
+	var nodes []host
 	for _, r := range registered.Rows {
-		if private, ok := done[r.Name]; ok && (newest-private.Done <= 1 || now.Sub(time.UnixMilli(private.At)) < grace) {
+		n := nodeOf(r, tunnels.Rows)
+		private, ok := done[r.Name]
+		if ok && private.At > 0 {
+			n.heartbeat = time.UnixMilli(private.At)
+		}
+		if n.active = ok && (newest-private.Done <= 1 || now.Sub(time.UnixMilli(private.At)) < grace); n.active {
 			out.Active++
 		} else {
 			out.Behind = append(out.Behind, r.Name)
 		}
+		nodes = append(nodes, n)
 	}
 	slices.Sort(out.Behind)
 	out.Behind = out.Behind[:min(len(out.Behind), maxNamed)]
-	return out, nil
+	return out, nodes, nil
 }

@@ -1,13 +1,14 @@
 package raftcluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -18,18 +19,23 @@ type node struct {
 	name string
 	done int
 	ago  time.Duration
+	// config is what else it has registered.
+	config string
 }
 
 // nodesAt is what a southbound database answers that wants so much.
 func nodesAt(now time.Time, wanted int, nodes ...node) string {
-	var registered, told []string
+	var registered, told, tunnels []string
 	for _, n := range nodes {
-		registered = append(registered, fmt.Sprintf(`{"name":%q}`, n.name))
+		registered = append(registered, fmt.Sprintf(`{"name":%q,"hostname":%q,"other_config":["map",[["iface-types",""],%s]]}`, n.name, n.name+".example",
+			cmp.Or(n.config, `["ovn-bridge-mappings",""]`)))
+		tunnels = append(tunnels, fmt.Sprintf(`{"chassis_name":%q,"type":"geneve","ip":"10.0.0.1"}`, n.name))
 		if n.done >= 0 {
 			told = append(told, fmt.Sprintf(`{"name":%q,"nb_cfg":%d,"nb_cfg_timestamp":%d}`, n.name, n.done, now.Add(-n.ago).UnixMilli()))
 		}
 	}
-	return fmt.Sprintf(`[{"rows":[{"nb_cfg":%d}]},{"rows":[%s]},{"rows":[%s]}]`, wanted, strings.Join(registered, ","), strings.Join(told, ","))
+	return fmt.Sprintf(`[{"rows":[{"nb_cfg":%d}]},{"rows":[%s]},{"rows":[%s]},{"rows":[%s]}]`, wanted,
+		strings.Join(registered, ","), strings.Join(told, ","), strings.Join(tunnels, ","))
 }
 
 // TestChassis: nodes are counted, and those whose controllers do nothing any more are named.
@@ -44,20 +50,20 @@ func TestChassis(t *testing.T) {
 		want   *c5c3v1.RaftChassis
 	}{
 		"None":   {reason: "No hypervisor is there yet.", want: &c5c3v1.RaftChassis{}},
-		"Done":   {reason: "All have done what is wanted.", wanted: 7, nodes: []node{{"a", 7, long}, {"b", 7, long}}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 2}},
-		"Asked":  {reason: "They were asked this very moment.", wanted: 8, nodes: []node{{"a", 7, long}}, want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
-		"At it":  {reason: "It has much to do, and did something not long ago.", wanted: 9, nodes: []node{{"a", 5, time.Minute}}, want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
-		"Gone":   {reason: "Its node is off.", wanted: 9, nodes: []node{{"b", 5, long}, {"a", 9, 0}}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 1, Behind: []string{"b"}}},
-		"Silent": {reason: "It registered and did nothing.", wanted: 9, nodes: []node{{"a", -1, 0}}, want: &c5c3v1.RaftChassis{Registered: 1, Behind: []string{"a"}}},
+		"Done":   {reason: "All have done what is wanted.", wanted: 7, nodes: []node{{name: "a", done: 7, ago: long}, {name: "b", done: 7, ago: long}}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 2}},
+		"Asked":  {reason: "They were asked this very moment.", wanted: 8, nodes: []node{{name: "a", done: 7, ago: long}}, want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
+		"At it":  {reason: "It has much to do, and did something not long ago.", wanted: 9, nodes: []node{{name: "a", done: 5, ago: time.Minute}}, want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
+		"Gone":   {reason: "Its node is off.", wanted: 9, nodes: []node{{name: "b", done: 5, ago: long}, {name: "a", done: 9, ago: 0}}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 1, Behind: []string{"b"}}},
+		"Silent": {reason: "It registered and did nothing.", wanted: 9, nodes: []node{{name: "a", done: -1, ago: 0}}, want: &c5c3v1.RaftChassis{Registered: 1, Behind: []string{"a"}}},
 		"Many": {
 			reason: "The first are named.", wanted: 9, want: &c5c3v1.RaftChassis{Registered: 10, Behind: []string{"a", "b", "c", "d", "e", "f", "g", "h"}},
 			nodes: []node{
-				{"j", 1, long}, {"i", 1, long}, {"h", 1, long}, {"g", 1, long}, {"f", 1, long},
-				{"e", 1, long}, {"d", 1, long}, {"c", 1, long}, {"b", 1, long}, {"a", 1, long},
+				{name: "j", done: 1, ago: long}, {name: "i", done: 1, ago: long}, {name: "h", done: 1, ago: long}, {name: "g", done: 1, ago: long}, {name: "f", done: 1, ago: long},
+				{name: "e", done: 1, ago: long}, {name: "d", done: 1, ago: long}, {name: "c", done: 1, ago: long}, {name: "b", done: 1, ago: long}, {name: "a", done: 1, ago: long},
 			},
 		},
 		"Refused": {
-			reason: "What was counted last stays.", answer: `[{"rows":[]},{"error":"no table"},{"rows":[]}]`,
+			reason: "What was counted last stays.", answer: `[{"rows":[]},{"error":"no table"},{"rows":[]},{"rows":[]}]`,
 			was: &c5c3v1.RaftChassis{Registered: 2, Active: 1}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 1},
 		},
 		"Cut short": {reason: "An answer lacks a part.", answer: `[{"rows":[]}]`, was: &c5c3v1.RaftChassis{Registered: 2}, want: &c5c3v1.RaftChassis{Registered: 2}},
@@ -87,7 +93,7 @@ func TestChassis(t *testing.T) {
 			if _, err := c.pass(c.api); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, c.status().Chassis); diff != "" {
+			if diff := gocmp.Diff(tc.want, c.status().Chassis); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

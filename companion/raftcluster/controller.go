@@ -70,6 +70,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 //
 // +kubebuilder:rbac:groups=c5c3.io,resources=raftclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=c5c3.io,resources=raftclusters/status,verbs=get;update
+// +kubebuilder:rbac:groups=ovn.c5c3.io,resources=ovnchassis,verbs=list;create;update;delete
+// +kubebuilder:rbac:groups=ovn.c5c3.io,resources=ovnchassis/status,verbs=update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -34,7 +35,7 @@ const (
 
 var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme, ovnchassisv1.AddToScheme} {
 		if err := add(s); err != nil {
 			panic(err)
 		}
@@ -56,7 +57,7 @@ func newCluster(t *testing.T, pods int32, id string, objects ...client.Object) *
 	t.Helper()
 	m := newMembers(t)
 	r := &c5c3v1.RaftCluster{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Generation: 1},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Generation: 1, UID: "of-the-cluster"},
 		Spec: c5c3v1.RaftClusterSpec{
 			Database: "OVN_Northbound", StatefulSetName: name, Domain: domain, Port: 6641, ClientSecretName: "client", IntervalSeconds: 10,
 		},
@@ -69,7 +70,7 @@ func newCluster(t *testing.T, pods int32, id string, objects ...client.Object) *
 		})
 	}
 	return &cluster{
-		t: t, members: m, api: crash.NewServer(scheme, []client.Object{&c5c3v1.RaftCluster{}}, append(objects, m.secret())...),
+		t: t, members: m, api: crash.NewServer(scheme, []client.Object{&c5c3v1.RaftCluster{}, &ovnchassisv1.OVNChassis{}}, append(objects, m.secret())...),
 		clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), events: events.NewFakeRecorder(1000),
 	}
 }

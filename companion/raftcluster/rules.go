@@ -1,6 +1,7 @@
 package raftcluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,9 @@ func next(w *world) controller.Step {
 	if id, ok := w.discovered(); ok {
 		s.Name, s.Note = "Recorded", "the cluster is "+id+" from now on"
 		s.Status = func() { w.cluster.Status.ClusterID = id; w.report() }
+	}
+	if show := w.show(); show != nil {
+		s.Name, s.Do = cmp.Or(s.Name, "NodesShown"), show
 	}
 	if w.wrong() == "" {
 		s.After = time.Duration(w.cluster.Spec.IntervalSeconds) * time.Second

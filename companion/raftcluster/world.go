@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
@@ -32,6 +33,9 @@ type world struct {
 	pods []pod
 	// chassis are the nodes that have registered. Nil: they are not counted, or nobody could say.
 	chassis *c5c3v1.RaftChassis
+	// nodes are what each of them has registered, and objects those that show it. Nil: they cannot be shown.
+	nodes   []host
+	objects map[string]*ovnchassisv1.OVNChassis
 }
 
 // pod is what one of the StatefulSet's says.
@@ -69,7 +73,9 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*
 	all.Wait()
 	if at := w.reader(); at != "" && c.Spec.CountChassis {
 		// What was counted last stays in the status while nobody can say.
-		w.chassis, _ = registered(ctx, env, c, at, config.Clone(), w.now)
+		if w.chassis, w.nodes, _ = registered(ctx, env, c, at, config.Clone(), w.now); w.chassis != nil {
+			w.objects = w.known(ctx, env.Reader)
+		}
 	}
 	return w, nil
 }
@@ -121,12 +127,12 @@ func query(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name
 // registered asks one pod for the nodes.
 func registered(
 	ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name string, config *tls.Config, now time.Time,
-) (*c5c3v1.RaftChassis, error) {
+) (*c5c3v1.RaftChassis, []host, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	conn, err := connect(ctx, env, c, name, config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return count(ctx, conn, c.Spec.Database, now)
 }

@@ -206,6 +206,9 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			corev1.EnvVar{Name: "QUEUE_CA", Value: queueCAFolder + "/" + string(cell.Queue.CASecretRef.Key)},
 			corev1.EnvVar{Name: "INSTANCES", Value: instances + "/instances"},
 			corev1.EnvVar{Name: "LOGINS", Value: loginsFolder}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/logins"},
+			corev1.EnvVar{Name: "QUEUE_USER", Value: m.wantedCredential(cell.QueueSecretRef.Name)},
+			corev1.EnvVar{Name: "CREDENTIAL", Value: m.wantedCredential(a.CredentialSecretRef.Name)},
+			corev1.EnvVar{Name: "TAKEN", Value: "/tmp/taken"},
 			corev1.EnvVar{Name: "HUGE_PAGES", Value: m.pages(g)}, corev1.EnvVar{Name: "CELLS", Value: "/sys/devices/system/node"},
 			corev1.EnvVar{Name: "RESERVED", Value: "/tmp/reserved.conf"},
 			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "DOMAIN", Value: domain},
@@ -220,12 +223,13 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 	}
 	_, authority, mount := m.authority()
 	c.VolumeMounts = slices.Insert(c.VolumeMounts, 1, mount...)
-	workload.Readiness(&c, workload.Connected(cell.Queue.Port))
+	workload.Readiness(&c, workload.Look("sh", scripts+"/nova-compute.sh", "ready"))
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/nova-compute.sh", "alive"))
 	return daemon{
 		app: "nova", component: computeComponent,
 		pod: workload.Pod{
 			UserID: nobody, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.Mercy),
+			Annotations: m.credentialAnnotations(),
 			Volumes: slices.Insert([]corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),
 				m.secretVolume("queue", cell.QueueSecretRef.Name, secret.UsernameKey, secret.PasswordKey),

@@ -3,6 +3,7 @@
 # the kubelet brings new files, and restarts a container whose logins are not those that it started with. Virtual machines do not notice.
 #
 # Variables: QUEUE_HOST, QUEUE_PORT, QUEUE_VHOST, QUEUE_CA, INSTANCES, LOGINS (a folder with queue and credential), STARTED (a file);
+# QUEUE_USER and CREDENTIAL (the identities of the logins that its pod was made for; empty: any), TAKEN (a file);
 # HUGE_PAGES (KiB:pages ..., how many of each size virtual machines get; empty: all), CELLS (a folder with the node's NUMA cells), RESERVED (a
 # file), NODE_IP and INTERFACE (whose address other nodes move virtual machines to; empty: NODE_IP), and DOMAIN (of the names by which they look it
 # up; empty: nothing is said of that).
@@ -29,6 +30,12 @@ reserve() {
 }
 
 case ${1:-run} in
+ready)
+  # A roll-out for other logins goes on when they are here, which the control plane counts on. Later ones its pod need not be made for.
+  [ -e "$TAKEN" ] || { echo "the logins have not come that the pod was made for"; exit 1; }
+  grep -q "$(printf ':%04X 01 ' "$QUEUE_PORT")" /proc/net/tcp /proc/net/tcp6
+  exit
+  ;;
 alive)
   [ "$(logins | sha256sum)" = "$(cat "$STARTED")" ] || { echo "the logins were replaced"; exit 1; }
   exit
@@ -36,8 +43,10 @@ alive)
 esac
 
 logins | sha256sum >"$STARTED"
-login=$(cat "$LOGINS/queue/username"):$(cat "$LOGINS/queue/password")
+user=$(cat "$LOGINS/queue/username") login=$user:$(cat "$LOGINS/queue/password")
 id=$(cat "$LOGINS/credential/application_credential_id") secret=$(cat "$LOGINS/credential/application_credential_secret")
+
+[ "${QUEUE_USER:-$user}" != "$user" ] || [ "${CREDENTIAL:-$id}" != "$id" ] || : >"$TAKEN"
 
 # Names and passwords that are generated have letters, digits and hyphens, which nobody has to escape.
 export OS_DEFAULT__TRANSPORT_URL="rabbit://$login@$QUEUE_HOST:$QUEUE_PORT/$QUEUE_VHOST?ssl=true&ssl_ca_file=$QUEUE_CA"

@@ -121,7 +121,7 @@ func TestLogins(t *testing.T) {
 	login(t, dir)
 	env := []string{
 		"QUEUE_HOST=rabbitmq.cloud.svc", "QUEUE_PORT=5671", "QUEUE_VHOST=nova_cell1", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances",
-		"LOGINS=" + dir, "STARTED=" + dir + "/started", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
+		"LOGINS=" + dir, "STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
 		"NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=",
 	}
 	out, err := script(t, dir, env, "nova-compute.sh")
@@ -136,6 +136,53 @@ func TestLogins(t *testing.T) {
 	write(t, filepath.Join(dir, "queue/password"), "other")
 	if out, err := script(t, dir, env, "nova-compute.sh", "alive"); err == nil || !strings.Contains(out, "the logins were replaced") {
 		t.Errorf("it is not restarted: %v: %s", err, out)
+	}
+}
+
+// TestLoginsTaken: a pod is ready when its process has started with the logins that the pod was made for, and stays so when it has later ones:
+// what the control plane is told by a roll-out that has come to its end is true.
+func TestLoginsTaken(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason            string
+		queue, credential string
+		// again starts the process with other logins in the place of those.
+		again bool
+		ready bool
+	}{
+		"Has":        {reason: "Both are here.", queue: "nova-cell1-x7", credential: "id", ready: true},
+		"Any":        {reason: "Nobody knows yet which ones they are to be.", ready: true},
+		"Queue":      {reason: "The queue's is still to come.", queue: "nova-cell1-x8", credential: "id"},
+		"Credential": {reason: "Keystone's is still to come.", queue: "nova-cell1-x7", credential: "id2"},
+		"Come":       {reason: "It has come by now.", queue: "nova-cell1-x8", credential: "id", again: true, ready: true},
+		"Later":      {reason: "The next one is here before the pod is made anew for it.", queue: "nova-cell1-x7", credential: "id", again: true, ready: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{"nova-compute": "", "grep": ""})
+			login(t, dir)
+			env := []string{
+				"QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=v", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
+				"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "QUEUE_USER=" + tc.queue, "CREDENTIAL=" + tc.credential,
+				"NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
+			}
+			start := func() {
+				if out, err := script(t, dir, env, "nova-compute.sh"); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			}
+			start()
+			if tc.again {
+				write(t, filepath.Join(dir, "queue/username"), "nova-cell1-x8")
+				start()
+			}
+			if out, err := script(t, dir, env, "nova-compute.sh", "ready"); (err == nil) != tc.ready {
+				t.Errorf("%s\nit is ready: %v: %s", tc.reason, err, out)
+			}
+		})
+	}
+	dir := stubs(t, map[string]string{"grep": "exit 1"})
+	write(t, filepath.Join(dir, "taken"), "")
+	if _, err := script(t, dir, []string{"TAKEN=" + dir + "/taken", "QUEUE_PORT=5671"}, "nova-compute.sh", "ready"); err == nil {
+		t.Error("it is ready without a connection to the queue")
 	}
 }
 
@@ -185,7 +232,7 @@ func TestHugePages(t *testing.T) {
 			}
 			out, err := script(t, dir, []string{
 				"QUEUE_HOST=", "QUEUE_PORT=", "QUEUE_VHOST=", "QUEUE_CA=", "INSTANCES=" + dir, "LOGINS=" + dir, "STARTED=" + dir + "/started",
-				"HUGE_PAGES=" + tc.pages, "CELLS=" + dir, "RESERVED=" + dir + "/reserved", "NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=",
+				"TAKEN=" + dir + "/taken", "HUGE_PAGES=" + tc.pages, "CELLS=" + dir, "RESERVED=" + dir + "/reserved", "NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=",
 			}, "nova-compute.sh")
 			got, e := os.ReadFile(filepath.Join(dir, "reserved"))
 			if err := errors.Join(err, e); err != nil {
@@ -221,7 +268,7 @@ func TestPeer(t *testing.T) {
 			login(t, dir)
 			env := append([]string{
 				"QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=v", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
-				"STARTED=" + dir + "/started", "NODE_IP=10.0.0.1",
+				"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "NODE_IP=10.0.0.1",
 				"HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
 			}, tc.env...)
 			if out, err := script(t, dir, env, "nova-compute.sh"); err != nil || out != tc.want+"\n" {

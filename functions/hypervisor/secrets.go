@@ -87,14 +87,15 @@ func (m *model) loginSet() tenantsecret.Set {
 	return set
 }
 
-// logins brings them, and makes the pool's own certificate: one for each pool, so that it can be told from others.
+// logins brings them, and says which ones the pool has. It makes the pool's own certificate: one for each pool, so that it can be told from
+// others.
 func logins(m *model) ([]compose.Stage, error) {
 	meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
 	own := m.theirs(compose.Resource{
 		Name: "ovn-certificate", Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
 	})
 	stages := m.logins.Stages()
-	stages[0] = append(stages[0], own)
+	stages[0] = append(stages[0], own, m.remoteConsumer())
 	return stages, nil
 }
 

@@ -51,7 +51,10 @@ var folders = []folder{
 		"openstack.c5c3.io_ovnsyncs.yaml", "openstack.c5c3.io_roleassignments.yaml", "openstack.c5c3.io_servicechecks.yaml",
 		"openstack.c5c3.io_testreports.yaml",
 	}},
-	{"c5c3", plain, "crd.yaml", []string{"c5c3.io_credentialrotations.yaml", "c5c3.io_raftclusters.yaml", "c5c3.io_secretaggregates.yaml"}},
+	{"ovnchassis", plain, "crd.yaml", []string{"ovn.c5c3.io_ovnchassis.yaml"}},
+	{"c5c3", plain, "crd.yaml", []string{
+		"c5c3.io_credentialrotations.yaml", "c5c3.io_raftclusters.yaml", "c5c3.io_remoteconsumers.yaml", "c5c3.io_secretaggregates.yaml",
+	}},
 }
 
 func main() {

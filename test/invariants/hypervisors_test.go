@@ -288,6 +288,8 @@ var hypervisorOrders = []order{
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
 	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},
 	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},
+	{first: `ConfigMap control-plane`, then: `RemoteConsumer\.c5c3.*`, why: "it says whose logins the pool has"},
+	{first: `RemoteConsumer\.c5c3.*`, then: `(ConfigMap nova-compute-config-.*|DaemonSet\.apps nova-compute.*)`, why: "nobody takes a login away from pods that are known"},
 	{first: `ConfigMap control-plane`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, why: "it says whose companion looks where pods are"},
 	{first: `DaemonSet\.apps nova-compute.*`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, exists: true, why: "Nova knows a node by its pod"},
 	{first: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, then: `(ComputeCatalog|ServiceCheck)\.openstack.*`, why: "the companion finds the nodes with these rights"},

@@ -39,12 +39,29 @@ func (w *world) checkAccounts() {
 			w.checkPasswordOf(o, "rootPasswordSecretKeyRef", "root")
 		case o.is("SecretAggregate.c5c3.io"):
 			w.checkCloudLogin(o)
+		case o.is("RemoteConsumer.c5c3.io"):
+			w.checkRemoteConsumer(o)
 		}
 		if name := text(o.manifest, "spec", "cloudCredentialsRef", "cloudName"); name != "" {
 			secret := secretName{o.place, text(o.manifest, "spec", "cloudCredentialsRef", "secretName")}
 			if v, wrong := w.value(secret, "clouds.yaml"); wrong == "" && !strings.Contains(v.content, "\n  "+name+":\n") {
 				w.foundf("%s logs in to cloud %s, which is not in the clouds.yaml of %s.", o, name, secret)
 			}
+		}
+	}
+}
+
+// checkRemoteConsumer holds that what somebody elsewhere uses is a credential that is replaced here: for another it would wait for ever.
+func (w *world) checkRemoteConsumer(o object) {
+	for _, c := range list(o.manifest, "spec", "credentials") {
+		rotated, rotates := false, false
+		for _, r := range w.objects {
+			if r.place == o.place && r.is("CredentialRotation.c5c3.io") {
+				rotates, rotated = true, rotated || text(r.manifest, "spec", "secretName") == text(c, "secretName")
+			}
+		}
+		if rotates && !rotated { // A pool alone is shown without its control plane.
+			w.foundf("%s uses Secret %s, whose credential no CredentialRotation there replaces.", o, text(c, "secretName"))
 		}
 	}
 }

@@ -156,6 +156,27 @@ func TestBreaksOfCells(t *testing.T) {
 	}
 }
 
+// TestRemoteConsumers: what somebody elsewhere uses is replaced here.
+func TestRemoteConsumers(t *testing.T) {
+	whole := example(t, "services.yaml")
+	i := slices.IndexFunc(whole.Objects, func(o judge.Object) bool {
+		return o.Manifest["kind"] == "CredentialRotation" && o.Manifest["metadata"].(fields)["name"] == "nova-cell1-queue"
+	})
+	namespace := whole.Objects[i].Manifest["metadata"].(fields)["namespace"]
+	for secret, want := range map[string]bool{"nova-cell1-queue": false, "nova-credential": false, "nova-metadata-secret": true} {
+		c := copied(t, whole)
+		c.Objects = append(c.Objects, judge.Object{Manifest: fields{
+			"apiVersion": "c5c3.io/v1alpha1", "kind": "RemoteConsumer", "metadata": fields{"namespace": namespace, "name": "pool"},
+			"spec": fields{"credentials": []any{fields{"secretName": secret}}},
+		}})
+		sentence := "uses Secret " + secret + ", whose credential no CredentialRotation there replaces"
+		found := judge.Judge(c)
+		if got := slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, sentence) }); got != want {
+			t.Errorf("%s: found %t, want %t:\n%s", secret, got, want, strings.Join(found, "\n"))
+		}
+	}
+}
+
 // TestClosed: where nobody says where hypervisors are, nothing is let through to them or from them, and the judge asks for nothing.
 func TestClosed(t *testing.T) {
 	whole := example(t, "services.yaml")

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 )
 
 // election is how long a write may take while another member is elected: twice the timer of five seconds (the members wait for different
@@ -235,7 +239,8 @@ func testSettings(t *testing.T, n *ovnCluster, nb ovsdb) {
 	}
 }
 
-// testChassis: the status says how many nodes have registered, and which of them do nothing any more. That makes nothing wait.
+// testChassis: the status says how many nodes have registered, and which of them do nothing any more. That makes nothing wait. Each is shown as it
+// has registered, and no longer than it has.
 func testChassis(t *testing.T, n *ovnCluster, sb ovsdb) {
 	register := func(name string, done int) {
 		t.Helper()
@@ -245,7 +250,8 @@ func testChassis(t *testing.T, n *ovnCluster, sb ovsdb) {
 				"type": "geneve", "ip": "192.0.2." + fmt.Sprint(len(name)), "chassis_name": name,
 			}},
 			map[string]any{"op": "insert", "table": "Chassis", "uuid-name": "chassis", "row": map[string]any{
-				"name": name, "hostname": name, "encaps": []any{"named-uuid", "encap"},
+				"name": name, "hostname": name + ".example", "encaps": []any{"named-uuid", "encap"},
+				"other_config": []any{"map", []any{[]any{"ovn-bridge-mappings", "external:br-ex"}, []any{"ovn-cms-options", "enable-chassis-as-gw"}}},
 			}},
 			map[string]any{"op": "insert", "table": "Chassis_Private", "row": map[string]any{
 				"name": name, "chassis": []any{"named-uuid", "chassis"}, "nb_cfg": done,
@@ -271,6 +277,29 @@ func testChassis(t *testing.T, n *ovnCluster, sb ovsdb) {
 		s := n.world.XR.GetFields()["status"].GetStructValue().AsMap()
 		return s["chassisCount"] == 2.0 && s["activeControllers"] == 1.0
 	})
+	shown := func() (out []string) {
+		list := &ovnchassisv1.OVNChassisList{}
+		if err := n.cluster.Client.List(context.Background(), list); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range list.Items {
+			out = append(out, fmt.Sprintf("%s %+v %t", o.Name, o.Spec, apimeta.IsStatusConditionTrue(o.Status.Conditions, "Ready")))
+		}
+		return out
+	}
+	const registered = " {SystemID:%[1]s Hostname:%[1]s.example Encapsulations:[{Type:geneve IP:192.0.2.%[2]d}] " +
+		"BridgeMappings:[{PhysicalNetwork:external Bridge:br-ex}] Gateway:true} "
+	one := "node" + fmt.Sprintf(registered, "node", len("node")) + "true"
+	other := "node-of-old" + fmt.Sprintf(registered, "node-of-old", len("node-of-old")) + "false"
+	waitFor(t, n.cluster, "both nodes as they have registered", func() bool { return slices.Equal(shown(), []string{one, other}) })
+	_, leader = sb.members(3)
+	where := []any{[]any{"name", "==", "node-of-old"}}
+	if _, err := sb.transactAt(sb.host(leader), sb.schema,
+		map[string]any{"op": "delete", "table": "Chassis_Private", "where": where}, map[string]any{"op": "delete", "table": "Chassis", "where": where},
+	); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, n.cluster, "one node, when the record of the other is removed", func() bool { return slices.Equal(shown(), []string{one}) })
 }
 
 // testRelay: what is written at a relay comes to the members, and what is written there to the relay; it answers while the member that it

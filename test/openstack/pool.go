@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
@@ -78,8 +79,11 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	}
 	w.Reconcile, w.Remove = c.world.Reconcile, c.world.Remove
 	w.Reports = func(kind, name string) map[string]any {
-		if kind == "ServiceCheck" {
+		switch kind {
+		case "ServiceCheck":
 			return c.counted(ctx, name)
+		case "RemoteConsumer":
+			return c.inUse(ctx, name)
 		}
 		return c.daemons(ctx, kind, name)
 	}
@@ -173,6 +177,19 @@ func (c *Cloud) counted(ctx context.Context, name string) map[string]any {
 		return nil
 	}
 	return map[string]any{"capacity": status["capacity"], "nodes": status["nodes"]}
+}
+
+// inUse are the credentials that the companion says are in use.
+func (c *Cloud) inUse(ctx context.Context, name string) map[string]any {
+	consumer := &c5c3v1.RemoteConsumer{}
+	if c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, consumer) != nil {
+		return nil
+	}
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&consumer.Status)
+	if err != nil {
+		return nil
+	}
+	return map[string]any{"credentials": status["credentials"]}
 }
 
 // Status of the pool's claim.

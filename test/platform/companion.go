@@ -28,6 +28,7 @@ const companionProgram = "companion"
 var reconciled = map[string]schema.GroupKind{
 	"databasesync":    {Group: "openstack.c5c3.io", Kind: "DatabaseSync"},
 	"keyrepository":   {Group: "openstack.c5c3.io", Kind: "KeyRepository"},
+	"remoteconsumer":  {Group: "c5c3.io", Kind: "RemoteConsumer"},
 	"secretaggregate": {Group: "c5c3.io", Kind: "SecretAggregate"},
 }
 

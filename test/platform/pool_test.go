@@ -8,13 +8,20 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
@@ -25,6 +32,8 @@ var (
 	certificateKind   = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
 	policyKind        = schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}
 	externalKind      = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ExternalSecret"}
+	consumerKind      = schema.GroupVersionKind{Group: "c5c3.io", Version: "v1alpha1", Kind: "RemoteConsumer"}
+	rotationKind      = schema.GroupVersionKind{Group: "c5c3.io", Version: "v1alpha1", Kind: "CredentialRotation"}
 	pushKind          = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1alpha1", Kind: "PushSecret"}
 )
 
@@ -87,7 +96,8 @@ var planeSecrets = map[string]map[string]string{
 
 // TestPoolApart: hypervisors in the second cluster, of a control plane in the first. The claim waits until the queue is exposed. Then each
 // object is in its cluster, and each Secret has come through the store, to where it is read and to nowhere else: no object that Crossplane
-// hands to a function has one of their values. When the claim goes, all of that goes, in both, but what the control plane has.
+// hands to a function has one of their values. When a login is replaced, pods in the second cluster are made for the next one, and the first
+// is told when all nodes have them. When the claim goes, all of that goes, in both, but what the control plane has.
 func TestPoolApart(t *testing.T) {
 	t.Parallel()
 	const namespace = "tenant-pool"
@@ -118,6 +128,12 @@ func TestPoolApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, name := range []string{"nova-cell1-queue", "nova-credential"} {
+		if err := admin.Create(t.Context(), rotation(name, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	standInCompanion(t)
 	config := get(t, cloud.Cluster, schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "PlatformConfig"}, "", "default")
 	limit := `[{"op": "add", "path": "/spec/limits/-", "value": {"name": "pool", "namespaces": ["tenant-pool"],
 		"hypervisorNodes": ["node-role.kubernetes.io/hypervisor"]}}]`
@@ -148,12 +164,13 @@ func TestPoolApart(t *testing.T) {
 	pool := instance(t, ready(t, u))
 
 	checkPool(t, pool)
+	checkRotation(t, pool)
 	checkNoValues(t)
 
 	remove(t, u)
 	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote} {
 		eventually(t, deletion, func() error {
-			for _, kind := range []schema.GroupVersionKind{daemonSetKind, externalKind, pushKind, policyKind} {
+			for _, kind := range []schema.GroupVersionKind{daemonSetKind, externalKind, pushKind, policyKind, consumerKind} {
 				for _, o := range list(t, c, kind, "") {
 					if o.GetNamespace() == pool || strings.HasPrefix(o.GetName(), pool) {
 						return fmt.Errorf("in %s %s %s/%s is left", c.Name, kind.Kind, o.GetNamespace(), o.GetName())
@@ -214,6 +231,73 @@ func checkPool(t *testing.T, pool string) {
 			t.Errorf("entry %s is not where those of pools are", entry)
 		}
 	}
+}
+
+// rotation is one of the control plane's, by whose name its fake owner calls the credential that it has made.
+func rotation(name, secret string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"target": "QueueUser", "secretName": secret,
+		"queue": map[string]any{"permissions": []any{map[string]any{"rabbitMQRef": map[string]any{"name": "rabbitmq"}, "vhost": "nova_cell1"}}},
+	}}}
+	u.SetGroupVersionKind(rotationKind)
+	u.SetNamespace(plane)
+	u.SetName(name)
+	return u
+}
+
+// standInCompanion reconciles RemoteConsumers in the namespace of the control plane, which has no companion, for as long as the test runs.
+func standInCompanion(t *testing.T) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := c5c3v1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	api, err := client.New(cloud.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &remoteconsumer.Reconciler{Client: api, Reader: api, Events: events.NewFakeRecorder(1000), Clock: clock.RealClock{}}
+	go func() {
+		for ctx := t.Context(); ctx.Err() == nil; time.Sleep(time.Second) {
+			all := &c5c3v1.RemoteConsumerList{}
+			if err := api.List(ctx, all, client.InNamespace(plane)); err != nil {
+				continue
+			}
+			for i := range all.Items { // What fails is tried again.
+				_, _ = r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
+			}
+		}
+	}()
+}
+
+// checkRotation puts another credential into the place of the queue's, and waits until the pool says that its pods have it.
+func checkRotation(t *testing.T, pool string) {
+	t.Helper()
+	const secret, next = "nova-cell1-queue", "nova-cell1-queue-next"
+	has := func(id string) {
+		t.Helper()
+		eventually(t, soon, func() error {
+			annotations, _, _ := unstructured.NestedStringMap(get(t, cloud.Remote, daemonSetKind, pool, "nova-compute").Object,
+				"spec", "template", "metadata", "annotations")
+			said, _, _ := unstructured.NestedSlice(get(t, cloud.Cluster, consumerKind, plane, pool).Object, "spec", "credentials")
+			want := []any{
+				map[string]any{"secretName": secret, "observedID": id},
+				map[string]any{"secretName": "nova-credential", "observedID": "id-of-nova-credential"},
+			}
+			if annotations["credentials.c5c3.io/"+secret] != id || !cmp.Equal(want, said) {
+				return fmt.Errorf("pods are made for %v, and the pool says that it has %v, want %s", annotations, said, id)
+			}
+			return nil
+		})
+	}
+	has("id-of-" + secret)
+	if err := cloud.Client.Delete(t.Context(), rotation(secret, secret)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cloud.Client.Create(t.Context(), rotation(next, secret)); err != nil {
+		t.Fatal(err)
+	}
+	has("id-of-" + next)
 }
 
 // checkNoValues looks for what Secrets hold in everything that a function is told: composite resources, claims, and Objects with what is

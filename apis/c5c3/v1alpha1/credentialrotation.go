@@ -85,18 +85,11 @@ type CredentialRotationSpec struct {
 	// +optional
 	GracePeriodDays *int32 `json:"gracePeriodDays,omitempty"`
 	// What uses the credential. Pods of workloads are restarted in the course of a roll-out when it was replaced; a SecretAggregate puts it
-	// into a Secret that is read for each login.
+	// into a Secret that is read for each login. What uses it in other namespaces and clusters says so itself, by a RemoteConsumer.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	Consumers []Consumer `json:"consumers,omitempty"`
-	// What uses the credential in other clusters. Whoever can observe it there, such as the function that composes the workload, reports
-	// which one it has. Until each has the one in use, nothing is revoked.
-	// +kubebuilder:validation:MaxItems=32
-	// +listType=map
-	// +listMapKey=name
-	// +optional
-	RemoteConsumers []RemoteConsumer `json:"remoteConsumers,omitempty"`
 	// Suspend rotation.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
@@ -137,16 +130,6 @@ type Consumer struct {
 	Kind string `json:"kind"`
 	// Name of the consumer.
 	Name common.ObjectName `json:"name"`
-}
-
-// RemoteConsumer is what uses a credential in another cluster.
-type RemoteConsumer struct {
-	// Name of the consumer in messages.
-	Name common.ObjectName `json:"name"`
-	// Identity (status.currentID) of the credential that all of its pods have. Absent: not known.
-	// +kubebuilder:validation:MaxLength=64
-	// +optional
-	ObservedID string `json:"observedID,omitempty"`
 }
 
 // CredentialRotationStatus is the observed state of a rotation.

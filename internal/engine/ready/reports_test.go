@@ -49,7 +49,7 @@ var reports = map[string][]string{
 	},
 	"ovn.c5c3.io":               {"OVNCluster Ready"},
 	"tempest.openstack.c5c3.io": {"Tempest Ready"},
-	"c5c3.io":                   {"CredentialRotation Ready", "RaftCluster Ready", "SecretAggregate Ready"},
+	"c5c3.io":                   {"CredentialRotation Ready", "RaftCluster Ready", "RemoteConsumer Ready", "SecretAggregate Ready"},
 }
 
 // report writes it into an object; without is left out.

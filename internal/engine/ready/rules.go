@@ -120,6 +120,8 @@ var rules = table(
 	row("openstack.c5c3.io", "RoleAssignment", conditions("Available")),
 	row("c5c3.io", "CredentialRotation", conditions("Ready")),
 	row("c5c3.io", "RaftCluster", conditions("Ready")),
+	// Which credentials a consumer has, it says itself: it is ready when it is waited for.
+	row("c5c3.io", "RemoteConsumer", conditions("Ready")),
 	row("c5c3.io", "SecretAggregate", conditions("Ready")),
 )
 

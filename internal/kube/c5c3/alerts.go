@@ -172,7 +172,8 @@ func (s series) ofCredentials() []monitoring.Alert {
 			Name: "CredentialNotDistributed", Severity: monitoring.Warning, For: "1h",
 			Expr:    s.isFalse("credential_rotation", "Distributed"),
 			Summary: "Not every consumer has the credential of CredentialRotation {{ $labels.name }}.",
-			Action:  "Its condition Distributed names the consumer. The one before stays valid until then.",
+			Action: "Its condition Distributed names the consumer. The one before stays valid until then; for a RemoteConsumer, until the " +
+				"next is due.",
 		},
 		{
 			Name: "SecretAggregateNotReady", Severity: monitoring.Warning, For: "15m",

@@ -74,7 +74,8 @@ func TestRights(t *testing.T) {
 	}
 	consumers := []openstackv1.Consumer{{Kind: "Deployment", Name: "a"}, {Kind: "StatefulSet", Name: "b"}, {Kind: "DaemonSet", Name: "c"}}
 	role, _ := Grant(object.Meta{}, KeyRepository(object.Meta{}, openstackv1.KeyRepositorySpec{SecretName: "keys", Consumers: consumers}),
-		CredentialRotation(object.Meta{}, c5c3v1.CredentialRotationSpec{Queue: &c5c3v1.QueueUser{}}))
+		CredentialRotation(object.Meta{}, c5c3v1.CredentialRotationSpec{Queue: &c5c3v1.QueueUser{}}),
+		RaftCluster(object.Meta{}, c5c3v1.RaftClusterSpec{CountChassis: true}))
 	// What the chart's role for Nodes has, Crossplane binds only if it holds that, too.
 	want := of(slices.Concat(Access(companion)[1].(*rbacv1.Role).Rules, role.(*rbacv1.Role).Rules, nodeRules))
 	if diff := cmp.Diff(want, of(Rights())); diff != "" {

@@ -53,12 +53,13 @@ var rules = []rbacv1.PolicyRule{
 		Verbs: []string{"get"},
 	},
 	{
-		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations", "raftclusters", "secretaggregates"},
+		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations", "raftclusters", "remoteconsumers", "secretaggregates"},
 		Verbs: []string{"get", "list", "watch"},
 	},
 	{
-		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations/status", "raftclusters/status", "secretaggregates/status"},
-		Verbs: []string{"get", "update"},
+		APIGroups: []string{"c5c3.io"},
+		Resources: []string{"credentialrotations/status", "raftclusters/status", "remoteconsumers/status", "secretaggregates/status"},
+		Verbs:     []string{"get", "update"},
 	},
 	// Keys, credentials and aggregates are Secrets. What is to be made has no name that a rule could choose it by
 	// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources); what is there is read and written by rights of
@@ -143,7 +144,7 @@ func Rights() []rbacv1.PolicyRule {
 	for _, resource := range workloads {
 		all.rolled[resource] = set{"any": true}
 	}
-	out := slices.Concat(rules, queueUsers, nodeRules)
+	out := slices.Concat(rules, queueUsers, chassisObjects, nodeRules)
 	for _, r := range all.rules() {
 		r.ResourceNames = nil
 		out = append(out, r)

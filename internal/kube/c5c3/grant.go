@@ -16,8 +16,9 @@ import (
 
 // Grant names what the companion may read and write for the sake of objects that it reconciles: Secrets and the workloads that it rolls.
 // They are the objects of one service, which composes the Role beside them; what the companion may do with things that have no name yet
-// is in Access, but for users of queues, which few services have. Rights on a name include watching it, and nothing else of its kind: a
-// list or a watch has to choose it by metadata.name (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
+// is in Access, but for users of queues and nodes of OVN, which few services have. Rights on a name include watching it, and nothing else
+// of its kind: a list or a watch has to choose it by metadata.name
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
 func Grant(meta object.Meta, objects ...runtime.Object) (role, binding runtime.Object) {
 	g := granted{read: set{}, written: set{}, rolled: map[string]set{}}
 	for _, o := range objects {
@@ -26,6 +27,9 @@ func Grant(meta object.Meta, objects ...runtime.Object) (role, binding runtime.O
 	rules := g.rules()
 	if slices.ContainsFunc(objects, makesQueueUsers) {
 		rules = append(rules, queueUsers...)
+	}
+	if slices.ContainsFunc(objects, countsChassis) {
+		rules = append(rules, chassisObjects...)
 	}
 	return roleOf(meta, rules), bindingOf(meta, meta.Name)
 }
@@ -41,6 +45,17 @@ var queueUsers = []rbacv1.PolicyRule{
 func makesQueueUsers(o runtime.Object) bool {
 	r, ok := o.(*c5c3v1.CredentialRotation)
 	return ok && r.Spec.Queue != nil
+}
+
+// chassisObjects show nodes that have registered in OVN's southbound database, whose names the companion finds there.
+var chassisObjects = []rbacv1.PolicyRule{
+	{APIGroups: []string{"ovn.c5c3.io"}, Resources: []string{"ovnchassis"}, Verbs: []string{"list", "create", "update", "delete"}},
+	{APIGroups: []string{"ovn.c5c3.io"}, Resources: []string{"ovnchassis/status"}, Verbs: []string{"update"}},
+}
+
+func countsChassis(o runtime.Object) bool {
+	r, ok := o.(*c5c3v1.RaftCluster)
+	return ok && r.Spec.CountChassis
 }
 
 // workloads are the kinds that a consumer may be of, and what the API calls them.

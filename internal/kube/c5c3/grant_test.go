@@ -116,6 +116,15 @@ func TestGrant(t *testing.T) {
 			objects: []runtime.Object{RaftCluster(object.Meta{}, c5c3v1.RaftClusterSpec{ClientSecretName: "clouds"})},
 			want:    []rbacv1.PolicyRule{read("clouds")},
 		},
+		"Nodes": {
+			reason:  "Nodes that have registered are shown.",
+			objects: []runtime.Object{RaftCluster(object.Meta{}, c5c3v1.RaftClusterSpec{ClientSecretName: "clouds", CountChassis: true})},
+			want: []rbacv1.PolicyRule{
+				read("clouds"),
+				{APIGroups: []string{"ovn.c5c3.io"}, Resources: []string{"ovnchassis"}, Verbs: []string{"list", "create", "update", "delete"}},
+				{APIGroups: []string{"ovn.c5c3.io"}, Resources: []string{"ovnchassis/status"}, Verbs: []string{"update"}},
+			},
+		},
 		"Schema": {
 			reason: "Whether the Secrets of its Jobs are there is asked for each of them.",
 			objects: []runtime.Object{DatabaseSync(object.Meta{}, openstackv1.DatabaseSyncSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{

@@ -74,6 +74,11 @@ func CredentialRotation(meta object.Meta, spec c5c3v1.CredentialRotationSpec) *c
 	return &c5c3v1.CredentialRotation{TypeMeta: kind(c5c3API, "CredentialRotation"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
+// RemoteConsumer makes somebody elsewhere who uses credentials.
+func RemoteConsumer(meta object.Meta, spec c5c3v1.RemoteConsumerSpec) *c5c3v1.RemoteConsumer {
+	return &c5c3v1.RemoteConsumer{TypeMeta: kind(c5c3API, "RemoteConsumer"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
 // RaftCluster makes the memory of a database's cluster.
 func RaftCluster(meta object.Meta, spec c5c3v1.RaftClusterSpec) *c5c3v1.RaftCluster {
 	return &c5c3v1.RaftCluster{TypeMeta: kind(c5c3API, "RaftCluster"), ObjectMeta: objectMeta(meta), Spec: spec}

@@ -30,9 +30,9 @@ func TestAll(t *testing.T) {
 		"EndpointRegion.openstack.c5c3.io", "Glance.glance.openstack.c5c3.io", "Heat.heat.openstack.c5c3.io",
 		"Horizon.horizon.openstack.c5c3.io", "HypervisorCluster.crossplane.c5c3.io", "IdentityCatalog.keystone.openstack.c5c3.io",
 		"IdentityCheck.openstack.c5c3.io", "KeyRepository.openstack.c5c3.io", "Keystone.keystone.openstack.c5c3.io", "KeystoneService.crossplane.c5c3.io",
-		"Neutron.neutron.openstack.c5c3.io", "Nova.nova.openstack.c5c3.io", "NovaCell.nova.openstack.c5c3.io",
+		"Neutron.neutron.openstack.c5c3.io", "Nova.nova.openstack.c5c3.io", "NovaCell.nova.openstack.c5c3.io", "OVNChassis.ovn.c5c3.io",
 		"OVNCluster.ovn.c5c3.io", "OVNSync.openstack.c5c3.io", "Placement.placement.openstack.c5c3.io",
-		"PlatformConfig.crossplane.c5c3.io", "RaftCluster.c5c3.io", "RoleAssignment.openstack.c5c3.io", "SecretAggregate.c5c3.io",
+		"PlatformConfig.crossplane.c5c3.io", "RaftCluster.c5c3.io", "RemoteConsumer.c5c3.io", "RoleAssignment.openstack.c5c3.io", "SecretAggregate.c5c3.io",
 		"ServiceCheck.openstack.c5c3.io", "StorageCluster.crossplane.c5c3.io", "Tempest.tempest.openstack.c5c3.io", "TestReport.openstack.c5c3.io", "XControlPlaneCluster.crossplane.c5c3.io",
 		"XHypervisorCluster.crossplane.c5c3.io", "XKeystoneService.crossplane.c5c3.io", "XStorageCluster.crossplane.c5c3.io",
 	}

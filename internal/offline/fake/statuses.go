@@ -119,6 +119,7 @@ var statuses = table(
 	row("openstack.c5c3.io", "RoleAssignment", dated("Available", "Given", "the role is given")),
 	row("c5c3.io", "CredentialRotation", credentialRotation),
 	row("c5c3.io", "RaftCluster", raftCluster),
+	row("c5c3.io", "RemoteConsumer", remoteConsumer),
 	row("c5c3.io", "SecretAggregate", secretAggregate),
 )
 
@@ -424,6 +425,21 @@ func credentialRotation(v view) status {
 	return status{
 		"observedGeneration": v.generation(), "currentID": "id-of-" + v.name(), "lastRotation": v.first("lastRotation"),
 		"conditions": []any{v.current("Ready", "CredentialInUse", "credential id-of-"+v.name()+" is in use")},
+	}
+}
+
+// remoteConsumer is told what credentialRotation has made: rotations are called as their Secrets.
+func remoteConsumer(v view) status {
+	var current []any
+	credentials, _ := v.get("spec", "credentials").([]any)
+	for _, c := range credentials {
+		entry, _ := c.(map[string]any)
+		name, _ := entry["secretName"].(string)
+		current = append(current, map[string]any{"secretName": name, "currentID": "id-of-" + name})
+	}
+	return status{
+		"observedGeneration": v.generation(), "credentials": current,
+		"conditions": []any{v.current("Ready", "Known", "each credential is known, and the consumer is waited for when it is replaced")},
 	}
 }
 

@@ -34,6 +34,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
@@ -86,7 +87,7 @@ func Scheme() (*runtime.Scheme, error) {
 		s.AddKnownTypeWithName(queues.WithKind(kind), &unstructured.Unstructured{})
 		s.AddKnownTypeWithName(queues.WithKind(kind+"List"), &unstructured.UnstructuredList{})
 	}
-	return s, errors.Join(clientgoscheme.AddToScheme(s), openstackv1.AddToScheme(s), c5c3v1.AddToScheme(s))
+	return s, errors.Join(clientgoscheme.AddToScheme(s), openstackv1.AddToScheme(s), c5c3v1.AddToScheme(s), ovnchassisv1.AddToScheme(s))
 }
 
 // New makes a cluster with its files in a folder, and starts its controllers.
@@ -103,7 +104,7 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 	}
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).
 		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{},
-			&c5c3v1.CredentialRotation{}, &c5c3v1.RaftCluster{},
+			&c5c3v1.CredentialRotation{}, &c5c3v1.RaftCluster{}, &c5c3v1.RemoteConsumer{}, &ovnchassisv1.OVNChassis{},
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
 			&openstackv1.CellMapping{}, &openstackv1.ComputeCatalog{}, &openstackv1.OVNSync{},
 			&openstackv1.ServiceCheck{}, &openstackv1.TestReport{},

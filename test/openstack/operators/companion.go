@@ -33,6 +33,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
+	"github.com/c5c3/crossplane-cobaltcore/companion/remoteconsumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/testreport"
@@ -72,6 +73,7 @@ func (o *Operators) companion(ctx context.Context) {
 	}
 	services := &servicecheck.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	rafts := &raftcluster.Reconciler{Client: api, Reader: api, Dial: o.Cluster.Dial, Events: recorder, Clock: clock{o}}
+	remotes := &remoteconsumer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
 	comparisons := &ovnsync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
 	reports := &testreport.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
 	offers := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
@@ -86,6 +88,8 @@ func (o *Operators) companion(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(services), &openstackv1.ServiceCheckList{}))
 	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onState(credentials, o.credential), &c5c3v1.CredentialRotationList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets, &c5c3v1.SecretAggregate{}, secret), &c5c3v1.SecretAggregateList{}))
+	ofRemotes := []client.Object{&c5c3v1.RemoteConsumer{}, &c5c3v1.CredentialRotation{}}
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(remotes, ofRemotes...), &c5c3v1.RemoteConsumerList{}))
 	ofKeys, ofSchema := with(&openstackv1.KeyRepository{}, secret, job), with(&openstackv1.DatabaseSync{}, job)
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys, ofKeys...), &openstackv1.KeyRepositoryList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(comparisons, &openstackv1.OVNSync{}, job), &openstackv1.OVNSyncList{}))
@@ -172,7 +176,7 @@ func (o *Operators) credential(ctx context.Context, req reconcile.Request) (stri
 		watched[c.Kind] = append(watched[c.Kind], string(c.Name))
 	}
 	var state strings.Builder
-	fmt.Fprint(&state, r.Generation, r.Annotations, o.Cluster.Changes(topologyKinds()...))
+	fmt.Fprint(&state, r.Generation, r.Annotations, o.Cluster.Changes(append(topologyKinds(), &c5c3v1.RemoteConsumer{})...))
 	for _, object := range []client.Object{
 		&corev1.Secret{}, &c5c3v1.SecretAggregate{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{},
 	} {
@@ -237,6 +241,12 @@ func (o *Operators) raftCluster(ctx context.Context, u *unstructured.Unstructure
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), r)
 		return r.Status.ObservedGeneration == r.Generation, err
 	})
+}
+
+// remoteConsumer waits until it is known which credentials are in use.
+func (o *Operators) remoteConsumer(ctx context.Context, u *unstructured.Unstructured) error {
+	c := &c5c3v1.RemoteConsumer{}
+	return o.available(ctx, u, c, "Ready", func() []metav1.Condition { return c.Status.Conditions })
 }
 
 // keyRepository waits until the companion has made the keys.

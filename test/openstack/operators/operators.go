@@ -85,6 +85,7 @@ var owners = []owner{
 	{"CredentialRotation.c5c3.io", (*Operators).credentialRotation},
 	{"SecretAggregate.c5c3.io", (*Operators).secretAggregate},
 	{"RaftCluster.c5c3.io", (*Operators).raftCluster},
+	{"RemoteConsumer.c5c3.io", (*Operators).remoteConsumer},
 	{"Service", (*Operators).apply},
 	{"PersistentVolumeClaim", nil}, // a folder, made with the first pod
 	{"StatefulSet.apps", (*Operators).statefulSet},

@@ -1,0 +1,17 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion of the kinds of this package.
+var GroupVersion = schema.GroupVersion{Group: "ovn.c5c3.io", Version: "v1alpha1"}
+
+// AddToScheme makes the kinds of this package known to a scheme.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion, &OVNChassis{}, &OVNChassisList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}

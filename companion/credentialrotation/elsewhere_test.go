@@ -1,0 +1,148 @@
+package credentialrotation
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// pool is somebody elsewhere who uses what is in a Secret.
+func pool(namespace, secret string) *c5c3v1.RemoteConsumer {
+	return &c5c3v1.RemoteConsumer{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "west"},
+		Spec:       c5c3v1.RemoteConsumerSpec{Credentials: []c5c3v1.ConsumedCredential{{SecretName: common.ObjectName(secret)}}},
+	}
+}
+
+// reports lets the pool say what its pods have.
+func (c *cluster) reports(p *c5c3v1.RemoteConsumer, id string) {
+	c.t.Helper()
+	p.Spec.Credentials[0].ObservedID = id
+	c.must(c.api.Update(context.Background(), p))
+}
+
+// replaced lets the time pass until another credential is in use, and the consumers here have it.
+func (c *cluster) replaced(r *Reconciler) {
+	c.t.Helper()
+	old, _ := c.offered()
+	c.clock.SetTime(c.clock.Now().Add(83 * day))
+	for range 20 {
+		c.pass(r)
+	}
+	if got, _ := c.offered(); got == old {
+		c.t.Fatalf("not replaced: %s", c.conditions())
+	}
+}
+
+// TestElsewhere: who uses the credential where nobody here sees anything is waited for, until the next one is due and no longer.
+func TestElsewhere(t *testing.T) {
+	const soon, due = 3 * day, 83 * day
+	nothing := func(*cluster, *c5c3v1.RemoteConsumer) {}
+	for name, tc := range map[string]struct {
+		reason string
+		// namespace and secret of the consumer, if they are not those of the rotation.
+		namespace, secret string
+		// then is done when the consumers here have the new credential.
+		then func(*cluster, *c5c3v1.RemoteConsumer)
+		// after that time the old one is accepted, or not.
+		after    time.Duration
+		accepted bool
+		// distributed is the reason of the condition, and says what is in its message.
+		distributed, says string
+	}{
+		"Waits": {
+			reason: "Its pods have the old one.", then: nothing, after: soon, accepted: true,
+			distributed: "Waiting", says: "RemoteConsumer west is not known to have the credential with all of its pods",
+		},
+		"Almost": {
+			reason: "Until the day on which the next one is due.", then: nothing, after: due - day, accepted: true, distributed: "Waiting",
+		},
+		"Unknown": {
+			reason: "Who does not know what its pods have, may have the old one.",
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, "") }, after: soon, accepted: true, distributed: "Waiting",
+		},
+		"Has": {
+			reason: "All of its pods have the new one.",
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, c.rotation().Status.CurrentID) }, after: soon,
+			distributed: "EveryConsumer",
+		},
+		"Gone": {
+			reason: "With the pool, whoever waits for it goes.",
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.must(c.api.Delete(context.Background(), p)) }, after: soon,
+			distributed: "EveryConsumer",
+		},
+		"Never": {
+			reason: "One that is never heard of again keeps no credential valid for ever, and the next one comes.", then: nothing,
+			after: due + soon, distributed: "Waiting",
+		},
+		"Ordered": {
+			reason: "Somebody who knows better asks for the next one, and does not wait.",
+			then: func(c *cluster, _ *c5c3v1.RemoteConsumer) {
+				c.edit(func(r *c5c3v1.CredentialRotation) {
+					r.Annotations = map[string]string{rotateAnnotation: r.Status.CurrentID}
+				})
+			},
+			after: soon, distributed: "Waiting",
+		},
+		"Other": {
+			reason: "Another Secret's is nobody's business.", secret: "nova-credential", then: nothing, after: soon, distributed: "EveryConsumer",
+		},
+		"OtherNamespace": {
+			reason: "Nor is another control plane's.", namespace: "team-b-other-1", then: nothing, after: soon, distributed: "EveryConsumer",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, r := start(t, rotationOf(applicationCredential))
+			p := pool(cmp.Or(tc.namespace, c.rotation().Namespace), cmp.Or(tc.secret, secretName))
+			c.must(c.api.Create(t.Context(), p))
+			old, _ := c.offered()
+			c.reports(p, old.id)
+			c.replaced(r)
+			tc.then(c, p)
+			for passed := time.Duration(0); passed < tc.after; passed += day / 2 {
+				c.clock.SetTime(c.clock.Now().Add(day / 2))
+				for range 12 {
+					c.pass(r)
+				}
+			}
+			if got := c.accepts(old); got != tc.accepted {
+				t.Errorf("%s\nthe old one is accepted: %t: %s", tc.reason, got, c.conditions())
+			}
+			if got := c.condition(conditionDistributed); got.Reason != tc.distributed || !strings.Contains(got.Message, tc.says) {
+				t.Errorf("%s\n%+v", tc.reason, got)
+			}
+			for _, v := range c.violations {
+				t.Error(v)
+			}
+		})
+	}
+}
+
+// TestLeftBehind: that one is not waited for any longer is told, and the condition does not say that it has the credential.
+func TestLeftBehind(t *testing.T) {
+	c, r := start(t, rotationOf(applicationCredential))
+	p := pool(c.rotation().Namespace, secretName)
+	c.must(c.api.Create(t.Context(), p))
+	c.reports(p, "another")
+	c.replaced(r)
+	c.said()
+	c.clock.SetTime(c.clock.Now().Add(83 * day))
+	for range 4 { // The grace is not over.
+		c.pass(r)
+	}
+	if got := c.condition(conditionDistributed); got.Status != metav1.ConditionFalse || got.Reason != "LeftBehind" {
+		t.Errorf("%+v", got)
+	}
+	const words = "Warning CredentialDistributed RemoteConsumer west is not known to have the credential with all of its pods, and is not waited " +
+		"for any longer: the next credential is due"
+	if said := c.said(); !strings.Contains(said, words) {
+		t.Errorf("nobody is told: %s", said)
+	}
+}

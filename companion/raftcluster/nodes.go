@@ -1,0 +1,224 @@
+package raftcluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+)
+
+const (
+	// heartbeatEvery is how much newer a heartbeat has to be to be written: nodes say something every minute, and whatever is written wakes
+	// whoever watches.
+	heartbeatEvery = 5 * time.Minute
+	// writesLimit is how many objects are written in one pass. The members of the cluster, which others wait for, are asked again after it.
+	writesLimit = 50
+)
+
+// host is one that has registered.
+type host struct {
+	spec ovnchassisv1.OVNChassisSpec
+	// active: its controller has done what is wanted, or is at it. Heartbeat is when it last said so; zero: never.
+	active    bool
+	heartbeat time.Time
+}
+
+// registration is a row of the table Chassis, and tunnel one of Encap. https://www.ovn.org/support/dist-docs/ovn-sb.5.html
+type registration struct {
+	Name     string   `json:"name"`
+	Hostname string   `json:"hostname"`
+	Config   settings `json:"other_config"`
+}
+
+type tunnel struct {
+	Chassis string `json:"chassis_name"`
+	Type    string `json:"type"`
+	IP      string `json:"ip"`
+}
+
+// settings are a map of OVSDB's: ["map", [[key, value], ...]]. https://www.rfc-editor.org/rfc/rfc7047#section-5.1
+type settings map[string]string
+
+// UnmarshalJSON reads one.
+func (s *settings) UnmarshalJSON(data []byte) error {
+	var outer []json.RawMessage
+	var pairs [][2]string
+	if err := json.Unmarshal(data, &outer); err != nil || len(outer) != 2 {
+		return errors.Join(err, errors.New("that is no map"))
+	}
+	if err := json.Unmarshal(outer[1], &pairs); err != nil {
+		return err
+	}
+	*s = settings{}
+	for _, p := range pairs {
+		(*s)[p[0]] = p[1]
+	}
+	return nil
+}
+
+// nodeOf is what a row says.
+func nodeOf(r registration, tunnels []tunnel) host {
+	out := host{spec: ovnchassisv1.OVNChassisSpec{SystemID: r.Name, Hostname: r.Hostname}}
+	for _, t := range tunnels {
+		if t.Chassis == r.Name {
+			out.spec.Encapsulations = append(out.spec.Encapsulations, ovnchassisv1.Encapsulation{Type: t.Type, IP: t.IP})
+		}
+	}
+	slices.SortFunc(out.spec.Encapsulations, func(a, b ovnchassisv1.Encapsulation) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.IP, b.IP))
+	})
+	for pair := range strings.SplitSeq(r.Config["ovn-bridge-mappings"], ",") {
+		if network, bridge, ok := strings.Cut(pair, ":"); ok {
+			out.spec.BridgeMappings = append(out.spec.BridgeMappings, ovnchassisv1.BridgeMapping{PhysicalNetwork: network, Bridge: bridge})
+		}
+	}
+	slices.SortFunc(out.spec.BridgeMappings, func(a, b ovnchassisv1.BridgeMapping) int {
+		return cmp.Compare(a.PhysicalNetwork, b.PhysicalNetwork)
+	})
+	out.spec.Gateway = slices.Contains(strings.Split(r.Config["ovn-cms-options"], ","), "enable-chassis-as-gw")
+	return out
+}
+
+// known are the OVNChassis of the cluster, by their names. Nil: nobody can have any here, as where definitions or rights of an earlier
+// version are installed. That is no reason to forget the cluster for.
+func (w *world) known(ctx context.Context, reader client.Reader) map[string]*ovnchassisv1.OVNChassis {
+	list := &ovnchassisv1.OVNChassisList{}
+	if err := reader.List(ctx, list, client.InNamespace(w.cluster.Namespace)); err != nil {
+		if !meta.IsNoMatchError(err) && !apierrors.IsForbidden(err) {
+			log.FromContext(ctx).Error(err, "cannot list the OVNChassis")
+		}
+		return nil
+	}
+	out := map[string]*ovnchassisv1.OVNChassis{}
+	for i := range list.Items {
+		if o := &list.Items[i]; metav1.IsControlledBy(o, w.cluster) {
+			out[o.Name] = o
+		}
+	}
+	return out
+}
+
+// objectName is what the object of a node is called: as OVN calls it, or what stands for that.
+func objectName(systemID string) string {
+	const digits = 20
+	if len(validation.IsDNS1123Subdomain(systemID)) == 0 {
+		return systemID
+	}
+	return "chassis-" + names.Hash(digits, systemID)
+}
+
+// show lets the OVNChassis be as the database says. Nil: they are.
+func (w *world) show() controller.Action {
+	if w.chassis == nil || w.objects == nil {
+		return nil
+	}
+	var writes, heartbeats []controller.Action
+	gone := maps.Clone(w.objects)
+	for _, n := range w.nodes {
+		name := objectName(n.spec.SystemID)
+		delete(gone, name)
+		o := w.objects[name]
+		switch {
+		case o == nil:
+			writes = append(writes, w.register(name, n))
+		case !equality.Semantic.DeepEqual(o.Spec, n.spec):
+			own := o.DeepCopy()
+			own.Spec = n.spec
+			writes = append(writes, func(ctx context.Context, env *controller.Env) error { return env.Client.Update(ctx, own) })
+		default:
+			own := o.DeepCopy()
+			switch judged, last := w.judge(own, n), own.Status.LastHeartbeat; {
+			case judged:
+				beat(own, n)
+				writes = append(writes, status(own))
+			case (last == nil || n.heartbeat.Sub(last.Time) >= heartbeatEvery) && beat(own, n):
+				heartbeats = append(heartbeats, status(own))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		writes = append(writes, controller.Delete(gone[name], metav1.DeletePropagationBackground))
+	}
+	writes = append(writes, heartbeats...)
+	if len(writes) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, env *controller.Env) error {
+		for _, write := range writes[:min(len(writes), writesLimit)] {
+			// What fails is tried in the next pass: what is only shown holds up nothing.
+			if err := write(ctx, env); err != nil {
+				log.FromContext(ctx).Error(err, "cannot show a node")
+			}
+		}
+		return nil
+	}
+}
+
+// register makes the object of a node.
+func (w *world) register(name string, n host) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		o := &ovnchassisv1.OVNChassis{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: name, Namespace: w.cluster.Namespace,
+				Labels: map[string]string{"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "cobaltcore-companion"},
+				OwnerReferences: []metav1.OwnerReference{{
+					APIVersion: "c5c3.io/v1alpha1", Kind: "RaftCluster", Name: w.cluster.Name, UID: w.cluster.UID, Controller: new(true),
+				}},
+			},
+			Spec: n.spec,
+		}
+		if err := env.Client.Create(ctx, o); err != nil {
+			return fmt.Errorf("cannot make OVNChassis %s: %w", name, err)
+		}
+		w.judge(o, n)
+		beat(o, n)
+		return env.Client.Status().Update(ctx, o)
+	}
+}
+
+func status(o *ovnchassisv1.OVNChassis) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error { return env.Client.Status().Update(ctx, o) }
+}
+
+// judge sets whether the node's controller works, and says whether that is news.
+func (w *world) judge(o *ovnchassisv1.OVNChassis, n host) bool {
+	state := condition.True("Active", "the node's controller does what is wanted")
+	switch {
+	case !n.active && n.heartbeat.IsZero():
+		state = condition.False("Silent", "the node has registered, and its controller has not done anything yet")
+	case !n.active:
+		state = condition.False("Behind",
+			"the node's controller has not done what is wanted for more than two minutes: it is off, or not connected")
+	}
+	was := o.Status.DeepCopy()
+	condition.Set(&o.Status.Conditions, conditionReady, o.Generation, w.now, state)
+	return !equality.Semantic.DeepEqual(*was, o.Status)
+}
+
+// beat sets when the controller was heard of, and says whether that is news.
+func beat(o *ovnchassisv1.OVNChassis, n host) bool {
+	at := metav1.Time{Time: n.heartbeat.UTC().Truncate(time.Second)}
+	if n.heartbeat.IsZero() || o.Status.LastHeartbeat != nil && o.Status.LastHeartbeat.Equal(&at) {
+		return false
+	}
+	o.Status.LastHeartbeat = &at
+	return true
+}

@@ -1,0 +1,168 @@
+package raftcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
+)
+
+// southbound is a cluster of one pod that counts nodes.
+func southbound(t *testing.T, objects ...client.Object) *cluster {
+	t.Helper()
+	c := newCluster(t, 1, ours, objects...)
+	o := &c5c3v1.RaftCluster{}
+	if err := c.api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+		t.Fatal(err)
+	}
+	o.Spec.Database, o.Spec.CountChassis = "OVN_Southbound", true
+	if err := c.api.Update(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	c.members.says(name+"-0", serving(ours, "a", true, true, 3))
+	return c
+}
+
+// have lets the database have these nodes, and makes a pass.
+func (c *cluster) have(wanted int, nodes ...node) {
+	c.t.Helper()
+	c.members.nodes = nodesAt(c.clock.Now().Add(time.Minute), wanted, nodes...)
+	if _, err := c.pass(c.api); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// shown are the OVNChassis, each in a line.
+func (c *cluster) shown() []string {
+	c.t.Helper()
+	list := &ovnchassisv1.OVNChassisList{}
+	if err := c.api.List(context.Background(), list); err != nil {
+		c.t.Fatal(err)
+	}
+	var out []string
+	for _, o := range list.Items {
+		line := fmt.Sprintf("%s %s %v %v %t", o.Name, o.Spec.Hostname, o.Spec.Encapsulations, o.Spec.BridgeMappings, o.Spec.Gateway)
+		if r := meta.FindStatusCondition(o.Status.Conditions, conditionReady); r != nil {
+			line += fmt.Sprintf(" %s %s", r.Status, r.Reason)
+		}
+		if at := o.Status.LastHeartbeat; at != nil {
+			line += fmt.Sprintf(" %d", at.Unix()-1e9)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func (c *cluster) shows(reason string, want ...string) {
+	c.t.Helper()
+	if diff := gocmp.Diff(want, c.shown()); diff != "" {
+		c.t.Errorf("%s (-want +got):\n%s", reason, diff)
+	}
+}
+
+// TestNodes: each node is shown as it has registered, whether its controller works, and no longer than it is registered.
+func TestNodes(t *testing.T) {
+	const gateway = `["ovn-bridge-mappings","storage:br-s,external:br-ex"],["ovn-cms-options","enable-chassis-as-gw,availability-zones=a"]`
+	c := southbound(t)
+	c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: -1})
+	const a, b = "a a.example [{geneve 10.0.0.1}] [] false", "b b.example [{geneve 10.0.0.1}] [{external br-ex} {storage br-s}] true"
+	c.shows("One works, and the other has only registered.", a+" False Silent", b+" True Active 60")
+	c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: 7})
+	c.shows("Its first heartbeat is news; one that is a minute newer is none.", a+" True Active 120", b+" True Active 60")
+	for range 4 {
+		c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: 7, ago: time.Hour})
+	}
+	c.shows("One that is five minutes newer is.", a+" True Active 120", b+" True Active 360")
+	c.have(9, node{name: "b", done: 5, ago: 150 * time.Second, config: gateway}, node{name: "a", done: 9})
+	c.shows("A node is off.", a+" True Active 420", b+" False Behind 270")
+	c.have(9, node{name: "b", done: 9}, node{name: "a", done: 9})
+	c.have(9, node{name: "b", done: 9}, node{name: "a", done: 9})
+	c.shows("It comes back otherwise.", a+" True Active 420", "b b.example [{geneve 10.0.0.1}] [] false True Active 540")
+	c.have(9, node{name: "a", done: 9})
+	c.shows("Its record is removed.", a+" True Active 420")
+	c.members.nodes = `[{"rows":[]},{"error":"no table"},{"rows":[]},{"rows":[]}]`
+	if _, err := c.pass(c.api); err != nil {
+		t.Fatal(err)
+	}
+	c.shows("Nobody can say which nodes there are: that is not none.", a+" True Active 420")
+}
+
+// TestNodeNames: whatever a node calls itself, it is shown, and what is not the cluster's own is not touched.
+func TestNodeNames(t *testing.T) {
+	foreign := &ovnchassisv1.OVNChassis{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine"}, Spec: ovnchassisv1.OVNChassisSpec{SystemID: "mine"},
+	}
+	c := southbound(t, foreign)
+	c.have(1, node{name: "Node_1", done: 1}, node{name: "mine", done: 1})
+	c.shows("One is called otherwise; of the name of the other there is one already.",
+		objectName("Node_1")+" Node_1.example [{geneve 10.0.0.1}] [] false True Active 60", "mine  [] [] false")
+	if objectName("Node_1") == objectName("node_1") || objectName("node-1.example") != "node-1.example" {
+		t.Error("names are not told apart, or changed for nothing")
+	}
+}
+
+// TestManyNodes: others wait for the members, so that not all is written at once; whoever is gone, and who is new, comes before heartbeats.
+func TestManyNodes(t *testing.T) {
+	c := southbound(t)
+	var all []node
+	for i := range writesLimit + 1 {
+		all = append(all, node{name: fmt.Sprintf("n%02d", i), done: 1})
+	}
+	c.have(1, all...)
+	if got := len(c.shown()); got != writesLimit {
+		t.Errorf("%d are shown at first", got)
+	}
+	c.have(1, all...)
+	if got := len(c.shown()); got != writesLimit+1 {
+		t.Errorf("%d are shown then", got)
+	}
+	c.clock.SetTime(c.clock.Now().Add(time.Hour))
+	c.have(1, all[1:]...)
+	if got := c.shown(); len(got) != writesLimit {
+		t.Errorf("%d are shown when one has gone", len(got))
+	}
+}
+
+// TestNothingToShow: where an earlier version's definitions or rights are installed, or writes fail, the cluster is remembered all the same.
+func TestNothingToShow(t *testing.T) {
+	resource := schema.GroupResource{Group: "ovn.c5c3.io", Resource: "ovnchassis"}
+	for title, broken := range map[string]interceptor.Funcs{
+		"NoKind": {List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+			if _, ok := list.(*ovnchassisv1.OVNChassisList); ok {
+				return &meta.NoKindMatchError{}
+			}
+			return c.List(ctx, list, o...)
+		}},
+		"NoRight": {List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+			if _, ok := list.(*ovnchassisv1.OVNChassisList); ok {
+				return apierrors.NewForbidden(resource, "", errors.New("no"))
+			}
+			return c.List(ctx, list, o...)
+		}},
+		"NoWrites": {Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return errors.New("it is full")
+		}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			c := southbound(t)
+			c.members.nodes = nodesAt(c.clock.Now(), 1, node{name: "a", done: 1})
+			result, err := c.pass(interceptor.NewClient(c.api, broken))
+			if s := c.status(); err != nil || result.RequeueAfter != 10*time.Second || s.Chassis == nil || s.Chassis.Registered != 1 {
+				t.Errorf("%v, again after %s: %+v", err, result.RequeueAfter, s)
+			}
+			c.shows("Nothing is shown.")
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package remoteconsumer
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+const namespace, consumerName = "team-a-prod-12345", "team-a-pool-67890"
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	if err := c5c3v1.AddToScheme(s); err != nil {
+		panic(err)
+	}
+	return s
+}()
+
+// rotation of a Secret is called otherwise than that.
+func rotation(namespace, secret, id string) *c5c3v1.CredentialRotation {
+	r := &c5c3v1.CredentialRotation{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-" + secret}}
+	r.Spec.SecretName, r.Status.CurrentID = common.ObjectName(secret), id
+	return r
+}
+
+// TestReport: what is in use is said of the Secrets that the consumer names, and whether that is what it has.
+func TestReport(t *testing.T) {
+	queue, other := rotation(namespace, "nova-cell1-queue", "nova-cell1-queue-2"), rotation(namespace, "glance-credential", "g1")
+	credential := rotation(namespace, "nova-credential", "c1")
+	ids := func(pairs ...string) (out []c5c3v1.CurrentCredential) {
+		for i := 0; i < len(pairs); i += 2 {
+			out = append(out, c5c3v1.CurrentCredential{SecretName: common.ObjectName(pairs[i]), CurrentID: pairs[i+1]})
+		}
+		return out
+	}
+	const known, has = "each credential is known, and the consumer is waited for when it is replaced", "all of its pods have the credentials in use"
+	for name, tc := range map[string]struct {
+		reason     string
+		queue, nov string // what its pods have
+		there      []client.Object
+		want       []c5c3v1.CurrentCredential
+		says       []string
+		after      time.Duration
+	}{
+		"Has": {
+			"It has both: nothing is waited for.", "nova-cell1-queue-2", "c1", []client.Object{queue, credential, other},
+			ids("nova-cell1-queue", "nova-cell1-queue-2", "nova-credential", "c1"),
+			[]string{"Ready True Known: " + known, "Current True HasThem: " + has}, 10 * time.Minute,
+		},
+		"Late": {
+			"It has an earlier one, of which it is told what is in use.", "nova-cell1-queue-1", "c1", []client.Object{queue, credential},
+			ids("nova-cell1-queue", "nova-cell1-queue-2", "nova-credential", "c1"),
+			[]string{
+				"Ready True Known: " + known,
+				"Current False Waiting: not all of its pods are known to have the credential in use of Secret nova-cell1-queue",
+			}, 10 * time.Minute,
+		},
+		"New": {
+			"Nobody knows yet what it has.", "", "", []client.Object{queue, credential},
+			ids("nova-cell1-queue", "nova-cell1-queue-2", "nova-credential", "c1"),
+			[]string{
+				"Ready True Known: " + known,
+				"Current False Waiting: not all of its pods are known to have the credential in use of Secret nova-cell1-queue, nova-credential",
+			}, 10 * time.Minute,
+		},
+		"None": {
+			"Of a credential that there is not yet, and of one of another namespace, nothing is said.", "", "",
+			[]client.Object{queue, rotation(namespace, "nova-credential", ""), rotation("team-b-other-1", "nova-credential", "theirs")},
+			ids("nova-cell1-queue", "nova-cell1-queue-2"),
+			[]string{
+				"Ready False NoCredential: no CredentialRotation of this namespace has a credential in Secret nova-credential",
+				"Current False Waiting: not all of its pods are known to have the credential in use of Secret nova-cell1-queue",
+			}, 10 * time.Second,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			consumer := &c5c3v1.RemoteConsumer{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: consumerName, Generation: 4},
+				Spec: c5c3v1.RemoteConsumerSpec{Credentials: []c5c3v1.ConsumedCredential{
+					{SecretName: "nova-cell1-queue", ObservedID: tc.queue}, {SecretName: "nova-credential", ObservedID: tc.nov},
+				}},
+			}
+			api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(consumer).WithObjects(append(tc.there, consumer)...).Build()
+			r := &Reconciler{
+				Client: api, Reader: api, Events: events.NewFakeRecorder(10),
+				Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC)),
+			}
+			key := client.ObjectKeyFromObject(consumer)
+			var result reconcile.Result
+			for range 2 { // The second time there is nothing to write.
+				var err error
+				if result, err = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := &c5c3v1.RemoteConsumer{}
+			if err := api.Get(t.Context(), key, got); err != nil {
+				t.Fatal(err)
+			}
+			var says []string
+			for _, c := range got.Status.Conditions {
+				says = append(says, fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+			}
+			if diff := cmp.Diff(tc.says, says, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.want, got.Status.Credentials); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if got.Status.ObservedGeneration != 4 || result.RequeueAfter != tc.after {
+				t.Errorf("%s\nof generation %d, looked at again after %s", tc.reason, got.Status.ObservedGeneration, result.RequeueAfter)
+			}
+		})
+	}
+}

@@ -1,0 +1,153 @@
+package hypervisor
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// inside is the object of a composed resource, as it is observed, and what puts a changed one into its place.
+func inside(t *testing.T, w *simulate.World, name string) (map[string]any, func()) {
+	t.Helper()
+	all := w.Observed[name].Map()
+	o := all
+	if wrapper.Is(w.Observed[name]) {
+		o = all["status"].(map[string]any)["atProvider"].(map[string]any)["manifest"].(map[string]any)
+	}
+	return o, func() {
+		changed, err := structpb.NewStruct(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Observed[name] = encoded.Of(changed)
+	}
+}
+
+// TestCredentials: pods are made for the credentials in use, and the control plane is told of one when every node has a pod that was, of
+// whatever slice and in whatever cluster. What was told once stays true while such pods come and go.
+func TestCredentials(t *testing.T) {
+	const queue, credential = "nova-cell1-queue", "nova-credential"
+	usual := map[string]string{queue: "id-of-nova-cell1-queue", credential: "id-of-nova-credential"}
+	rolling := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 1.0, "numberAvailable": 3.0}
+	down := map[string]any{"desiredNumberScheduled": 3.0, "updatedNumberScheduled": 3.0, "numberAvailable": 2.0}
+	nobody := map[string]any{"desiredNumberScheduled": 0.0, "updatedNumberScheduled": 0.0, "numberAvailable": 0.0}
+	for name, tc := range map[string]struct {
+		reason string
+		// inUse is what the control plane says of the queue. Empty: it is not heard of.
+		inUse string
+		// told is what the queue's pods are told, and later those of a slice, if another. Status is what their DaemonSets say.
+		told, ofSlice string
+		status        map[string]any
+		// reported is what the pool said before.
+		reported string
+		// wanted is what pods are made for, and has what is said.
+		wanted, has string
+	}{
+		"Same": {
+			reason: "Nothing was replaced.", inUse: "q1", told: "q1", reported: "q1", wanted: "q1", has: "q1",
+		},
+		"Replaced": {
+			reason: "All have the earlier one, and are to have the next.", inUse: "q2", told: "q1", reported: "q1", wanted: "q2", has: "q1",
+		},
+		"Rolling": {
+			reason: "Some nodes have the earlier one still.", inUse: "q2", told: "q2", status: rolling, reported: "q1", wanted: "q2", has: "q1",
+		},
+		"Done": {
+			reason: "All nodes have the next one.", inUse: "q2", told: "q2", reported: "", wanted: "q2", has: "q2",
+		},
+		"NodeDown": {
+			reason: "A node that is down may have the earlier one.", inUse: "q2", told: "q2", status: down, reported: "", wanted: "q2",
+		},
+		"NodeDownLater": {
+			reason: "It had the next one before it went down.", inUse: "q2", told: "q2", status: down, reported: "q2", wanted: "q2", has: "q2",
+		},
+		"OneSlice": {
+			reason: "Nodes of a slice have the earlier one.", inUse: "q2", told: "q2", ofSlice: "q1", reported: "q1", wanted: "q2", has: "q1",
+		},
+		"Later": {
+			reason: "One more is in use before the last one is everywhere.", inUse: "q3", told: "q2", ofSlice: "q1", reported: "q0", wanted: "q3", has: "q0",
+		},
+		"NoNodes": {
+			reason: "Where there are no nodes, none has an earlier one.", inUse: "q2", told: "q2", status: nobody, wanted: "q2", has: "q2",
+		},
+		"Silent": {
+			reason: "As long as nobody says which one is in use, pods stay as they are.", told: "q1", reported: "q1", wanted: "q1", has: "q1",
+		},
+	} {
+		for _, cluster := range []string{"", "east"} {
+			t.Run(name+" "+cluster, func(t *testing.T) {
+				spec := elsewhere(more(`slices: [{name: edge, nodeSelector: {tier: edge}}]`), cluster)
+				w := world(spec, "tenant-a", objects(theirClaim, theirs, storageClaim, storageXR)...)
+				if err := w.Run(func(simulate.Step) {}); err != nil {
+					t.Fatal(err)
+				}
+				if got := composed(t, w, "remote-consumer"); !cmp.Equal(observedIDs(got), usual) {
+					t.Fatalf("at first the pool has %v", observedIDs(got))
+				}
+				consumer, put := inside(t, w, "remote-consumer")
+				consumer["spec"] = parsed(`{credentials: [{secretName: nova-credential, observedID: id-of-nova-credential}, {secretName: nova-cell1-queue, ` +
+					`observedID: "` + tc.reported + `"}]}`).AsMap()
+				status := consumer["status"].(map[string]any)
+				status["credentials"] = parsed(`{l: [{secretName: nova-credential, currentID: id-of-nova-credential}, {secretName: nova-cell1-queue, ` +
+					`currentID: "` + tc.inUse + `"}]}`).AsMap()["l"]
+				if tc.inUse == "" {
+					delete(status, "credentials")
+				}
+				put()
+				for set, told := range map[string]string{"nova-compute": tc.told, "nova-compute-slice-edge": tc.told} {
+					o, put := inside(t, w, set)
+					if strings.Contains(set, "slice") && tc.ofSlice != "" {
+						told = tc.ofSlice
+					}
+					template := o["spec"].(map[string]any)["template"].(map[string]any)["metadata"].(map[string]any)
+					template["annotations"].(map[string]any)["credentials.c5c3.io/"+queue] = told
+					maps.Copy(o["status"].(map[string]any), tc.status)
+					put()
+				}
+				for _, set := range []string{"nova-compute", "nova-compute-slice-edge"} {
+					template := composed(t, w, set)["spec"].(map[string]any)["template"].(map[string]any)
+					annotations := template["metadata"].(map[string]any)["annotations"].(map[string]any)
+					if got := annotations["credentials.c5c3.io/"+queue]; got != tc.wanted {
+						t.Errorf("%s\n%s is made for %v, want %s", tc.reason, set, got, tc.wanted)
+					}
+				}
+				want := map[string]string{credential: usual[credential], queue: tc.has}
+				if tc.has == "" {
+					delete(want, queue)
+				}
+				if diff := cmp.Diff(want, observedIDs(composed(t, w, "remote-consumer"))); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		}
+	}
+}
+
+// composed is what is composed now.
+func composed(t *testing.T, w *simulate.World, name string) map[string]any {
+	t.Helper()
+	r, ok := New().Run(w.Request()).Composed[name]
+	if !ok {
+		t.Fatalf("there is no %s", name)
+	}
+	_, o := lives(r.Object)
+	return o
+}
+
+func observedIDs(consumer map[string]any) map[string]string {
+	out := map[string]string{}
+	for _, item := range consumer["spec"].(map[string]any)["credentials"].([]any) {
+		c := item.(map[string]any)
+		if id, ok := c["observedID"].(string); ok {
+			out[c["secretName"].(string)] = id
+		}
+	}
+	return out
+}
