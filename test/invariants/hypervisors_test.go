@@ -50,6 +50,7 @@ func ofPool(spec object) {
 	virtualization, _ := spec["virtualization"].(object)
 	if libvirt, _ := virtualization["libvirt"].(object); libvirt["mode"] == "Host" {
 		delete(libvirt, "resources")
+		delete(libvirt, "image")
 		delete(virtualization, "liveMigration")
 		delete(virtualization, "evictOnCordon")
 	}
@@ -236,6 +237,14 @@ var hypervisorMistakes = map[string]mistake{
 	"disks in a pool of nobody": {typ: respond.SpecValid, words: "spec.storage", make: func(w *world, spec object) {
 		put(spec, object{"clusterRef": object{"namespace": "nobody", "name": "ceph"}, "pool": "vms"}, "storage")
 		w.require("storage-claim.nobody.ceph")
+	}},
+	"an image of another release": in(object{"image": object{"tag": "stable-2024.2"}},
+		"spec.agents.novaCompute.image.tag: the control plane says the release", "agents", "novaCompute"),
+	"images of anywhere": {typ: respond.SpecValid, edit: true, words: "spec.images.registry: no limit of the platform allows", make: func(w *world, spec object) {
+		put(spec, "registry.anywhere.example.com", "images", "registry")
+		w.require("platform", platformWith(object{"domain": "example.com", "limits": list{
+			object{"name": "nodes", "namespaces": list{"*"}, "hypervisorNodes": list{"*"}, "tolerations": list{"*"}, "registries": list{"*"}},
+		}}))
 	}},
 	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: the platform offers no cluster", "cluster"),
 	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *world, _ object) {

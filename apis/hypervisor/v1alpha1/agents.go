@@ -17,7 +17,7 @@ type Agents struct {
 	OpenVSwitch Process `json:"openvswitch,omitempty"`
 	// Neutron's agent, which lets virtual machines reach the metadata API.
 	// +optional
-	Metadata Agent `json:"metadata,omitempty"`
+	Metadata MetadataAgent `json:"metadata,omitempty"`
 	// KVM node agent, which reports what libvirt has and does.
 	// +optional
 	KVMNodeAgent Agent `json:"kvmNodeAgent,omitempty"`
@@ -48,6 +48,19 @@ type Agent struct {
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	Process `json:",inline"`
+}
+
+// MetadataAgent is Neutron's agent.
+type MetadataAgent struct {
+	// Run the agent. Absent: yes.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Container image. Absent: the image of the control plane's OpenStack release.
+	// +optional
+	Image *common.Image `json:"image,omitempty"`
+	// Resources of the container. Absent: the platform's.
+	// +optional
+	Resources *common.Resources `json:"resources,omitempty"`
 }
 
 // NovaCompute is Nova's agent.

@@ -193,6 +193,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]Pattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.HypervisorRegistries != nil {
+		in, out := &in.HypervisorRegistries, &out.HypervisorRegistries
+		*out = make([]Registry, len(*in))
+		copy(*out, *in)
+	}
 	if in.StorageNodes != nil {
 		in, out := &in.StorageNodes, &out.StorageNodes
 		*out = make([]Pattern, len(*in))
