@@ -26,7 +26,6 @@ var unbuilt = map[string][]string{
 	"HypervisorCluster": {
 		"spec.agents.haAgent",
 		"spec.agents.kvmNodeAgent",
-		"spec.agents.labelsInjector",
 		"spec.agents.ovsAgent",
 		"spec.allowedNamespaces",
 		"spec.cluster.gardener",

@@ -115,6 +115,10 @@ var graph = compose.Graph[*model]{
 	{
 		Name: checkComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent}, Enabled: (*model).beside, Build: check,
 	},
+	{
+		Name: injectorComponent, Phase: common.PhaseCompute, Needs: []string{namespaceComponent, pullComponent},
+		Enabled: (*model).injected, Build: labelsInjector,
+	},
 }.MustValidate()
 
 // model is everything that builders read, derived once.
@@ -135,10 +139,11 @@ type model struct {
 	groups []group
 	images images
 	// logins are the Secrets of the control plane that are brought here, pulls those that images are pulled with.
-	logins      tenantsecret.Set
-	pulls       struct{ ofPlatform, ofClaim tenantsecret.Set }
-	pullSecrets []common.ObjectName
-	seen        observe.State
+	logins tenantsecret.Set
+	pulls  struct{ ofPlatform, ofClaim tenantsecret.Set }
+	// pullSecrets are the copies that pods are pulled with, platformPulls those for pods with rights of the platform.
+	pullSecrets, platformPulls []common.ObjectName
+	seen                       observe.State
 	// options of nova-compute that the spec has beside its fields.
 	options oslo.Config
 }

@@ -84,13 +84,18 @@ func (m *model) findImages() error {
 // pullsField names the Secrets of the claim that images are pulled with.
 const pullsField = "spec.images.pullSecrets"
 
-// findPulls says which Secrets images are pulled with: the claim's, or else the platform's.
+// findPulls says which Secrets images are pulled with: the claim's, or else the platform's, and these alone where a pod has rights of the
+// platform.
 func (m *model) findPulls() {
 	labels := m.meta(pullComponent).Labels
 	names, ofPlatform := tenantsecret.PlatformPulls(m.platform, m.instance, labels)
 	own, ofClaim := tenantsecret.ClaimPulls(m.spec.Images, pullsField, cmp.Or(m.claim.Namespace, ofPlatform.From), m.instance, labels)
-	if len(own) > 0 { // Copies of before stay while pods are pulled with them.
-		names, ofPlatform.Wanted = own, nil
+	m.platformPulls = names
+	if len(own) > 0 {
+		names = own
+		if !m.injected() { // Copies of before stay while pods are pulled with them.
+			ofPlatform.Wanted = nil
+		}
 	}
 	m.pullSecrets, m.pulls.ofPlatform, m.pulls.ofClaim = names, m.ofManagement(ofPlatform), m.ofManagement(ofClaim)
 }

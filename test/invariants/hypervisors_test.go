@@ -187,9 +187,16 @@ func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 // pool is the one of its function's tests that has most, with disks in a pool of storage, and pull secrets.
 func pool(t *testing.T) *simulate.World {
 	t.Helper()
-	return poolOf(t, "slices", object{"images": object{"pullSecrets": list{"registry"}}}, object{
+	w := poolOf(t, "slices", object{"images": object{"pullSecrets": list{"registry"}}, "labelsInjector": object{"webhook": true}}, object{
 		"storage": object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "vms"},
 	})
+	injector, err := structpb.NewStruct(object{"enabled": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents := w.XR.GetFields()["spec"].GetStructValue().GetFields()["agents"].GetStructValue()
+	agents.Fields["labelsInjector"] = structpb.NewStructValue(injector)
+	return w
 }
 
 // apartPool is one in a cluster of its own. It has neither of these, of which copies in two clusters are called alike.
@@ -297,6 +304,12 @@ var hypervisorOrders = []order{
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
 	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},
 	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},
+	{first: `Namespace .*`, then: `(ServiceAccount|Issuer\.cert-manager\.io|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*) .*labels-injector`, why: "they are in it"},
+	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount labels-injector`, why: "its image is pulled with it"},
+	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*labels-injector`, then: `Deployment\.apps labels-injector`, why: "it asks the API server as it starts"},
+	{first: `Issuer\.cert-manager\.io labels-injector`, then: `Certificate\.cert-manager\.io labels-injector-tls`, why: "it signs it"},
+	{first: `Certificate\.cert-manager\.io labels-injector-tls`, then: `Deployment\.apps labels-injector`, why: "its pod mounts it"},
+	{first: `Deployment\.apps labels-injector`, then: `ValidatingWebhookConfiguration.*`, why: "a webhook that nobody serves is waited for"},
 	{first: `ConfigMap control-plane`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, why: "it says whose companion looks where pods are"},
 	{first: `DaemonSet\.apps nova-compute.*`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, exists: true, why: "Nova knows a node by its pod"},
 	{first: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, then: `(ComputeCatalog|ServiceCheck)\.openstack.*`, why: "the companion finds the nodes with these rights"},

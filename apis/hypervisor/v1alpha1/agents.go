@@ -27,9 +27,9 @@ type Agents struct {
 	// HA agent, which notices lost virtual machines and nodes.
 	// +optional
 	HAAgent Agent `json:"haAgent,omitempty"`
-	// Labels injector, which copies a node's topology labels to its pods.
+	// Labels injector, which copies labels of each node that say where it is to pods of this pool on it.
 	// +optional
-	LabelsInjector Agent `json:"labelsInjector,omitempty"`
+	LabelsInjector PlatformAgent `json:"labelsInjector,omitempty"`
 }
 
 // Process is the image and the resources of something that runs on each node.
@@ -48,6 +48,16 @@ type Agent struct {
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	Process `json:",inline"`
+}
+
+// PlatformAgent is one with rights of the platform in the nodes' cluster, so that its image is the platform's.
+type PlatformAgent struct {
+	// Run it. Absent: no.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Resources of the container. Absent: the platform's.
+	// +optional
+	Resources *common.Resources `json:"resources,omitempty"`
 }
 
 // MetadataAgent is Neutron's agent.

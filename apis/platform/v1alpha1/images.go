@@ -26,6 +26,9 @@ type ThirdPartyImages struct {
 	// cannot be undone.
 	// +optional
 	Ceph *common.InfrastructureImage `json:"ceph,omitempty"`
+	// Labels injector of pools of hypervisors.
+	// +optional
+	LabelsInjector *common.InfrastructureImage `json:"labelsInjector,omitempty"`
 	// Memcached, where a claim names none.
 	// +optional
 	Memcached *common.InfrastructureImage `json:"memcached,omitempty"`

@@ -16,6 +16,7 @@ const (
 	Ceph             = "ceph"
 	Companion        = "companion"
 	FederationProxy  = "keystone-federation-proxy"
+	LabelsInjector   = "labels-injector"
 	Libvirt          = "libvirt"
 	Memcached        = "memcached"
 	MariaDB          = "mariadb"
@@ -46,9 +47,11 @@ type image struct{ registry, path, tag string }
 // 1.18 to 1.20 supports (https://rook.io/docs/rook/latest/Upgrade/ceph-upgrade/). None has a digest: that of a
 // mirror is its own, and is named in the PlatformConfig.
 var others = map[string]image{
-	Ceph:             {"quay.io", "ceph/ceph", "v19.2.3"},
-	Companion:        {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
-	FederationProxy:  {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
+	Ceph:            {"quay.io", "ceph/ceph", "v19.2.3"},
+	Companion:       {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
+	FederationProxy: {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
+	// Of its releases no tag is published: this is the commit of v1.3.0.
+	LabelsInjector:   {"ghcr.io", "cobaltcore-dev/labels-injector", "sha-867137fb7b8efc99c5c5077705363d6b4ba89f52"},
 	Libvirt:          {"ghcr.io", "c5c3/libvirt", Version},
 	Memcached:        {"docker.io", "library/memcached", "1.6.39"},
 	MariaDB:          {"docker-registry1.mariadb.com", "library/mariadb", "11.8.5"},

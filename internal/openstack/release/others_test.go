@@ -12,6 +12,7 @@ func TestOthers(t *testing.T) {
 		Ceph:             "quay.io/ceph/ceph",
 		Companion:        "ghcr.io/c5c3/crossplane-cobaltcore-companion",
 		FederationProxy:  "ghcr.io/c5c3/keystone-federation-proxy",
+		LabelsInjector:   "ghcr.io/cobaltcore-dev/labels-injector",
 		Libvirt:          "ghcr.io/c5c3/libvirt",
 		Memcached:        "docker.io/library/memcached",
 		MariaDB:          "docker-registry1.mariadb.com/library/mariadb",
@@ -21,7 +22,7 @@ func TestOthers(t *testing.T) {
 		OVN:              "ghcr.io/c5c3/ovn",
 		RabbitMQ:         "docker.io/library/rabbitmq",
 	}
-	tag := regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[a-z]+)?$`)
+	tag := regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[a-z]+)?$|^sha-[0-9a-f]{40}$`)
 	for name, want := range repositories {
 		image, err := ImageFor(name, "", Override{})
 		if err != nil {
