@@ -30,7 +30,6 @@ var unbuilt = map[string][]string{
 		"spec.allowedNamespaces",
 		"spec.cluster.gardener",
 		"spec.deletionPolicy",
-		"spec.lifecycle",
 		"spec.pciDevices[].physicalNetwork",
 		"spec.slices[].pciDevices[].physicalNetwork",
 	},

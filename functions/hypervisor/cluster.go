@@ -97,6 +97,8 @@ func (m *model) checkStore() error {
 		return invalid.Field(m.clusterField(), "nodes and control plane are in different clusters, and logins %s", missing)
 	case m.remote() && m.spec.Storage != nil:
 		return invalid.Field(storageField, "keys of a StorageCluster %s", missing)
+	case m.remote() && m.operated():
+		return invalid.Field(credentialsField, "credentials %s", missing)
 	case m.remote() && len(m.pulls.ofClaim.Wanted) > 0:
 		return invalid.Field(pullsField, "they %s", missing)
 	case m.remote() && len(m.pulls.ofPlatform.Wanted) > 0:

@@ -116,6 +116,10 @@ var graph = compose.Graph[*model]{
 		Name: checkComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent}, Enabled: (*model).beside, Build: check,
 	},
 	{
+		Name: operatorComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent, pullComponent},
+		Follows: []string{computeComponent}, Enabled: func(m *model) bool { return m.known() && m.operated() }, Build: hypervisorOperator,
+	},
+	{
 		Name: injectorComponent, Phase: common.PhaseCompute, Needs: []string{namespaceComponent, pullComponent},
 		Enabled: (*model).injected, Build: labelsInjector,
 	},
@@ -163,7 +167,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits(), m.target()); err != nil {
+	if err := errors.Join(checkBuilt(&m.spec), m.checkLifecycle(), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
 	if m.plane, err = m.findPlane(in.Required); err != nil {
@@ -176,7 +180,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 		return nil, err
 	}
 	m.findPulls()
-	if err := errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart()); err != nil {
+	if err := errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart(), m.checkNodesSay()); err != nil {
 		return nil, err
 	}
 	if !m.known() {

@@ -93,7 +93,7 @@ func (m *model) findPulls() {
 	m.platformPulls = names
 	if len(own) > 0 {
 		names = own
-		if !m.injected() { // Copies of before stay while pods are pulled with them.
+		if !m.injected() && !m.operated() { // Copies of before stay while pods are pulled with them.
 			ofPlatform.Wanted = nil
 		}
 	}

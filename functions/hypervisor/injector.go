@@ -2,8 +2,6 @@ package hypervisor
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
@@ -63,22 +61,8 @@ func labelsInjector(m *model) ([]compose.Stage, error) {
 		w.Resources = workload.Resources("10m", "128Mi", "256Mi")
 	}
 	server := []workload.Flow{{Anywhere: true, Ports: platform.APIServerPorts(m.platform.Network)}}
-	subject := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: m.instance, Name: injectorComponent}
-	rights := compose.Stage{
-		{Name: injectorComponent + "-account", Object: w.ServiceAccount()},
-		{Name: injectorComponent + "-reads", Object: &rbacv1.ClusterRoleBinding{
-			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
-			ObjectMeta: metav1.ObjectMeta{Name: m.instance + "-" + injectorComponent, Labels: w.Labels()},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: injectorReads},
-			Subjects:   []rbacv1.Subject{subject},
-		}},
-		{Name: injectorComponent + "-writes", Object: &rbacv1.RoleBinding{
-			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
-			ObjectMeta: metav1.ObjectMeta{Name: injectorComponent, Namespace: m.instance, Labels: w.Labels()},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: injectorWrites},
-			Subjects:   []rbacv1.Subject{subject},
-		}},
-	}
+	reads, writes := m.bound(w, injectorReads, injectorWrites)
+	rights := compose.Stage{{Name: injectorComponent + "-account", Object: w.ServiceAccount()}, reads, writes}
 	pod := injectorPod(reference)
 	policy, deployment := injectorComponent+"-network-policy", compose.Resource{Name: injectorComponent, Object: w.Deployment(pod)}
 	if !m.hooked() {

@@ -103,6 +103,7 @@ const domain = "platformConfig: {spec: {domain: cloud.example.com}}\n"
 
 var management = []string{
 	"ClusterProviderConfig/in-cluster", "ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:compose",
+	"ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
 	"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:labels-injector", "ClusterRole/cobaltcore:labels-injector-pods",
 	"ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:objects", "ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr",
 	"ClusterRole/cobaltcore:rook-nodes", "ClusterRole/cobaltcore:rook-osd", "ClusterRole/cobaltcore:storage",
@@ -160,7 +161,8 @@ platformConfig: {create: false}
 mode: workload
 workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provider-kubernetes}]}
 `, []string{
-				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:labels-injector",
+				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
+				"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:labels-injector",
 				"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:workload",
 				"ClusterRoleBinding/cobaltcore:companion", "ClusterRoleBinding/cobaltcore:hypervisors", "ClusterRoleBinding/cobaltcore:workload",
 				"ValidatingAdmissionPolicy/cobaltcore-companion", "ValidatingAdmissionPolicy/cobaltcore-namespaces",

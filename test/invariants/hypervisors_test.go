@@ -54,6 +54,17 @@ func ofPool(spec object) {
 		delete(virtualization, "liveMigration")
 		delete(virtualization, "evictOnCordon")
 	}
+	if lifecycle, _ := spec["lifecycle"].(object); lifecycle["enabled"] == true {
+		if lifecycle["credentialsSecretRef"] == nil {
+			lifecycle["credentialsSecretRef"] = object{"name": ofTenant}
+		}
+		delete(virtualization, "evictOnCordon")
+		for _, of := range append(list{spec}, slices...) {
+			for _, field := range []string{"availabilityZone", "aggregates", "traits"} {
+				delete(of.(object), field)
+			}
+		}
+	}
 	if cluster, _ := spec["cluster"].(object); cluster != nil && cluster["ref"].(object)["name"] == "east" {
 		apart(spec)
 	}
@@ -203,7 +214,13 @@ func pool(t *testing.T) *simulate.World {
 func apartPool(t *testing.T) *simulate.World {
 	t.Helper()
 	w := poolOf(t, "apart", object{}, object{})
-	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "storage")
+	spec := w.XR.GetFields()["spec"].GetStructValue()
+	delete(spec.GetFields(), "storage")
+	lifecycle, err := structpb.NewStruct(object{"enabled": true, "credentialsSecretRef": object{"name": "operator"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Fields["lifecycle"] = structpb.NewStructValue(lifecycle)
 	return w
 }
 
@@ -244,6 +261,12 @@ var hypervisorMistakes = map[string]mistake{
 	"disks in a pool of nobody": {typ: respond.SpecValid, words: "spec.storage", make: func(w *world, spec object) {
 		put(spec, object{"clusterRef": object{"namespace": "nobody", "name": "ceph"}, "pool": "vms"}, "storage")
 		w.require("storage-claim.nobody.ceph")
+	}},
+	"two who empty nodes": {typ: respond.SpecValid, edit: true, words: "spec.virtualization.evictOnCordon: with lifecycle", make: func(_ *world, spec object) {
+		put(spec, object{"enabled": true, "credentialsSecretRef": object{"name": "operator"}}, "lifecycle")
+		put(spec, true, "virtualization", "evictOnCordon")
+		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
+		delete(spec, "cluster")
 	}},
 	"an image of another release": in(object{"image": object{"tag": "stable-2024.2"}},
 		"spec.agents.novaCompute.image.tag: the control plane says the release", "agents", "novaCompute"),
@@ -304,6 +327,12 @@ var hypervisorOrders = []order{
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
 	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},
 	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},
+	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*operator-secrets`, why: "what it asks is verified by an authority of these"},
+	{first: `DaemonSet\.apps nova-compute.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*operator-secrets`, exists: true, why: "it waits for nodes that Nova knows"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*operator-secrets`, then: `SecretStore\.external-secrets\.io operator-secrets`, why: "it reads with that account"},
+	{first: `SecretStore\.external-secrets\.io operator-secrets`, then: `ExternalSecret\.external-secrets\.io operator-login-.*`, why: "they are read by it"},
+	{first: `ExternalSecret\.external-secrets\.io operator-login-.*`, then: `Deployment\.apps hypervisor-operator`, why: "it logs in with it"},
+	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*|Issuer.*) .*hypervisor-operator`, then: `Deployment\.apps hypervisor-operator`, why: "it ends where it may not ask"},
 	{first: `Namespace .*`, then: `(ServiceAccount|Issuer\.cert-manager\.io|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*) .*labels-injector`, why: "they are in it"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount labels-injector`, why: "its image is pulled with it"},
 	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*labels-injector`, then: `Deployment\.apps labels-injector`, why: "it asks the API server as it starts"},

@@ -88,14 +88,32 @@ type NovaCompute struct {
 }
 
 // Lifecycle says how nodes enter and leave service.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.credentialsSecretRef)",message="lifecycle.enabled needs credentialsSecretRef: the hypervisor operator logs in to Keystone as a user of your own, by a password"
 type Lifecycle struct {
-	// Let the hypervisor operator take nodes into service and out of it. Absent: yes.
+	// Let the hypervisor operator take nodes into service and out of it. Absent: no. Nodes say by their labels and annotations what it does with
+	// each, and it alone says which zone, aggregates and traits they have.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Take a node into service without starting a virtual machine on it first.
+	// Secret with username and password of a user of the control plane's Keystone: an administrator in project, who also has a role in project
+	// test of domain cc3test, where the operator starts virtual machines on new nodes.
 	// +optional
-	SkipTests bool `json:"skipTests,omitempty"`
-	// Move virtual machines away before a node restarts. Absent: yes.
+	CredentialsSecretRef *common.SecretReference `json:"credentialsSecretRef,omitempty"`
+	// Domain of the user.
+	// +kubebuilder:default=Default
 	// +optional
-	EvacuateOnReboot *bool `json:"evacuateOnReboot,omitempty"`
+	UserDomain IdentityName `json:"userDomain,omitempty"`
+	// Project in which the user is an administrator.
+	// +kubebuilder:default=admin
+	// +optional
+	Project IdentityName `json:"project,omitempty"`
+	// Domain of the project.
+	// +kubebuilder:default=Default
+	// +optional
+	ProjectDomain IdentityName `json:"projectDomain,omitempty"`
 }
+
+// IdentityName is the name of a project or a domain in Keystone.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._ -]*$`
+type IdentityName string

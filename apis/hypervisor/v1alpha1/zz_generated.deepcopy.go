@@ -358,9 +358,9 @@ func (in *Lifecycle) DeepCopyInto(out *Lifecycle) {
 		*out = new(bool)
 		**out = **in
 	}
-	if in.EvacuateOnReboot != nil {
-		in, out := &in.EvacuateOnReboot, &out.EvacuateOnReboot
-		*out = new(bool)
+	if in.CredentialsSecretRef != nil {
+		in, out := &in.CredentialsSecretRef, &out.CredentialsSecretRef
+		*out = new(commonv1alpha1.SecretReference)
 		**out = **in
 	}
 }

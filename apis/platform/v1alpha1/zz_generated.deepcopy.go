@@ -469,6 +469,11 @@ func (in *ThirdPartyImages) DeepCopyInto(out *ThirdPartyImages) {
 		*out = new(commonv1alpha1.InfrastructureImage)
 		**out = **in
 	}
+	if in.HypervisorOperator != nil {
+		in, out := &in.HypervisorOperator, &out.HypervisorOperator
+		*out = new(commonv1alpha1.InfrastructureImage)
+		**out = **in
+	}
 	if in.LabelsInjector != nil {
 		in, out := &in.LabelsInjector, &out.LabelsInjector
 		*out = new(commonv1alpha1.InfrastructureImage)
