@@ -20,8 +20,8 @@ import (
 // https://github.com/cobaltcore-dev/labels-injector/tree/v1.3.0
 const injectorComponent = "labels-injector"
 
-// ClusterRoles of the chart. The program reads all Nodes and Pods, because it keeps a copy of both; it may change pods of the pool alone, and
-// logs that it may not change the others.
+// ClusterRoles of the chart. The program reads all Nodes and Pods, because it keeps a copy of both; it may change pods of the pool alone,
+// and logs that it may not change the others.
 const (
 	injectorReads  = "cobaltcore:labels-injector"
 	injectorWrites = "cobaltcore:labels-injector-pods"

@@ -90,8 +90,8 @@ type NovaCompute struct {
 // Lifecycle says how nodes enter and leave service.
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.credentialsSecretRef)",message="lifecycle.enabled needs credentialsSecretRef: the hypervisor operator logs in to Keystone as a user of your own, by a password"
 type Lifecycle struct {
-	// Let the hypervisor operator take nodes into service and out of it. Absent: no. Nodes say by their labels and annotations what it does with
-	// each, and it alone says which zone, aggregates and traits they have.
+	// Let the hypervisor operator take nodes into service and out of it. Absent: no. Nodes say by their labels and annotations what it does
+	// with each, and it alone says which zone, aggregates and traits they have.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	// Secret with username and password of a user of the control plane's Keystone: an administrator in project, who also has a role in project
