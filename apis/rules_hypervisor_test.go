@@ -23,6 +23,18 @@ var hypervisorCases = kindCases{
 			field:   "spec",
 			message: "cell cannot be changed: virtual machines are recorded in the cell's database",
 		},
+		"LifecycleOfNobody": {
+			reason:  "The operator logs in as somebody.",
+			spec:    `lifecycle: {enabled: true}`,
+			field:   "spec.lifecycle",
+			message: "lifecycle.enabled needs credentialsSecretRef: the hypervisor operator logs in to Keystone as a user of your own, by a password",
+		},
+		"LifecycleProject": {
+			reason:  "Kubernetes would put another variable's value there.",
+			spec:    `lifecycle: {project: "$(OS_PASSWORD)"}`,
+			field:   "spec.lifecycle.project",
+			message: "should match",
+		},
 		"StorageSet": {
 			reason:  "Disks are on nodes.",
 			old:     new(`{}`),

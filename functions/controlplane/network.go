@@ -12,18 +12,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
-const httpsPort = 443
-
-// Ports and labels of what Valkey's operator runs, as its chart names them, and of the API server.
+// Ports and labels of what Valkey's operator runs, as its chart names them.
 var (
-	valkeyPort      = []int32{6379}
-	sentinelPort    = []int32{26379}
-	challengePort   = []int32{8089}
-	valkeyMetrics   = []int32{9121}
-	defaultAPIPorts = []int32{httpsPort, 6443}
-	valkeyPods      = map[string]string{"app.kubernetes.io/name": "valkey", "app.kubernetes.io/instance": valkeyName}
+	valkeyPort    = []int32{6379}
+	sentinelPort  = []int32{26379}
+	challengePort = []int32{8089}
+	valkeyMetrics = []int32{9121}
+	valkeyPods    = map[string]string{"app.kubernetes.io/name": "valkey", "app.kubernetes.io/instance": valkeyName}
 	// challengePods answer for a host name where its public certificate is ordered by http
 	// (https://cert-manager.io/docs/configuration/acme/http01/).
 	challengePods = map[string]string{"acme.cert-manager.io/http01-solver": "true"}
@@ -42,10 +40,7 @@ func neighboursOf(n *platformv1.Network) common.Neighbours {
 		MariaDBOperator:   namespaces(said.MariaDBOperator, "mariadb-operator"),
 		RabbitMQOperators: namespaces(said.RabbitMQOperators, "rabbitmq-system"),
 		Monitoring:        namespaces(said.Monitoring, "monitoring"),
-		APIServerPorts:    defaultAPIPorts,
-	}
-	if len(said.APIServerPorts) > 0 {
-		out.APIServerPorts = said.APIServerPorts
+		APIServerPorts:    platform.APIServerPorts(n),
 	}
 	return out
 }

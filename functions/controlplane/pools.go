@@ -206,7 +206,7 @@ func storagePools(m *model) ([]compose.Stage, error) {
 		}
 	}
 	users, usages := m.kept()
-	return append(sideBySide(m.keys), append(append(last, users...), usages...)), nil
+	return append(tenantsecret.SideBySide(m.keys), append(append(last, users...), usages...)), nil
 }
 
 func (m *model) poolsIn(service string) []poolUse {

@@ -175,21 +175,7 @@ func (m *model) pulls() bool {
 func claimSecrets(m *model) ([]compose.Stage, error) { return m.secrets.Stages(), nil }
 
 // pullSecrets brings both sets, neither of which waits for the other.
-func pullSecrets(m *model) ([]compose.Stage, error) { return sideBySide(m.pull), nil }
-
-// sideBySide brings several sets, of which none waits for another.
-func sideBySide(sets []tenantsecret.Set) []compose.Stage {
-	var out []compose.Stage
-	for _, set := range sets {
-		for i, stage := range set.Stages() {
-			if i == len(out) {
-				out = append(out, nil)
-			}
-			out[i] = append(out[i], stage...)
-		}
-	}
-	return out
-}
+func pullSecrets(m *model) ([]compose.Stage, error) { return tenantsecret.SideBySide(m.pull), nil }
 
 // copied returns the resources that make the copies which a spec names, for what comes after them.
 func (m *model) copied(refs ...*common.SecretKeyReference) []string {

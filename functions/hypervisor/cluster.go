@@ -96,7 +96,11 @@ func (m *model) checkStore() error {
 		return invalid.Field(m.clusterField(), "nodes and control plane are in different clusters, and logins %s", missing)
 	case m.disksApart():
 		return invalid.Field(storageField, "keys of a StorageCluster %s", missing)
-	case m.remote() && len(m.pull.Wanted) > 0:
+	case m.remote() && m.operated():
+		return invalid.Field(credentialsField, "credentials %s", missing)
+	case m.remote() && len(m.pulls.ofClaim.Wanted) > 0:
+		return invalid.Field(pullsField, "they %s", missing)
+	case m.remote() && len(m.pulls.ofPlatform.Wanted) > 0:
 		return errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; " +
 			"the platform team has to set secretStore in the PlatformConfig, or to leave pullSecrets out")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
@@ -99,10 +100,16 @@ func TestTaken(t *testing.T) {
 	for _, crd := range own {
 		set.Add(crd)
 	}
-	for _, spec := range []string{"smallest", "slices", "host", "disks"} {
+	all := map[string]map[string]encoded.Struct{"webhook": composedOf(t, hooked(injecting))}
+	for _, spec := range []string{"smallest", "slices", "host", "disks", "images", "injector", "lifecycle"} {
 		w, _ := kind.Ready(t, spec)
+		all[spec] = map[string]encoded.Struct{}
 		for name := range w.Observed {
-			o, _ := w.Desired(kind.Name, name)
+			all[spec][name], _ = w.Desired(kind.Name, name)
+		}
+	}
+	for spec, objects := range all {
+		for name, o := range objects {
 			m := o.Map()
 			for _, e := range set.Validate(m) {
 				t.Errorf("%s: %s: %s", spec, name, e)

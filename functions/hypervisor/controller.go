@@ -62,7 +62,7 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 		bridges = append(bridges, fmt.Sprintf("%s=%s", b.Bridge, b.Interface))
 	}
 	c := corev1.Container{
-		Name: controllerComponent, Image: m.images.ovn, Command: []string{"sh", scripts + "/ovn-controller.sh"},
+		Name: controllerComponent, Image: m.images.controller, Command: []string{"sh", scripts + "/ovn-controller.sh"},
 		VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts), workload.Mount("tls", tlsFolder)},
 		Env: append(itself(),
 			corev1.EnvVar{Name: "SOUTHBOUND", Value: m.plane.access.Networks.Southbound},

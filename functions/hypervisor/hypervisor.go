@@ -23,7 +23,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
@@ -61,7 +60,7 @@ var graph = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
 	{
 		Name: pullComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent},
-		Enabled: (*model).pulls, Build: func(m *model) ([]compose.Stage, error) { return m.pull.Stages(), nil },
+		Enabled: (*model).pulling, Build: pullSecrets,
 	},
 	{Name: controlPlaneComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent}, Build: controlPlane},
 	{
@@ -116,6 +115,14 @@ var graph = compose.Graph[*model]{
 	{
 		Name: checkComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent}, Enabled: (*model).beside, Build: check,
 	},
+	{
+		Name: operatorComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent, pullComponent},
+		Follows: []string{computeComponent}, Enabled: func(m *model) bool { return m.known() && m.operated() }, Build: hypervisorOperator,
+	},
+	{
+		Name: injectorComponent, Phase: common.PhaseCompute, Needs: []string{namespaceComponent, pullComponent},
+		Enabled: (*model).injected, Build: labelsInjector,
+	},
 }.MustValidate()
 
 // model is everything that builders read, derived once.
@@ -135,16 +142,15 @@ type model struct {
 	// groups are the nodes of each slice, and the others.
 	groups []group
 	images images
-	// logins are the Secrets of the control plane that are brought here, pull those of the platform that images are pulled with.
-	logins, pull tenantsecret.Set
-	pullSecrets  []common.ObjectName
-	seen         observe.State
+	// logins are the Secrets of the control plane that are brought here, pulls those that images are pulled with.
+	logins tenantsecret.Set
+	pulls  struct{ ofPlatform, ofClaim tenantsecret.Set }
+	// pullSecrets are the copies that pods are pulled with, platformPulls those for pods with rights of the platform.
+	pullSecrets, platformPulls []common.ObjectName
+	seen                       observe.State
 	// options of nova-compute that the spec has beside its fields.
 	options oslo.Config
 }
-
-// images of what runs on nodes. They are the platform's: who chooses one of these has the node.
-type images struct{ ovn, libvirt, compute, agent string }
 
 func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	p, err := platform.Read(in.Required)
@@ -161,7 +167,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits(), m.target()); err != nil {
+	if err := errors.Join(checkBuilt(&m.spec), m.checkLifecycle(), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
 	if m.plane, err = m.findPlane(in.Required); err != nil {
@@ -173,9 +179,8 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	if m.groups, err = m.divide(); err != nil {
 		return nil, err
 	}
-	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
-	m.pull = m.ofManagement(m.pull)
-	if err := errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart()); err != nil {
+	m.findPulls()
+	if err := errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart(), m.checkNodesSay()); err != nil {
 		return nil, err
 	}
 	if !m.known() {
@@ -214,8 +219,8 @@ func checkBuilt(s *hypervisorv1.HypervisorClusterSpec) error {
 			"machines move; say Managed, or leave it out"))
 	}
 	if s.Virtualization.Driver == "cloud-hypervisor" {
-		errs = append(errs, invalid.Field("spec.virtualization.driver", "Nova as it is released does not drive Cloud Hypervisor, and an "+
-			"image of one that does cannot be named yet in this version; say kvm or qemu"))
+		errs = append(errs, invalid.Field("spec.virtualization.driver", "Nova as it is released does not drive Cloud Hypervisor, and how "+
+			"one that does is told to is not known in this version; say kvm or qemu"))
 	}
 	return errors.Join(errs...)
 }
@@ -232,21 +237,6 @@ func (m *model) forgotten() error {
 		}
 	}
 	return nil
-}
-
-// findImages says where each image comes from: the platform's registry, in the version of this function or of the control plane's release.
-func (m *model) findImages() error {
-	o := release.Override{Registry: ptr.Deref(m.platform.Images, common.Images{}).Registry}
-	var errs []error
-	find := func(name string) string {
-		image, err := release.ImageFor(name, m.plane.release, o)
-		errs = append(errs, err)
-		return image
-	}
-	m.images = images{
-		ovn: find(release.OVN), libvirt: find(release.Libvirt), compute: find(release.NovaCompute), agent: find(release.OVNAgent),
-	}
-	return errors.Join(errs...)
 }
 
 func (m *model) agents() hypervisorv1.Agents { return ptr.Deref(m.spec.Agents, hypervisorv1.Agents{}) }

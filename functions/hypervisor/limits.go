@@ -7,14 +7,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// checkLimits refuses nodes that the platform does not leave to pools of this namespace, and taints that they may not tolerate. Pods here
-// have what the node has: who says which nodes has those.
+// checkLimits refuses nodes that the platform does not leave to pools of this namespace, taints that they may not tolerate, and images that
+// they may not run. Pods here have what the node has: who says which nodes has those.
 func (m *model) checkLimits() error {
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
 	nodes := limit.List{
 		Name: "hypervisorNodes", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNodes) }, Allows: limit.Term,
 	}
-	errs := []error{nodes.CheckAny(limits, m.claim.Namespace, "spec.nodeSelector", limit.LabelTerms(m.spec.NodeSelector))}
+	errs := []error{m.checkImages(limits), nodes.CheckAny(limits, m.claim.Namespace, "spec.nodeSelector", limit.LabelTerms(m.spec.NodeSelector))}
 	for _, t := range m.spec.Tolerations {
 		errs = append(errs, limit.Tolerations.CheckAny(limits, m.claim.Namespace, "spec.tolerations", []string{
 			limit.TolerationTerm(t.Key, t.Operator, t.Value, t.Effect),

@@ -53,7 +53,7 @@ func openVSwitch(m *model) ([]compose.Stage, error) {
 func (m *model) switchDaemon(g *group, config files) daemon {
 	script := func(container string) corev1.Container {
 		c := corev1.Container{
-			Name: container, Image: m.images.ovn, Command: []string{"sh", scripts + "/openvswitch.sh", container},
+			Name: container, Image: m.images.openvswitch, Command: []string{"sh", scripts + "/openvswitch.sh", container},
 			VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts)},
 		}
 		// Nothing restarts the switch but its own end: a probe that fails under load would take the network from virtual machines.

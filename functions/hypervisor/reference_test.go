@@ -167,7 +167,7 @@ func TestRefused(t *testing.T) {
 			"One object has them.", more("aggregates: [" + numbered("a", 16) + "], slices: [{name: s, nodeSelector: {rack: b}, aggregates: [" +
 				numbered("b", 16) + "], availabilityZone: z}]"), theirs, "spec.aggregates", "name 33 aggregates and availability zones, and may name 32",
 		},
-		"Unbuilt": {"The API has it.", more("images: {registry: a.b}"), theirs, "spec.images", "not built yet"},
+		"Unbuilt": {"The API has it.", more("allowedNamespaces: [b]"), theirs, "spec.allowedNamespaces", "not built yet"},
 		"Delete":  {"Nobody removes it.", more("deletionPolicy: Delete"), theirs, "spec.deletionPolicy", "say Retain"},
 		"Option": {
 			"nova-compute would read a file of the node.", more("agents: {novaCompute: {config: {libvirt: {rng_dev_path: /etc/shadow}}}}"), theirs,

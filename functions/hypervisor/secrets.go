@@ -1,8 +1,6 @@
 package hypervisor
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -59,11 +57,6 @@ func namespace(m *model) ([]compose.Stage, error) {
 		// It holds for pods with a network of their own, which speak to nobody; the others have the node's, where no policy holds.
 		{{Name: "default-deny", Object: deny}},
 	}, nil
-}
-
-// pulls reports whether there is anything to bring, or was.
-func (m *model) pulls() bool {
-	return len(m.pull.Wanted) > 0 || slices.ContainsFunc(m.seen.Names(), m.pull.Has)
 }
 
 // clientSecret is where the pool's own certificate for OVN lies, in the control plane's namespace: its authority is there.

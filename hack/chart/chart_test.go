@@ -103,6 +103,8 @@ const domain = "platformConfig: {spec: {domain: cloud.example.com}}\n"
 
 var management = []string{
 	"ClusterProviderConfig/in-cluster", "ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:compose",
+	"ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
+	"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:labels-injector", "ClusterRole/cobaltcore:labels-injector-pods",
 	"ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:objects", "ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr",
 	"ClusterRole/cobaltcore:rook-nodes", "ClusterRole/cobaltcore:rook-osd", "ClusterRole/cobaltcore:storage",
 	"ClusterRoleBinding/cobaltcore:storage", "ClusterRole/cobaltcore:tenant", "ClusterRole/cobaltcore:tenant-secrets", "ClusterRole/cobaltcore:viewer",
@@ -159,8 +161,10 @@ platformConfig: {create: false}
 mode: workload
 workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provider-kubernetes}]}
 `, []string{
-				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:workload",
-				"ClusterRoleBinding/cobaltcore:companion", "ClusterRoleBinding/cobaltcore:workload",
+				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
+				"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:labels-injector",
+				"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:workload",
+				"ClusterRoleBinding/cobaltcore:companion", "ClusterRoleBinding/cobaltcore:hypervisors", "ClusterRoleBinding/cobaltcore:workload",
 				"ValidatingAdmissionPolicy/cobaltcore-companion", "ValidatingAdmissionPolicy/cobaltcore-namespaces",
 				"ValidatingAdmissionPolicyBinding/cobaltcore-companion", "ValidatingAdmissionPolicyBinding/cobaltcore-namespaces",
 			},
@@ -185,6 +189,27 @@ workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provid
 				t.Errorf("%s (-want, +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestWebhooksAreChosen: nobody who composes may write webhooks, which are told of every request, unless the platform team says so.
+func TestWebhooksAreChosen(t *testing.T) {
+	for mode, values := range map[string]string{"management": domain, "workload": elsewhere} {
+		for said, want := range map[string]bool{"": false, "hypervisors: {webhooks: false}\n": false, "hypervisors: {webhooks: true}\n": true} {
+			got := false
+			for key, o := range rendered(t, values+said) {
+				if rules, _ := o["rules"].([]any); strings.HasPrefix(key, "ClusterRole/") {
+					for _, r := range rules {
+						resources, _ := r.(map[string]any)["resources"].([]any)
+						verbs, _ := r.(map[string]any)["verbs"].([]any)
+						got = got || slices.Contains(resources, any("validatingwebhookconfigurations")) && slices.Contains(verbs, any("create"))
+					}
+				}
+			}
+			if got != want {
+				t.Errorf("%s, %q: webhooks may be written: %t", mode, said, got)
+			}
+		}
 	}
 }
 

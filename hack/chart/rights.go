@@ -76,6 +76,10 @@ var both = map[schema.GroupKind]bool{
 	{Group: "external-secrets.io", Kind: "ExternalSecret"}:           true,
 }
 
+// chosen are the kinds that nobody may compose unless the platform team says so, by a value of the chart: whoever may write a webhook
+// is told of every request, and refuses it.
+var chosen = map[schema.GroupKind]bool{{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}: true}
+
 // plurals are the names of resources that do not follow from the kind by the rules of English that Kubernetes knows.
 var plurals = map[string]string{"Valkey": "valkeys"}
 
@@ -135,7 +139,7 @@ func workloads() ([]rule, error) {
 func ordered(choose func(schema.GroupKind) bool) ([]rule, error) {
 	groups := map[string][]string{}
 	for _, k := range ready.Kinds() {
-		if !granted(k) && choose(k) {
+		if !granted(k) && !chosen[k] && choose(k) {
 			groups[k.Group] = append(groups[k.Group], plural(k))
 		}
 	}

@@ -50,8 +50,20 @@ func ofPool(spec object) {
 	virtualization, _ := spec["virtualization"].(object)
 	if libvirt, _ := virtualization["libvirt"].(object); libvirt["mode"] == "Host" {
 		delete(libvirt, "resources")
+		delete(libvirt, "image")
 		delete(virtualization, "liveMigration")
 		delete(virtualization, "evictOnCordon")
+	}
+	if lifecycle, _ := spec["lifecycle"].(object); lifecycle["enabled"] == true {
+		if lifecycle["credentialsSecretRef"] == nil {
+			lifecycle["credentialsSecretRef"] = object{"name": ofTenant}
+		}
+		delete(virtualization, "evictOnCordon")
+		for _, of := range append(list{spec}, slices...) {
+			for _, field := range []string{"availabilityZone", "aggregates", "traits"} {
+				delete(of.(object), field)
+			}
+		}
 	}
 	if cluster, _ := spec["cluster"].(object); cluster != nil && cluster["ref"].(object)["name"] == "east" {
 		apart(spec)
@@ -186,16 +198,29 @@ func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 // pool is the one of its function's tests that has most, with disks in a pool of storage, and pull secrets.
 func pool(t *testing.T) *simulate.World {
 	t.Helper()
-	return poolOf(t, "slices", object{"images": object{"pullSecrets": list{"registry"}}}, object{
+	w := poolOf(t, "slices", object{"images": object{"pullSecrets": list{"registry"}}, "labelsInjector": object{"webhook": true}}, object{
 		"storage": object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "vms"},
 	})
+	injector, err := structpb.NewStruct(object{"enabled": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents := w.XR.GetFields()["spec"].GetStructValue().GetFields()["agents"].GetStructValue()
+	agents.Fields["labelsInjector"] = structpb.NewStructValue(injector)
+	return w
 }
 
 // apartPool is one in a cluster of its own. It has neither of these, of which copies in two clusters are called alike.
 func apartPool(t *testing.T) *simulate.World {
 	t.Helper()
 	w := poolOf(t, "apart", object{}, object{})
-	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "storage")
+	spec := w.XR.GetFields()["spec"].GetStructValue()
+	delete(spec.GetFields(), "storage")
+	lifecycle, err := structpb.NewStruct(object{"enabled": true, "credentialsSecretRef": object{"name": "operator"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Fields["lifecycle"] = structpb.NewStructValue(lifecycle)
 	return w
 }
 
@@ -236,6 +261,20 @@ var hypervisorMistakes = map[string]mistake{
 	"disks in a pool of nobody": {typ: respond.SpecValid, words: "spec.storage", make: func(w *world, spec object) {
 		put(spec, object{"clusterRef": object{"namespace": "nobody", "name": "ceph"}, "pool": "vms"}, "storage")
 		w.require("storage-claim.nobody.ceph")
+	}},
+	"two who empty nodes": {typ: respond.SpecValid, edit: true, words: "spec.virtualization.evictOnCordon: with lifecycle", make: func(_ *world, spec object) {
+		put(spec, object{"enabled": true, "credentialsSecretRef": object{"name": "operator"}}, "lifecycle")
+		put(spec, true, "virtualization", "evictOnCordon")
+		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
+		delete(spec, "cluster")
+	}},
+	"an image of another release": in(object{"image": object{"tag": "stable-2024.2"}},
+		"spec.agents.novaCompute.image.tag: the control plane says the release", "agents", "novaCompute"),
+	"images of anywhere": {typ: respond.SpecValid, edit: true, words: "spec.images.registry: no limit of the platform allows", make: func(w *world, spec object) {
+		put(spec, "registry.anywhere.example.com", "images", "registry")
+		w.require("platform", platformWith(object{"domain": "example.com", "limits": list{
+			object{"name": "nodes", "namespaces": list{"*"}, "hypervisorNodes": list{"*"}, "tolerations": list{"*"}, "registries": list{"*"}},
+		}}))
 	}},
 	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: the platform offers no cluster", "cluster"),
 	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *world, _ object) {
@@ -290,6 +329,18 @@ var hypervisorOrders = []order{
 	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},
 	{first: `ConfigMap control-plane`, then: `RemoteConsumer\.c5c3.*`, why: "it says whose logins the pool has"},
 	{first: `RemoteConsumer\.c5c3.*`, then: `(ConfigMap nova-compute-config-.*|DaemonSet\.apps nova-compute.*)`, why: "nobody takes a login away from pods that are known"},
+	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*operator-secrets`, why: "what it asks is verified by an authority of these"},
+	{first: `DaemonSet\.apps nova-compute.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*operator-secrets`, exists: true, why: "it waits for nodes that Nova knows"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*operator-secrets`, then: `SecretStore\.external-secrets\.io operator-secrets`, why: "it reads with that account"},
+	{first: `SecretStore\.external-secrets\.io operator-secrets`, then: `ExternalSecret\.external-secrets\.io operator-login-.*`, why: "they are read by it"},
+	{first: `ExternalSecret\.external-secrets\.io operator-login-.*`, then: `Deployment\.apps hypervisor-operator`, why: "it logs in with it"},
+	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*|Issuer.*) .*hypervisor-operator`, then: `Deployment\.apps hypervisor-operator`, why: "it ends where it may not ask"},
+	{first: `Namespace .*`, then: `(ServiceAccount|Issuer\.cert-manager\.io|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*) .*labels-injector`, why: "they are in it"},
+	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount labels-injector`, why: "its image is pulled with it"},
+	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*labels-injector`, then: `Deployment\.apps labels-injector`, why: "it asks the API server as it starts"},
+	{first: `Issuer\.cert-manager\.io labels-injector`, then: `Certificate\.cert-manager\.io labels-injector-tls`, why: "it signs it"},
+	{first: `Certificate\.cert-manager\.io labels-injector-tls`, then: `Deployment\.apps labels-injector`, why: "its pod mounts it"},
+	{first: `Deployment\.apps labels-injector`, then: `ValidatingWebhookConfiguration.*`, why: "a webhook that nobody serves is waited for"},
 	{first: `ConfigMap control-plane`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, why: "it says whose companion looks where pods are"},
 	{first: `DaemonSet\.apps nova-compute.*`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, exists: true, why: "Nova knows a node by its pod"},
 	{first: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, then: `(ComputeCatalog|ServiceCheck)\.openstack.*`, why: "the companion finds the nodes with these rights"},

@@ -17,7 +17,7 @@ type Agents struct {
 	OpenVSwitch Process `json:"openvswitch,omitempty"`
 	// Neutron's agent, which lets virtual machines reach the metadata API.
 	// +optional
-	Metadata Agent `json:"metadata,omitempty"`
+	Metadata MetadataAgent `json:"metadata,omitempty"`
 	// KVM node agent, which reports what libvirt has and does.
 	// +optional
 	KVMNodeAgent Agent `json:"kvmNodeAgent,omitempty"`
@@ -27,9 +27,9 @@ type Agents struct {
 	// HA agent, which notices lost virtual machines and nodes.
 	// +optional
 	HAAgent Agent `json:"haAgent,omitempty"`
-	// Labels injector, which copies a node's topology labels to its pods.
+	// Labels injector, which copies labels of each node that say where it is to pods of this pool on it.
 	// +optional
-	LabelsInjector Agent `json:"labelsInjector,omitempty"`
+	LabelsInjector PlatformAgent `json:"labelsInjector,omitempty"`
 }
 
 // Process is the image and the resources of something that runs on each node.
@@ -50,6 +50,29 @@ type Agent struct {
 	Process `json:",inline"`
 }
 
+// PlatformAgent is one with rights of the platform in the nodes' cluster, so that its image is the platform's.
+type PlatformAgent struct {
+	// Run it. Absent: no.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Resources of the container. Absent: the platform's.
+	// +optional
+	Resources *common.Resources `json:"resources,omitempty"`
+}
+
+// MetadataAgent is Neutron's agent.
+type MetadataAgent struct {
+	// Run the agent. Absent: yes.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Container image. Absent: the image of the control plane's OpenStack release.
+	// +optional
+	Image *common.Image `json:"image,omitempty"`
+	// Resources of the container. Absent: the platform's.
+	// +optional
+	Resources *common.Resources `json:"resources,omitempty"`
+}
+
 // NovaCompute is Nova's agent.
 type NovaCompute struct {
 	// Container image. Absent: the image of the control plane's OpenStack release.
@@ -65,14 +88,32 @@ type NovaCompute struct {
 }
 
 // Lifecycle says how nodes enter and leave service.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.credentialsSecretRef)",message="lifecycle.enabled needs credentialsSecretRef: the hypervisor operator logs in to Keystone as a user of your own, by a password"
 type Lifecycle struct {
-	// Let the hypervisor operator take nodes into service and out of it. Absent: yes.
+	// Let the hypervisor operator take nodes into service and out of it. Absent: no. Nodes say by their labels and annotations what it does
+	// with each, and it alone says which zone, aggregates and traits they have.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Take a node into service without starting a virtual machine on it first.
+	// Secret with username and password of a user of the control plane's Keystone: an administrator in project, who also has a role in project
+	// test of domain cc3test, where the operator starts virtual machines on new nodes.
 	// +optional
-	SkipTests bool `json:"skipTests,omitempty"`
-	// Move virtual machines away before a node restarts. Absent: yes.
+	CredentialsSecretRef *common.SecretReference `json:"credentialsSecretRef,omitempty"`
+	// Domain of the user.
+	// +kubebuilder:default=Default
 	// +optional
-	EvacuateOnReboot *bool `json:"evacuateOnReboot,omitempty"`
+	UserDomain IdentityName `json:"userDomain,omitempty"`
+	// Project in which the user is an administrator.
+	// +kubebuilder:default=admin
+	// +optional
+	Project IdentityName `json:"project,omitempty"`
+	// Domain of the project.
+	// +kubebuilder:default=Default
+	// +optional
+	ProjectDomain IdentityName `json:"projectDomain,omitempty"`
 }
+
+// IdentityName is the name of a project or a domain in Keystone.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._ -]*$`
+type IdentityName string

@@ -92,7 +92,7 @@ type HypervisorClusterSpec struct {
 	// How nodes enter and leave service.
 	// +optional
 	Lifecycle *Lifecycle `json:"lifecycle,omitempty"`
-	// Where images come from. Absent: as the platform says.
+	// Where images come from. Absent: as the platform says. Of images of nodes, limits have hypervisorRegistries.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
 	// Namespaces whose claims may use the pool, besides the claim's own; * stands for any run of characters.

@@ -26,6 +26,12 @@ type ThirdPartyImages struct {
 	// cannot be undone.
 	// +optional
 	Ceph *common.InfrastructureImage `json:"ceph,omitempty"`
+	// Hypervisor operator of pools of hypervisors, whose CRDs have to be installed in the cluster of their nodes.
+	// +optional
+	HypervisorOperator *common.InfrastructureImage `json:"hypervisorOperator,omitempty"`
+	// Labels injector of pools of hypervisors.
+	// +optional
+	LabelsInjector *common.InfrastructureImage `json:"labelsInjector,omitempty"`
 	// Memcached, where a claim names none.
 	// +optional
 	Memcached *common.InfrastructureImage `json:"memcached,omitempty"`

@@ -150,6 +150,12 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	HypervisorNodes []Pattern `json:"hypervisorNodes,omitempty"`
+	// Registries that images of pools of hypervisors may come from, as prefixes: registry.example.com/hypervisors. Those of registries are not
+	// among them: who chooses what runs on a node as a hypervisor has the node, so that nothing is allowed where no limit says it.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	HypervisorRegistries []Registry `json:"hypervisorRegistries,omitempty"`
 	// Nodes that storage may be made of, by labels as <key>, or <key>=<value>: nodes that a claim names are kubernetes.io/hostname=<name>.
 	// Who may say what runs on a node as storage has the node, so that nothing is allowed where no limit says it.
 	// +kubebuilder:validation:MaxItems=32

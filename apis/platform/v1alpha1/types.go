@@ -60,6 +60,9 @@ type PlatformConfigSpec struct {
 	// Rook's operator, which makes Ceph clusters. It has to watch all namespaces.
 	// +optional
 	Rook *Rook `json:"rook,omitempty"`
+	// Labels injectors of pools of hypervisors.
+	// +optional
+	LabelsInjector *LabelsInjector `json:"labelsInjector,omitempty"`
 	// Who reaches the pods of control planes from other namespaces.
 	// +optional
 	Network *Network `json:"network,omitempty"`
@@ -120,6 +123,14 @@ type Companion struct {
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
+}
+
+// LabelsInjector says how pods get labels of their nodes.
+type LabelsInjector struct {
+	// As they are bound to a node, by a webhook, and not within five minutes of that. Who composes pools has to write
+	// ValidatingWebhookConfigurations for it, which the chart allows where its value hypervisors.webhooks is true, in each cluster of nodes.
+	// +optional
+	Webhook bool `json:"webhook,omitempty"`
 }
 
 // Cluster is a Kubernetes cluster that claims may use.

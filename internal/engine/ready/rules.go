@@ -36,6 +36,7 @@ var rules = table(
 	row("rbac.authorization.k8s.io", "Role", exists()),
 	row("rbac.authorization.k8s.io", "RoleBinding", exists()),
 	row("rbac.authorization.k8s.io", "ClusterRoleBinding", clusterScoped(exists())),
+	row("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", clusterScoped(exists())),
 
 	// Crossplane.
 	row("protection.crossplane.io", "Usage", conditions("Ready")),

@@ -30,6 +30,7 @@ var statuses = table(
 	row("rbac.authorization.k8s.io", "Role", nil),
 	row("rbac.authorization.k8s.io", "RoleBinding", nil),
 	row("rbac.authorization.k8s.io", "ClusterRoleBinding", nil),
+	row("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", nil),
 
 	// https://github.com/crossplane/crossplane, internal/controller: conditions tell the generation.
 	row("protection.crossplane.io", "Usage", dated("Ready", "Available", "")),

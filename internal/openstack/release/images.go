@@ -13,17 +13,19 @@ const Version = "0.1.0"
 
 // What is not OpenStack's and has an image. Valkey is not here: its operator has no field for one.
 const (
-	Ceph             = "ceph"
-	Companion        = "companion"
-	FederationProxy  = "keystone-federation-proxy"
-	Libvirt          = "libvirt"
-	Memcached        = "memcached"
-	MariaDB          = "mariadb"
-	MariaDBExporter  = "mariadb-exporter"
-	MaxScale         = "maxscale"
-	MaxScaleExporter = "maxscale-exporter"
-	OVN              = "ovn"
-	RabbitMQ         = "rabbitmq"
+	Ceph               = "ceph"
+	Companion          = "companion"
+	FederationProxy    = "keystone-federation-proxy"
+	HypervisorOperator = "openstack-hypervisor-operator"
+	LabelsInjector     = "labels-injector"
+	Libvirt            = "libvirt"
+	Memcached          = "memcached"
+	MariaDB            = "mariadb"
+	MariaDBExporter    = "mariadb-exporter"
+	MaxScale           = "maxscale"
+	MaxScaleExporter   = "maxscale-exporter"
+	OVN                = "ovn"
+	RabbitMQ           = "rabbitmq"
 )
 
 // Parts of services that run on nodes.
@@ -46,9 +48,12 @@ type image struct{ registry, path, tag string }
 // 1.18 to 1.20 supports (https://rook.io/docs/rook/latest/Upgrade/ceph-upgrade/). None has a digest: that of a
 // mirror is its own, and is named in the PlatformConfig.
 var others = map[string]image{
-	Ceph:             {"quay.io", "ceph/ceph", "v19.2.3"},
-	Companion:        {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
-	FederationProxy:  {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
+	Ceph:               {"quay.io", "ceph/ceph", "v19.2.3"},
+	Companion:          {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
+	FederationProxy:    {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
+	HypervisorOperator: {"ghcr.io", "cobaltcore-dev/openstack-hypervisor-operator", "v1.2.3"},
+	// Of its releases no tag is published: this is the commit of v1.3.0.
+	LabelsInjector:   {"ghcr.io", "cobaltcore-dev/labels-injector", "sha-867137fb7b8efc99c5c5077705363d6b4ba89f52"},
 	Libvirt:          {"ghcr.io", "c5c3/libvirt", Version},
 	Memcached:        {"docker.io", "library/memcached", "1.6.39"},
 	MariaDB:          {"docker-registry1.mariadb.com", "library/mariadb", "11.8.5"},

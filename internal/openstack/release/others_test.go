@@ -9,19 +9,21 @@ import (
 // TestOthers: where images come from that are not of a release. A tag is a version; which one is said in one place only.
 func TestOthers(t *testing.T) {
 	repositories := map[string]string{
-		Ceph:             "quay.io/ceph/ceph",
-		Companion:        "ghcr.io/c5c3/crossplane-cobaltcore-companion",
-		FederationProxy:  "ghcr.io/c5c3/keystone-federation-proxy",
-		Libvirt:          "ghcr.io/c5c3/libvirt",
-		Memcached:        "docker.io/library/memcached",
-		MariaDB:          "docker-registry1.mariadb.com/library/mariadb",
-		MariaDBExporter:  "docker.io/prom/mysqld-exporter",
-		MaxScale:         "docker-registry2.mariadb.com/mariadb/maxscale",
-		MaxScaleExporter: "docker-registry2.mariadb.com/mariadb/maxscale-prometheus-exporter-ubi",
-		OVN:              "ghcr.io/c5c3/ovn",
-		RabbitMQ:         "docker.io/library/rabbitmq",
+		Ceph:               "quay.io/ceph/ceph",
+		Companion:          "ghcr.io/c5c3/crossplane-cobaltcore-companion",
+		FederationProxy:    "ghcr.io/c5c3/keystone-federation-proxy",
+		HypervisorOperator: "ghcr.io/cobaltcore-dev/openstack-hypervisor-operator",
+		LabelsInjector:     "ghcr.io/cobaltcore-dev/labels-injector",
+		Libvirt:            "ghcr.io/c5c3/libvirt",
+		Memcached:          "docker.io/library/memcached",
+		MariaDB:            "docker-registry1.mariadb.com/library/mariadb",
+		MariaDBExporter:    "docker.io/prom/mysqld-exporter",
+		MaxScale:           "docker-registry2.mariadb.com/mariadb/maxscale",
+		MaxScaleExporter:   "docker-registry2.mariadb.com/mariadb/maxscale-prometheus-exporter-ubi",
+		OVN:                "ghcr.io/c5c3/ovn",
+		RabbitMQ:           "docker.io/library/rabbitmq",
 	}
-	tag := regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[a-z]+)?$`)
+	tag := regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[a-z]+)?$|^sha-[0-9a-f]{40}$`)
 	for name, want := range repositories {
 		image, err := ImageFor(name, "", Override{})
 		if err != nil {

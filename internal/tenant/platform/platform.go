@@ -28,3 +28,12 @@ func Read(required map[string][]*structpb.Struct) (*platformv1.PlatformConfigSpe
 	}
 	return &p.Spec, nil
 }
+
+// APIServerPorts are those by which pods reach the API server: as the platform says, or else those that most clusters have.
+func APIServerPorts(n *platformv1.Network) []int32 {
+	const https, usual = 443, 6443
+	if n == nil || len(n.APIServerPorts) == 0 {
+		return []int32{https, usual}
+	}
+	return n.APIServerPorts
+}

@@ -13,16 +13,26 @@ import (
 // PlatformPulls are the Secrets of the platform that images are pulled with, for an instance in the management cluster: the names of the
 // copies, and how they come there. They outlive the claim, as what runs with them does.
 func PlatformPulls(p *platformv1.PlatformConfigSpec, instance string, labels map[string]string) ([]common.ObjectName, Set) {
-	set := Set{
-		Name: "platform-pull-secrets", Prefix: "platform-pull-", Type: corev1.SecretTypeDockerConfigJson, Keep: true,
-		From: cmp.Or(string(p.SecretsNamespace), "crossplane-system"), Instance: instance, Labels: labels,
-	}
+	return Set{
+		Name: "platform-pull-secrets", Prefix: "platform-pull-", From: cmp.Or(string(p.SecretsNamespace), "crossplane-system"),
+		Instance: instance, Labels: labels,
+	}.pulling(p.Images, "images.pullSecrets of the PlatformConfig")
+}
+
+// ClaimPulls are those that a claim names in a field, in its own namespace.
+func ClaimPulls(i *common.Images, field, namespace, instance string, labels map[string]string) ([]common.ObjectName, Set) {
+	return Set{
+		Name: "claim-pull-secrets", Prefix: "claim-pull-", From: namespace, Instance: instance, Labels: labels,
+	}.pulling(i, field)
+}
+
+// pulling is the set with what images are pulled with, and the names of the copies.
+func (s Set) pulling(i *common.Images, field string) ([]common.ObjectName, Set) {
+	s.Type, s.Keep = corev1.SecretTypeDockerConfigJson, true
 	var copies []common.ObjectName
-	for _, n := range ptr.Deref(p.Images, common.Images{}).PullSecrets {
-		set.Wanted = append(set.Wanted, Wanted{
-			Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{"images.pullSecrets of the PlatformConfig"},
-		})
-		copies = append(copies, common.ObjectName(set.Target(string(n))))
+	for _, n := range ptr.Deref(i, common.Images{}).PullSecrets {
+		s.Wanted = append(s.Wanted, Wanted{Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{field}})
+		copies = append(copies, common.ObjectName(s.Target(string(n))))
 	}
-	return copies, set
+	return copies, s
 }

@@ -91,6 +91,20 @@ func (s Set) Stages() []compose.Stage {
 	}
 }
 
+// SideBySide brings several sets, of which none waits for another.
+func SideBySide(sets []Set) []compose.Stage {
+	var out []compose.Stage
+	for _, set := range sets {
+		for i, stage := range set.Stages() {
+			if i == len(out) {
+				out = append(out, nil)
+			}
+			out[i] = append(out[i], stage...)
+		}
+	}
+	return out
+}
+
 // there is a resource in the cluster that the Secrets are in.
 func (s Set) there(r compose.Resource) compose.Resource {
 	r.Management, r.Cluster = s.Cluster == "", s.Cluster

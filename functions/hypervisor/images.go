@@ -1,0 +1,117 @@
+package hypervisor
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+)
+
+// images of what runs on nodes.
+type images struct{ openvswitch, controller, libvirt, compute, agent string }
+
+// registries are where images of nodes may come from. They are a list of their own: what a tenant runs in a control plane has no rights,
+// and what it runs here has the node.
+var registries = limit.List{
+	Name: "hypervisorRegistries", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorRegistries) }, Allows: limit.Below,
+}
+
+// checkImages refuses images that the platform does not let pools of this namespace run. What the platform names itself may be repeated.
+func (m *model) checkImages(limits []platformv1.Limit) error {
+	var errs []error
+	check := func(field, value string) {
+		if value != "" && value != m.platformImages().Registry {
+			errs = append(errs, registries.CheckAny(limits, m.claim.Namespace, field, []string{value}))
+		}
+	}
+	limit.Walk("spec", &m.spec, func(path string, value any) {
+		switch v := value.(type) {
+		case common.Images:
+			check(path+".registry", v.Registry)
+		case common.Image:
+			check(path+".repository", v.Repository)
+		case common.InfrastructureImage:
+			check(path+".repository", v.Repository)
+		}
+	})
+	return errors.Join(errs...)
+}
+
+func (m *model) platformImages() common.Images { return ptr.Deref(m.platform.Images, common.Images{}) }
+
+// findImages says where each image comes from: as the claim says, or else from the platform's registry, in the version of this function or
+// of the control plane's release.
+func (m *model) findImages() error {
+	registry := cmp.Or(ptr.Deref(m.spec.Images, common.Images{}).Registry, m.platformImages().Registry)
+	a, agents := &m.images, m.agents()
+	var errs []error
+	find := func(name string, o release.Override, field string) string {
+		o.Registry = registry
+		image, err := release.ImageFor(name, m.plane.release, o)
+		if err != nil {
+			errs = append(errs, invalid.Field(field, "%s", err))
+		}
+		return image
+	}
+	own := func(name string, said *common.InfrastructureImage, field string) string {
+		i := ptr.Deref(said, common.InfrastructureImage{})
+		return find(name, release.Override{Repository: i.Repository, Tag: i.Tag, Digest: i.Digest}, field)
+	}
+	ofRelease := func(name string, said *common.Image, field string) string {
+		i := ptr.Deref(said, common.Image{})
+		if err := release.CheckTag(name, m.plane.release, i.Tag); err != nil {
+			errs = append(errs, invalid.Field(field+".tag", "the control plane says the release, and %s", err))
+		}
+		return find(name, release.Override{Repository: i.Repository, Tag: i.Tag, Digest: i.Digest}, field)
+	}
+	a.openvswitch = own(release.OVN, agents.OpenVSwitch.Image, "spec.agents.openvswitch.image")
+	a.controller = own(release.OVN, agents.OVNController.Image, "spec.agents.ovnController.image")
+	a.libvirt = own(release.Libvirt, m.spec.Virtualization.Libvirt.Image, "spec.virtualization.libvirt.image")
+	a.compute = ofRelease(release.NovaCompute, agents.NovaCompute.Image, "spec.agents.novaCompute.image")
+	a.agent = ofRelease(release.OVNAgent, agents.Metadata.Image, "spec.agents.metadata.image")
+	return errors.Join(errs...)
+}
+
+// pullsField names the Secrets of the claim that images are pulled with.
+const pullsField = "spec.images.pullSecrets"
+
+// findPulls says which Secrets images are pulled with: the claim's, or else the platform's, and these alone where a pod has rights of the
+// platform.
+func (m *model) findPulls() {
+	labels := m.meta(pullComponent).Labels
+	names, ofPlatform := tenantsecret.PlatformPulls(m.platform, m.instance, labels)
+	own, ofClaim := tenantsecret.ClaimPulls(m.spec.Images, pullsField, cmp.Or(m.claim.Namespace, ofPlatform.From), m.instance, labels)
+	m.platformPulls = names
+	if len(own) > 0 {
+		names = own
+		if !m.injected() && !m.operated() { // Copies of before stay while pods are pulled with them.
+			ofPlatform.Wanted = nil
+		}
+	}
+	m.pullSecrets, m.pulls.ofPlatform, m.pulls.ofClaim = names, m.ofManagement(ofPlatform), m.ofManagement(ofClaim)
+}
+
+func (m *model) pullSets() []tenantsecret.Set {
+	return []tenantsecret.Set{m.pulls.ofPlatform, m.pulls.ofClaim}
+}
+
+// pulling reports whether there is anything to bring, or was.
+func (m *model) pulling() bool {
+	return slices.ContainsFunc(m.pullSets(), func(s tenantsecret.Set) bool {
+		return len(s.Wanted) > 0 || slices.ContainsFunc(m.seen.Names(), s.Has)
+	})
+}
+
+// pullSecrets brings them.
+func pullSecrets(m *model) ([]compose.Stage, error) {
+	return tenantsecret.SideBySide(m.pullSets()), nil
+}

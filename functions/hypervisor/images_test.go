@@ -1,0 +1,241 @@
+package hypervisor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// composedOf runs a world, and returns what it has composed.
+func composedOf(t *testing.T, w *simulate.World) map[string]encoded.Struct {
+	t.Helper()
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]encoded.Struct{}
+	for name, r := range New().Run(w.Request()).Composed {
+		all[name] = r.Object
+	}
+	return all
+}
+
+// run are the images of all containers, by the DaemonSet.
+func run(all map[string]encoded.Struct) map[string]string {
+	out := map[string]string{}
+	for name, o := range all {
+		_, object := lives(o)
+		if object["kind"] != "DaemonSet" {
+			continue
+		}
+		pod := object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+		found := map[string]bool{}
+		for _, c := range pod["containers"].([]any) {
+			found[c.(map[string]any)["image"].(string)] = true
+		}
+		out[name] = strings.Join(slices.Sorted(maps.Keys(found)), " ")
+	}
+	return out
+}
+
+// TestImages: each image is the one that the claim names, or else the platform's, in the version that the control plane's release has.
+func TestImages(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
+	for name, tc := range map[string]struct {
+		reason, spec string
+		want         map[string]string
+	}{
+		"Nothing": {"The platform's registry.", mine, nil},
+		"Registry": {
+			"The claim's registry has all of them.", more("images: {registry: mirror.example.com/pool}"), map[string]string{
+				"openvswitch":    "mirror.example.com/pool/c5c3/ovn:0.1.0",
+				"ovn-controller": "mirror.example.com/pool/c5c3/ovn:0.1.0",
+				"libvirt":        "mirror.example.com/pool/c5c3/libvirt:0.1.0",
+				"volume-keys":    "mirror.example.com/pool/c5c3/libvirt:0.1.0",
+				"metadata":       "mirror.example.com/pool/c5c3/neutron-ovn-agent:27.0.4",
+				"nova-compute":   "mirror.example.com/pool/c5c3/nova-compute:32.2.1",
+			},
+		},
+		"Switch": {
+			"Of the same image, each process has its own.", more(`agents: {openvswitch: {image: {tag: "3.5"}}}`),
+			map[string]string{"openvswitch": "registry.example.com/c5c3/ovn:3.5"},
+		},
+		"Controller": {
+			"A digest.", more("agents: {ovnController: {image: {digest: '" + digest + "'}}}"),
+			map[string]string{"ovn-controller": "registry.example.com/c5c3/ovn@" + digest},
+		},
+		"Libvirt": {
+			"What tells it keys is its client.", more("virtualization: {libvirt: {image: {repository: a.example.com/libvirt, tag: '11'}}}"),
+			map[string]string{"libvirt": "a.example.com/libvirt:11", "volume-keys": "a.example.com/libvirt:11"},
+		},
+		"Compute": {
+			"A patched one, of the same release.", more("images: {registry: b.example.com}, agents: {novaCompute: {image: {repository: " +
+				"a.example.com/nova-compute, tag: 32.2.1-p1}}, metadata: {image: {tag: stable-2025.2}}}"), map[string]string{
+				"openvswitch":    "b.example.com/c5c3/ovn:0.1.0",
+				"ovn-controller": "b.example.com/c5c3/ovn:0.1.0",
+				"libvirt":        "b.example.com/c5c3/libvirt:0.1.0",
+				"volume-keys":    "b.example.com/c5c3/libvirt:0.1.0",
+				"metadata":       "b.example.com/c5c3/neutron-ovn-agent:stable-2025.2",
+				"nova-compute":   "a.example.com/nova-compute:32.2.1-p1",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := map[string]string{
+				"openvswitch":    "registry.example.com/c5c3/ovn:0.1.0",
+				"ovn-controller": "registry.example.com/c5c3/ovn:0.1.0",
+				"libvirt":        "registry.example.com/c5c3/libvirt:0.1.0",
+				"volume-keys":    "registry.example.com/c5c3/libvirt:0.1.0",
+				"metadata":       "registry.example.com/c5c3/neutron-ovn-agent:27.0.4",
+				"nova-compute":   "registry.example.com/c5c3/nova-compute:32.2.1",
+			}
+			maps.Copy(want, tc.want)
+			got := run(composedOf(t, world(tc.spec, "tenant-a", objects(theirClaim, theirs)...)))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestImageRefused: whoever chooses an image of a node has the node, so that a limit has to allow it in so many words; and an image of a
+// release runs with that release alone.
+func TestImageRefused(t *testing.T) {
+	const some = `{name: some, namespaces: ["*"], hypervisorNodes: ["*"], registries: ["*"], hypervisorRegistries: ["a.example.com/{namespace}"]}`
+	const none = `{name: none, namespaces: ["*"], hypervisorNodes: ["*"], registries: ["*"]}`
+	for name, tc := range map[string]struct {
+		reason, limits, spec, field, words string
+	}{
+		"Repeated": {reason: "The platform's own.", limits: none, spec: more("images: {registry: registry.example.com}")},
+		"Tag":      {reason: "Another version of the platform's own.", limits: none, spec: more("agents: {openvswitch: {image: {tag: '3'}}}")},
+		"Allowed":  {reason: "A limit allows it.", limits: some, spec: more("images: {registry: a.example.com/tenant-a}")},
+		"Below": {
+			reason: "And what lies below.", limits: some,
+			spec: more("virtualization: {libvirt: {image: {repository: a.example.com/tenant-a/libvirt}}}"),
+		},
+		"Registries": {
+			"What pods without rights may run has not the node.", none, more("images: {registry: a.example.com/tenant-a}"),
+			"spec.images.registry", `no limit of the platform allows "a.example.com/tenant-a" in namespace "tenant-a"`,
+		},
+		"Neighbour": {
+			"Another tenant's.", some, more("agents: {novaCompute: {image: {repository: a.example.com/tenant-b/nova-compute}}}"),
+			"spec.agents.novaCompute.image.repository", "is not in the hypervisorRegistries that the platform's limit \"some\" allows",
+		},
+		"Alike": {
+			"One that begins alike.", some, more("agents: {metadata: {image: {repository: a.example.com/tenant-ab/agent}}}"),
+			"spec.agents.metadata.image.repository", "is not in the hypervisorRegistries",
+		},
+		"Controller": {
+			"Every image is held to it.", some, more("agents: {ovnController: {image: {repository: b.example.com/ovn}}}"),
+			"spec.agents.ovnController.image.repository", "is not in the hypervisorRegistries",
+		},
+		"Release": {
+			"It would be asked by another Nova.", some, more("agents: {novaCompute: {image: {tag: 33.0.2}}}"),
+			"spec.agents.novaCompute.image.tag", "belongs to OpenStack 2026.1",
+		},
+		"Branch": {
+			"The agent's as well.", some, more("agents: {metadata: {image: {tag: stable-2026.1}}}"),
+			"spec.agents.metadata.image.tag", "stable-2026.1 is the branch of another release",
+		},
+		"Both": {
+			"There is one image.", some, more("agents: {metadata: {image: {tag: 27.0.4, digest: 'sha256:" + strings.Repeat("a", 64) + "'}}}"),
+			"spec.agents.metadata.image", "give one of them",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(tc.spec, "tenant-a", objects(theirClaim, theirs)...)
+			w.Required["platform"] = objects(`{metadata: {name: default}, spec: {domain: example.com, images: {registry: registry.example.com}, ` +
+				`limits: [` + tc.limits + `]}}`)
+			err := w.Run(func(simulate.Step) {})
+			if tc.field == "" {
+				if err != nil {
+					t.Errorf("%s\n%v", tc.reason, err)
+				}
+				return
+			}
+			refused(t, tc.reason, err, tc.field, tc.words)
+		})
+	}
+}
+
+// TestUpgradeKeeps: when the control plane runs another release, an image of before leaves the pool as it is, and says so.
+func TestUpgradeKeeps(t *testing.T) {
+	w := world(more("agents: {novaCompute: {image: {tag: 32.2.1-p1}}}"), "tenant-a", objects(theirClaim, theirs)...)
+	before := run(composedOf(t, w))
+	w.Others = objects(theirClaim, strings.ReplaceAll(theirs, `elease: "2025.2"`, `elease: "2026.1"`))
+	_, err := w.Call(func(simulate.Step) {})
+	refused(t, "Nova of another release.", err, "spec.agents.novaCompute.image.tag", "the control plane says the release")
+	if got := before["nova-compute"]; got != "registry.example.com/c5c3/nova-compute:32.2.1-p1" {
+		t.Errorf("it ran %s", got)
+	}
+}
+
+// TestPullSecrets: the claim's take the place of the platform's, come from the claim's own namespace, and what pods were pulled with before
+// stays until they are replaced.
+func TestPullSecrets(t *testing.T) {
+	secrets := func(all map[string]encoded.Struct) (named, copied []string) {
+		for _, o := range all {
+			_, object := lives(o)
+			meta := object["metadata"].(map[string]any)
+			switch object["kind"] {
+			case "DaemonSet":
+				pod := object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+				for _, s := range pod["imagePullSecrets"].([]any) {
+					named = append(named, s.(map[string]any)["name"].(string))
+				}
+			case "ExternalSecret":
+				if name := meta["name"].(string); strings.Contains(name, "-pull-") {
+					copied = append(copied, name)
+				}
+			case "Role":
+				if strings.HasSuffix(meta["name"].(string), "-pull-secrets") {
+					rule := object["rules"].([]any)[0].(map[string]any)
+					copied = append(copied, fmt.Sprintf("%s/%v", meta["namespace"], rule["resourceNames"]))
+				}
+			}
+		}
+		slices.Sort(named)
+		slices.Sort(copied)
+		return slices.Compact(named), copied
+	}
+	w := world(mine, "tenant-a", objects(theirClaim, theirs)...)
+	named, copied := secrets(composedOf(t, w))
+	if diff := cmp.Diff([][]string{{"platform-pull-registry"}, {"crossplane-system/[registry]", "platform-pull-registry"}}, [][]string{named, copied}); diff != "" {
+		t.Errorf("the platform's (-want +got):\n%s", diff)
+	}
+	w.XR.GetFields()["spec"].GetStructValue().Fields["images"] = parsed("{a: {pullSecrets: [mine, registry]}}").GetFields()["a"]
+	named, copied = secrets(composedOf(t, w))
+	want := [][]string{{"claim-pull-mine", "claim-pull-registry"}, {"claim-pull-mine", "claim-pull-registry", "tenant-a/[mine registry]"}}
+	if diff := cmp.Diff(want, [][]string{named, copied}); diff != "" {
+		t.Errorf("the claim's (-want +got):\n%s", diff)
+	}
+	w.XR.GetFields()["spec"].GetStructValue().Fields["images"] = parsed("{a: {}}").GetFields()["a"]
+	if _, err := w.Call(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]encoded.Struct{}
+	for name, r := range New().Run(w.Request()).Composed {
+		all[name] = r.Object
+	}
+	if _, copied = secrets(all); !slices.Contains(copied, "claim-pull-mine") {
+		t.Errorf("what pods were pulled with is gone before they are replaced: %v", copied)
+	}
+}
+
+// TestPullsThroughTheStore: in another cluster the claim's pull secrets come through the platform's store, and are refused without one.
+func TestPullsThroughTheStore(t *testing.T) {
+	w := world(elsewhere(more("images: {pullSecrets: [mine]}"), "east"), "tenant-a", objects(theirClaim, theirsIn("east"))...)
+	if _, ok := composedOf(t, w)["claim-pull-secrets-push-claim-pull-mine"]; !ok {
+		t.Error("it is not pushed")
+	}
+	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` +
+		strings.Replace(strings.Replace(open, "secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1), "pullSecrets: [registry]", "", 1) + `}`)
+	_, err := w.Call(func(simulate.Step) {})
+	refused(t, "Nothing brings it.", err, pullsField, "come to another cluster through the platform's secret store")
+}

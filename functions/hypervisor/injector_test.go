@@ -1,0 +1,129 @@
+package hypervisor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// injecting is a pool whose pods get labels of their nodes.
+var injecting = more("agents: {labelsInjector: {enabled: true}}, images: {pullSecrets: [mine]}")
+
+// hooking is a platform that lets them have them by a webhook, with an image of its own.
+var hooking = strings.Replace(open, "{domain: example.com, ", "{domain: example.com, labelsInjector: {webhook: true}, "+
+	`thirdPartyImages: {labelsInjector: {repository: registry.example.com/injector, tag: "1"}}, `, 1)
+
+func hooked(spec string) *simulate.World {
+	w := world(spec, "tenant-a", objects(theirClaim, theirs)...)
+	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + hooking + `}`)
+	return w
+}
+
+// TestInjector: it is there where a claim says so, with rights of the chart's roles alone, of which it may change pods in the pool's own
+// namespace; it runs the platform's image, pulled by the platform's Secrets whatever the claim's are.
+func TestInjector(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		world  *simulate.World
+		image  string
+		want   []string
+	}{
+		"No":  {"Nobody asks for it.", world(mine, "tenant-a", objects(theirClaim, theirs)...), "", nil},
+		"Off": {"Nor here.", world(more("agents: {labelsInjector: {enabled: false}}"), "tenant-a", objects(theirClaim, theirs)...), "", nil},
+		"Yes": {
+			"Without a webhook it looks every five minutes.", world(injecting, "tenant-a", objects(theirClaim, theirs)...),
+			"registry.example.com/cobaltcore-dev/labels-injector:sha-867137fb7b8efc99c5c5077705363d6b4ba89f52",
+			[]string{"ClusterRoleBinding", "Deployment", "NetworkPolicy", "RoleBinding", "ServiceAccount"},
+		},
+		"Webhook": {
+			"With one it is asked as a pod is bound.", hooked(injecting), "registry.example.com/injector:1", []string{
+				"Certificate", "ClusterRoleBinding", "Deployment", "Issuer", "NetworkPolicy", "RoleBinding", "Service", "ServiceAccount",
+				"ValidatingWebhookConfiguration",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for resource, o := range composedOf(t, tc.world) {
+				if !strings.HasPrefix(resource, injectorComponent) {
+					continue
+				}
+				_, object := lives(o)
+				got = append(got, object["kind"].(string))
+				switch object["kind"] {
+				case "ClusterRoleBinding", "RoleBinding":
+					role := object["roleRef"].(map[string]any)["name"]
+					namespace, _ := object["metadata"].(map[string]any)["namespace"].(string)
+					if bound := namespace == ""; bound != (role == injectorReads) || !bound && role != injectorWrites {
+						t.Errorf("%s is bound in namespace %q", role, namespace)
+					}
+				case "Deployment":
+					pod := object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+					if got := pod["containers"].([]any)[0].(map[string]any)["image"]; got != tc.image {
+						t.Errorf("it runs %v, want %s", got, tc.image)
+					}
+					if diff := cmp.Diff([]any{map[string]any{"name": "platform-pull-registry"}}, pod["imagePullSecrets"]); diff != "" {
+						t.Errorf("it is pulled with (-want +got):\n%s", diff)
+					}
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestBindingWebhook: whatever becomes of it, pods are bound, and of none but the pool's anybody is told.
+func TestBindingWebhook(t *testing.T) {
+	all := composedOf(t, hooked(injecting))
+	_, object := lives(all["labels-injector-webhook"])
+	hooks := object["webhooks"].([]any)
+	if len(hooks) != 1 {
+		t.Fatalf("there are %d webhooks", len(hooks))
+	}
+	hook := hooks[0].(map[string]any)
+	const instance = "tenant-a-hypervisors-ed08c74e4294644ac141"
+	want := map[string]any{
+		"failurePolicy":     "Ignore",
+		"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": instance}},
+		"rules": []any{map[string]any{
+			"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "operations": []any{"CREATE", "UPDATE"}, "resources": []any{"pods/binding"},
+			"scope": "Namespaced",
+		}},
+	}
+	for field, value := range want {
+		if diff := cmp.Diff(value, hook[field]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", field, diff)
+		}
+	}
+	// The name of the certificate is that by which the API server asks, and its authority is the one that cert-manager writes.
+	_, service := lives(all["labels-injector-service"])
+	_, certificate := lives(all["labels-injector-certificate"])
+	asked := hook["clientConfig"].(map[string]any)["service"].(map[string]any)
+	name := service["metadata"].(map[string]any)["name"].(string)
+	if asked["name"] != name || asked["namespace"] != instance || asked["path"] != "/admission--v1-pods-binding" {
+		t.Errorf("asked is %v, and the Service is %s", asked, name)
+	}
+	if diff := cmp.Diff([]any{name + "." + instance + ".svc"}, certificate["spec"].(map[string]any)["dnsNames"]); diff != "" {
+		t.Errorf("the certificate's names (-want +got):\n%s", diff)
+	}
+	from := object["metadata"].(map[string]any)["annotations"].(map[string]any)["cert-manager.io/inject-ca-from"]
+	if from != instance+"/"+certificate["metadata"].(map[string]any)["name"].(string) {
+		t.Errorf("its authority is that of %v", from)
+	}
+}
+
+// TestInjectorHoldsNothingUp: what runs on nodes does not wait for a program that may not be there.
+func TestInjectorHoldsNothingUp(t *testing.T) {
+	for _, c := range graph {
+		if slices.Contains(c.Needs, injectorComponent) || slices.Contains(c.Follows, injectorComponent) {
+			t.Errorf("%s waits for it", c.Name)
+		}
+	}
+}

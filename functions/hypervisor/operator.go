@@ -1,0 +1,235 @@
+package hypervisor
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+)
+
+// operatorComponent takes nodes into service and out of it. The program is somebody else's:
+// https://github.com/cobaltcore-dev/openstack-hypervisor-operator/tree/v1.2.3
+const operatorComponent = "hypervisor-operator"
+
+// ClusterRoles of the chart. The first is for what no namespace has, its own kinds, and what the program keeps copies of. The second, which
+// is bound in the pool's namespace, is for certificates of nodes and the lease of its leader. Neither lets it make the pods and disruption
+// budgets in kube-system with which it holds nodes back: who may make pods there has the cluster.
+const (
+	operatorReads  = "cobaltcore:hypervisor-operator"
+	operatorWrites = "cobaltcore:hypervisor-operator-namespace"
+)
+
+const credentialsField = "spec.lifecycle.credentialsSecretRef"
+
+func (m *model) lifecycle() hypervisorv1.Lifecycle {
+	return ptr.Deref(m.spec.Lifecycle, hypervisorv1.Lifecycle{})
+}
+
+func (m *model) operated() bool { return ptr.Deref(m.lifecycle().Enabled, false) }
+
+// checkLifecycle refuses an operator that cannot log in, and one beside the control plane's companion where both would empty nodes.
+func (m *model) checkLifecycle() error {
+	if !m.operated() {
+		return nil
+	}
+	var errs []error
+	if m.lifecycle().CredentialsSecretRef == nil {
+		errs = append(errs, invalid.Field(credentialsField, "the hypervisor operator logs in to Keystone as a user of your own; name a Secret "+
+			"of this namespace with username and password"))
+	}
+	if m.spec.Virtualization.EvictOnCordon {
+		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "with lifecycle the hypervisor operator empties nodes, and two "+
+			"would do it; leave out one of them"))
+	}
+	return errors.Join(errs...)
+}
+
+// checkNodesSay refuses what nodes themselves say to the operator: it puts a node into just the aggregates, and gives it just the traits of
+// its own, that its annotations say.
+func (m *model) checkNodesSay() error {
+	if !m.operated() {
+		return nil
+	}
+	var errs []error
+	refuse := func(field, words string) { errs = append(errs, invalid.Field(field, "%s", words)) }
+	for i := range m.groups {
+		g := &m.groups[i]
+		if g.zone != "" {
+			refuse(g.field("availabilityZone"), "with lifecycle the hypervisor operator puts a node into the zone that its label "+
+				"topology.kubernetes.io/zone says; leave it out")
+		}
+		if len(g.node.Aggregates) > 0 {
+			refuse(g.field("aggregates"), "with lifecycle the hypervisor operator takes a node out of all aggregates but those of its "+
+				"annotation nova.openstack.cloud.sap/aggregates; say it there")
+		}
+		if len(g.node.Traits) > 0 {
+			refuse(g.field("traits"), "with lifecycle the hypervisor operator takes all traits from a node but those of its annotation "+
+				"nova.openstack.cloud.sap/custom-traits; say it there")
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// operatorLogin brings what the operator logs in with.
+func (m *model) operatorLogin() tenantsecret.Set {
+	return m.ofManagement(tenantsecret.Set{
+		Name: "operator-secrets", Prefix: "operator-login-", Type: corev1.SecretTypeOpaque,
+		From: cmp.Or(m.claim.Namespace, m.pulls.ofPlatform.From), Instance: m.instance, Labels: m.meta(operatorComponent).Labels,
+		Wanted: []tenantsecret.Wanted{{
+			Name: string(m.lifecycle().CredentialsSecretRef.Name), Keys: []string{secret.PasswordKey, secret.UsernameKey},
+			Fields: []string{credentialsField},
+		}},
+	})
+}
+
+// hypervisorOperator is one of its own for each pool: it knows one Keystone, and looks at nodes by their labels.
+func hypervisorOperator(m *model) ([]compose.Stage, error) {
+	image := ptr.Deref(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).HypervisorOperator, common.InfrastructureImage{})
+	reference, err := release.ImageFor(release.HypervisorOperator, "", release.Override{
+		Registry: m.platformImages().Registry, Repository: image.Repository, Tag: image.Tag, Digest: image.Digest,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := m.workload(operatorComponent, "")
+	w.PullSecrets, w.Replicas, w.Placement.Tolerations = m.platformPulls, 1, m.spec.Tolerations
+	w.Resources = workload.Resources("10m", "128Mi", "256Mi")
+	policies, err := m.operatorNetwork(w)
+	if err != nil {
+		return nil, err
+	}
+	reads, writes := m.bound(w, operatorReads, operatorWrites)
+	// Certificates that it orders of nodes are for a libvirt that it would configure itself: this authority is nobody's, so that they open
+	// nothing, and that of live migration signs none of them.
+	return append(m.operatorLogin().Stages(),
+		append(policies,
+			compose.Resource{Name: operatorComponent + "-account", Object: w.ServiceAccount()}, reads, writes,
+			compose.Resource{Name: operatorComponent + "-issuer", Object: certificate.SelfSigned(w.Meta())}),
+		compose.Stage{{Name: operatorComponent, Object: w.Deployment(m.operatorPod(reference))}}), nil
+}
+
+// bound gives a workload's account two ClusterRoles: one everywhere, and one in the pool's namespace.
+func (m *model) bound(w workload.Workload, everywhere, here string) (reads, writes compose.Resource) {
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: m.instance, Name: w.Name}}
+	role := func(name string) rbacv1.RoleRef {
+		return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
+	}
+	kind := func(name string) metav1.TypeMeta {
+		return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: name}
+	}
+	reads = compose.Resource{Name: w.Name + "-reads", Object: &rbacv1.ClusterRoleBinding{
+		TypeMeta:   kind("ClusterRoleBinding"),
+		ObjectMeta: metav1.ObjectMeta{Name: m.instance + "-" + w.Name, Labels: w.Labels()}, RoleRef: role(everywhere), Subjects: subjects,
+	}}
+	writes = compose.Resource{Name: w.Name + "-writes", Object: &rbacv1.RoleBinding{
+		TypeMeta:   kind("RoleBinding"),
+		ObjectMeta: metav1.ObjectMeta{Name: w.Name, Namespace: m.instance, Labels: w.Labels()}, RoleRef: role(here), Subjects: subjects,
+	}}
+	return reads, writes
+}
+
+// operatorPod is the program. It ends where it cannot log in to both projects as it starts.
+func (m *model) operatorPod(image string) workload.Pod {
+	a, l := m.plane.access, m.lifecycle()
+	login := m.operatorLogin().Target(string(l.CredentialsSecretRef.Name))
+	c := corev1.Container{
+		Name: operatorComponent, Image: image,
+		Args: []string{
+			"--leader-elect", "--health-probe-bind-address=:8081", "--label-selector=" + m.selector(),
+			"--certificate-namespace=" + m.instance, "--certificate-issuer-name=" + operatorComponent,
+		},
+		Env: []corev1.EnvVar{
+			{Name: "OS_AUTH_URL", Value: m.operatorKeystone()}, {Name: "OS_REGION_NAME", Value: a.Region},
+			workload.SecretEnv("OS_USERNAME", login, secret.UsernameKey), workload.SecretEnv("OS_PASSWORD", login, secret.PasswordKey),
+			{Name: "OS_USER_DOMAIN_NAME", Value: cmp.Or(string(l.UserDomain), "Default")},
+			{Name: "OS_PROJECT_NAME", Value: cmp.Or(string(l.Project), "admin")},
+			{Name: "OS_PROJECT_DOMAIN_NAME", Value: cmp.Or(string(l.ProjectDomain), "Default")},
+		},
+		Ports: []corev1.ContainerPort{{Name: injectorHealth, ContainerPort: injectorHealthPort}},
+	}
+	_, volumes, mounts := m.authority()
+	if len(volumes) > 0 { // Beside the image's own public ones (https://pkg.go.dev/crypto/x509#SystemCertPool).
+		c.VolumeMounts = mounts
+		c.Env = append(c.Env, corev1.EnvVar{Name: "SSL_CERT_DIR", Value: "/etc/ssl/certs:" + authorityFolder})
+	}
+	workload.Readiness(&c, workload.HTTP(injectorHealth, "/readyz"))
+	workload.Liveness(&c, workload.HTTP(injectorHealth, "/healthz"))
+	return workload.Pod{
+		UserID: injectorUser, ServiceAccount: operatorComponent, APIAccess: true, Containers: []corev1.Container{c}, Volumes: volumes,
+	}
+}
+
+// selector are the labels of the pool's nodes. The operator copies them to what it makes of a node, and looks at nothing without them.
+func (m *model) selector() string {
+	terms := limit.LabelTerms(m.spec.NodeSelector)
+	if m.spec.Region != "" {
+		terms = append(terms, corev1.LabelTopologyRegion+"="+string(m.spec.Region))
+	}
+	return strings.Join(terms, ",")
+}
+
+// operatorKeystone is the address of Keystone that goes with the catalog's public ones, which the operator asks.
+func (m *model) operatorKeystone() string {
+	return cmp.Or(string(m.plane.access.PublicIdentityURL), string(m.plane.access.IdentityURL))
+}
+
+// operatorNetwork lets the operator out to the API server and to the control plane's public addresses, and where these are in the control
+// plane's namespace, in there.
+func (m *model) operatorNetwork(w workload.Workload) (compose.Stage, error) {
+	ports := slices.Clone(platform.APIServerPorts(m.platform.Network))
+	port, err := workload.PortOf(m.operatorKeystone())
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(ports, port) && m.plane.access.PublicIdentityURL != "" {
+		ports = append(ports, port)
+	}
+	slices.Sort(ports)
+	policy := compose.Resource{Name: operatorComponent + "-network-policy"}
+	out := []workload.Flow{{Anywhere: true, Ports: ports}}
+	if m.apart() {
+		policy.Object = w.NetworkPolicy(nil, out)
+		return compose.Stage{policy}, nil
+	}
+	asked := slices.Concat(compute.AskedByScheduler(), []string{glancev1.ServiceName})
+	services := slices.Concat(compute.Peers(asked).Ports, []int32{keystonev1.Port, novav1.Port})
+	slices.Sort(services)
+	policy.Object = w.NetworkPolicy(nil, append(out, workload.Flow{Namespaces: []string{m.plane.instance}, Ports: services}))
+	names := slices.Concat(asked, []string{keystonev1.ServiceName, novav1.ServiceName})
+	slices.Sort(names)
+	in := func(key string, values ...string) metav1.LabelSelectorRequirement {
+		return metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}
+	}
+	meta := object.Meta{Name: m.instance + "-" + operatorComponent, Namespace: m.plane.instance, Labels: w.Labels()}
+	opened := workload.NetworkPolicy(meta, metav1.LabelSelector{
+		MatchLabels: workload.Ours(), MatchExpressions: []metav1.LabelSelectorRequirement{
+			in("app.kubernetes.io/name", names...), in("app.kubernetes.io/component", "api"),
+		},
+	}, []workload.Flow{{Namespaces: []string{m.instance}, Pods: w.Selector(), Ports: services}}, nil)
+	opened.Spec.PolicyTypes, opened.Spec.Egress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, nil
+	return compose.Stage{policy, m.theirs(compose.Resource{Name: operatorComponent + "-apis", Object: opened})}, nil
+}
