@@ -49,7 +49,6 @@ var unbuilt = map[string][]string{
 		"spec.dashboard",
 		"spec.image",
 		"spec.images",
-		"spec.monitoring",
 		"spec.objectStores[].hostname",
 		"spec.prysm",
 		"spec.stretched",

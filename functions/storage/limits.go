@@ -47,6 +47,9 @@ func (m *model) checkLimits() error {
 	check := func(list limit.List, field string, values ...string) {
 		errs = append(errs, list.CheckAny(limits, m.claim.Namespace, field, values))
 	}
+	for _, term := range m.ownMonitoringLabels() {
+		check(limit.MonitoringLabels, "spec.monitoring.labels", term)
+	}
 	if x := m.spec.External; x != nil {
 		if len(x.PublicCIDRs) == 0 {
 			check(storageNetworks, "spec.external.publicCIDRs", anyNetwork)

@@ -51,6 +51,7 @@ const (
 	accessComponent      = "access"
 	keysComponent        = "keys"
 	checkComponent       = "check"
+	monitoringComponent  = "monitoring"
 )
 
 // graph is what a cluster consists of, and what needs what. Pools come after a cluster with room for them: Rook makes pools before the
@@ -103,6 +104,10 @@ var graph = compose.Graph[*model]{
 		Name: checkComponent, Phase: common.PhaseInfrastructure, Needs: []string{pullComponent, accessComponent, keysComponent},
 		Enabled: (*model).isExternal, Build: check,
 	},
+	{
+		Name: monitoringComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, clusterComponent, checkComponent},
+		Enabled: (*model).monitors, Build: monitored,
+	},
 }.MustValidate()
 
 // model is everything that builders read, derived once.
@@ -118,6 +123,8 @@ type model struct {
 	pools     []pool
 	consumers []consumer
 	image     string
+	// monitoring is the claim's, laid over the platform's.
+	monitoring common.Monitoring
 	// known is what clients need to know, as far as it is known; knows says that monitors answer.
 	known storagev1.Access
 	knows bool
@@ -145,6 +152,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits()); err != nil {
 		return nil, err
 	}
+	m.monitoring = m.monitoringSettings()
 	m.divide()
 	m.keys, m.logins = m.keySet(), m.loginSet()
 	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)

@@ -175,6 +175,8 @@ var storageOrders = []order{
 	{first: `KeystoneService\..*`, then: `ExternalSecret\.external-secrets\.io keystone-.*`, why: "they are copies of its Secrets"},
 	{first: `ExternalSecret\.external-secrets\.io keystone-objects`, then: `CephObjectStore.* objects`, why: "Rook reads it, and does nothing without"},
 	{first: `ExternalSecret\.external-secrets\.io keystone-buckets`, then: `CephObjectStore.* buckets`, why: "the same"},
+	{first: `CephCluster.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, why: "nobody is alerted to what is being installed"},
+	{first: `Deployment\.apps check-.*`, then: `PrometheusRule\.monitoring.*`, why: "the same"},
 	{first: `CephCluster.*`, then: `Usage.*`, exists: true, why: "a Usage whose user is not there backs off"},
 	{first: `CephCluster.*`, then: `(CephBlockPool|CephFilesystem|Certificate.* rook-ceph-rgw-.*|ConfigMap access).*`, why: "it keeps them"},
 	{first: `CephFilesystem.*`, then: `Usage.* filesystem-.*`, exists: true, why: "a Usage whose user is not there backs off"},

@@ -124,9 +124,9 @@ type StorageClusterSpec struct {
 	// Ceph's own dashboard.
 	// +optional
 	Dashboard *Dashboard `json:"dashboard,omitempty"`
-	// Prometheus objects.
+	// Prometheus objects. Absent: as the platform says.
 	// +optional
-	Monitoring *common.Monitoring `json:"monitoring,omitempty"`
+	Monitoring *common.MonitoringSettings `json:"monitoring,omitempty"`
 	// Prysm, which observes Ceph, object stores and disks.
 	// +optional
 	Prysm *Prysm `json:"prysm,omitempty"`

@@ -735,7 +735,7 @@ func (in *StorageClusterSpec) DeepCopyInto(out *StorageClusterSpec) {
 	}
 	if in.Monitoring != nil {
 		in, out := &in.Monitoring, &out.Monitoring
-		*out = new(commonv1alpha1.Monitoring)
+		*out = new(commonv1alpha1.MonitoringSettings)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.Prysm != nil {

@@ -1,0 +1,17 @@
+package rook
+
+// Services by which Rook offers metrics, wherever it makes a cluster, and the ports that have them, as it calls both
+// (https://github.com/rook/rook/tree/v1.20.6/deploy/examples/monitoring).
+const (
+	// ManagerName is the Service of the manager that works, which speaks for the whole cluster.
+	ManagerName    = "rook-ceph-mgr"
+	ManagerMetrics = "http-metrics"
+	// ExporterName is the Service of those who ask the daemons of a node for their own counters.
+	ExporterName    = "rook-ceph-exporter"
+	ExporterMetrics = "ceph-exporter-http-metrics"
+)
+
+// Selector are the labels by which Rook's Services of a cluster are found.
+func Selector(app, namespace string) map[string]string {
+	return map[string]string{"app": app, "rook_cluster": namespace}
+}
