@@ -46,12 +46,10 @@ var unbuilt = map[string][]string{
 	},
 	"StorageCluster": {
 		"spec.cluster",
-		"spec.dashboard",
 		"spec.image",
 		"spec.images",
-		"spec.objectStores[].hostname",
 		"spec.prysm",
-		"spec.stretched",
+		"spec.stretched.arbiter.clusterRef",
 	},
 }
 

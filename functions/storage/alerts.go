@@ -25,6 +25,9 @@ func (m *model) alerts() []monitoring.Alert {
 	if m.hasObjects() {
 		out = append(out, m.objectAlerts()...)
 	}
+	if m.isStretched() {
+		out = append(out, m.zoneAlert())
+	}
 	return out
 }
 
@@ -152,6 +155,16 @@ func (m *model) objectAlerts() []monitoring.Alert {
 			Summary: "The certificate {{ $labels.name }} of object stores expires within a week and was not renewed.",
 			Action:  "Look at the Certificate's events and at its issuer.",
 		},
+	}
+}
+
+// zoneAlert is on two zones of which one is away.
+func (m *model) zoneAlert() monitoring.Alert {
+	return monitoring.Alert{
+		Name: "CephZoneDown", Severity: monitoring.Critical, For: "5m",
+		Expr:    m.finds(degradedZones),
+		Summary: "One of two zones is away, and all data is in the other one alone.",
+		Action:  "Bring it back. Ceph then brings it up to date by itself, which RECOVERING_STRETCH_MODE says.",
 	}
 }
 

@@ -35,7 +35,11 @@ const (
 // daemons are how many monitors and managers there are.
 func (m *model) daemons() (monitors, managers int32) {
 	monitors, managers = 3, 2
-	if n := len(m.spec.Nodes); n > 0 && n < int(monitors) {
+	n := len(m.spec.Nodes)
+	switch {
+	case m.isStretched():
+		monitors = 5
+	case n > 0 && n < int(monitors):
 		monitors = 1
 	}
 	if len(m.spec.Nodes) == 1 {
@@ -57,6 +61,7 @@ func (m *model) checkDaemons() error {
 	switch {
 	case nodes == 0:
 		return nil // Nobody knows how many have the label.
+	case m.isStretched(): // One monitor is elsewhere, and the others are not anywhere.
 	case int(monitors) > nodes:
 		return invalid.Field("spec.monitors.count", "a node has one monitor, and there are %s for %d of them; name more nodes, or want "+
 			"fewer monitors", many(nodes, "node"), monitors)
@@ -163,13 +168,13 @@ func (m *model) cephSpec() object.Map {
 		"cephVersion": object.Map{"image": m.image},
 		// Of two clusters on a node, each has a folder of its own.
 		"dataDirHostPath": "/var/lib/rook/" + m.instance,
-		"mon":             object.Map{"count": int64(monitors), "allowMultiplePerNode": false},
+		"mon":             object.With(object.Map{"count": int64(monitors), "allowMultiplePerNode": false}, object.Map{"stretchCluster": m.stretchCluster()}),
 		"mgr":             object.Map{"count": int64(managers), "allowMultiplePerNode": false},
-		"dashboard":       object.Map{"enabled": false},
+		"dashboard":       m.dashboardSpec(),
 		"monitoring":      object.Map{"enabled": false},
 		"network":         m.cephNetwork(),
 		"storage":         m.cephStorage(),
-		"placement":       object.Map{"all": m.placement()},
+		"placement":       object.With(object.Map{"all": m.placement()}, object.Map{"arbiter": m.arbiterPlacement()}),
 		"resources":       m.cephResources(),
 		// Rook upgrades daemon by daemon, monitors first, and stops where Ceph would not be healthy.
 		"skipUpgradeChecks": false, "continueUpgradeAfterChecksEvenIfNotHealthy": false, "upgradeOSDRequiresHealthyPGs": true,
@@ -248,11 +253,6 @@ func (m *model) cephStorage() object.Map {
 // placement keeps all daemons on the nodes that the claim may have.
 func (m *model) placement() object.Map {
 	var expressions object.List
-	for _, k := range slices.Sorted(maps.Keys(m.spec.NodeSelector)) {
-		expressions = append(expressions, object.Map{
-			"key": k, "operator": "In", "values": object.Array(string(m.spec.NodeSelector[k])),
-		})
-	}
 	if len(m.spec.Nodes) > 0 {
 		values := object.List{}
 		for _, n := range m.spec.Nodes {
@@ -260,6 +260,21 @@ func (m *model) placement() object.Map {
 		}
 		expressions = append(expressions, object.Map{"key": hostLabel, "operator": "In", "values": values})
 	}
+	if s := m.spec.Stretched; s != nil {
+		expressions = append(expressions, object.Map{"key": zoneLabel, "operator": "In", "values": object.Array(s.Zones...)})
+	}
+	return m.onNodes(expressions)
+}
+
+// onNodes is a place on nodes with the labels that the claim names, and others.
+func (m *model) onNodes(others object.List) object.Map {
+	var expressions object.List
+	for _, k := range slices.Sorted(maps.Keys(m.spec.NodeSelector)) {
+		expressions = append(expressions, object.Map{
+			"key": k, "operator": "In", "values": object.Array(string(m.spec.NodeSelector[k])),
+		})
+	}
+	expressions = append(expressions, others...)
 	return object.With(object.Map{
 		"nodeAffinity": object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.Map{
 			"nodeSelectorTerms": object.List{object.Map{"matchExpressions": expressions}},

@@ -62,6 +62,9 @@ func (m *model) checkLimits() error {
 	if len(m.spec.Nodes) == 0 {
 		check(storageNodes, "spec.nodeSelector", limit.LabelTerms(m.spec.NodeSelector)...)
 	}
+	if s := m.spec.Stretched; s != nil {
+		check(storageNodes, "spec.stretched.arbiter.zone", append(limit.LabelTerms(m.spec.NodeSelector), zoneLabel+"="+string(s.Arbiter.Zone))...)
+	}
 	for i, n := range m.spec.Nodes {
 		field := fmt.Sprintf("spec.nodes[%d]", i)
 		check(storageNodes, field+".name", hostLabel+"="+string(n.Name))

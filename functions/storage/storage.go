@@ -31,6 +31,7 @@ func New() function.Runner {
 		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
 		Remarks: []function.Remark[*model]{
 			{Type: "CephHealthy", Verdict: (*model).healthy}, {Type: "CapacitySuffices", Verdict: (*model).suffices},
+			{Type: "ZonesIntact", Verdict: (*model).zonesIntact},
 		},
 	}
 }
@@ -42,6 +43,7 @@ const (
 	identitiesComponent  = "identities"
 	clusterComponent     = "cluster"
 	orderComponent       = "deletion-order"
+	managerPoolComponent = "manager-pool"
 	poolsComponent       = "pools"
 	usersComponent       = "users"
 	filesystemsComponent = "filesystems"
@@ -73,6 +75,10 @@ var graph = compose.Graph[*model]{
 	{
 		Name: orderComponent, Phase: common.PhaseInfrastructure, Follows: []string{clusterComponent}, Enabled: (*model).runsCeph,
 		Build: deletionOrder,
+	},
+	{
+		Name: managerPoolComponent, Phase: common.PhaseInfrastructure, Follows: []string{clusterComponent}, Enabled: (*model).isStretched,
+		Build: managerPool,
 	},
 	{
 		Name: poolsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).runsCeph, Build: pools,
@@ -161,7 +167,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	}
 	if err := errors.Join(
 		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
-		m.checkExternal(), m.checkKeystone(),
+		m.checkExternal(), m.checkKeystone(), m.checkStretched(), m.checkHostnames(),
 	); err != nil {
 		return nil, err
 	}
@@ -253,6 +259,7 @@ func status(m *model, plan compose.Plan) any {
 	if ceph := m.ceph(); ceph.Exists() {
 		out.Health, out.Version, out.Capacity = ceph.String("status", "ceph", "health"), m.version(), m.capacity()
 	}
+	out.Dashboard = m.dashboardStatus()
 	if known := m.published(); known != nil {
 		out.Access = known
 	}

@@ -30,7 +30,7 @@ var kind = servicetest.Kind{
 
 // open is a platform that allows everything.
 const open = "{domain: example.com, images: {registry: registry.example.com, pullSecrets: [registry]}, " +
-	"rook: {namespace: rook, serviceAccount: operator}, limits: [" + limittest.Everything + "]}"
+	"exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, rook: {namespace: rook, serviceAccount: operator}, limits: [" + limittest.Everything + "]}"
 
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }
 

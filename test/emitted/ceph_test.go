@@ -63,6 +63,7 @@ func cephScenes() map[string][]scene {
 			silent("One is.", available("rook-ceph-rgw-objects-a", "1"), available("rook-ceph-mon-a", "0")),
 		},
 		"CephObjectStoreCertificateExpiring": append(expiring("rook-ceph-rgw-objects"), expiring("gateway-ca")...),
+		"CephZoneDown":                       found("DEGRADED_STRETCH_MODE"),
 		"CephUserRefused": {
 			raised("One is.", "check-glance", available("check-glance", "0")), silent("None is.", available("check-glance", "1"), available("other", "0")),
 		},

@@ -367,6 +367,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	add("pools", "ControlPlane", pooled(t))
 	add("storage", "StorageCluster", storage(t, "everything"))
 	add("objects of clouds", "StorageCluster", storage(t, "keystone"))
+	add("storage in two zones", "StorageCluster", storage(t, "stretched"))
 	add("somebody's storage", "StorageCluster", storage(t, "external"))
 	add("service", "KeystoneService", keystoneService(t))
 	return out

@@ -77,7 +77,8 @@ type StorageClusterSpec struct {
 	// +kubebuilder:default=false
 	// +optional
 	AllowDataLoss bool `json:"allowDataLoss"`
-	// What may fail without a loss: copies never share one. Pools can say otherwise.
+	// What may fail without a loss: copies never share one. Pools can say otherwise. With stretched: what the two copies of a zone do not
+	// share, host or osd.
 	// +kubebuilder:default=host
 	// +optional
 	FailureDomain FailureDomain `json:"failureDomain,omitempty"`
@@ -186,12 +187,26 @@ type StorageClusterStatus struct {
 	// What clients need to know.
 	// +optional
 	Access *Access `json:"access,omitempty"`
+	// Ceph's own dashboard. Absent: it does not run.
+	// +optional
+	Dashboard *DashboardStatus `json:"dashboard,omitempty"`
 	// Object stores.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	ObjectStores []ObjectStoreStatus `json:"objectStores,omitempty"`
+}
+
+// DashboardStatus is how Ceph's own dashboard is reached.
+type DashboardStatus struct {
+	// Address inside the cluster. Its certificate is Ceph's own, of no authority.
+	Endpoint common.URL `json:"endpoint"`
+	// User, who administrates this Ceph.
+	// +kubebuilder:validation:MaxLength=63
+	User string `json:"user"`
+	// Key of a Secret in the namespace of this cluster's workloads: the user's password.
+	PasswordSecretRef common.SecretKeyReference `json:"passwordSecretRef"`
 }
 
 // ObjectStoreStatus is what clients of an object store need to know.
@@ -201,6 +216,9 @@ type ObjectStoreStatus struct {
 	Name string `json:"name"`
 	// Address inside the cluster.
 	Endpoint common.URL `json:"endpoint"`
+	// Address outside. Absent: there is none.
+	// +optional
+	PublicEndpoint common.URL `json:"publicEndpoint,omitempty"`
 	// Key of a Secret in the namespace of this cluster's workloads: the authority of the address's certificate.
 	CASecretRef common.SecretKeyReference `json:"caSecretRef"`
 	// KeystoneService that a control plane has to let in. Absent: users of Keystone do not log in.

@@ -15,3 +15,13 @@ const (
 func Selector(app, namespace string) map[string]string {
 	return map[string]string{"app": app, "rook_cluster": namespace}
 }
+
+// How Rook offers Ceph's own dashboard: a Service, and a Secret with the password of a user, who administrates Ceph
+// (https://rook.io/docs/rook/latest/Storage-Configuration/Monitoring/ceph-dashboard/).
+const (
+	DashboardName   = "rook-ceph-mgr-dashboard"
+	DashboardPort   = 8443
+	DashboardUser   = "admin"
+	DashboardSecret = "rook-ceph-dashboard-password" //nolint:gosec // the name of a Secret
+	DashboardKey    = "password"
+)
