@@ -46,8 +46,7 @@ var unbuilt = map[string][]string{
 	},
 	"StorageCluster": {
 		"spec.cluster",
-		"spec.image",
-		"spec.images",
+		"spec.images.pullSecrets",
 		"spec.prysm",
 		"spec.stretched.arbiter.clusterRef",
 	},

@@ -2,17 +2,14 @@ package storage
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -21,7 +18,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 const (
@@ -92,44 +88,6 @@ func many(n int, what string) string {
 		return "1 " + what
 	}
 	return strconv.Itoa(n) + " " + what + "s"
-}
-
-// findImage says which Ceph runs: the platform's, or the one that this version names. A version that runs is never replaced by an older
-// one, which could not read what it has written.
-func (m *model) findImage() (string, error) {
-	o := release.Override{Registry: ptr.Deref(m.platform.Images, common.Images{}).Registry}
-	if i := ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).Ceph; i != nil {
-		o.Repository, o.Tag, o.Digest = i.Repository, i.Tag, i.Digest
-	}
-	image, err := release.ImageFor(release.Ceph, "", o)
-	if err != nil {
-		return "", fmt.Errorf("the PlatformConfig is wrong: %w", err)
-	}
-	if o.Tag != "" || o.Digest != "" {
-		return image, nil
-	}
-	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	if running := m.version(); older(strings.TrimPrefix(tag, "v"), running) {
-		o.Tag = "v" + running
-		return release.ImageFor(release.Ceph, "", o)
-	}
-	return image, nil
-}
-
-// older reports whether a version comes before another one. What is no version comes before nothing.
-func older(a, b string) bool {
-	numbers := func(v string) (out []int) {
-		for part := range strings.SplitSeq(v, ".") {
-			n, err := strconv.Atoi(part)
-			if err != nil {
-				return nil
-			}
-			out = append(out, n)
-		}
-		return out
-	}
-	x, y := numbers(a), numbers(b)
-	return x != nil && y != nil && slices.Compare(x, y) < 0
 }
 
 // cluster is the CephCluster. Its rule is that of the kind, and that there is room and all data is within reach: Rook calls a cluster ready

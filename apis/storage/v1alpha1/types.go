@@ -131,7 +131,8 @@ type StorageClusterSpec struct {
 	// Prysm, which observes Ceph, object stores and disks.
 	// +optional
 	Prysm *Prysm `json:"prysm,omitempty"`
-	// Image of Ceph. Absent: the platform's.
+	// Image of Ceph, which has to be one that the installed Rook supports. A limit of the platform allows it whole (storageImages), since its
+	// pods have the nodes. Another version is an upgrade; an older one than what runs is refused. Absent: the platform's.
 	// +optional
 	Image *common.InfrastructureImage `json:"image,omitempty"`
 	// Where images come from. Absent: as the platform says.
