@@ -173,20 +173,6 @@ var storageCases = kindCases{
 			field:   "spec.external.monitors[0]",
 			message: "should match",
 		},
-	},
-}
-
-// storageUnbuiltCases are about fields that only a definition with everything has.
-var storageUnbuiltCases = kindCases{
-	base: storageCases.base,
-	cases: map[string]specCase{
-		"ClusterSet": {
-			reason:  "Data does not move.",
-			old:     new(`{}`),
-			spec:    `cluster: {ref: {name: metal}}`,
-			field:   "spec",
-			message: "cluster cannot be set or removed: data does not move; delete the claim and claim it elsewhere",
-		},
 		"StretchedSet": {
 			reason:  "Stretch mode is for life.",
 			old:     new(`replicationFactor: 4`),
@@ -224,10 +210,6 @@ var storageUnbuiltCases = kindCases{
 			field:   "spec",
 			message: "stretched needs monitors.count 5 (two in each zone and the arbiter), or 3 at least",
 		},
-		"Stretched": {
-			reason: "Two zones and an arbiter in another cluster.",
-			spec:   `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {clusterRef: {name: third}}}, monitors: {count: 5}}`,
-		},
 		"ArbiterInDataZone": {
 			reason:  "The arbiter must survive the loss of either zone.",
 			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: b}}}`,
@@ -241,11 +223,46 @@ var storageUnbuiltCases = kindCases{
 			field:   "spec.stretched",
 			message: "zones cannot be changed: the data lies in them",
 		},
+		"ArbiterMoved": {
+			reason:  "Its monitor is there.",
+			old:     new(`{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}}`),
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: d}}}`,
+			field:   "spec.stretched.arbiter",
+			message: "arbiter.zone cannot be changed: a monitor stays in its zone; make another claim",
+		},
+		"TwoZones": {
+			reason: "Two zones, and a third that decides.",
+			spec:   `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, monitors: {count: 3}}`,
+		},
+		"ArbiterNowhere": {
+			reason:  "Nobody would decide.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {}}}`,
+			field:   "spec.stretched.arbiter",
+			message: "say where the arbiter runs, in one place: zone is a third zone of the same cluster",
+		},
+	},
+}
+
+// storageUnbuiltCases are about fields that only a definition with everything has.
+var storageUnbuiltCases = kindCases{
+	base: storageCases.base,
+	cases: map[string]specCase{
+		"ClusterSet": {
+			reason:  "Data does not move.",
+			old:     new(`{}`),
+			spec:    `cluster: {ref: {name: metal}}`,
+			field:   "spec",
+			message: "cluster cannot be set or removed: data does not move; delete the claim and claim it elsewhere",
+		},
+		"Stretched": {
+			reason: "Two zones and an arbiter in another cluster.",
+			spec:   `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {clusterRef: {name: third}}}, monitors: {count: 5}}`,
+		},
 		"ArbiterTwice": {
 			reason:  "One monitor decides.",
 			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c, clusterRef: {name: third}}}}`,
 			field:   "spec.stretched.arbiter",
-			message: "the arbiter runs either in zone (a third zone of the same cluster) or in clusterRef (another cluster)",
+			message: "say where the arbiter runs, in one place: zone is a third zone of the same cluster",
 		},
 	},
 }

@@ -38,13 +38,9 @@ var unbuilt = map[string][]string{
 	},
 	"StorageCluster": {
 		"spec.cluster.gardener",
-		"spec.dashboard",
-		"spec.image",
-		"spec.images",
-		"spec.monitoring",
-		"spec.objectStores[].hostname",
+		"spec.images.pullSecrets",
 		"spec.prysm",
-		"spec.stretched",
+		"spec.stretched.arbiter.clusterRef",
 	},
 }
 

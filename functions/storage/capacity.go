@@ -27,12 +27,12 @@ const (
 // checkRedundancy refuses copies and pieces for which there are not enough nodes or devices, as far as the claim names them: Ceph would
 // never find places for them.
 func (m *model) checkRedundancy() error {
-	if len(m.spec.Nodes) == 0 {
+	if len(m.spec.Nodes) == 0 || m.isStretched() {
 		return nil
 	}
 	var errs []error
 	check := func(field string, r rook.Redundancy) {
-		domains := len(m.domains(r, false))
+		domains := len(domains(m.spec.Nodes, r, false))
 		what := map[string]string{hostDomain: "node", osdDomain: "device"}[r.FailureDomain]
 		if what == "" || domains >= r.Width() {
 			return
@@ -69,9 +69,9 @@ func (m *model) checkRedundancy() error {
 
 // domains are the sizes of what may fail alone, in bytes: of nodes, or of devices. Those of devices that say no size are 0, or known is
 // asked for, and one of them is enough for none at all. Other failure domains than a device are made of nodes, which nobody knows here.
-func (m *model) domains(r rook.Redundancy, known bool) []int64 {
+func domains(nodes []storagev1.Node, r rook.Redundancy, known bool) []int64 {
 	var out []int64
-	for _, n := range m.spec.Nodes {
+	for _, n := range nodes {
 		sum, found := int64(0), false
 		for _, d := range n.Devices {
 			switch {
@@ -129,21 +129,23 @@ func usable(amount int64) int64 {
 // checkCapacity refuses data that does not fit into the devices, where the claim says how large these are.
 func (m *model) checkCapacity() error {
 	r := m.metadata(storagev1.Redundancy{})
-	domains := m.domains(r, true)
-	if m.spec.TargetCapacity == "" || len(domains) == 0 {
+	sizes := domains(m.spec.Nodes, r, true)
+	if m.spec.TargetCapacity == "" || len(sizes) == 0 {
 		return nil
 	}
 	total := int64(0)
-	for _, d := range domains {
+	for _, d := range sizes {
 		total += d
 	}
-	fits := usable(holds(domains, int(r.Copies)))
+	fits, apart := usable(holds(sizes, int(r.Copies))), fmt.Sprintf("each in another failure domain (%s)", r.FailureDomain)
+	if m.isStretched() {
+		fits, apart = usable(m.zonesHold(r)), "two in each of two zones"
+	}
 	if bytes(m.spec.TargetCapacity) <= fits {
 		return nil
 	}
-	return invalid.Field("spec.targetCapacity", "%s do not fit: devices of %s hold %s of data in %d copies, each in another failure domain "+
-		"(%s), before Ceph calls them nearly full (%d %%); name more devices, or want less",
-		m.spec.TargetCapacity, amount(total), amount(fits), r.Copies, r.FailureDomain, nearFull)
+	return invalid.Field("spec.targetCapacity", "%s do not fit: devices of %s hold %s of data in %d copies, %s, before Ceph calls them "+
+		"nearly full (%d %%); name more devices, or want less", m.spec.TargetCapacity, amount(total), amount(fits), r.Copies, apart, nearFull)
 }
 
 // amount is a number of bytes for people.
@@ -211,18 +213,28 @@ const unreachable = "PG_AVAILABILITY"
 // else a copy shares with no other one, as there are copies. Whoever has a copy says that others are missing, which becomes unreachable in
 // a minute; where nobody has one, nobody says anything, and Ceph goes on calling that data clean.
 func (m *model) withoutCopy(o *observe.Object) string {
+	if m.isStretched() {
+		return m.zonesWithoutCopy(o)
+	}
 	for _, r := range m.redundancies() {
 		check := "OSD_DOWN"
 		if r.Width() > 1 && r.FailureDomain != osdDomain {
 			check = "OSD_" + strings.ToUpper(r.FailureDomain) + "_DOWN"
 		}
-		var down int
-		// 2 hosts (24 osds) down
-		if _, err := fmt.Sscan(o.String("status", "ceph", "details", check, "message"), &down); err == nil && down >= r.Width() {
+		if down(o, check) >= r.Width() {
 			return check
 		}
 	}
 	return ""
+}
+
+// down is how many a check of Ceph says to be down: 2 hosts (24 osds) down.
+func down(o *observe.Object, check string) int {
+	var n int
+	if _, err := fmt.Sscan(o.String("status", "ceph", "details", check, "message"), &n); err != nil {
+		return 0
+	}
+	return n
 }
 
 // healthy is the condition on what Ceph says of itself.

@@ -2,17 +2,14 @@ package storage
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -21,7 +18,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 const (
@@ -35,7 +31,11 @@ const (
 // daemons are how many monitors and managers there are.
 func (m *model) daemons() (monitors, managers int32) {
 	monitors, managers = 3, 2
-	if n := len(m.spec.Nodes); n > 0 && n < int(monitors) {
+	n := len(m.spec.Nodes)
+	switch {
+	case m.isStretched():
+		monitors = 5
+	case n > 0 && n < int(monitors):
 		monitors = 1
 	}
 	if len(m.spec.Nodes) == 1 {
@@ -57,6 +57,7 @@ func (m *model) checkDaemons() error {
 	switch {
 	case nodes == 0:
 		return nil // Nobody knows how many have the label.
+	case m.isStretched(): // One monitor is elsewhere, and the others are not anywhere.
 	case int(monitors) > nodes:
 		return invalid.Field("spec.monitors.count", "a node has one monitor, and there are %s for %d of them; name more nodes, or want "+
 			"fewer monitors", many(nodes, "node"), monitors)
@@ -87,44 +88,6 @@ func many(n int, what string) string {
 		return "1 " + what
 	}
 	return strconv.Itoa(n) + " " + what + "s"
-}
-
-// findImage says which Ceph runs: the platform's, or the one that this version names. A version that runs is never replaced by an older
-// one, which could not read what it has written.
-func (m *model) findImage() (string, error) {
-	o := release.Override{Registry: ptr.Deref(m.platform.Images, common.Images{}).Registry}
-	if i := ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).Ceph; i != nil {
-		o.Repository, o.Tag, o.Digest = i.Repository, i.Tag, i.Digest
-	}
-	image, err := release.ImageFor(release.Ceph, "", o)
-	if err != nil {
-		return "", fmt.Errorf("the PlatformConfig is wrong: %w", err)
-	}
-	if o.Tag != "" || o.Digest != "" {
-		return image, nil
-	}
-	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	if running := m.version(); older(strings.TrimPrefix(tag, "v"), running) {
-		o.Tag = "v" + running
-		return release.ImageFor(release.Ceph, "", o)
-	}
-	return image, nil
-}
-
-// older reports whether a version comes before another one. What is no version comes before nothing.
-func older(a, b string) bool {
-	numbers := func(v string) (out []int) {
-		for part := range strings.SplitSeq(v, ".") {
-			n, err := strconv.Atoi(part)
-			if err != nil {
-				return nil
-			}
-			out = append(out, n)
-		}
-		return out
-	}
-	x, y := numbers(a), numbers(b)
-	return x != nil && y != nil && slices.Compare(x, y) < 0
 }
 
 // cluster is the CephCluster. Its rule is that of the kind, and that there is room and all data is within reach: Rook calls a cluster ready
@@ -163,13 +126,13 @@ func (m *model) cephSpec() object.Map {
 		"cephVersion": object.Map{"image": m.image},
 		// Of two clusters on a node, each has a folder of its own.
 		"dataDirHostPath": "/var/lib/rook/" + m.instance,
-		"mon":             object.Map{"count": int64(monitors), "allowMultiplePerNode": false},
+		"mon":             object.With(object.Map{"count": int64(monitors), "allowMultiplePerNode": false}, object.Map{"stretchCluster": m.stretchCluster()}),
 		"mgr":             object.Map{"count": int64(managers), "allowMultiplePerNode": false},
-		"dashboard":       object.Map{"enabled": false},
+		"dashboard":       m.dashboardSpec(),
 		"monitoring":      object.Map{"enabled": false},
 		"network":         m.cephNetwork(),
 		"storage":         m.cephStorage(),
-		"placement":       object.Map{"all": m.placement()},
+		"placement":       object.With(object.Map{"all": m.placement()}, object.Map{"arbiter": m.arbiterPlacement()}),
 		"resources":       m.cephResources(),
 		// Rook upgrades daemon by daemon, monitors first, and stops where Ceph would not be healthy.
 		"skipUpgradeChecks": false, "continueUpgradeAfterChecksEvenIfNotHealthy": false, "upgradeOSDRequiresHealthyPGs": true,
@@ -248,11 +211,6 @@ func (m *model) cephStorage() object.Map {
 // placement keeps all daemons on the nodes that the claim may have.
 func (m *model) placement() object.Map {
 	var expressions object.List
-	for _, k := range slices.Sorted(maps.Keys(m.spec.NodeSelector)) {
-		expressions = append(expressions, object.Map{
-			"key": k, "operator": "In", "values": object.Array(string(m.spec.NodeSelector[k])),
-		})
-	}
 	if len(m.spec.Nodes) > 0 {
 		values := object.List{}
 		for _, n := range m.spec.Nodes {
@@ -260,6 +218,21 @@ func (m *model) placement() object.Map {
 		}
 		expressions = append(expressions, object.Map{"key": hostLabel, "operator": "In", "values": values})
 	}
+	if s := m.spec.Stretched; s != nil {
+		expressions = append(expressions, object.Map{"key": zoneLabel, "operator": "In", "values": object.Array(s.Zones...)})
+	}
+	return m.onNodes(expressions)
+}
+
+// onNodes is a place on nodes with the labels that the claim names, and others.
+func (m *model) onNodes(others object.List) object.Map {
+	var expressions object.List
+	for _, k := range slices.Sorted(maps.Keys(m.spec.NodeSelector)) {
+		expressions = append(expressions, object.Map{
+			"key": k, "operator": "In", "values": object.Array(string(m.spec.NodeSelector[k])),
+		})
+	}
+	expressions = append(expressions, others...)
 	return object.With(object.Map{
 		"nodeAffinity": object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.Map{
 			"nodeSelectorTerms": object.List{object.Map{"matchExpressions": expressions}},

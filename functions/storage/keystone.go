@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -64,8 +65,9 @@ func (m *model) host(store string) string {
 // (https://specs.openstack.org/openstack/service-types-authority/, https://docs.openstack.org/devstack/latest/).
 func (m *model) places(o storagev1.ObjectStore) object.List {
 	place := func(typ, name, path string) object.Map {
-		url := m.address(o.Name) + path
-		return object.Map{"type": typ, "name": name, "endpoints": object.Map{"public": url, "internal": url}}
+		return object.Map{"type": typ, "name": name, "endpoints": object.Map{
+			"public": cmp.Or(m.publicAddress(o), m.address(o.Name)) + path, "internal": m.address(o.Name) + path,
+		}}
 	}
 	var out object.List
 	if speaks(o.Keystone, storagev1.ProtocolSwift) {
@@ -172,7 +174,7 @@ func (m *model) told() []storagev1.ObjectStoreStatus {
 	var out []storagev1.ObjectStoreStatus
 	for _, o := range m.spec.ObjectStores {
 		s := storagev1.ObjectStoreStatus{
-			Name: o.Name, Endpoint: common.URL(m.address(o.Name)),
+			Name: o.Name, Endpoint: common.URL(m.address(o.Name)), PublicEndpoint: common.URL(m.publicAddress(o)),
 			CASecretRef: common.SecretKeyReference{Name: common.ObjectName(rook.GatewayName(o.Name)), Key: certificate.CAKey},
 		}
 		if o.Keystone != nil {

@@ -116,6 +116,9 @@ func (m *model) redundancy(r storagev1.Redundancy) rook.Redundancy {
 	case r.Replicated != nil:
 		out.Copies = r.Replicated.Size
 	}
+	if m.isStretched() {
+		out.FailureDomain, out.Within = zoneDomain, out.FailureDomain
+	}
 	return out
 }
 
@@ -237,12 +240,20 @@ func (m *model) checkRemoved() error {
 	return nil
 }
 
-// pools are those of the spec, and the one that Ceph's manager has.
-func pools(m *model) ([]compose.Stage, error) {
-	stage := compose.Stage{{
+// managerPool is the pool that Ceph's manager has.
+func (m *model) managerPool() compose.Resource {
+	return compose.Resource{
 		Name: "mgr-pool", Retain: true,
 		Object: rook.Pool(m.meta(mgrPoolName), mgrPool, "", m.metadata(storagev1.Redundancy{}), rook.Quota{}),
-	}}
+	}
+}
+
+// pools are those of the spec, and the one that Ceph's manager has.
+func pools(m *model) ([]compose.Stage, error) {
+	var stage compose.Stage
+	if !m.isStretched() {
+		stage = append(stage, m.managerPool())
+	}
 	for _, p := range m.pools {
 		quota := rook.Quota{}
 		if q := p.Quota; q != nil {

@@ -31,6 +31,7 @@ func New() function.Runner {
 		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
 		Remarks: []function.Remark[*model]{
 			{Type: "CephHealthy", Verdict: (*model).healthy}, {Type: "CapacitySuffices", Verdict: (*model).suffices},
+			{Type: "ZonesIntact", Verdict: (*model).zonesIntact},
 		},
 	}
 }
@@ -42,6 +43,7 @@ const (
 	identitiesComponent  = "identities"
 	clusterComponent     = "cluster"
 	orderComponent       = "deletion-order"
+	managerPoolComponent = "manager-pool"
 	poolsComponent       = "pools"
 	usersComponent       = "users"
 	filesystemsComponent = "filesystems"
@@ -51,6 +53,7 @@ const (
 	accessComponent      = "access"
 	keysComponent        = "keys"
 	checkComponent       = "check"
+	monitoringComponent  = "monitoring"
 )
 
 // graph is what a cluster consists of, and what needs what. Pools come after a cluster with room for them: Rook makes pools before the
@@ -72,6 +75,10 @@ var graph = compose.Graph[*model]{
 	{
 		Name: orderComponent, Phase: common.PhaseInfrastructure, Follows: []string{clusterComponent}, Enabled: (*model).runsCeph,
 		Build: deletionOrder,
+	},
+	{
+		Name: managerPoolComponent, Phase: common.PhaseInfrastructure, Follows: []string{clusterComponent}, Enabled: (*model).isStretched,
+		Build: managerPool,
 	},
 	{
 		Name: poolsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).runsCeph, Build: pools,
@@ -103,6 +110,10 @@ var graph = compose.Graph[*model]{
 		Name: checkComponent, Phase: common.PhaseInfrastructure, Needs: []string{pullComponent, accessComponent, keysComponent},
 		Enabled: (*model).isExternal, Build: check,
 	},
+	{
+		Name: monitoringComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, clusterComponent, checkComponent},
+		Enabled: (*model).monitors, Build: monitored,
+	},
 }.MustValidate()
 
 // model is everything that builders read, derived once.
@@ -120,6 +131,8 @@ type model struct {
 	pools     []pool
 	consumers []consumer
 	image     string
+	// monitoring is the claim's, laid over the platform's.
+	monitoring common.Monitoring
 	// known is what clients need to know, as far as it is known; knows says that monitors answer.
 	known storagev1.Access
 	knows bool
@@ -147,6 +160,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
+	m.monitoring = m.monitoringSettings()
 	m.divide()
 	m.keys, m.logins = m.keySet(), m.loginSet()
 	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
@@ -156,7 +170,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	}
 	if err := errors.Join(
 		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
-		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(),
+		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(),
 	); err != nil {
 		return nil, err
 	}
@@ -247,6 +261,7 @@ func status(m *model, plan compose.Plan) any {
 	if ceph := m.ceph(); ceph.Exists() {
 		out.Health, out.Version, out.Capacity = ceph.String("status", "ceph", "health"), m.version(), m.capacity()
 	}
+	out.Dashboard = m.dashboardStatus()
 	if known := m.published(); known != nil {
 		out.Access = known
 	}

@@ -31,6 +31,7 @@ var kind = servicetest.Kind{
 // open is a platform that allows everything.
 const open = "{domain: example.com, secretStore: {name: openbao}, " +
 	"clusters: [{name: east, providerConfig: east-config, allowedNamespaces: [tenant-a]}], images: {registry: registry.example.com, pullSecrets: [registry]}, " +
+	"exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, " +
 	"rook: {namespace: rook, serviceAccount: operator}, limits: [" + limittest.Everything + "]}"
 
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }
@@ -295,6 +296,60 @@ func TestRemoved(t *testing.T) {
 	}
 	refused(t, "It is kept.", edit(with(one)), "", "")
 }
+
+// TestOwnImage: what runs on nodes of storage the claim says as far as a limit allows the whole image.
+func TestOwnImage(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, fields, allowed, running, want, field, words string }{
+		"Tag":      {reason: "A version of the platform's image.", fields: "image: {tag: v19.2.4}", allowed: `"quay.io/ceph/ceph:v19.*"`, want: "quay.io/ceph/ceph:v19.2.4"},
+		"Digest":   {reason: "One that nobody can exchange.", fields: "image: {digest: sha256:" + digest + "}", allowed: `"quay.io/ceph/*"`, want: "quay.io/ceph/ceph@sha256:" + digest},
+		"Registry": {reason: "A mirror.", fields: "images: {registry: r.example.com/m}", allowed: `"r.example.com/m/ceph/ceph:*"`, want: "r.example.com/m/ceph/ceph:v19.2.3"},
+		"Both": {
+			reason: "An image goes before a mirror.", fields: "images: {registry: r.example.com/m}, image: {repository: r.example.com/own, tag: v19.2.3}",
+			allowed: `"r.example.com/own:*"`, want: "r.example.com/own:v19.2.3",
+		},
+		"Same":     {reason: "The platform's own needs no word.", fields: "image: {tag: v19.2.3}", want: "quay.io/ceph/ceph:v19.2.3"},
+		"Nobody":   {reason: "It would have the nodes.", fields: "image: {tag: v19.2.4}", field: "spec.image", words: "no limit of the platform allows"},
+		"Other":    {reason: "A limit has others.", fields: "image: {repository: r.example.com/own}", allowed: `"quay.io/ceph/*"`, field: "spec.image", words: `"r.example.com/own:v19.2.3" is not in the storageImages`},
+		"Mirrored": {reason: "The same.", fields: "images: {registry: evil.example.com}", allowed: `"quay.io/*"`, field: "spec.images.registry", words: "is not in the storageImages"},
+		"Older":    {reason: "It could not read what is there.", fields: "image: {tag: v18.2.7}", allowed: `"*"`, running: "19.2.3-0", field: "spec.image.tag", words: "Ceph 19.2.3 runs"},
+		"Newer":    {reason: "It is an upgrade.", fields: "image: {tag: v19.2.4}", allowed: `"*"`, running: "19.2.3-0", want: "quay.io/ceph/ceph:v19.2.4"},
+		"Running":  {reason: "A mirror of what runs.", fields: "images: {registry: r.example.com}", allowed: `"*"`, running: "20.2.0-0", want: "r.example.com/ceph/ceph:v20.2.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lets := `{name: some, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"]}`
+			if tc.allowed != "" {
+				lets = strings.Replace(lets, "storageNodes", "storageImages: ["+tc.allowed+"], storageNodes", 1)
+			}
+			w := world(with("pools: [{name: images}]"), "{domain: example.com, limits: ["+lets+"]}")
+			if tc.running != "" {
+				w.Reports = func(kind, _ string) map[string]any {
+					if kind != "CephCluster" {
+						return nil
+					}
+					return map[string]any{"version": map[string]any{"version": tc.running}}
+				}
+			}
+			for range 9 {
+				if _, err := w.Call(func(simulate.Step) {}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.XR.Fields["spec"] = world(with("pools: [{name: images}], "+tc.fields), open).XR.GetFields()["spec"]
+			_, _, err := New().Explain(w.Request())
+			refused(t, tc.reason, err, tc.field, tc.words)
+			if tc.field != "" {
+				return
+			}
+			got := kind.Desired(t, w)[clusterResource]["spec"].(map[string]any)["cephVersion"].(map[string]any)["image"]
+			if got != tc.want {
+				t.Errorf("%s\ngot %v, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// digest of an image.
+const digest = "0000000000000000000000000000000000000000000000000000000000000000"
 
 // TestImage: the platform says which Ceph runs, or this version does; what runs is never replaced by an older one.
 func TestImage(t *testing.T) {

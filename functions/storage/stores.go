@@ -16,7 +16,8 @@ func filesystems(m *model) ([]compose.Stage, error) {
 	for _, f := range m.spec.Filesystems {
 		r := f.DataPool.Redundancy
 		stage = append(stage, compose.Resource{Name: filesystemPrefix + f.Name, Retain: true, Object: rook.Filesystem(
-			m.meta(f.Name), m.metadata(r), m.redundancy(r), f.MetadataServers, f.Resources, m.placement(),
+			m.meta(f.Name), m.metadata(r), m.redundancy(r), f.MetadataServers, f.Resources,
+			m.across("rook-ceph-mds", "rook_file_system", f.Name),
 		)})
 	}
 	return []compose.Stage{stage, m.beforeCluster(stage)}, nil
@@ -58,12 +59,12 @@ func objectStores(m *model) ([]compose.Stage, error) {
 		r := o.DataPool.Redundancy
 		store := compose.Resource{Name: objectsPrefix + o.Name, Retain: true, Object: rook.ObjectStore(m.meta(o.Name), rook.Store{
 			Metadata: m.metadata(r), Data: m.redundancy(r), Gateways: o.Gateways, Certificate: name, Resources: o.Resources,
-			Placement: m.placement(), Keystone: m.login(o),
+			Placement: m.across("rook-ceph-rgw", "rook_object_store", o.Name), Keystone: m.login(o),
 		})}
 		if o.Keystone != nil {
 			store.After = []string{m.logins.Resource(keystonePrefix + o.Name)}
 		}
 		stores = append(stores, store)
 	}
-	return []compose.Stage{certificates, stores, m.beforeCluster(stores)}, nil
+	return []compose.Stage{certificates, stores, append(m.beforeCluster(stores), m.exposed()...)}, nil
 }

@@ -335,12 +335,13 @@ var scenes = func() map[string][]scene {
 			silent("Room enough.", room("data-ovn-northbound-1", limit)...), silent("Somebody else's.", room("data-mariadb-0", 1)...),
 		}
 	}
+	maps.Copy(scenes, cephScenes())
 	scenes["OVNNorthboundCertificateExpiring"], scenes["OVNSouthboundCertificateExpiring"] = expiring("ovn-northbound-tls"), expiring("ovn-southbound-tls")
 	return scenes
 }()
 
 // absences are the alerts on what is not there: they are raised for series of others, too.
-var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing"}
+var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing", "CephUnknown"}
 
 // alertsOf are the alerts of a case, each with its expression, for a namespace called cloud, and how long it waits.
 func alertsOf(c testCase) map[string][2]string {
@@ -468,7 +469,7 @@ func TestAlerts(t *testing.T) {
 
 // what an alert is raised for: the label that reports one from another.
 func what(labels map[string]string) string {
-	for _, l := range []string{"job_name", "cronjob", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "pod", "instance"} {
+	for _, l := range []string{"job_name", "cronjob", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "pod", "instance", "ceph_daemon", "pool_id"} {
 		if labels[l] != "" {
 			return labels[l]
 		}

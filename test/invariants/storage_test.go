@@ -56,6 +56,9 @@ func ofStorage(spec object) {
 		delete(network, "publicCIDRs")
 		delete(network, "clusterCIDRs")
 	}
+	if spec["stretched"] != nil {
+		inTwoZones(spec)
+	}
 	blocks := ""
 	pools, _ := spec["pools"].(list)
 	for i, p := range pools {
@@ -86,12 +89,50 @@ func ofStorage(spec object) {
 		for i, s := range all {
 			s, _ := s.(object)
 			s["name"] = fmt.Sprintf("%s%d", prefix, i)
+			if s["hostname"] != nil {
+				s["hostname"] = fmt.Sprintf("o%d.example.com", i)
+			}
 			if pool, ok := s["dataPool"].(object); ok {
 				either(pool)
 			}
 		}
 	}
 }
+
+// inTwoZones makes a claim keep what stretch mode asks of it: nodes in two zones, and pools that are all alike.
+func inTwoZones(spec object) {
+	spec["stretched"] = object{"zones": list{"a", "b"}, "arbiter": object{"zone": "c"}}
+	spec["replicationFactor"] = int64(4)
+	if spec["failureDomain"] != "osd" {
+		spec["failureDomain"] = "host"
+	}
+	delete(spec, "deviceClass")
+	nodes, _ := spec["nodes"].(list)
+	for i, n := range nodes {
+		n.(object)["zone"] = []string{"a", "b"}[i%2]
+	}
+	if monitors, _ := spec["monitors"].(object); monitors["count"] == int64(1) {
+		monitors["count"] = int64(5)
+	}
+	alike := func(of object) {
+		for _, field := range []string{"erasureCoded", "replicated", "deviceClass", "failureDomain"} {
+			delete(of, field)
+		}
+	}
+	for _, field := range []string{"pools", "filesystems", "objectStores"} {
+		all, _ := spec[field].(list)
+		for _, s := range all {
+			s, _ := s.(object)
+			alike(s)
+			if pool, ok := s["dataPool"].(object); ok {
+				alike(pool)
+			}
+		}
+	}
+}
+
+// outside is by what a platform exposes.
+var outside = object{"type": "GatewayAPI", "gateway": object{"name": "public", "namespace": "gateways"}}
 
 // either leaves a pool copies or pieces.
 func either(pool object) {
@@ -121,7 +162,7 @@ func drawStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	delete(spec, "compositeDeletePolicy") // Crossplane's, of claims only.
 	spec["claimRef"] = object{"apiVersion": storages.apiVersion, "kind": storages.kind, "namespace": namespace, "name": name}
 	platform := platforms.draw(t, "", "default")
-	platform["spec"].(object)["limits"] = list{everything}
+	platform["spec"].(object)["limits"], platform["spec"].(object)["exposure"] = list{everything}, outside
 	withClusters(platform)
 	required, err := aroundStorage(platform)
 	if err != nil {
@@ -143,7 +184,7 @@ func storage(t *testing.T, file string) *simulate.World {
 	}
 	xr.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(ref)
 	required, err := aroundStorage(object{"spec": object{
-		"domain": "example.com", "limits": list{everything}, "images": object{"pullSecrets": list{"registry"}},
+		"domain": "example.com", "limits": list{everything}, "exposure": outside, "images": object{"pullSecrets": list{"registry"}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +218,27 @@ var storageMistakes = map[string]mistake{
 		list{object{"name": "builtin-mgr", "application": "rgw"}}, "spec.pools[0].name: its pool would be called", "pools",
 	),
 	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: the platform offers no cluster", "cluster"),
-	"no platform":         {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
+	"a zone with one copy": {typ: respond.SpecValid, words: "spec.nodes: zone b holds two copies", make: func(_ *world, spec object) {
+		delete(spec, "deviceSelector")
+		device := list{object{"name": "sda"}}
+		spec["nodes"] = list{
+			object{"name": "a", "zone": "a", "devices": device}, object{"name": "b", "zone": "a", "devices": device},
+			object{"name": "c", "zone": "b", "devices": device},
+		}
+		inTwoZones(spec)
+		for i, zone := range []string{"a", "a", "b"} {
+			spec["nodes"].(list)[i].(object)["zone"] = zone
+		}
+		spec["monitors"], spec["failureDomain"] = object{"count": int64(3)}, "host"
+	}},
+	"a host name of others": {typ: respond.SpecValid, words: "spec.objectStores[0].hostname: ", make: func(w *world, spec object) {
+		w.require("platform", platformWith(object{"domain": "example.com", "exposure": outside, "limits": list{object{
+			"name": "some", "namespaces": list{"*"}, "storageNodes": list{"*"}, "storageDevices": list{"*"}, "storageNetworks": list{"*"},
+			"tolerations": list{"*"}, "monitoringLabels": list{"*"}, "domains": list{"{namespace}.example.com"},
+		}}}))
+		spec["objectStores"] = list{object{"name": "o", "hostname": "others.example.com"}}
+	}},
+	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
 }
 
 // storageOrders say what comes first in a Ceph cluster.
@@ -197,13 +258,17 @@ var storageOrders = []order{
 	{first: `KeystoneService\..*`, then: `ExternalSecret\.external-secrets\.io keystone-.*`, why: "they are copies of its Secrets"},
 	{first: `ExternalSecret\.external-secrets\.io keystone-objects`, then: `CephObjectStore.* objects`, why: "Rook reads it, and does nothing without"},
 	{first: `ExternalSecret\.external-secrets\.io keystone-buckets`, then: `CephObjectStore.* buckets`, why: "the same"},
+	{first: `CephCluster.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, why: "nobody is alerted to what is being installed"},
+	{first: `Deployment\.apps check-.*`, then: `PrometheusRule\.monitoring.*`, why: "the same"},
 	{first: `CephCluster.*`, then: `Usage.*`, exists: true, why: "a Usage whose user is not there backs off"},
-	{first: `CephCluster.*`, then: `(CephBlockPool|CephFilesystem|Certificate.* rook-ceph-rgw-.*|ConfigMap access).*`, why: "it keeps them"},
+	{first: `CephCluster.*`, then: `(CephBlockPool.* ([^b]|b[^u]).*|CephFilesystem.*|Certificate.* rook-ceph-rgw-.*|ConfigMap access).*`, why: "it keeps them"},
 	{first: `CephFilesystem.*`, then: `Usage.* filesystem-.*`, exists: true, why: "a Usage whose user is not there backs off"},
+	{first: `CephCluster.*`, then: `CephBlockPool.* builtin-mgr`, exists: true, why: "with two zones, Rook calls it ready once that pool is there"},
+	{first: `CephObjectStore.*`, then: `(HTTPRoute|BackendTLSPolicy)\..*`, why: "nothing leads to what does not serve"},
 	{first: `CephObjectStore.*`, then: `Usage.* object-store-.*`, exists: true, why: "a Usage whose user is not there backs off"},
 	{first: `ConfigMap access`, then: `Deployment\.apps check-.*`, why: "it looks at what that says"},
 	{first: `ExternalSecret\.external-secrets\.io .*`, then: `Deployment\.apps check-.*`, why: "it logs in with the key, and its image is pulled with a Secret"},
-	{first: `CephBlockPool.*`, then: `CephClient.*`, why: "what users may do names them"},
+	{first: `CephBlockPool.* ([^b]|b[^u]).*`, then: `CephClient.*`, why: "what users may do names them"},
 	{first: `Issuer.* self-signed`, then: `Certificate.* gateway-ca`, why: "it signs it"},
 	{first: `Certificate.* gateway-ca`, then: `Issuer.* gateway-ca`, why: "it signs with it"},
 	{first: `Issuer.* gateway-ca`, then: `Certificate.* rook-ceph-rgw-.*`, why: "it signs it"},

@@ -15,6 +15,21 @@ func cephClient(w *world, o object) {
 	})
 }
 
+// cephCluster: the same versions, pkg/operator/ceph/cluster/{mgr,nodedaemon}: Services of metrics, unless they are switched off, of pods that
+// are none of the cloud.
+func cephCluster(w *world, o object) {
+	if truth(o.manifest, "spec", "monitoring", "metricsDisabled") {
+		return
+	}
+	for app, metrics := range map[string]port{
+		"rook-ceph-mgr": {"http-metrics", 9283}, "rook-ceph-exporter": {"ceph-exporter-http-metrics", 9926},
+	} {
+		l := labels.Set{"app": app, "rook_cluster": o.namespace}
+		p := &pod{place: o.place, of: o, part: app, labels: l, replicas: new(int), ports: []port{metrics}, tls: map[int]served{}}
+		w.operatedService(o, p, app, false, l, metrics)
+	}
+}
+
 // cephObjectStore: the same versions, pkg/operator/ceph/object/{objectstore,spec}.go: a Service of the gateways,
 // which are no pods of the cloud.
 func cephObjectStore(w *world, o object) {

@@ -32,6 +32,15 @@ var exported = map[string][]string{
 	},
 	// https://github.com/oliver006/redis_exporter
 	"redis_exporter": {"redis_instance_info"},
+	// https://docs.ceph.com/en/latest/mgr/prometheus/, and src/pybind/mgr/prometheus/module.py of Ceph
+	"ceph-mgr": {
+		"ceph_health_status", "ceph_health_detail", "ceph_mon_quorum_status", "ceph_osd_up", "ceph_osd_in", "ceph_osd_apply_latency_ms",
+		"ceph_cluster_total_bytes", "ceph_cluster_total_used_raw_bytes", "ceph_pg_total", "ceph_pg_active", "ceph_pg_clean",
+		"ceph_pool_metadata", "ceph_pool_stored", "ceph_pool_quota_bytes", "ceph_pool_rd_bytes", "ceph_pool_wr_bytes",
+		"ceph_num_objects_degraded", "ceph_num_objects_misplaced", "ceph_num_objects_unfound",
+	},
+	// https://docs.ceph.com/en/latest/radosgw/metrics/
+	"ceph-exporter": {"ceph_rgw_op_get_obj_ops", "ceph_rgw_op_put_obj_ops", "ceph_rgw_op_del_obj_ops"},
 	// https://book.kubebuilder.io/reference/metrics-reference; k8s.io/client-go/tools/leaderelection
 	"controller-runtime": {"controller_runtime_reconcile_errors_total", "leader_election_master_status"},
 	// docs/reliability.md; companion/monitoring_test.go holds the program to it.

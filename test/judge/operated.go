@@ -34,7 +34,7 @@ var operators = map[string]func(w *world, o object){
 	"PrometheusRule.monitoring.coreos.com": nothing,
 	"Usage.protection.crossplane.io":       nothing,
 	"CephClient.ceph.rook.io":              cephClient,
-	"CephCluster.ceph.rook.io":             nothing,
+	"CephCluster.ceph.rook.io":             cephCluster,
 	"CephBlockPool.ceph.rook.io":           nothing,
 	"CephFilesystem.ceph.rook.io":          nothing,
 	"CephObjectStore.ceph.rook.io":         cephObjectStore,

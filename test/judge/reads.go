@@ -146,7 +146,7 @@ func (w *world) fieldReads(o object) []read {
 		}
 	})
 	for _, r := range list(o.manifest, "spec", "validation", "caCertificateRefs") {
-		name := secretName{o.place, strings.ToLower(text(r, "kind")) + "/" + text(r, "name")}
+		name := secretName{o.place, strings.TrimPrefix(strings.ToLower(text(r, "kind"))+"/"+text(r, "name"), "secret/")}
 		out = append(out, read{secretName: name, key: "ca.crt", as: "ca"})
 	}
 	return out

@@ -168,6 +168,12 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	StorageDevices []Pattern `json:"storageDevices,omitempty"`
+	// Images of Ceph that storage may run in place of the platform's, whole: registry.example.com/ceph/ceph:v19.*. Whoever says what runs
+	// there has the node. Nothing is allowed where no limit says it.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	StorageImages []Pattern `json:"storageImages,omitempty"`
 	// What a claim may cost at most. What is absent here and in every other limit of the namespace has a default.
 	// +optional
 	Maxima Maxima `json:"maxima,omitempty"`

@@ -223,6 +223,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]Pattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.StorageImages != nil {
+		in, out := &in.StorageImages, &out.StorageImages
+		*out = make([]Pattern, len(*in))
+		copy(*out, *in)
+	}
 	in.Maxima.DeepCopyInto(&out.Maxima)
 }
 

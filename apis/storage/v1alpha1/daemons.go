@@ -63,7 +63,7 @@ type Network struct {
 
 // Dashboard is Ceph's own dashboard.
 type Dashboard struct {
-	// Run the dashboard.
+	// Run the dashboard, by https, with one user, who administrates this Ceph. With network.host it listens on the nodes' own addresses.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 }

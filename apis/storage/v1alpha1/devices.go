@@ -8,6 +8,10 @@ import (
 type Node struct {
 	// Name of the node (label kubernetes.io/hostname).
 	Name common.ObjectName `json:"name"`
+	// Zone that the node is in (label topology.kubernetes.io/zone). It is said with stretched, where each of the two zones has to hold all
+	// data, and with nothing else.
+	// +optional
+	Zone ZoneName `json:"zone,omitempty"`
 	// Devices of the node that are used. They must be empty.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=128
@@ -116,9 +120,10 @@ type Stretched struct {
 type ZoneName string
 
 // Arbiter says where the monitor runs that decides.
-// +kubebuilder:validation:XValidation:rule="has(self.zone) != has(self.clusterRef)",message="the arbiter runs either in zone (a third zone of the same cluster) or in clusterRef (another cluster)"
+// +kubebuilder:validation:XValidation:rule="!has(self.zone) || !has(oldSelf.zone) || self.zone == oldSelf.zone",message="arbiter.zone cannot be changed: a monitor stays in its zone; make another claim"
+// +kubebuilder:validation:XValidation:rule="has(self.zone) != has(self.clusterRef)",message="say where the arbiter runs, in one place: zone is a third zone of the same cluster"
 type Arbiter struct {
-	// Third zone of the same cluster.
+	// Third zone of the same cluster. No node there keeps data.
 	// +optional
 	Zone ZoneName `json:"zone,omitempty"`
 	// Another cluster that the platform offers. The external arbiter operator runs the monitor there.

@@ -171,7 +171,8 @@ type ObjectStore struct {
 	// Resources of each gateway.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
-	// Public host name. Absent: <name>.<the control plane's domain>.
+	// Public host name, by the platform's exposure. With keystone it is the one in the catalog. Buckets are named in the path. Absent: the
+	// object store is reached inside the cluster alone.
 	// +optional
 	Hostname common.Hostname `json:"hostname,omitempty"`
 	// Let users of a control plane log in through its Keystone. Absent: only users of the object store itself.

@@ -77,7 +77,8 @@ type StorageClusterSpec struct {
 	// +kubebuilder:default=false
 	// +optional
 	AllowDataLoss bool `json:"allowDataLoss"`
-	// What may fail without a loss: copies never share one. Pools can say otherwise.
+	// What may fail without a loss: copies never share one. Pools can say otherwise. With stretched: what the two copies of a zone do not
+	// share, host or osd.
 	// +kubebuilder:default=host
 	// +optional
 	FailureDomain FailureDomain `json:"failureDomain,omitempty"`
@@ -124,13 +125,14 @@ type StorageClusterSpec struct {
 	// Ceph's own dashboard.
 	// +optional
 	Dashboard *Dashboard `json:"dashboard,omitempty"`
-	// Prometheus objects.
+	// Prometheus objects. Absent: as the platform says.
 	// +optional
-	Monitoring *common.Monitoring `json:"monitoring,omitempty"`
+	Monitoring *common.MonitoringSettings `json:"monitoring,omitempty"`
 	// Prysm, which observes Ceph, object stores and disks.
 	// +optional
 	Prysm *Prysm `json:"prysm,omitempty"`
-	// Image of Ceph. Absent: the platform's.
+	// Image of Ceph, which has to be one that the installed Rook supports. A limit of the platform allows it whole (storageImages), since its
+	// pods have the nodes. Another version is an upgrade; an older one than what runs is refused. Absent: the platform's.
 	// +optional
 	Image *common.InfrastructureImage `json:"image,omitempty"`
 	// Where images come from. Absent: as the platform says.
@@ -186,12 +188,26 @@ type StorageClusterStatus struct {
 	// What clients need to know.
 	// +optional
 	Access *Access `json:"access,omitempty"`
+	// Ceph's own dashboard. Absent: it does not run.
+	// +optional
+	Dashboard *DashboardStatus `json:"dashboard,omitempty"`
 	// Object stores.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	ObjectStores []ObjectStoreStatus `json:"objectStores,omitempty"`
+}
+
+// DashboardStatus is how Ceph's own dashboard is reached.
+type DashboardStatus struct {
+	// Address inside the cluster. Its certificate is Ceph's own, of no authority.
+	Endpoint common.URL `json:"endpoint"`
+	// User, who administrates this Ceph.
+	// +kubebuilder:validation:MaxLength=63
+	User string `json:"user"`
+	// Key of a Secret in the namespace of this cluster's workloads: the user's password.
+	PasswordSecretRef common.SecretKeyReference `json:"passwordSecretRef"`
 }
 
 // ObjectStoreStatus is what clients of an object store need to know.
@@ -201,6 +217,9 @@ type ObjectStoreStatus struct {
 	Name string `json:"name"`
 	// Address inside the cluster.
 	Endpoint common.URL `json:"endpoint"`
+	// Address outside. Absent: there is none.
+	// +optional
+	PublicEndpoint common.URL `json:"publicEndpoint,omitempty"`
 	// Key of a Secret in the namespace of this cluster's workloads: the authority of the address's certificate.
 	CASecretRef common.SecretKeyReference `json:"caSecretRef"`
 	// KeystoneService that a control plane has to let in. Absent: users of Keystone do not log in.

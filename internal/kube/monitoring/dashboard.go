@@ -20,6 +20,7 @@ const dashboardLabel = "grafana_dashboard"
 const (
 	Seconds = "s"
 	Number  = "short"
+	Bytes   = "bytes"
 )
 
 // Panel is one picture of a dashboard.

@@ -24,6 +24,8 @@ type Redundancy struct {
 	Data, Coding int32
 	// FailureDomain is what no two copies or pieces share.
 	FailureDomain string
+	// Within is what no two copies share of the two that each of two failure domains has. Empty: a failure domain has one.
+	Within string
 	// DeviceClass of the devices. Empty: every device.
 	DeviceClass string
 }
@@ -41,6 +43,9 @@ func (r Redundancy) spec() object.Map {
 		return out
 	}
 	replicated := object.Map{"size": int64(r.Copies)}
+	if r.Within != "" {
+		replicated["replicasPerFailureDomain"], replicated["subFailureDomain"] = int64(r.Copies/2), r.Within //nolint:mnd // of two
+	}
 	if r.Copies == 1 {
 		replicated["requireSafeReplicaSize"] = false // Whoever asks for one copy has said that it may be lost.
 	}

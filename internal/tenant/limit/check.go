@@ -23,6 +23,11 @@ type List struct {
 // Tolerations are the taints that pods may tolerate.
 var Tolerations = List{Name: "tolerations", Of: func(l *platformv1.Limit) []string { return Texts(l.Tolerations) }, Allows: Term}
 
+// MonitoringLabels are the labels by which a Prometheus takes up what it is to ask, and to alert on.
+var MonitoringLabels = List{
+	Name: "monitoringLabels", Of: func(l *platformv1.Limit) []string { return Texts(l.MonitoringLabels) }, Allows: Term,
+}
+
 // CheckAny holds that each limit that has the list, and at least one has, allows one of some values of a field: a node has all labels that
 // a claim names, so that one of them says enough. The limits are those of the claim's namespace.
 func (l List) CheckAny(limits []platformv1.Limit, namespace, field string, values []string) error {

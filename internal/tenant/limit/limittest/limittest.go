@@ -7,5 +7,5 @@ const Everything = `{name: everything, namespaces: ["*"], registries: ["*"], dom
   storageClasses: ["*"], monitoringLabels: ["*"], s3Endpoints: ["*"], directoryHosts: ["*"], openIDHosts: ["*"],
   keystoneHosts: ["*"], downloadHosts: ["*"], storageNetworks: ["*"], nfsServers: ["*"], vaultServers: ["*"],
   hypervisorNetworks: ["*"], hypervisorNodes: ["*"], hypervisorRegistries: ["*"], storageNodes: ["*"],
-  storageDevices: ["*"],
+  storageDevices: ["*"], storageImages: ["*"],
   maxima: {replicas: 100, processes: 100, storage: "1e30", cpu: "1e30", memory: "1e30"}}`

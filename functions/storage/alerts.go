@@ -1,0 +1,180 @@
+package storage
+
+import (
+	"fmt"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+)
+
+// of selects a metric of this cluster, by further labels. Prometheus adds the namespace of the Service that it asks.
+func (m *model) of(metric, more string) string {
+	return fmt.Sprintf("%s{namespace=%q%s}", metric, m.instance, more)
+}
+
+// finds selects health checks of Ceph that have found something, by a regular expression of their names
+// (https://docs.ceph.com/en/latest/rados/operations/health-checks/).
+func (m *model) finds(checks string) string {
+	return m.of("ceph_health_detail", fmt.Sprintf(",name=~%q", checks)) + " == 1"
+}
+
+// alerts use metrics of Ceph's manager (https://docs.ceph.com/en/latest/mgr/prometheus/), and those of kube-state-metrics and cert-manager.
+func (m *model) alerts() []monitoring.Alert {
+	out := append(m.healthAlerts(), m.daemonAlerts()...)
+	out = append(out, m.roomAlerts()...)
+	if m.hasObjects() {
+		out = append(out, m.objectAlerts()...)
+	}
+	if m.isStretched() {
+		out = append(out, m.zoneAlert())
+	}
+	return out
+}
+
+// healthAlerts are on what Ceph says of itself. What it calls a warning wakes somebody where data is out of reach.
+func (m *model) healthAlerts() []monitoring.Alert {
+	status := m.of("ceph_health_status", "")
+	return []monitoring.Alert{
+		{
+			Name: "CephUnknown", Severity: monitoring.Warning, For: "15m",
+			Expr:    "absent(" + status + ")",
+			Summary: "No manager of Ceph says how it is: then no other alert on it can fire.",
+			Action:  "Look at the pods of the managers, then at the targets of Prometheus. Data is read and written without managers.",
+		},
+		{
+			Name: "CephError", Severity: monitoring.Critical, For: "5m",
+			Expr:    status + " == 2",
+			Summary: "Ceph reports an error: data may be out of reach, or cannot be written.",
+			Action:  "The condition CephHealthy of the claim has Ceph's own words; docs/storage.md says what to do.",
+		},
+		{
+			Name: "CephWarning", Severity: monitoring.Warning, For: "15m",
+			Expr:    status + " == 1",
+			Summary: "Ceph has been warning for a quarter of an hour.",
+			Action:  "The condition CephHealthy of the claim has Ceph's own words.",
+		},
+		{
+			Name: "CephDataUnreachable", Severity: monitoring.Critical, For: "5m",
+			Expr:    m.finds(unreachable),
+			Summary: "There is data that nobody can read or write, which Ceph only warns of.",
+			Action:  "Too many devices or nodes with copies of it are away at once: bring them back.",
+		},
+		{
+			Name: "CephDataDamaged", Severity: monitoring.Critical, For: "5m",
+			Expr:    m.finds("PG_DAMAGED|OSD_SCRUB_ERRORS|OBJECT_UNFOUND"),
+			Summary: "Copies of data differ or are lost: {{ $labels.name }}.",
+			Action:  "Do not remove a device, not even one that is down: it may have the last good copy. See Ceph's page on that health check.",
+		},
+		{
+			Name: "CephSlow", Severity: monitoring.Warning, For: "15m",
+			Expr:    m.finds("SLOW_OPS"),
+			Summary: "Requests to Ceph wait for more than half a minute.",
+			Action:  "Ceph names the daemons: look for a device or a network that fails.",
+		},
+	}
+}
+
+// daemonAlerts are on who is away.
+func (m *model) daemonAlerts() []monitoring.Alert {
+	quorum := m.of("ceph_mon_quorum_status", "")
+	return []monitoring.Alert{
+		{
+			Name: "CephMonitorDown", Severity: monitoring.Warning, For: "15m",
+			Expr:    quorum + " == 0",
+			Summary: "Monitor {{ $labels.ceph_daemon }} does not take part.",
+			Action:  "Look at its pod and at its node. Rook makes another one where there is a node without any.",
+		},
+		{
+			Name: "CephQuorumAtRisk", Severity: monitoring.Critical, For: "15m",
+			// The monitors are a majority, and without one more they would be none.
+			Expr: fmt.Sprintf("sum by (namespace) (%[1]s) < count by (namespace) (%[1]s) / 2 + 1 and count by (namespace) (%[1]s) > 2",
+				quorum),
+			Summary: "If one more monitor is lost, nobody reads or writes any more.",
+			Action:  "Bring nodes of monitors back. Where they are lost for good, see Rook's page on restoring the quorum.",
+		},
+		{
+			Name: "CephDeviceDown", Severity: monitoring.Warning, For: "15m",
+			Expr:    m.of("ceph_osd_up", "") + " == 0",
+			Summary: "The daemon {{ $labels.ceph_daemon }} of a device is down.",
+			Action:  "Its data is copied anew. Replace the device, and remove the daemon as docs/storage.md says.",
+		},
+		{
+			Name: "CephNodeDown", Severity: monitoring.Critical, For: "15m",
+			Expr:    m.finds("OSD_(HOST|RACK|ROW|ROOM|DATACENTER|ZONE|REGION)_DOWN"),
+			Summary: "A whole node of Ceph, or more than one, is down: {{ $labels.name }}.",
+			Action:  "Bring it back: until then there is a copy less of what it has.",
+		},
+	}
+}
+
+// roomAlerts are on what fills up. Devices take days to come, and data does not.
+func (m *model) roomAlerts() []monitoring.Alert {
+	const more = "Add devices, or remove data; do not raise Ceph's ratios."
+	return []monitoring.Alert{
+		{
+			Name: "CephFilling", Severity: monitoring.Warning, For: "15m",
+			Expr: fmt.Sprintf("%s / %s >= 0.%d",
+				m.of("ceph_cluster_total_used_raw_bytes", ""), m.of("ceph_cluster_total_bytes", ""), warnAt),
+			Summary: fmt.Sprintf("%d %% of Ceph's devices are used; it warns at %d %%, and refuses to write at %d %%.", warnAt, nearFull, full),
+			Action:  "Add devices, which takes days, or remove data.",
+		},
+		{
+			Name: "CephPoolFilling", Severity: monitoring.Warning, For: "15m",
+			Expr: fmt.Sprintf("%s / (%s > 0) > 0.8 and on (namespace, pool_id) %s",
+				m.of("ceph_pool_stored", ""), m.of("ceph_pool_quota_bytes", ""), m.of("ceph_pool_metadata", "")),
+			Summary: "Pool {{ $labels.pool_id }} has four fifths of what its quota lets it have. Writes beyond it fail.",
+			Action:  "Raise the pool's quota in the claim, or remove data.",
+		},
+		{
+			Name: "CephNearFull", Severity: monitoring.Warning, For: "5m",
+			Expr:    m.finds("OSD_NEARFULL|OSD_BACKFILLFULL|POOL_NEAR_?FULL"),
+			Summary: "A device or a pool of Ceph is nearly full: {{ $labels.name }}.", Action: more,
+		},
+		{
+			Name: "CephFull", Severity: monitoring.Critical, For: "1m",
+			Expr:    m.finds("OSD_FULL|POOL_FULL"),
+			Summary: "Nobody can write: {{ $labels.name }}.", Action: more,
+		},
+	}
+}
+
+// objectAlerts are on gateways of object stores, which are no part of what Ceph calls its health.
+func (m *model) objectAlerts() []monitoring.Alert {
+	gateways := fmt.Sprintf(",deployment=~%q", rook.GatewayName(".+"))
+	return []monitoring.Alert{
+		{
+			Name: "CephObjectStoreDown", Severity: monitoring.Critical, For: "5m",
+			Expr:    m.of("kube_deployment_status_replicas_available", gateways) + " == 0",
+			Summary: "No gateway of an object store is there ({{ $labels.deployment }}): no object can be read or written.",
+			Action:  "Look at the pods' events and logs.",
+		},
+		{
+			Name: "CephObjectStoreCertificateExpiring", Severity: monitoring.Warning, For: "1h",
+			Expr: m.of("certmanager_certificate_expiration_timestamp_seconds", fmt.Sprintf(",name=~%q", rook.GatewayName(".+|")+ca)) +
+				" - time() < 7 * 24 * 3600",
+			Summary: "The certificate {{ $labels.name }} of object stores expires within a week and was not renewed.",
+			Action:  "Look at the Certificate's events and at its issuer.",
+		},
+	}
+}
+
+// zoneAlert is on two zones of which one is away.
+func (m *model) zoneAlert() monitoring.Alert {
+	return monitoring.Alert{
+		Name: "CephZoneDown", Severity: monitoring.Critical, For: "5m",
+		Expr:    m.finds(degradedZones),
+		Summary: "One of two zones is away, and all data is in the other one alone.",
+		Action:  "Bring it back. Ceph then brings it up to date by itself, which RECOVERING_STRETCH_MODE says.",
+	}
+}
+
+// userAlerts are those on a Ceph that somebody else runs: all that is known of it is whether users get what they are for.
+func (m *model) userAlerts() []monitoring.Alert {
+	return []monitoring.Alert{{
+		Name: "CephUserRefused", Severity: monitoring.Critical, For: "15m",
+		Expr: m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", checkPrefix+".+")) +
+			" == 0",
+		Summary: "A user of somebody else's Ceph opens a pool no more, or its monitors are out of reach ({{ $labels.deployment }}).",
+		Action:  "An event of the pod says what is wrong. Tell whoever runs that Ceph.",
+	}}
+}

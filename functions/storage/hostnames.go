@@ -1,0 +1,103 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+)
+
+// hostDomains are the domains below which host names may lie.
+var hostDomains = limit.List{
+	Name: "domains", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.Domains) }, Allows: limit.Domain,
+}
+
+// publicAddress of an object store. Empty: it has none.
+func (m *model) publicAddress(o storagev1.ObjectStore) string {
+	switch {
+	case o.Hostname == "":
+		return ""
+	case !ptr.Deref(m.publicTLS().Enabled, true):
+		return "http://" + string(o.Hostname)
+	}
+	return "https://" + string(o.Hostname)
+}
+
+// publicTLS is the platform's. What is served without TLS has no certificate.
+func (m *model) publicTLS() common.TLS {
+	out := ptr.Deref(m.platform.TLS, common.TLS{})
+	if !ptr.Deref(out.Enabled, true) {
+		out.IssuerRef = nil
+	}
+	return out
+}
+
+// checkHostnames refuses host names that nobody serves, that are not the claim's to take, or that two object stores want.
+func (m *model) checkHostnames() error {
+	var errs []error
+	limits := limit.In(m.platform.Limits, m.claim.Namespace)
+	whose := map[common.Hostname]string{}
+	for i, o := range m.spec.ObjectStores {
+		if o.Hostname == "" {
+			continue
+		}
+		field := fmt.Sprintf("spec.objectStores[%d].hostname", i)
+		if e := m.platform.Exposure; e == nil || e.Type == exposure.None {
+			errs = append(errs, invalid.Field(field, "the platform exposes nothing (exposure of the PlatformConfig); leave it out"))
+		}
+		if other := whose[o.Hostname]; other != "" {
+			errs = append(errs, invalid.Field(field, "object store %s has this host name already; choose another one", other))
+		}
+		whose[o.Hostname] = o.Name
+		if slices.ContainsFunc(limits, func(l platformv1.Limit) bool { return l.Domains != nil }) {
+			errs = append(errs, hostDomains.CheckAny(limits, m.claim.Namespace, field, []string{string(o.Hostname)}))
+			continue
+		}
+		own := strings.TrimPrefix(limit.Expand("{namespace}."+string(m.platform.Domain), m.claim.Namespace), ".")
+		if !limit.Domain(own, string(o.Hostname)) {
+			errs = append(errs, invalid.Field(field, "%q does not lie below %s, and no limit of the platform allows other domains in namespace %q; "+
+				"choose a name there, or ask the platform team to allow it in the domains of a limit", o.Hostname, own, m.claim.Namespace))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// exposed is what brings object stores to the outside: from the Gateway or the Ingress controller on by https, which is verified.
+func (m *model) exposed() compose.Stage {
+	var out compose.Stage
+	for _, o := range m.spec.ObjectStores {
+		if o.Hostname == "" {
+			continue
+		}
+		name := rook.GatewayName(o.Name)
+		e := common.ServiceExposure{Exposure: *m.platform.Exposure, Hostname: o.Hostname, TLS: m.publicTLS()}
+		b := exposure.Backend{Service: name, Port: rook.GatewayPort, Host: m.host(o.Name), CASecret: name, Uploads: true}
+		objects := exposure.IngressFor
+		if e.Type == exposure.GatewayAPI {
+			objects = exposure.Route
+		}
+		for _, object := range objects(m.meta(name), e, b) {
+			out = append(out, compose.Resource{Name: exposureName(object) + "-" + o.Name, Object: object})
+		}
+	}
+	return out
+}
+
+// exposureName begins the name of the composed resource of an object that exposes an object store.
+func exposureName(o runtime.Object) string {
+	return map[string]string{
+		"HTTPRoute": "route", "BackendTLSPolicy": "backend-policy", "Ingress": "ingress", "Certificate": "public-certificate",
+	}[o.GetObjectKind().GroupVersionKind().Kind]
+}

@@ -1,0 +1,97 @@
+package storage
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+)
+
+// storageImages are images that claims may run on nodes of storage. Ceph's pods have the node.
+var storageImages = limit.List{
+	Name: "storageImages", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.StorageImages) }, Allows: limit.Match,
+}
+
+// findImage says which Ceph runs: the claim's, as far as a limit allows it, the platform's, or the one that this version names. A version
+// that runs is never replaced by an older one, which could not read what it has written.
+func (m *model) findImage() (string, error) {
+	o := release.Override{Registry: ptr.Deref(m.platform.Images, common.Images{}).Registry}
+	if i := ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).Ceph; i != nil {
+		o.Repository, o.Tag, o.Digest = i.Repository, i.Tag, i.Digest
+	}
+	image, err := m.imageFor(o)
+	if err != nil {
+		return "", fmt.Errorf("the PlatformConfig is wrong: %w", err)
+	}
+	field, said := m.ownImage(o)
+	if field == "" {
+		return image, nil
+	}
+	own, err := m.imageFor(said)
+	if err != nil {
+		return "", invalid.Field(field, "%v", err)
+	}
+	if own == image {
+		return image, nil
+	}
+	if running := m.version(); m.spec.Image != nil && older(strings.TrimPrefix(m.spec.Image.Tag, "v"), running) {
+		return "", invalid.Field("spec.image.tag", "Ceph %s runs, which cannot be replaced by an older one; say that or a newer one", running)
+	}
+	limits := limit.In(m.platform.Limits, m.claim.Namespace)
+	return own, storageImages.CheckAny(limits, m.claim.Namespace, field, []string{own})
+}
+
+// ownImage is what the claim says over the platform, and the field that does. No field: it says nothing.
+func (m *model) ownImage(o release.Override) (string, release.Override) {
+	field := ""
+	if i := m.spec.Images; i != nil && i.Registry != "" {
+		// Another registry is in the place of every one, whatever the platform says of this image.
+		field, o.Registry, o.Repository = "spec.images.registry", i.Registry, ""
+	}
+	if i := m.spec.Image; i != nil && *i != (common.InfrastructureImage{}) {
+		field, o.Repository = "spec.image", cmp.Or(i.Repository, o.Repository)
+		if i.Tag != "" || i.Digest != "" {
+			o.Tag, o.Digest = i.Tag, i.Digest
+		}
+	}
+	return field, o
+}
+
+// imageFor is the image, in the version that runs where nobody names one and ours is older.
+func (m *model) imageFor(o release.Override) (string, error) {
+	image, err := release.ImageFor(release.Ceph, "", o)
+	if err != nil || o.Tag != "" || o.Digest != "" {
+		return image, err
+	}
+	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	if running := m.version(); older(strings.TrimPrefix(tag, "v"), running) {
+		o.Tag = "v" + running
+		return release.ImageFor(release.Ceph, "", o)
+	}
+	return image, nil
+}
+
+// older reports whether a version comes before another one. What is no version comes before nothing.
+func older(a, b string) bool {
+	numbers := func(v string) (out []int) {
+		for part := range strings.SplitSeq(v, ".") {
+			n, err := strconv.Atoi(part)
+			if err != nil {
+				return nil
+			}
+			out = append(out, n)
+		}
+		return out
+	}
+	x, y := numbers(a), numbers(b)
+	return x != nil && y != nil && slices.Compare(x, y) < 0
+}

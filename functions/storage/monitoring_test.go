@@ -1,0 +1,161 @@
+package storage
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
+)
+
+// alertsOf are those that a claim makes, once everything is ready.
+func alertsOf(t *testing.T, spec string) map[string]monitoringtest.Alert {
+	t.Helper()
+	made := kind.Desired(t, complete(t, spec))["alerts"]
+	if made == nil {
+		t.Fatal("there are no alerts")
+	}
+	return monitoringtest.Alerts(t, &unstructured.Unstructured{Object: made})
+}
+
+// TestAlerts: who is woken, after how long, and what is asked for it. Somebody is where data is out of reach or cannot be written.
+func TestAlerts(t *testing.T) {
+	const warning, critical = "warning", "critical"
+	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
+	}
+	finds := func(checks string) string { return `ceph_health_detail{name=~"` + checks + `"}` }
+	ceph := map[string]monitoringtest.Alert{
+		"CephUnknown":         asks(warning, "15m", "ceph_health_status"),
+		"CephError":           asks(critical, "5m", "ceph_health_status"),
+		"CephWarning":         asks(warning, "15m", "ceph_health_status"),
+		"CephDataUnreachable": asks(critical, "5m", finds("PG_AVAILABILITY")),
+		"CephDataDamaged":     asks(critical, "5m", finds("PG_DAMAGED|OSD_SCRUB_ERRORS|OBJECT_UNFOUND")),
+		"CephSlow":            asks(warning, "15m", finds("SLOW_OPS")),
+		"CephMonitorDown":     asks(warning, "15m", "ceph_mon_quorum_status"),
+		"CephQuorumAtRisk":    asks(critical, "15m", "ceph_mon_quorum_status"),
+		"CephDeviceDown":      asks(warning, "15m", "ceph_osd_up"),
+		"CephNodeDown":        asks(critical, "15m", finds("OSD_(HOST|RACK|ROW|ROOM|DATACENTER|ZONE|REGION)_DOWN")),
+		"CephFilling":         asks(warning, "15m", "ceph_cluster_total_used_raw_bytes", "ceph_cluster_total_bytes"),
+		"CephPoolFilling":     asks(warning, "15m", "ceph_pool_stored", "ceph_pool_quota_bytes", "ceph_pool_metadata"),
+		"CephNearFull":        asks(warning, "5m", finds("OSD_NEARFULL|OSD_BACKFILLFULL|POOL_NEAR_?FULL")),
+		"CephFull":            asks(critical, "1m", finds("OSD_FULL|POOL_FULL")),
+	}
+	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}"))); diff != "" {
+		t.Errorf("Ceph (-want +got):\n%s", diff)
+	}
+	ceph["CephObjectStoreDown"] = asks(critical, "5m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-rgw-.+"}`)
+	ceph["CephObjectStoreCertificateExpiring"] = asks(
+		warning, "1h", `certmanager_certificate_expiration_timestamp_seconds{name=~"rook-ceph-rgw-.+|gateway-ca"}`,
+	)
+	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}]"))); diff != "" {
+		t.Errorf("with an object store (-want +got):\n%s", diff)
+	}
+	somebodys := map[string]monitoringtest.Alert{
+		"CephUserRefused": asks(critical, "15m", `kube_deployment_status_replicas_available{deployment=~"check-.+"}`),
+	}
+	if diff := cmp.Diff(somebodys, alertsOf(t, "{"+somebody+", monitoring: {enabled: true}}")); diff != "" {
+		t.Errorf("of somebody else's (-want +got):\n%s", diff)
+	}
+}
+
+// somebody is a Ceph of somebody else's.
+const somebody = `external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, monitors: ["[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"], ` +
+	`publicCIDRs: [10.0.0.0/24], clients: [{service: glance, secretRef: {name: a}}]}, pools: [{name: images}]`
+
+// TestMonitored: whether there is a Prometheus, and by which labels it finds what it is to ask, the claim says over the platform.
+func TestMonitored(t *testing.T) {
+	const theirs = ", monitoring: {enabled: true, labels: {prometheus: platform}}"
+	for name, tc := range map[string]struct {
+		reason, spec, platform string
+		want                   map[string]string
+	}{
+		"Nobody":   {reason: "Nobody has one."},
+		"Platform": {"The platform has one.", "", theirs, map[string]string{"prometheus": "platform"}},
+		"Off":      {"The claim does without.", ", monitoring: {enabled: false}", theirs, nil},
+		"More":     {"And is told apart.", ", monitoring: {labels: {team: a}}", theirs, map[string]string{"prometheus": "platform", "team": "a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world("{"+three+tc.spec+"}", "{domain: example.com"+tc.platform+", limits: ["+limittest.Everything+"]}")
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			made := kind.Desired(t, w)
+			for _, resource := range []string{"alerts", "dashboard", "manager-monitor", "exporter-monitor"} {
+				if (made[resource] != nil) != (tc.want != nil) {
+					t.Fatalf("%s: %s is there: %t", tc.reason, resource, made[resource] != nil)
+				}
+				labels := (&unstructured.Unstructured{Object: made[resource]}).GetLabels()
+				for k, v := range tc.want {
+					if labels[k] != v {
+						t.Errorf("%s: %s has labels %v", tc.reason, resource, labels)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestMonitoredLater: nobody is alerted to what is being installed, and what is there goes on to be looked at when it is not ready.
+func TestMonitoredLater(t *testing.T) {
+	w := world(with("monitoring: {enabled: true}"), open)
+	for range 9 {
+		if _, err := w.Call(func(simulate.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+		_, cluster := w.Observed[clusterResource]
+		if _, alerts := w.Observed["alerts"]; alerts && !cluster {
+			t.Fatal("there are alerts, and no cluster")
+		}
+	}
+	w = complete(t, with("monitoring: {enabled: true}"))
+	w.Reports = func(kind, _ string) map[string]any {
+		if kind != "CephCluster" {
+			return nil
+		}
+		return map[string]any{"ceph": map[string]any{"health": healthError, "fsid": "f"}}
+	}
+	_ = w.Refresh(func(simulate.Step) {})
+	if !strings.HasPrefix(conditions(w)["ClusterReady"], "False") || kind.Desired(t, w)["alerts"] == nil {
+		t.Error("when the cluster is not ready any more, nobody is alerted to it")
+	}
+}
+
+// TestMonitoringLabels: by whom a claim is looked at is for the platform to leave to it.
+func TestMonitoringLabels(t *testing.T) {
+	const lets = `{name: some, namespaces: ["*"], storageNodes: ["*"], storageDevices: ["*"], storageNetworks: ["*"], monitoringLabels: ["team={namespace}"]}`
+	for name, tc := range map[string]struct{ reason, labels, field, words string }{
+		"Own":      {"It is left to it.", "{team: tenant-a}", "", ""},
+		"Platform": {"The platform has it anyway.", "{prometheus: platform}", "", ""},
+		"Other":    {"It would be looked at by others.", "{team: tenant-b}", "spec.monitoring.labels", `"team=tenant-b" is not in the monitoringLabels`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(with("monitoring: {enabled: true, labels: "+tc.labels+"}"),
+				"{domain: example.com, monitoring: {labels: {prometheus: platform}}, limits: ["+lets+"]}")
+			refused(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.words)
+		})
+	}
+}
+
+// TestDashboard: every picture is of this cluster alone.
+func TestDashboard(t *testing.T) {
+	made := kind.Desired(t, complete(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}]")))["dashboard"]
+	text := made["data"].(map[string]any)["ceph-dashboard.json"].(string)
+	const instance = "tenant-a-storage-72da48a0ed7f612b5eac"
+	var asked []string
+	for _, part := range strings.Split(text, `"expr":"`)[1:] {
+		expr, _, _ := strings.Cut(strings.ReplaceAll(part, `\"`, `'`), `"`)
+		expr = strings.NewReplacer(`'`, `"`, `\u003e`, `>`).Replace(expr)
+		asked = append(asked, monitoringtest.Asks(t, "the dashboard", expr, instance)...)
+	}
+	for _, metric := range []string{"ceph_health_status", "ceph_pool_stored", "ceph_osd_up", "ceph_rgw_op_put_obj_ops"} {
+		if !slices.Contains(asked, metric) {
+			t.Errorf("nothing shows %s: %v", metric, asked)
+		}
+	}
+}
