@@ -60,8 +60,11 @@ func (r *runs) testSchedule(ctx context.Context, t *testing.T) {
 	if len(jobs) == 0 || metav1.GetControllerOf(&jobs[0]) == nil {
 		t.Errorf("its CronJob has made %d Jobs", len(jobs))
 	}
-	change(ctx, t, r.claim, `{"spec": {"tempest": {"schedule": "0 0 1 1 *", "tests": {"services": ["identity"], "includeRegex": "test_list_projects"}}}}`)
-	r.idle(ctx, t, "0 0 1 1 *")
+	const seldom = "0 0 1 1 *"
+	change(ctx, t, r.claim, `{"spec": {"tempest": {
+		"schedule": "`+seldom+`", "tests": {"services": ["identity"], "includeRegex": "test_list_projects"}
+	}}}`)
+	r.idle(ctx, t, seldom)
 	r.clean(ctx, t)
 }
 
@@ -104,7 +107,8 @@ func (r *runs) passed(ctx context.Context, t *testing.T, since time.Time) []batc
 		t.Error(untrue)
 	}
 	all := &batchv1.JobList{}
-	if err := cluster.Client.List(ctx, all, client.InNamespace(r.namespace), client.MatchingLabels(r.cron(ctx, t).Spec.JobTemplate.Labels)); err != nil {
+	labels := client.MatchingLabels(r.cron(ctx, t).Spec.JobTemplate.Labels)
+	if err := cluster.Client.List(ctx, all, client.InNamespace(r.namespace), labels); err != nil {
 		t.Fatal(err)
 	}
 	return all.Items

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 )
@@ -28,22 +27,38 @@ func TestHorizonConsole(t *testing.T) {
 	d.open(s.url + "/")
 	d.logIn(s)
 	m.lap(t, "a browser is logged in")
+	id := d.launch(t, s, m)
+	m.lap(t, "a virtual machine that was made by clicking is ACTIVE")
+	d.console(t, s, m, id)
+	m.lap(t, "its screen is in the page")
+	for _, c := range d.complaints() {
+		t.Errorf("the browser complains: %s", c)
+	}
+}
 
-	const name = "clicked"
+// clicked is the name of the virtual machine that is made.
+const clicked = "clicked"
+
+// launch makes a virtual machine as a user does, and waits until Nova has it.
+func (d *driven) launch(t *testing.T, s *site, m *machines) (id string) {
+	t.Helper()
 	d.open(s.url + "/project/instances/")
 	d.press("//a[contains(@class, 'btn-launch')]")
 	d.press("//input[@id='name']")
-	d.write("input#name", name)
-	for _, choice := range []struct{ step, of string }{{"Source", "guest"}, {"Flavor", "guest"}, {"Networks", "inside"}} {
-		d.press(fmt.Sprintf("//ul[contains(@class, 'nav-stacked')]//a[span[text()='%s']]", choice.step))
-		d.press(fmt.Sprintf("//div[contains(concat(' ', @class, ' '), ' step ') and not(contains(@class, 'ng-hide'))]//div[contains(@class, 'transfer-available')]"+
-			"//tr[td[normalize-space()='%s']]//td[contains(@class, 'actions_column')]//button", choice.of))
+	d.write("input#name", clicked)
+	const (
+		step      = "//ul[contains(@class, 'nav-stacked')]//a[span[text()='%s']]"
+		shown     = "//div[contains(concat(' ', @class, ' '), ' step ') and not(contains(@class, 'ng-hide'))]"
+		available = shown + "//div[contains(@class, 'transfer-available')]//tr[td[normalize-space()='%s']]"
+	)
+	for _, choice := range []struct{ of, what string }{{"Source", "guest"}, {"Flavor", "guest"}, {"Networks", "inside"}} {
+		d.press(fmt.Sprintf(step, choice.of))
+		d.press(fmt.Sprintf(available+"//td[contains(@class, 'actions_column')]//button", choice.what))
 	}
 	d.picture("launch")
 	d.press("//button[contains(@class, 'finish')]")
-	id := ""
 	m.until(t, "the virtual machine that was ordered", "", func() error {
-		page, err := servers.ListSimple(m.ServiceClient, servers.ListOpts{Name: name}).AllPages(context.Background())
+		page, err := servers.ListSimple(m.ServiceClient, servers.ListOpts{Name: clicked}).AllPages(context.Background())
 		if err != nil {
 			return err
 		}
@@ -59,33 +74,32 @@ func TestHorizonConsole(t *testing.T) {
 	if err := m.active(context.Background(), id); err != nil {
 		t.Fatalf("%v\n%s", err, m.logs(t, "nova-compute"))
 	}
-	m.lap(t, "a virtual machine that was made by clicking is ACTIVE")
+	return id
+}
 
+// console goes to the console of a virtual machine as a user does, and waits until its own screen is there, with something on it.
+func (d *driven) console(t *testing.T, s *site, m *machines, id string) {
+	t.Helper()
+	var is struct {
+		Name string `json:"OS-EXT-SRV-ATTR:instance_name"`
+	}
+	if err := servers.Get(context.Background(), m.ServiceClient, id).ExtractInto(&is); err != nil {
+		t.Fatal(err)
+	}
 	d.open(s.url + "/project/instances/")
 	d.picture("instances")
-	d.press(fmt.Sprintf("//a[normalize-space()='%s']", name))
+	d.press(fmt.Sprintf("//a[normalize-space()='%s']", clicked))
 	d.press("//a[contains(@href, 'instance_details__console')]")
-	m.until(t, "the screen in the page", id, func() error { // which has something on it
-		shown := struct {
-			Name string `json:"OS-EXT-SRV-ATTR:instance_name"`
-		}{}
-		if err := servers.Get(context.Background(), m.ServiceClient, id).ExtractInto(&shown); err != nil {
-			return err
-		}
+	m.until(t, "the screen in the page", id, func() error {
 		d.within("iframe#console_embed")
-		said, screen := d.text("#status"), d.ask(drawn)
+		said, screen := d.text("#status, #noVNC_status"), d.ask(drawn)
 		d.do(http.MethodPost, "/frame", map[string]any{"id": nil})
-		if !strings.Contains(said, "Connected") || !strings.Contains(said, "QEMU ("+shown.Name+")") || screen != "drawn" {
+		if !strings.Contains(said, "Connected") || !strings.Contains(said, "QEMU ("+is.Name+")") || screen != "drawn" {
 			return fmt.Errorf("the page says %q, and its screen is %s", said, screen)
 		}
 		return nil
 	})
-	m.lap(t, "its screen is in the page")
-	time.Sleep(time.Second) // for a picture of more than that
 	d.picture("console")
-	for _, c := range d.complaints() {
-		t.Errorf("the browser complains: %s", c)
-	}
 }
 
 // drawn tells whether the screen has anything on it.

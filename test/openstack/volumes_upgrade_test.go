@@ -48,7 +48,8 @@ func TestVolumesUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := d.wrote(t, g, 0)
-	t.Logf("%d writes in %.0f s, of which %d have failed; the longest took %.2f s", w.last, time.Since(begin).Seconds(), w.failed, w.longest.Seconds())
+	t.Logf("%d writes in %.0f s, and %d that failed; the longest took %.2f s",
+		w.last, time.Since(begin).Seconds(), w.failed, w.longest.Seconds())
 	if w.failed > 0 {
 		t.Errorf("%d writes have failed", w.failed)
 	}
