@@ -89,7 +89,7 @@ func (d *driven) console(t *testing.T, s *site, m *machines, id string) {
 	d.open(s.url + "/project/instances/")
 	d.picture("instances")
 	d.press(fmt.Sprintf("//a[normalize-space()='%s']", clicked))
-	d.press("//a[contains(@href, 'instance_details__console')]")
+	d.press("//ul[contains(@class, 'nav-tabs')]//a[contains(@href, 'instance_details__console')]")
 	m.until(t, "the screen in the page", id, func() error {
 		d.within("iframe#console_embed")
 		said, screen := d.text("#status, #noVNC_status"), d.ask(drawn)
