@@ -49,8 +49,14 @@ var Hypervisors = Kit{
 	folders: []string{"/var/lib/cobaltcore"}, // what outlasts a restart of a node: disks, and what its daemons know
 }
 
+// Tempest is for claims that test a Keystone and a Glance.
+var Tempest = Kit{
+	operators: controlPlaneOperators, queues: true, images: servers,
+	releases: []release.Release{together}, services: []string{"keystone", "glance", "tempest"},
+}
+
 // kits are all.
-var kits = []Kit{ControlPlanes, Storage, Hypervisors}
+var kits = []Kit{ControlPlanes, Storage, Hypervisors, Tempest}
 
 // Storage is for claims of Ceph clusters.
 var Storage = Kit{

@@ -49,6 +49,8 @@ func kit() node.Kit {
 		return node.Storage
 	case asked("Hypervisors"):
 		return node.Hypervisors
+	case asked("Tempest"):
+		return node.Tempest
 	}
 	return node.ControlPlanes
 }

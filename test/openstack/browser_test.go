@@ -32,9 +32,13 @@ type driven struct {
 
 const driverAddress = "127.0.0.1:9515"
 
-// drive starts a browser that trusts the cloud's public certificates, by the key of the site's.
-func drive(t *testing.T, s *site) *driven {
+// drive starts a browser that trusts the cloud's public certificates, by the keys of the site's and of other hosts of the cloud.
+func drive(t *testing.T, s *site, others ...string) *driven {
 	t.Helper()
+	var keys []string
+	for _, host := range append(others, s.host()) {
+		keys = append(keys, s.keyOf(t, host))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	log := &bytes.Buffer{}
 	driver := exec.CommandContext(ctx, "chromedriver", "--port=9515")
@@ -62,7 +66,7 @@ func drive(t *testing.T, s *site) *driven {
 		"timeouts": map[string]any{"implicit": 30000, "pageLoad": 120000},
 		"goog:chromeOptions": map[string]any{"binary": "/usr/bin/chromium", "args": []string{
 			"--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,800", "--no-proxy-server",
-			"--user-data-dir=" + t.TempDir(), "--ignore-certificate-errors-spki-list=" + s.keyOf(t),
+			"--user-data-dir=" + t.TempDir(), "--ignore-certificate-errors-spki-list=" + strings.Join(keys, ","),
 		}},
 	}}})
 	started := struct {
@@ -76,15 +80,15 @@ func drive(t *testing.T, s *site) *driven {
 	return d
 }
 
-// keyOf is the hash of the key of the site's own certificate: the browser is told of those alone that it is shown.
-func (s *site) keyOf(t *testing.T) string {
+// keyOf is the hash of the key of a host's own certificate: the browser is told of those alone that it is shown.
+func (s *site) keyOf(t *testing.T, host string) string {
 	t.Helper()
-	raw, err := s.cloud.Cluster.Dial(context.Background(), "tcp", net.JoinHostPort(s.host(), "443"))
+	raw, err := s.cloud.Cluster.Dial(context.Background(), "tcp", net.JoinHostPort(host, "443"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer raw.Close()
-	conn := tls.Client(raw, &tls.Config{RootCAs: s.cloud.Operators.Public.Pool(), ServerName: s.host(), MinVersion: tls.VersionTLS12})
+	conn := tls.Client(raw, &tls.Config{RootCAs: s.cloud.Operators.Public.Pool(), ServerName: host, MinVersion: tls.VersionTLS12})
 	if err := conn.HandshakeContext(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -139,14 +143,20 @@ func (d *driven) do(method, path string, in any) json.RawMessage {
 // element finds one by its selector, as soon as it is there.
 func (d *driven) element(selector string) string {
 	d.t.Helper()
-	found := map[string]string{}
-	if err := json.Unmarshal(d.do(http.MethodPost, "/element", map[string]any{"using": "css selector", "value": selector}), &found); err != nil {
-		d.t.Fatal(err)
-	}
-	for _, id := range found {
+	for _, id := range d.reference(d.do(http.MethodPost, "/element", map[string]any{"using": "css selector", "value": selector})) {
 		return "/element/" + id
 	}
 	return ""
+}
+
+// reference is what the protocol calls an element.
+func (d *driven) reference(value json.RawMessage) map[string]string {
+	d.t.Helper()
+	out := map[string]string{}
+	if err := json.Unmarshal(value, &out); err != nil {
+		d.t.Fatalf("%s: %v", value, err)
+	}
+	return out
 }
 
 func (d *driven) open(address string) {
@@ -162,6 +172,34 @@ func (d *driven) write(selector, text string) {
 func (d *driven) click(selector string) {
 	d.t.Helper()
 	d.do(http.MethodPost, d.element(selector)+"/click", map[string]any{})
+}
+
+// press clicks what has a path (https://www.w3.org/TR/xpath-10), as soon as nothing covers it: pages of scripts build up, and blend in and out.
+func (d *driven) press(path string) {
+	d.t.Helper()
+	session := "http://" + driverAddress + "/session/" + d.session
+	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		found, err := d.call(http.MethodPost, session+"/element", map[string]any{"using": "xpath", "value": path})
+		if err == nil {
+			for _, id := range d.reference(found) {
+				_, err = d.call(http.MethodPost, session+"/element/"+id+"/click", map[string]any{})
+			}
+		}
+		if err == nil {
+			return
+		}
+		if time.Since(begin) > time.Minute {
+			d.picture("failed")
+			d.t.Fatalf("cannot press %s: %v", path, err)
+		}
+	}
+}
+
+// within makes what follows be about a frame of the page.
+func (d *driven) within(selector string) {
+	d.t.Helper()
+	frame := d.reference(d.do(http.MethodPost, "/element", map[string]any{"using": "css selector", "value": selector}))
+	d.do(http.MethodPost, "/frame", map[string]any{"id": frame})
 }
 
 func (d *driven) text(selector string) string {
@@ -219,6 +257,17 @@ func (d *driven) complaints() []string {
 	return out
 }
 
+// logIn fills in the form of a site, and sends it.
+func (d *driven) logIn(s *site) {
+	d.t.Helper()
+	d.write("#id_username", s.user)
+	d.write("#id_password", s.password)
+	d.click("#loginBtn")
+	if user := d.text(".user-name, .dropdown.user .dropdown-toggle, #user_info"); !strings.Contains(user, s.user) {
+		d.t.Errorf("the page says that %q is logged in", user)
+	}
+}
+
 // testBrowser: a real browser logs in, shows what there is by its scripts and styles, and finds nothing wrong.
 func testBrowser(t *testing.T, s *site) {
 	d := drive(t, s)
@@ -227,12 +276,7 @@ func testBrowser(t *testing.T, s *site) {
 		t.Errorf("the title is %q", title)
 	}
 	d.picture("login")
-	d.write("#id_username", s.user)
-	d.write("#id_password", s.password)
-	d.click("#loginBtn")
-	if user := d.text(".user-name, .dropdown.user .dropdown-toggle, #user_info"); !strings.Contains(user, s.user) {
-		t.Errorf("the page says that %q is logged in", user)
-	}
+	d.logIn(s)
 	d.picture("home")
 	d.open(s.url + "/identity/")
 	if row := d.text("#projects tbody tr, table tbody tr"); row == "" {

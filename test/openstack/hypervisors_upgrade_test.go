@@ -26,11 +26,20 @@ func TestHypervisorsUpgrade(t *testing.T) {
 	const end, number = "-up", 8
 	m := startMachines(t, pairs(of(t, "compute.yaml", before, end)), of(t, "hypervisors.yaml", before, end), number)
 	g := m.boot(t)
+	m.upgraded(t, g, pairs(of(t, "compute.yaml", after, end)), cloudUsed(t, m, g), "keystone", "placement", "glance")
+	t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
+	t.Run("Second", func(t *testing.T) { testSecond(t, m, g) })
+	t.Run("Delete", func(t *testing.T) { testDelete(t, m, g) })
+}
+
+// upgraded brings a cloud of a claim, and after it its hypervisors, to the next SLURP release, while a virtual machine is pinged, which goes on,
+// and clients do something of which nothing fails.
+func (m *machines) upgraded(t *testing.T, g guest, plane []byte, load *load, services ...string) {
+	t.Helper()
 	counted := m.seconds(t, g)
-	load := cloudUsed(t, m, g)
 	load.more(t, 10)
 	m.pinged(t, g, "control plane", func() {
-		upgrade(t, m.cloud, pairs(of(t, "compute.yaml", after, end)), after, "keystone", "placement", "glance")
+		upgrade(t, m.cloud, plane, after, services...)
 		for _, schema := range []string{"nova-api", "nova-cell0", "nova-cell1", "neutron"} {
 			checkContracted(t, m.cloud, schema, after)
 		}
@@ -49,13 +58,10 @@ func TestHypervisorsUpgrade(t *testing.T) {
 		load.more(t, 20)
 	})
 	load.stop(t)
-	t.Logf("the load of both: %s", load)
+	t.Logf("clients of all services: %s", load)
 	if now := m.seconds(t, g); now <= counted {
 		t.Errorf("the virtual machine has started again: it counted to %d, and now to %d", counted, now)
 	}
-	t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
-	t.Run("Second", func(t *testing.T) { testSecond(t, m, g) })
-	t.Run("Delete", func(t *testing.T) { testDelete(t, m, g) })
 }
 
 // pairs gives a claim a second pod of Glance, whose pods are replaced one after the other, each in its place.

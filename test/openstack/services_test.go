@@ -154,7 +154,7 @@ func upgrade(t *testing.T, cloud *Cloud, claim []byte, to release.Release, servi
 func checkContracted(t *testing.T, cloud *Cloud, schema string, to release.Release) {
 	t.Helper()
 	s := &openstackv1.DatabaseSync{}
-	err := cloud.Cluster.Wait(context.Background(), 5*time.Minute, "the schema of "+schema, func(ctx context.Context) (bool, error) {
+	err := cloud.Cluster.Wait(context.Background(), operators.Timeout, "the schema of "+schema, func(ctx context.Context) (bool, error) {
 		err := cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: cloud.Namespace, Name: schema}, s)
 		return s.Status.ContractedRelease == string(to) && s.Status.Phase == openstackv1.SyncPhaseDone, err
 	})

@@ -38,7 +38,7 @@ var subjects = []subject{
 	{name: "Configuration"},
 	{name: "ExternalKeystone"},
 	{name: "Glance", ceph: true},
-	{name: "Horizon", browser: true},
+	{name: "Horizon", browser: true, guests: true},
 	{name: "Heat"},
 	{name: "Hypervisors", guests: true},
 	{name: "Keystone"},

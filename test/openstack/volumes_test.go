@@ -142,6 +142,21 @@ func (d *disks) detach(t *testing.T, g guest, volume string) {
 	}
 }
 
+// unharmed fails if a virtual machine has ever failed to read or write any of its disks.
+func (d *disks) unharmed(t *testing.T, g guest) {
+	t.Helper()
+	text, err := servers.ShowConsoleOutput(context.Background(), d.ServiceClient, g.server.ID, servers.ShowConsoleOutputOpts{}).Extract()
+	if err != nil || strings.Contains(text, "guest cannot write") || strings.Contains(strings.ToLower(text), "i/o error") {
+		t.Errorf("it cannot write (%v):\n%s", err, text)
+	}
+	node := d.on(t, d.place(t, g).Host, "libvirt")
+	said, err := d.cloud.Cluster.Exec(context.Background(), node.Namespace, node.Name,
+		"virsh", "--connect", "qemu+unix:///system?socket=/run/libvirt/libvirt-sock", "domblkerror", g.instanceName)
+	if err != nil || !strings.Contains(said, "No errors found") {
+		t.Errorf("QEMU says of its disks: %v, %s", err, said)
+	}
+}
+
 // again detaches a volume, and attaches it, with what is on it.
 func (d *disks) again(t *testing.T, g guest, volume, content string) {
 	t.Helper()

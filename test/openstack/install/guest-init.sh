@@ -46,6 +46,41 @@ done
 END
 chmod +x /www/cgi-bin/disks
 /www/cgi-bin/disks | sed '1,2d; s/^/guest has a disk: /'
+# Numbers from 1 on, each in a sector of its own, and on the disk before the next one. /www/writes has the last one, how many writes have
+# failed, which are tried again, and the longest of them, in hundredths of a second.
+cat >/bin/numbers <<'END'
+#!/bin/busybox sh
+n=0 failed=0 longest=0
+uptime() { read -r up rest </proc/uptime; up=${up%.*}${up#*.}; }
+until [ -e /tmp/enough ]; do
+  uptime; begin=$up
+  if echo "$((n + 1))" | dd of="$1" bs=512 seek="$((n + 1))" conv=sync,notrunc,fsync; then
+    n=$((n + 1))
+  else
+    failed=$((failed + 1)); echo "guest cannot write $((n + 1))" >/dev/console
+  fi
+  uptime; [ "$((up - begin))" -le "$longest" ] || longest=$((up - begin))
+  echo "$n $failed $longest" >/tmp/writes; mv /tmp/writes /www/writes
+  sleep 0.1
+done
+rm /tmp/enough
+END
+# writes?SERIAL begins to write them on a disk, writes ends it.
+cat >/www/cgi-bin/writes <<'END'
+#!/bin/busybox sh
+echo "Content-Type: text/plain"
+echo
+if [ -z "$QUERY_STRING" ]; then
+  touch /tmp/enough
+  while [ -e /tmp/enough ]; do sleep 0.1; done
+  cat /www/writes
+  exit
+fi
+for disk in /sys/block/vd*; do
+  if [ "$(cat "$disk/serial")" = "$QUERY_STRING" ]; then numbers "/dev/${disk##*/}" </dev/null >/dev/null 2>&1 & fi
+done
+END
+chmod +x /bin/numbers /www/cgi-bin/writes
 cat >/www/cgi-bin/disk <<'END'
 #!/bin/busybox sh
 # What is on the disk itself, and not what memory has of it.

@@ -1,0 +1,108 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+)
+
+// TestHorizonConsole: who is logged in to the dashboard of a cloud with hypervisors makes a virtual machine by clicking, and sees its screen
+// in the page.
+func TestHorizonConsole(t *testing.T) {
+	const end, number = "-console", 10
+	claim := bytes.Replace(of(t, "compute.yaml", restarted, end), []byte("    neutron:\n"),
+		[]byte("    horizon:\n      enabled: true\n      title: Example Cloud\n      uwsgi: {processes: 1, threads: 8}\n    neutron:\n"), 1)
+	m := startMachines(t, claim, of(t, "hypervisors.yaml", restarted, end), number)
+	m.words = " console=tty0" // What it says is on its screen, too.
+	m.boot(t)
+	s := siteOf(t, m.cloud)
+	d := drive(t, s, "console-cell1."+strings.TrimPrefix(s.host(), "horizon."))
+	d.open(s.url + "/")
+	d.logIn(s)
+	m.lap(t, "a browser is logged in")
+	id := d.launch(t, s, m)
+	m.lap(t, "a virtual machine that was made by clicking is ACTIVE")
+	d.console(t, s, m, id)
+	m.lap(t, "its screen is in the page")
+	for _, c := range d.complaints() {
+		t.Errorf("the browser complains: %s", c)
+	}
+}
+
+// clicked is the name of the virtual machine that is made.
+const clicked = "clicked"
+
+// launch makes a virtual machine as a user does, and waits until Nova has it.
+func (d *driven) launch(t *testing.T, s *site, m *machines) (id string) {
+	t.Helper()
+	d.open(s.url + "/project/instances/")
+	d.press("//a[contains(@class, 'btn-launch')]")
+	d.press("//input[@id='name']")
+	d.write("input#name", clicked)
+	const (
+		step      = "//ul[contains(@class, 'nav-stacked')]//a[span[text()='%s']]"
+		shown     = "//div[contains(concat(' ', @class, ' '), ' step ') and not(contains(@class, 'ng-hide'))]"
+		available = shown + "//div[contains(@class, 'transfer-available')]//tr[td[normalize-space()='%s']]"
+	)
+	for _, choice := range []struct{ of, what string }{{"Source", "guest"}, {"Flavor", "guest"}, {"Networks", "inside"}} {
+		d.press(fmt.Sprintf(step, choice.of))
+		d.press(fmt.Sprintf(available+"//td[contains(@class, 'actions_column')]//button", choice.what))
+	}
+	d.picture("launch")
+	d.press("//button[contains(@class, 'finish')]")
+	m.until(t, "the virtual machine that was ordered", "", func() error {
+		page, err := servers.ListSimple(m.ServiceClient, servers.ListOpts{Name: clicked}).AllPages(context.Background())
+		if err != nil {
+			return err
+		}
+		all, err := servers.ExtractServers(page)
+		if err == nil && len(all) != 1 {
+			err = fmt.Errorf("there are %d", len(all))
+		}
+		if err == nil {
+			id = all[0].ID
+		}
+		return err
+	})
+	if err := m.active(context.Background(), id); err != nil {
+		t.Fatalf("%v\n%s", err, m.logs(t, "nova-compute"))
+	}
+	return id
+}
+
+// console goes to the console of a virtual machine as a user does, and waits until its own screen is there, with something on it.
+func (d *driven) console(t *testing.T, s *site, m *machines, id string) {
+	t.Helper()
+	var is struct {
+		Name string `json:"OS-EXT-SRV-ATTR:instance_name"`
+	}
+	if err := servers.Get(context.Background(), m.ServiceClient, id).ExtractInto(&is); err != nil {
+		t.Fatal(err)
+	}
+	d.open(s.url + "/project/instances/")
+	d.picture("instances")
+	d.press(fmt.Sprintf("//a[normalize-space()='%s']", clicked))
+	d.press("//ul[contains(@class, 'nav-tabs')]//a[contains(@href, 'instance_details__console')]")
+	m.until(t, "the screen in the page", id, func() error {
+		d.within("iframe#console_embed")
+		said, screen := d.text("#status, #noVNC_status"), d.ask(drawn)
+		d.do(http.MethodPost, "/frame", map[string]any{"id": nil})
+		if !strings.Contains(said, "Connected") || !strings.Contains(said, "QEMU ("+is.Name+")") || screen != "drawn" {
+			return fmt.Errorf("the page says %q, and its screen is %s", said, screen)
+		}
+		return nil
+	})
+	d.picture("console")
+}
+
+// drawn tells whether the screen has anything on it.
+const drawn = `const c = document.querySelector("canvas");
+	if (!c) { return "not there"; }
+	return c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some((v, i) => i % 4 < 3 && v > 0) ? "drawn" : "black";`

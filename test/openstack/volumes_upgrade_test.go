@@ -1,0 +1,133 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestVolumesUpgrade: a cloud with a Cinder goes from one SLURP release to the next, the control plane first and its hypervisors after it. All
+// the while a virtual machine writes on its volume, of which no write fails and all can be read back, and clients use the APIs, Cinder's, too,
+// of whose requests none fails. Afterwards the volume is detached, and attached again.
+func TestVolumesUpgrade(t *testing.T) {
+	if programs.Ceph == "" {
+		t.Skip("a Ceph is run only if it is asked for: SERVICE=volumes")
+	}
+	const number = 9
+	claim := func(r release.Release) []byte { return pairs(of(t, "attached.yaml", r, dashed(before))) }
+	d := startDisks(t, before, number, claim(before))
+	g := d.boot(t)
+	disk := d.cinder.create(t, volumes.CreateOpts{Name: "disk", Size: 1})
+	d.attach(t, g, disk)
+	d.reads(t, g, disk, "before", "before")
+	begin := time.Now()
+	if _, err := g.get("cgi-bin/writes?" + serial(disk)); err != nil {
+		t.Fatal(err)
+	}
+	d.wrote(t, g, 0)
+	used := volumesUsed(t, d.cinder)
+	d.upgraded(t, g, claim(after), cloudUsed(t, d.machines, g), "keystone", "placement", "glance", cinderv1.ServiceName)
+	d.managers(t, after)
+	used.more(t, 6)
+	used.stop(t)
+	t.Logf("clients that make and delete volumes: %s", used)
+	d.wrote(t, g, d.wrote(t, g, 0).last)
+	if _, err := g.get("cgi-bin/writes"); err != nil { // which ends it
+		t.Fatal(err)
+	}
+	w := d.wrote(t, g, 0)
+	t.Logf("%d writes in %.0f s, and %d that failed; the longest took %.2f s",
+		w.last, time.Since(begin).Seconds(), w.failed, w.longest.Seconds())
+	if w.failed > 0 {
+		t.Errorf("%d writes have failed", w.failed)
+	}
+	d.unharmed(t, g)
+	d.numbered(t, disk, w.last)
+	d.again(t, g, disk, "before")
+	d.numbered(t, disk, w.last)
+}
+
+// writes is what a virtual machine has written on a volume: numbers up to the last one, how often it could not, and the longest it took.
+type writes struct {
+	last, failed int
+	longest      time.Duration
+}
+
+// wrote waits until a virtual machine has written more than some number.
+func (d *disks) wrote(t *testing.T, g guest, more int) (w writes) {
+	t.Helper()
+	d.until(t, "what it writes", g.server.ID, func() error {
+		text, err := g.get("writes")
+		if err != nil {
+			return err
+		}
+		var hundredths int
+		if _, err := fmt.Sscan(text, &w.last, &w.failed, &hundredths); err != nil {
+			return fmt.Errorf("it says %q: %w", text, err)
+		}
+		w.longest = time.Duration(hundredths) * 10 * time.Millisecond
+		if w.last <= more {
+			return fmt.Errorf("it has written %d numbers", w.last)
+		}
+		return nil
+	})
+	return w
+}
+
+// numbered says that Ceph has every number that a virtual machine has written, each in the sector of that number.
+func (d *disks) numbered(t *testing.T, disk string, last int) {
+	t.Helper()
+	const sector = 512
+	has := d.cinder.block(t, disk, (last+1)*sector)
+	if len(has) != (last+1)*sector {
+		t.Fatalf("the volume has %d bytes, want %d", len(has), (last+1)*sector)
+	}
+	wrong := 0
+	for n := 1; n <= last; n++ {
+		want := make([]byte, sector)
+		copy(want, fmt.Sprintln(n))
+		if !bytes.Equal(has[n*sector:(n+1)*sector], want) {
+			if wrong++; wrong < 10 {
+				t.Errorf("instead of %d the volume has %.20q", n, has[n*sector:(n+1)*sector])
+			}
+		}
+	}
+	if wrong > 0 {
+		t.Errorf("%d of %d numbers are not on the volume", wrong, last)
+	}
+}
+
+// managers says that all managers of volumes are of a release.
+func (d *disks) managers(t *testing.T, r release.Release) {
+	t.Helper()
+	version, err := r.Version(cinderv1.ServiceName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := &corev1.PodList{}
+	if err := d.cloud.Cluster.Client.List(context.Background(), pods, client.InNamespace(d.cloud.Namespace), client.MatchingLabels{
+		"app.kubernetes.io/name": cinderv1.ServiceName, componentLabel: "volume",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(pods.Items) == 0 {
+		t.Error("nobody manages volumes")
+	}
+	for _, p := range pods.Items {
+		if image := p.Spec.Containers[0].Image; !strings.HasSuffix(image, ":"+version) {
+			t.Errorf("pod %s runs %s, want %s", p.Name, image, version)
+		}
+	}
+}
