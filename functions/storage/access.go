@@ -156,5 +156,5 @@ func access(m *model) ([]compose.Stage, error) {
 			return rule.Check(o)
 		},
 	}}
-	return []compose.Stage{m.monitors(), said}, nil
+	return []compose.Stage{m.observedMonitors(), said}, nil
 }

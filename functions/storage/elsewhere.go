@@ -87,8 +87,8 @@ func (m *model) checkElsewhere() error {
 	return errors.Join(errs...)
 }
 
-// monitors looks at what Rook says of monitors.
-func (m *model) monitors() compose.Stage {
+// observedMonitors looks at what Rook says of monitors.
+func (m *model) observedMonitors() compose.Stage {
 	if !m.remote() || m.isExternal() {
 		return nil
 	}

@@ -19,8 +19,8 @@ func (m *model) monitoringSettings() common.Monitoring {
 	return common.Monitoring{Enabled: ptr.Deref(s.Enabled, false), Labels: s.Labels}
 }
 
-// monitors reports whether somebody has a Prometheus for it.
-func (m *model) monitors() bool { return m.monitoring.Enabled }
+// isMonitored reports whether somebody has a Prometheus for it.
+func (m *model) isMonitored() bool { return m.monitoring.Enabled }
 
 // ownMonitoringLabels are those that the claim itself names, and that the platform does not have anyway.
 func (m *model) ownMonitoringLabels() []string {

@@ -112,7 +112,7 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: monitoringComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, clusterComponent, checkComponent},
-		Enabled: (*model).monitors, Build: monitored,
+		Enabled: (*model).isMonitored, Build: monitored,
 	},
 }.MustValidate()
 
