@@ -232,10 +232,14 @@ func (w *world) value(s secretName, key string) (value, string) {
 }
 
 // checkPushes holds what is kept in a store to the whole of its Secret: half of one restores nothing. An entry without a key of the
-// Secret is all of it (https://external-secrets.io/latest/guides/pushsecrets/).
+// Secret is all of it (https://external-secrets.io/latest/guides/pushsecrets/). What is put into somebody else's folder is brought there,
+// and not kept: no more than that one reads.
 func (w *world) checkPushes() {
 	pushed := map[secretName]map[string]bool{}
 	for _, e := range w.stores {
+		if !slices.Contains(strings.Split(e.key, "/"), e.from.namespace) {
+			continue
+		}
 		if pushed[e.from] == nil {
 			pushed[e.from] = map[string]bool{}
 		}

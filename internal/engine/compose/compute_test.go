@@ -347,3 +347,60 @@ func TestValidate(t *testing.T) {
 		})
 	}
 }
+
+// TestObserve: what is somebody else's is only looked at. It has no hash, waits as whoever declares it says, and is ready whatever else is
+// written on it.
+func TestObserve(t *testing.T) {
+	check := func(o *observe.Object) ready.Verdict {
+		if o.String("data", "said") == "" {
+			return ready.Wait("Silent", "nobody has said it")
+		}
+		return ready.Yes
+	}
+	g := one(compose.Stage{{Name: "a", Observe: true, Object: object("ConfigMap", "a"), Ready: check}})
+	wrapped := func(synced string, seen map[string]any) map[string]any {
+		o := map[string]any{
+			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": "x-a", "generation": 1.0},
+			"status": map[string]any{"conditions": []any{map[string]any{"type": "Synced", "status": synced, "reason": "Why", "message": "external resource does not exist"}}},
+		}
+		if seen != nil {
+			o["status"].(map[string]any)["atProvider"] = map[string]any{"manifest": seen}
+		}
+		return o
+	}
+	for name, tc := range map[string]struct {
+		reason   string
+		observed map[string]any
+		want     string
+	}{
+		"New":     {"Nobody looks yet.", nil, "NotCreated"},
+		"Missing": {"It is not there.", wrapped("False", nil), "Why"},
+		"Silent":  {"It is there, and says nothing.", wrapped("True", map[string]any{"kind": "ConfigMap"}), "Silent"},
+		"Says":    {"It is there.", wrapped("True", map[string]any{"kind": "ConfigMap", "data": map[string]any{"said": "yes"}}), ""},
+		"Written": {"Somebody has written on it what is ours.", wrapped("True", map[string]any{
+			"kind": "ConfigMap", "metadata": map[string]any{"annotations": map[string]any{compose.HashAnnotation: "x"}}, "data": map[string]any{"said": "yes"},
+		}), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := map[string]*structpb.Struct{}
+			if tc.observed != nil {
+				s, err := structpb.NewStruct(tc.observed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all["a"] = s
+			}
+			plan, err := g.Compute(struct{}{}, seen(t, all, false), compose.Item.Reference)
+			if err != nil {
+				t.Fatal(err)
+			}
+			item := plan.Items()[0]
+			if item.Verdict.Ready != (tc.want == "") || !item.Verdict.Ready && item.Verdict.Reason != tc.want {
+				t.Errorf("%s\nthe verdict is %+v, want reason %q", tc.reason, item.Verdict, tc.want)
+			}
+			if !item.Observe || item.Body.At("metadata", "annotations", compose.HashAnnotation).Text() != "" {
+				t.Errorf("%s\nit is to be written: %s", tc.reason, item.Body)
+			}
+		})
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -478,6 +479,43 @@ func TestExistAndFinish(t *testing.T) {
 	unseen := encoded.Of(structOf(t, object(1, certificate(0))))
 	if got, err := simulate.Finish(unseen); err == nil {
 		t.Errorf("Finish(...) of an Object that has seen nothing = %v", got)
+	}
+}
+
+// TestObserved: what a function only looks at is what is there, whoever made it; until it is there the function waits, and is called again.
+func TestObserved(t *testing.T) {
+	graph := compose.Graph[spec]{{Name: "looks", Build: func(spec) ([]compose.Stage, error) {
+		return stages(compose.Stage{{
+			Name: "theirs", Observe: true, Object: thing("v1", "ConfigMap", "theirs", nil),
+			Ready: func(o *observe.Object) ready.Verdict {
+				if o.String("data", "said") == "" {
+					return ready.Wait("Silent", "nobody has said it")
+				}
+				return ready.Yes
+			},
+		}})
+	}}}.MustValidate()
+	runner := function.Kind[spec, spec]{
+		Graph: graph, Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
+		Place:  func(spec) respond.Place { return respond.Place{Management: "here", Workload: "here"} },
+		Status: func(spec, compose.Plan) any { return map[string]any{} },
+	}
+	xr := structOf(t, map[string]any{"apiVersion": "example.org/v1", "kind": "Looker", "metadata": map[string]any{"name": "looker"}})
+	w := &simulate.World{XR: xr, Kinds: map[string]function.Runner{"Looker.example.org": runner}}
+	for range 5 {
+		if done, err := w.Call(func(simulate.Step) {}); done || err != nil {
+			t.Fatalf("nothing is there: done %t, %v", done, err)
+		}
+	}
+	w.Others = []*structpb.Struct{structOf(t, map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "theirs", "namespace": "cloud"}, "data": map[string]any{"said": "yes"},
+	})}
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Error(err)
+	}
+	seen, _ := wrapper.Observed(w.Observed["theirs"])
+	if got := seen.At("data", "said").Text(); got != "yes" {
+		t.Errorf("it says %q", got)
 	}
 }
 
