@@ -104,6 +104,9 @@ func (m *model) checkStretched() error {
 	if !m.isStretched() {
 		return m.checkNoZones()
 	}
+	if s := m.spec.Stretched; len(s.Zones) != 2 || s.Arbiter.Zone == "" { //nolint:mnd // the schema says so, too
+		return invalid.Field("spec.stretched", "name two zones that hold data, and a third for the arbiter (arbiter.zone)")
+	}
 	var errs []error
 	refuse := func(field, format string, args ...any) { errs = append(errs, invalid.Field(field, format, args...)) }
 	if m.spec.ReplicationFactor != stretchCopies {
