@@ -104,5 +104,5 @@ func (d *driven) console(t *testing.T, s *site, m *machines, id string) {
 
 // drawn tells whether the screen has anything on it.
 const drawn = `const c = document.querySelector("canvas");
-	if (!c) { return "not there"; }
+	if (!c || !c.width) { return "not there"; }
 	return c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some((v, i) => i % 4 < 3 && v > 0) ? "drawn" : "black";`

@@ -118,7 +118,7 @@ func (d *disks) managers(t *testing.T, r release.Release) {
 	}
 	pods := &corev1.PodList{}
 	if err := d.cloud.Cluster.Client.List(context.Background(), pods, client.InNamespace(d.cloud.Namespace), client.MatchingLabels{
-		"app.kubernetes.io/name": cinderv1.ServiceName, componentLabel: "volume",
+		"app.kubernetes.io/name": cinderv1.ServiceName, componentLabel: "volume-ceph-rbd",
 	}); err != nil {
 		t.Fatal(err)
 	}
