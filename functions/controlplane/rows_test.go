@@ -24,7 +24,8 @@ func TestRows(t *testing.T) {
 		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, identityHosts, downloadHosts, storageNetworks, nfsServers, vaultServers,
 		hypervisorNetworks,
 	}
-	ofOthers := []string{"hypervisorNodes", "hypervisorRegistries", "storageNodes", "storageDevices"} // A control plane has none: functions/hypervisor and functions/storage read them.
+	// A control plane has none of these: functions/hypervisor and functions/storage read them.
+	ofOthers := []string{"hypervisorNodes", "hypervisorRegistries", "storageNodes", "storageDevices", "storageImages"}
 	byField := map[string]row{}
 	for _, r := range rows {
 		byField[r.name] = r

@@ -126,7 +126,7 @@ func (m *model) cephSpec() object.Map {
 		"cephVersion": object.Map{"image": m.image},
 		// Of two clusters on a node, each has a folder of its own.
 		"dataDirHostPath": "/var/lib/rook/" + m.instance,
-		"mon":             object.With(object.Map{"count": int64(monitors), "allowMultiplePerNode": false}, object.Map{"stretchCluster": m.stretchCluster()}),
+		"mon":             m.cephMonitors(monitors),
 		"mgr":             object.Map{"count": int64(managers), "allowMultiplePerNode": false},
 		"dashboard":       m.dashboardSpec(),
 		"monitoring":      object.Map{"enabled": false},
@@ -146,6 +146,10 @@ func (m *model) cephSpec() object.Map {
 		"removeOSDsIfOutAndSafeToRemove": false,
 		"cephConfig":                     m.cephConfig(),
 	}
+}
+
+func (m *model) cephMonitors(count int32) object.Map {
+	return object.With(object.Map{"count": int64(count), "allowMultiplePerNode": false}, object.Map{"stretchCluster": m.stretchCluster()})
 }
 
 // cephConfig are options of Ceph. Pools that it makes by itself have as many copies as the others, and without that it would warn for ever

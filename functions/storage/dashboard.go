@@ -12,8 +12,8 @@ import (
 // hasDashboard reports whether Ceph's own dashboard is wanted.
 func (m *model) hasDashboard() bool { return m.spec.Dashboard != nil && m.spec.Dashboard.Enabled }
 
-// dashboardSpec is what Rook is told of Ceph's own dashboard: never without TLS, since a password goes there by which Ceph is administrated.
-// Rook has Ceph sign a certificate for itself: it takes none of ours.
+// dashboardSpec is what Rook is told of Ceph's own dashboard: never without TLS, since a password goes there by which Ceph is
+// administrated. Rook has Ceph sign a certificate for itself: it takes none of ours.
 func (m *model) dashboardSpec() object.Map {
 	if !m.hasDashboard() {
 		return object.Map{"enabled": false}

@@ -47,9 +47,6 @@ func (m *model) checkLimits() error {
 	check := func(list limit.List, field string, values ...string) {
 		errs = append(errs, list.CheckAny(limits, m.claim.Namespace, field, values))
 	}
-	for _, term := range m.ownMonitoringLabels() {
-		check(limit.MonitoringLabels, "spec.monitoring.labels", term)
-	}
 	if x := m.spec.External; x != nil {
 		if len(x.PublicCIDRs) == 0 {
 			check(storageNetworks, "spec.external.publicCIDRs", anyNetwork)
@@ -61,9 +58,6 @@ func (m *model) checkLimits() error {
 	}
 	if len(m.spec.Nodes) == 0 {
 		check(storageNodes, "spec.nodeSelector", limit.LabelTerms(m.spec.NodeSelector)...)
-	}
-	if s := m.spec.Stretched; s != nil {
-		check(storageNodes, "spec.stretched.arbiter.zone", append(limit.LabelTerms(m.spec.NodeSelector), zoneLabel+"="+string(s.Arbiter.Zone))...)
 	}
 	for i, n := range m.spec.Nodes {
 		field := fmt.Sprintf("spec.nodes[%d]", i)

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"slices"
 
 	"k8s.io/utils/ptr"
@@ -27,6 +28,16 @@ func (m *model) ownMonitoringLabels() []string {
 	offered := limit.LabelTerms(ptr.Deref(m.platform.Monitoring, common.MonitoringSettings{}).Labels)
 	named := limit.LabelTerms(ptr.Deref(m.spec.Monitoring, common.MonitoringSettings{}).Labels)
 	return slices.DeleteFunc(named, func(term string) bool { return slices.Contains(offered, term) })
+}
+
+// checkMonitoringLabels refuses labels that the platform does not leave to this namespace.
+func (m *model) checkMonitoringLabels() error {
+	limits := limit.In(m.platform.Limits, m.claim.Namespace)
+	var errs []error
+	for _, term := range m.ownMonitoringLabels() {
+		errs = append(errs, limit.MonitoringLabels.CheckAny(limits, m.claim.Namespace, "spec.monitoring.labels", []string{term}))
+	}
+	return errors.Join(errs...)
 }
 
 // monitored is what brings Ceph's metrics to a Prometheus, alerts and a dashboard. It comes once the cluster was ready: nobody is alerted

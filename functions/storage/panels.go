@@ -54,9 +54,10 @@ func (m *model) dashboard() (runtime.Object, error) {
 		gateways := func(op, legend string) monitoring.Line {
 			return monitoring.Line{Expr: fmt.Sprintf("sum(%s)", rate("ceph_rgw_op_"+op)), Legend: legend}
 		}
-		panels = append(panels, monitoring.Panel{Title: "Requests to object stores in a second", Unit: monitoring.Number, Lines: []monitoring.Line{
+		lines := []monitoring.Line{
 			gateways("get_obj_ops", "objects read"), gateways("put_obj_ops", "objects written"), gateways("del_obj_ops", "objects deleted"),
-		}})
+		}
+		panels = append(panels, monitoring.Panel{Title: "Requests to object stores in a second", Unit: monitoring.Number, Lines: lines})
 	}
 	return monitoring.Dashboard(m.meta(cephName+"-dashboard"), m.monitoring, "Ceph of "+m.claim.Namespace+"/"+m.claim.Name, panels...)
 }

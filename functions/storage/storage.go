@@ -157,7 +157,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	m := &model{claim: claimOf(in), spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status, platform: p, seen: in.Seen}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits(), m.target()); err != nil {
+	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits(), m.target(), m.checkMonitoringLabels(), m.checkArbiterNodes()); err != nil {
 		return nil, err
 	}
 	m.monitoring = m.monitoringSettings()

@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
 const (
@@ -57,6 +58,16 @@ func (m *model) arbiterPlacement() object.Map {
 		return nil
 	}
 	return m.onNodes(object.List{object.Map{"key": zoneLabel, "operator": "In", "values": object.Array(s.Arbiter.Zone)}})
+}
+
+// checkArbiterNodes refuses an arbiter on nodes that the platform does not leave to this namespace.
+func (m *model) checkArbiterNodes() error {
+	s := m.spec.Stretched
+	if s == nil {
+		return nil
+	}
+	terms := append(limit.LabelTerms(m.spec.NodeSelector), zoneLabel+"="+string(s.Arbiter.Zone))
+	return storageNodes.CheckAny(limit.In(m.platform.Limits, m.claim.Namespace), m.claim.Namespace, "spec.stretched.arbiter.zone", terms)
 }
 
 // across is where pods of a file system or an object store run: in both zones, so that one goes with a zone and others stay.
@@ -254,8 +265,8 @@ func (m *model) zonesIntact() ready.Verdict {
 		return ready.Wait("Recovering", "the zone that was away gets what it has missed; until then the other one must not be lost (%s)", said)
 	}
 	if said := found(monitorDown); said != "" {
-		return ready.Wait("MonitorDown", "a monitor is away: if it is the arbiter in zone %s, nobody reads or writes when a zone is lost as well; "+
-			"bring it back (%s)", m.spec.Stretched.Arbiter.Zone, said)
+		return ready.Wait("MonitorDown", "a monitor is away: if it is the arbiter in zone %s, nobody reads or writes when a zone is lost "+
+			"as well; bring it back (%s)", m.spec.Stretched.Arbiter.Zone, said)
 	}
 	return ready.Verdict{Ready: true, Reason: "Intact", Message: "both zones and the arbiter are there"}
 }

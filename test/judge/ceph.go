@@ -15,8 +15,8 @@ func cephClient(w *world, o object) {
 	})
 }
 
-// cephCluster: the same versions, pkg/operator/ceph/cluster/{mgr,nodedaemon}: Services of metrics, unless they are switched off, of pods that
-// are none of the cloud.
+// cephCluster: the same versions, pkg/operator/ceph/cluster/{mgr,nodedaemon}: Services of metrics, unless they are switched off, of pods
+// that are none of the cloud.
 func cephCluster(w *world, o object) {
 	if truth(o.manifest, "spec", "monitoring", "metricsDisabled") {
 		return
