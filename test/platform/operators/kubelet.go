@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
 // kubelet fakes a node for a pod. The pod runs when everything that it mounts or reads is there; that of a Job ends well, a moment later.
@@ -56,7 +58,11 @@ func (o *Operators) live(ctx context.Context, pod *corev1.Pod) (time.Duration, e
 	case pod.Status.Phase == corev1.PodSucceeded, running && !isJob && !isReal:
 		return 0, nil
 	case running && isJob:
-		ended(pod)
+		said, err := o.ofEmpty(ctx, pod)
+		if err != nil {
+			return 0, err
+		}
+		ended(pod, said)
 		return 0, nil
 	}
 	missing, err := o.missing(ctx, pod)
@@ -107,18 +113,31 @@ func started(pod *corev1.Pod, is Running) {
 	}
 }
 
-// empty is what a service's tool prints of a database with nothing in it. There is none here, so every one is.
-const empty = "None"
+// ofEmpty is what a service's tool prints of a database with nothing in it, as its DatabaseSync says: there is no database here, so every
+// one is empty. A pod of no DatabaseSync prints nothing.
+func (o *Operators) ofEmpty(ctx context.Context, pod *corev1.Pod) (string, error) {
+	name := pod.Labels[openstackv1.GroupVersion.Group+"/database-sync"]
+	if name == "" {
+		return "", nil
+	}
+	resource := openstackv1.GroupVersion.WithResource("databasesyncs")
+	sync, err := o.client.Resource(resource).Namespace(pod.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return "", ignoreNotFound(err)
+	}
+	said, _, err := unstructured.NestedString(sync.Object, "spec", "schemaVersion", "empty")
+	return said, err
+}
 
 // ended is a pod whose containers have ended well. What a kubelet would have in a log, which nobody serves here, is in its last message.
-func ended(pod *corev1.Pod) {
+func ended(pod *corev1.Pod, said string) {
 	now := metav1.Now()
 	pod.Status.Phase = corev1.PodSucceeded
 	for i := range pod.Status.ContainerStatuses {
 		c := &pod.Status.ContainerStatuses[i]
 		c.Ready, c.Started = false, new(false)
 		c.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-			Message: empty, Reason: "Completed", StartedAt: *pod.Status.StartTime, FinishedAt: now,
+			Message: said, Reason: "Completed", StartedAt: *pod.Status.StartTime, FinishedAt: now,
 		}}
 	}
 	setReady(pod, corev1.ConditionFalse, "PodCompleted", "")
