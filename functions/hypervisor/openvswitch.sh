@@ -5,7 +5,7 @@ set -eu
 # Brings up taps that are down. libvirt brings a new one up at the moment in which a switch in userspace opens it. That writes back the
 # flags which it read just before, and a virtual machine is without network. https://github.com/openvswitch/ovs/blob/main/lib/netdev-linux.c
 lift_taps() {
-  while sleep 1; do
+  while sleep 1 && kill -0 $$ 2>/dev/null; do # this process becomes the switch
     for tap in $(ip -o link show | sed -n '/[<,]UP[,>]/d; s/^[0-9]*: \(tap[^:@]*\).*/\1/p'); do
       ip link set dev "$tap" up && echo "$tap was down" || true # it may be gone
     done
