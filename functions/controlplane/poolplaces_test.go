@@ -65,9 +65,9 @@ func TestPoolPlaces(t *testing.T) {
 					}
 				}
 				want := []string{"right in " + from, "copy in " + from}
-				switch {
-				case from == to:
-				case from == "in-cluster":
+				switch from {
+				case to:
+				case "in-cluster":
 					want = append(want, "push in "+from, "arrival in "+to)
 				default:
 					want = []string{"push in " + from, "arrival in " + to}

@@ -52,9 +52,9 @@ func TestDisksElsewhere(t *testing.T) {
 					}
 				}
 				want := map[string]string{"account": from, "role": from, "role-binding": from, "store": from, key: from}
-				switch {
-				case from == to:
-				case from == "in-cluster":
+				switch from {
+				case to:
+				case "in-cluster":
 					want["push-"+key], want["workload-"+key] = from, to
 				default:
 					want = map[string]string{"push-" + key: from, "workload-" + key: to}

@@ -14,7 +14,10 @@ func (m *model) checkLimits() error {
 	nodes := limit.List{
 		Name: "hypervisorNodes", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNodes) }, Allows: limit.Term,
 	}
-	errs := []error{m.checkImages(limits), nodes.CheckAny(limits, m.claim.Namespace, "spec.nodeSelector", limit.LabelTerms(m.spec.NodeSelector))}
+	errs := []error{
+		m.checkImages(limits),
+		nodes.CheckAny(limits, m.claim.Namespace, "spec.nodeSelector", limit.LabelTerms(m.spec.NodeSelector)),
+	}
 	for _, t := range m.spec.Tolerations {
 		errs = append(errs, limit.Tolerations.CheckAny(limits, m.claim.Namespace, "spec.tolerations", []string{
 			limit.TolerationTerm(t.Key, t.Operator, t.Value, t.Effect),

@@ -43,7 +43,7 @@ const (
 	operatorWrites = "cobaltcore:hypervisor-operator-namespace"
 )
 
-const credentialsField = "spec.lifecycle.credentialsSecretRef"
+const credentialsField = "spec.lifecycle.credentialsSecretRef" //nolint:gosec // the name of a field, not a secret
 
 func (m *model) lifecycle() hypervisorv1.Lifecycle {
 	return ptr.Deref(m.spec.Lifecycle, hypervisorv1.Lifecycle{})

@@ -181,7 +181,7 @@ func TestClustersApart(t *testing.T) {
 		eventually(t, deletion, func() error {
 			for _, u := range []*unstructured.Unstructured{a.storage, a.plane} {
 				if left, err := c.Get(t.Context(), namespaceKind, types.NamespacedName{Name: a.instance(u)}); err != nil || left != nil {
-					return fmt.Errorf("in %s namespace %s is left (%v)", c.Name, a.instance(u), err)
+					return fmt.Errorf("in %s namespace %s is left: %w", c.Name, a.instance(u), err)
 				}
 			}
 			return nil
@@ -334,7 +334,7 @@ func (a *apart) removeStorage(t *testing.T) {
 	})
 	eventually(t, deletion, func() error {
 		if left, err := cloud.Get(t.Context(), storageKind, client.ObjectKeyFromObject(a.storage)); err != nil || left != nil {
-			return fmt.Errorf("the StorageCluster is left (%v)", err)
+			return fmt.Errorf("the StorageCluster is left: %w", err)
 		}
 		return nil
 	})

@@ -51,7 +51,7 @@ func TestTap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", kubernetes.Address(0)) //nolint:noctx // It ends with the server.
+	listener, err := net.Listen("tcp", kubernetes.Address(0))
 	if err != nil {
 		t.Fatal(err)
 	}

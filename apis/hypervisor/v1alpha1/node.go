@@ -169,7 +169,7 @@ type Trait string
 // +kubebuilder:validation:XValidation:rule="!has(self.liveMigration) || self.libvirt.mode == 'Managed'",message="liveMigration belongs to libvirt.mode Managed: with mode Host the node's operating system says how its libvirt is reached"
 // +kubebuilder:validation:XValidation:rule="!has(self.evictOnCordon) || !self.evictOnCordon || self.libvirt.mode == 'Managed'",message="evictOnCordon needs libvirt.mode Managed: with mode Host nobody here knows whether virtual machines move"
 type Virtualization struct {
-	// kvm: QEMU on the node's virtualization. cloud-hypervisor: Cloud Hypervisor, which Nova as released does not drive, so that it is refused.
+	// kvm: QEMU on the node's virtualization. cloud-hypervisor: Cloud Hypervisor, which no released Nova drives, so that it is refused.
 	// qemu: QEMU by emulation, slow, where nodes have no virtualization.
 	// +kubebuilder:validation:Enum=kvm;cloud-hypervisor;qemu
 	// +kubebuilder:default=kvm

@@ -188,6 +188,17 @@ func (o *Operators) sayf(format string, args ...any) {
 	fmt.Fprintf(o.log, time.Now().Format("15:04:05.000")+" "+format+"\n", args...)
 }
 
+// first does what an owner does before anything else, if there is such a thing, and reports whether that was all.
+func (o *Operators) first(ctx context.Context, i item, u *unstructured.Unstructured) (done bool, err error) {
+	switch kind := o.kinds[i.resource]; {
+	case kind.Group == korcGroup:
+		return o.korc(ctx, i, u)
+	case kind.Kind == "PushSecret":
+		return o.finalize(ctx, i, u)
+	}
+	return false, nil
+}
+
 // reconcile fakes the owner of an object.
 func (o *Operators) reconcile(ctx context.Context, i item) error {
 	var lister cache.GenericNamespaceLister = o.caches[i.resource]
@@ -214,14 +225,7 @@ func (o *Operators) reconcile(ctx context.Context, i item) error {
 	case i.resource == secrets:
 		return o.unguard(ctx, i, u)
 	}
-	done := false
-	switch {
-	case kind.Group == korcGroup:
-		done, err = o.korc(ctx, i, u)
-	case kind.Kind == "PushSecret":
-		done, err = o.finalize(ctx, i, u)
-	}
-	if done || err != nil {
+	if done, err := o.first(ctx, i, u); done || err != nil {
 		return err
 	}
 	if u.GetDeletionTimestamp() != nil {
