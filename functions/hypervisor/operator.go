@@ -125,11 +125,11 @@ func hypervisorOperator(m *model) ([]compose.Stage, error) {
 	reads, writes := m.bound(w, operatorReads, operatorWrites)
 	// Certificates that it orders of nodes are for a libvirt that it would configure itself: this authority is nobody's, so that they open
 	// nothing, and that of live migration signs none of them.
-	return append(m.operatorLogin().Stages(),
-		append(policies,
-			compose.Resource{Name: operatorComponent + "-account", Object: w.ServiceAccount()}, reads, writes,
-			compose.Resource{Name: operatorComponent + "-issuer", Object: certificate.SelfSigned(w.Meta())}),
-		compose.Stage{{Name: operatorComponent, Object: w.Deployment(m.operatorPod(reference))}}), nil
+	stages := m.operatorLogin().Stages()
+	stages[0] = append(append(stages[0], policies...),
+		compose.Resource{Name: operatorComponent + "-account", Object: w.ServiceAccount()}, reads, writes,
+		compose.Resource{Name: operatorComponent + "-issuer", Object: certificate.SelfSigned(w.Meta())})
+	return append(stages, compose.Stage{{Name: operatorComponent, Object: w.Deployment(m.operatorPod(reference))}}), nil
 }
 
 // bound gives a workload's account two ClusterRoles: one everywhere, and one in the pool's namespace.

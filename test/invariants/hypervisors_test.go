@@ -336,7 +336,7 @@ var hypervisorOrders = []order{
 	{first: `ExternalSecret\.external-secrets\.io operator-login-.*`, then: `Deployment\.apps hypervisor-operator`, why: "it logs in with it"},
 	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*|Issuer.*) .*hypervisor-operator`, then: `Deployment\.apps hypervisor-operator`, why: "it ends where it may not ask"},
 	{first: `Namespace .*`, then: `(ServiceAccount|Issuer\.cert-manager\.io|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*) .*labels-injector`, why: "they are in it"},
-	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount labels-injector`, why: "its image is pulled with it"},
+	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount (labels-injector|hypervisor-operator)`, why: "its image is pulled with it"},
 	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*labels-injector`, then: `Deployment\.apps labels-injector`, why: "it asks the API server as it starts"},
 	{first: `Issuer\.cert-manager\.io labels-injector`, then: `Certificate\.cert-manager\.io labels-injector-tls`, why: "it signs it"},
 	{first: `Certificate\.cert-manager\.io labels-injector-tls`, then: `Deployment\.apps labels-injector`, why: "its pod mounts it"},

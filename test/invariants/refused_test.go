@@ -331,6 +331,9 @@ func (w *world) tryGarbage(t *rapid.T) {
 		t.Errorf("the function crashes: %s", message)
 	}
 	if rsp.GetDesired() == nil {
+		if len(rsp.GetConditions()) == 0 {
+			t.Fatalf("a fatal response says nothing by a condition: %v", rsp)
+		}
 		checkFatal(t, rsp, rsp.GetConditions()[0].GetType(), errorOf(rsp))
 	} else if rsp.GetDesired().GetComposite() == nil || len(rsp.GetDesired().GetResources()) == 0 && !w.refusesNothing() {
 		t.Errorf("the response is neither successful nor fatal: %v", rsp)

@@ -52,7 +52,7 @@ func TestComplete(t *testing.T) {
 		takes pace
 		most  int
 	}{
-		"at once": {atOnce, 11250}, "as on a node": {measured, 27560},
+		"at once": {atOnce, 11300}, "as on a node": {measured, 27750},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var there []*structpb.Struct

@@ -70,6 +70,7 @@ var owners = []owner{
 	{"CephFilesystem.ceph.rook.io", (*Operators).unsupported},
 	{"CephObjectStore.ceph.rook.io", (*Operators).unsupported},
 	{"PodDisruptionBudget.policy", nil},
+	{"ValidatingWebhookConfiguration.admissionregistration.k8s.io", nil},
 	{"Ingress.networking.k8s.io", (*Operators).unsupported},
 	{"Usage.protection.crossplane.io", nil},
 	{"ServiceMonitor.monitoring.coreos.com", nil},
