@@ -211,6 +211,7 @@ var storageMistakes = map[string]mistake{
 	}},
 	"more monitors than nodes": {typ: respond.SpecValid, words: "spec.monitors.count: a node has one monitor", make: func(_ *world, spec object) {
 		delete(spec, "deviceSelector")
+		delete(spec, "stretched") // whose zones one node does not have
 		spec["nodes"] = list{object{"name": "a", "devices": list{object{"name": "sda"}}}}
 		spec["monitors"] = object{"count": int64(3)}
 	}},
