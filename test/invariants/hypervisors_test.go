@@ -262,7 +262,7 @@ var hypervisorMistakes = map[string]mistake{
 		put(spec, object{"clusterRef": object{"namespace": "nobody", "name": "ceph"}, "pool": "vms"}, "storage")
 		w.require("storage-claim.nobody.ceph")
 	}},
-	"two who empty nodes": {typ: respond.SpecValid, edit: true, words: "spec.virtualization.evictOnCordon: with lifecycle", make: func(_ *world, spec object) {
+	"two who empty nodes": {typ: respond.SpecValid, words: "spec.virtualization.evictOnCordon: with lifecycle", make: func(_ *world, spec object) {
 		put(spec, object{"enabled": true, "credentialsSecretRef": object{"name": "operator"}}, "lifecycle")
 		put(spec, true, "virtualization", "evictOnCordon")
 		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
