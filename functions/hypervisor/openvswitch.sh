@@ -2,11 +2,14 @@
 # Runs a part of Open vSwitch on a node: its database (ovsdb-server), or the switch itself (ovs-vswitchd).
 set -eu
 
-# Brings up taps that are down. libvirt brings a new one up at the moment in which a switch in userspace opens it. That writes back the
-# flags which it read just before, and a virtual machine is without network. https://github.com/openvswitch/ovs/blob/main/lib/netdev-linux.c
+# Brings up taps of virtual machines that are down. libvirt brings a new one up at the moment in which a switch in userspace opens it. That
+# writes back the flags which it read just before (netdev_linux_update_flags), and a virtual machine is without network.
+# https://github.com/openvswitch/ovs/blob/main/lib/netdev-linux.c
+# Other taps of the node are somebody else's: Nova's are called after the first 11 characters of the port's ID.
+# https://opendev.org/openstack/nova/src/branch/master/nova/network/model.py
 lift_taps() {
   while sleep 1 && kill -0 $$ 2>/dev/null; do # this process becomes the switch
-    for tap in $(ip -o link show | sed -n '/[<,]UP[,>]/d; s/^[0-9]*: \(tap[^:@]*\).*/\1/p'); do
+    for tap in $(ip -o link show | sed -n '/[<,]UP[,>]/d; s/^[0-9]*: \(tap[0-9a-f]\{8\}-[0-9a-f]\{2\}\)[:@].*/\1/p'); do
       ip link set dev "$tap" up && echo "$tap was down" || true # it may be gone
     done
   done

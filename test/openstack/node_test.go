@@ -70,7 +70,7 @@ n --wait=hv sync`
 const domain = `<domain type='qemu'><name>g</name><memory unit='MiB'>128</memory><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='pc'>hvm</type><kernel>/var/lib/nova/vmlinuz</kernel><initrd>/var/lib/nova/initrd.gz</initrd>
 <cmdline>console=ttyS0</cmdline></os>
-<devices><interface type='ethernet'><mac address='02:00:00:00:00:11'/><target dev='tapg'/><model type='virtio'/></interface>
+<devices><interface type='ethernet'><mac address='02:00:00:00:00:11'/><target dev='tap00000000-01'/><model type='virtio'/></interface>
 <serial type='pty'><log file='/var/lib/nova/console.log' append='off'/></serial></devices></domain>`
 
 const virsh = "virsh --connect 'qemu+unix:///system?socket=/run/libvirt/libvirt-sock' "
@@ -83,7 +83,7 @@ func TestNode(t *testing.T) {
 	n.exec(t, "central", topology)
 	c := n.Cluster
 	// The device is not there yet: the switch takes it when it comes, and until then says so by an error that is none.
-	n.exec(t, "openvswitch", "ovs-vsctl --timeout=20 -- add-port br-int tapg -- set interface tapg external_ids:iface-id=p1 || true")
+	n.exec(t, "openvswitch", "ovs-vsctl --timeout=20 -- add-port br-int tap00000000-01 -- set interface tap00000000-01 external_ids:iface-id=p1 || true")
 	n.exec(t, "libvirt", "echo \""+domain+"\" >/tmp/g.xml; "+virsh+"create /tmp/g.xml")
 	g := newGuest("203.0.113.20")
 	waitFor(t, c, "the virtual machine's answer", func() bool { _, err := g.get("seconds"); return err == nil })
@@ -103,9 +103,9 @@ func TestNode(t *testing.T) {
 		})
 	}
 	t.Run("Taps", func(t *testing.T) {
-		n.exec(t, "openvswitch", "ip link set dev tapg down")
+		n.exec(t, "openvswitch", "ip link set dev tap00000000-01 down")
 		waitFor(t, c, "the tap to be up again", func() bool {
-			return strings.Contains(n.exec(t, "openvswitch", "ip -o link show dev tapg"), ",UP,")
+			return strings.Contains(n.exec(t, "openvswitch", "ip -o link show dev tap00000000-01"), ",UP,")
 		})
 		waitFor(t, c, "the virtual machine's answer", func() bool { _, err := g.get("seconds"); return err == nil })
 	})

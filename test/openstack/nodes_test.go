@@ -27,7 +27,7 @@ func TestNodeMigration(t *testing.T) {
 n lr-nat-del r dnat_and_snat 203.0.113.20
 n lr-nat-add r dnat_and_snat 203.0.113.20 192.0.2.10 p1 02:00:00:00:01:03`)
 	const secret = "a word that nobody may read on the wire"
-	const plug = "ovs-vsctl --timeout=20 -- add-port br-int tapg -- set interface tapg external_ids:iface-id=p1 || true"
+	const plug = "ovs-vsctl --timeout=20 -- add-port br-int tap00000000-01 -- set interface tap00000000-01 external_ids:iface-id=p1 || true"
 	for _, node := range []string{"node-0", "node-1"} {
 		n.at(node).exec(t, "libvirt", "qemu-img create -q -f qcow2 /var/lib/nova/g.qcow2 256M")
 	}
@@ -51,7 +51,7 @@ n lr-nat-add r dnat_and_snat 203.0.113.20 192.0.2.10 p1 02:00:00:00:01:03`)
 					"qemu+tls://"+name+"/system --migrateuri tcp://"+name)
 				took = time.Since(begin)
 				n.exec(t, "central", fmt.Sprintf(bothNodes, way[1]))
-				from.exec(t, "openvswitch", "ovs-vsctl --timeout=20 del-port br-int tapg")
+				from.exec(t, "openvswitch", "ovs-vsctl --timeout=20 del-port br-int tap00000000-01")
 			})
 			w.end(t)
 			t.Logf("it has moved from %s to %s in %.1f s; %s", way[0], way[1], took.Seconds(), came)
