@@ -31,6 +31,11 @@ func secretsOf(u *unstructured.Unstructured) []made {
 		return []made{{name: text(u, "spec", "secretName"), keys: []string{"ca.crt", "tls.crt", "tls.key"}}}
 	case "MariaDB":
 		return []made{{name: u.GetName() + "-ca-bundle", keys: []string{"ca.crt"}, owned: true}}
+	case "Valkey":
+		// https://github.com/SAP/valkey-operator/blob/v0.1.10/pkg/operator/data/charts/valkey/templates/binding.yaml
+		return []made{{name: text(u, "spec", "binding", "secretName"), keys: []string{
+			"caData", "host", "password", "port", "primaryName", "sentinelEnabled", "sentinelHost", "sentinelPort", "tlsEnabled",
+		}, owned: true}}
 	case "CephClient":
 		return []made{{name: rook.SecretName(u.GetName()), keys: []string{rook.UserIDKey, rook.UserKey}, owned: true}}
 	case "KeyRepository":
