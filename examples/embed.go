@@ -9,6 +9,11 @@ import "embed"
 //go:embed */*.yaml
 var Files embed.FS
 
+// Copies are the scripts that copy what is in pools of Ceph, and make it again.
+//
+//go:embed copies/*.sh
+var Copies embed.FS
+
 // Claim is the smallest ControlPlaneCluster, Platform the PlatformConfig beside it.
 //
 //go:embed controlplane/claim.yaml

@@ -45,20 +45,10 @@ func planStorage(o Options) (*Storage, error) {
 // addStorage runs the Ceph that the claim asks for, lets those beside it know where that is, and gives them its keys.
 func (c *Cloud) addStorage(ctx context.Context) error {
 	s := c.storage
-	var pools []string
-	users := map[string]operators.Caps{}
-	for _, o := range s.result.Objects {
-		switch {
-		case o.Kind == "CephBlockPool" && o.Resource == "pool-"+o.Name: // and not Ceph's own
-			pools = append(pools, o.Name)
-		case o.Kind == "CephClient":
-			var err error
-			if users[o.Name], err = capsOf(o); err != nil {
-				return err
-			}
-		}
+	pools, users, err := askedOf(s.result)
+	if err != nil {
+		return err
 	}
-	var err error
 	if s.Ceph, s.stop, err = StartCeph(ctx, c.options.Programs, c.options.Disk, pools, users, c.options.Progress); err != nil {
 		return err
 	}
@@ -71,6 +61,22 @@ func (c *Cloud) addStorage(ctx context.Context) error {
 		access.Fields["monitors"] = structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStringValue(s.MonHost)}})
 	}
 	return c.GiveKeys(ctx)
+}
+
+// askedOf are the pools that a claim for storage asks of Rook, and the users, with what they may do.
+func askedOf(result *preview.Result) (pools []string, users map[string]operators.Caps, err error) {
+	users = map[string]operators.Caps{}
+	for _, o := range result.Objects {
+		switch {
+		case o.Kind == "CephBlockPool" && o.Resource == "pool-"+o.Name: // and not Ceph's own
+			pools = append(pools, o.Name)
+		case o.Kind == "CephClient":
+			if users[o.Name], err = capsOf(o); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return pools, users, nil
 }
 
 // capsOf is what a user may do.

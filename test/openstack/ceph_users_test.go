@@ -1,0 +1,124 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+)
+
+// attempts are what a user tries in every pool, each with a word that it prints, and then what only an administrator may do. What is
+// refused for want of rights is told apart from what fails for another reason.
+const attempts = `export CEPH_CONF=/data/ceph.conf CEPH_ARGS="--id $1 --keyring /data/client.$1.keyring"
+try() { # PLACE WORD COMMAND...
+  local place=$1 word=$2 out
+  shift 2
+  if out=$(timeout 20 "$@" 2>&1); then echo "$place $word"
+  elif ! grep -qE 'Operation not permitted|Permission denied|EPERM|EACCES' <<<"$out"; then echo "$place $word: $out" | tr '\n' ' '; echo
+  fi
+}
+for pool in $POOLS; do
+  try "$pool" list rbd ls "$pool"
+  try "$pool" read bash -c 'rbd export --no-progress "$1/seed" - >/dev/null' read "$pool"
+  try "$pool" create rbd create --size 4M "$pool/of-$1"
+  try "$pool" write rbd bench --io-type write --io-size 4K --io-threads 1 --io-total 4K "$pool/seed"
+  try "$pool" snapshot rbd snap create --no-progress "$pool/seed@of-$1"
+  try "$pool" delete rbd rm --no-progress "$pool/spare-$1"
+  for to in $POOLS; do
+    [ "$to" = "$pool" ] || try "$pool" "clone->$to" rbd clone "$pool/seed@kept" "$to/clone-$pool-$1"
+  done
+done
+try ceph users ceph auth ls
+try ceph keys ceph auth get "client.$OTHER"
+try ceph rights ceph auth caps "client.$1" mon 'allow *' osd 'allow *'
+try ceph pools ceph osd pool create "of-$1"
+try ceph options ceph config set global debug_ms 1
+try ceph delete ceph osd pool delete "${POOLS%% *}" "${POOLS%% *}" --yes-i-really-really-mean-it
+`
+
+// TestCephUsers: on a real Ceph each user of a StorageCluster of two control planes does everything that it is for, and nothing else: in
+// other pools, with what is the neighbour's, or with Ceph itself.
+func TestCephUsers(t *testing.T) {
+	if programs.Ceph == "" {
+		t.Skip("a Ceph is run only if it is asked for: SERVICE=ceph")
+	}
+	result, err := preview.Run(read(t, "storage-shared.yaml"), read(t, "platform.yaml"), kinds.Runners())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pools, users, err := askedOf(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ceph := startCephWith(t, pools, users)
+	everywhere := strings.Join(pools, " ")
+	seed := fmt.Sprintf(`set -e
+for pool in %s; do
+  rbd create --size 4M $pool/seed; rbd snap create --no-progress $pool/seed@kept; rbd snap protect $pool/seed@kept
+`, everywhere)
+	for user := range users {
+		seed += fmt.Sprintf("rbd create --size 4M $pool/spare-%s\n", user)
+	}
+	if _, err := ceph.Run(t.Context(), seed+"done"); err != nil {
+		t.Fatal(err)
+	}
+	for user := range users {
+		cloud, service, _ := strings.Cut(user, "-")
+		other := map[string]string{"cloud": "neighbour", "neighbour": "cloud"}[cloud] + "-" + service
+		if users[other] == nil {
+			t.Fatalf("there are users %v, and none called %s", users, other)
+		}
+		script := fmt.Sprintf("set -- %s; POOLS=%q OTHER=%s\n%s", user, everywhere, other, attempts)
+		out, err := ceph.Run(context.Background(), script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(allowed(cloud, service, pools), lines(out)); diff != "" {
+			t.Errorf("%s can (-want +got):\n%s", user, diff)
+		}
+	}
+	t.Logf("%d users, %d pools", len(users), len(pools))
+}
+
+// allowed is what a user of a cloud can do: everything where its service keeps something, and to read, and make copies of, what that is
+// made from.
+func allowed(cloud, service string, pools []string) map[string]bool {
+	writes := map[string][]string{
+		"glance": {"images"}, "cinder": {"volumes", "vms"}, "nova": {"volumes", "vms"}, "cinder-backup": {"backups"},
+	}[service]
+	reads := map[string][]string{"cinder": {"images"}, "nova": {"images"}}[service]
+	out := map[string]bool{}
+	add := func(names []string, words ...string) {
+		for _, name := range names {
+			for _, word := range words {
+				out[cloud+"-"+name+" "+word] = true
+			}
+			for _, to := range writes {
+				if to != name {
+					out[fmt.Sprintf("%[1]s-%[2]s clone->%[1]s-%[3]s", cloud, name, to)] = true
+				}
+			}
+		}
+	}
+	add(writes, "list", "read", "create", "write", "snapshot", "delete")
+	add(reads, "list", "read")
+	return out
+}
+
+// lines are those of an output.
+func lines(out string) map[string]bool {
+	all := map[string]bool{}
+	for line := range strings.Lines(out) {
+		if line = strings.TrimSpace(line); line != "" {
+			all[line] = true
+		}
+	}
+	return all
+}
