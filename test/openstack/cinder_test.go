@@ -86,12 +86,18 @@ type cinder struct {
 
 func startCinder(t *testing.T, r release.Release, end string, ceph *operators.Ceph) cinder {
 	t.Helper()
+	return startCinderOf(t, string(of(t, "volumes.yaml", r, end)), end, ceph)
+}
+
+// startCinderOf does so with a claim of that kind.
+func startCinderOf(t *testing.T, claim, end string, ceph *operators.Ceph) cinder {
+	t.Helper()
 	authority, err := pki.New("objects")
 	if err != nil {
 		t.Fatal(err)
 	}
 	bucket := &objectStore{host: "s3.volumes" + end + ".tenant-a.example.com", bucket: "backups", key: "backups", secret: "s3cret+/=$%"}
-	cloud := start(t, of(t, "volumes.yaml", r, end), func(o *Options) {
+	cloud := start(t, []byte(claim), func(o *Options) {
 		o.Secrets = map[string]map[string][]byte{
 			"volumes-ceph": {cinderv1.CephConfigKey: ceph.Configuration(), cinderv1.CephKeyringKey: ceph.Keyrings["cinder"]},
 			"volumes-s3": {

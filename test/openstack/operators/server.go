@@ -17,9 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A server is the pod that an operator makes of its object: the first member, which answers for all.
+// A server is what an operator makes of its object: the first member, which answers for all, unless there are to be more.
 type server struct {
 	namespace, name string
+	// members, if there is not one alone.
+	members int32
 	// service is the headless Service of the members.
 	service string
 	labels  map[string]string
@@ -62,8 +64,8 @@ func (s server) set() *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: s.name, Namespace: s.namespace},
 		Spec: appsv1.StatefulSetSpec{
-			ServiceName: s.service,
-			Selector:    &metav1.LabelSelector{MatchLabels: s.labels},
+			ServiceName: s.service, Replicas: new(max(s.members, 1)), PodManagementPolicy: appsv1.ParallelPodManagement,
+			Selector: &metav1.LabelSelector{MatchLabels: s.labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: s.labels},
 				Spec: corev1.PodSpec{

@@ -24,8 +24,30 @@ const (
 	valkeySet                = "myprimary"
 )
 
-// valkey runs the primary of a Valkey object, with TLS and a password, and makes the Secret by which clients find it. Members that copy it
-// are left out; a sentinel, which clients ask for the primary, is not.
+// asked starts a server beside a sentinel, as a member of its hostname. Who is the primary, the sentinels of the others say, if there are any
+// yet; if not, the first member is. Both write into their configuration.
+const asked = `me=$(hostname)%[1]s
+first=%[2]s%[1]s
+primary=$(timeout 3 valkey-cli --tls --cacert %[3]s/ca.crt -a "$PASSWORD" --no-auth-warning -h %[4]s -p %[5]d --raw sentinel get-primary-addr-by-name %[6]s | head -1)
+case $primary in *%[1]s) ;; *) primary=$first ;; esac
+cp /etc/valkey/valkey.conf /tmp/valkey.conf
+echo "replica-announce-ip $me" >>/tmp/valkey.conf
+[ "$primary" = "$me" ] || echo "replicaof $primary %[7]d" >>/tmp/valkey.conf
+sed "s/PRIMARY/$primary/" /etc/valkey/sentinel.conf >/tmp/sentinel.conf
+echo "sentinel announce-ip $me" >>/tmp/sentinel.conf
+valkey-server /tmp/sentinel.conf --sentinel &
+valkey-server /tmp/valkey.conf &
+echo $! >/tmp/server
+trap 'kill $(cat /tmp/server)' TERM # a process that a signal is to stop cannot be the first of its pod
+wait $!
+wait $(cat /tmp/server) 2>/dev/null
+`
+
+// quorum is how many sentinels have to miss the primary, and after how many milliseconds each does.
+const quorum, missed = 2, 5000
+
+// valkey runs the members of a Valkey object, with TLS and a password, and makes the Secret by which clients find the primary. Without
+// sentinels that is the only one that runs; with them it is one of three, and another one when it is gone.
 // https://github.com/SAP/valkey-operator, pkg/operator
 func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) error {
 	namespace, name := u.GetNamespace(), "valkey-"+u.GetName()
@@ -34,14 +56,18 @@ func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) er
 	if err != nil {
 		return err
 	}
-	service := name + "-primary"
+	service, members := name+"-primary", 1
 	sentinel, _, _ := unstructured.NestedBool(u.Object, "spec", "sentinel", "enabled")
 	if sentinel {
-		service = name
+		service, members = name, 3
 	}
 	host := service + "." + namespace + ".svc.cluster.local"
-	member := fmt.Sprintf("%s-node-0.%s-headless.%s.svc.cluster.local", name, name, namespace)
-	p, err := issuer.Issue(pki.Subject{Hosts: []string{host, member}})
+	domain := fmt.Sprintf(".%s-headless.%s.svc.cluster.local", name, namespace)
+	hosts := []string{host}
+	for i := range members {
+		hosts = append(hosts, fmt.Sprintf("%s-node-%d%s", name, i, domain))
+	}
+	p, err := issuer.Issue(pki.Subject{Hosts: hosts})
 	if err != nil {
 		return err
 	}
@@ -61,8 +87,9 @@ func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) er
 		name + "-configuration": {
 			"valkey.conf": fmt.Appendf(nil, "%stls-port %d\ndir /data\nrequirepass %s\nprimaryauth %[3]s\n", tls, valkeyPort, password),
 			"sentinel.conf": fmt.Appendf(nil, "%stls-port %d\ndir /tmp\nrequirepass %s\n"+
-				"sentinel resolve-hostnames yes\nsentinel announce-hostnames yes\nsentinel monitor %s %s %d 1\n"+
-				"sentinel auth-pass %[4]s %[3]s\n", tls, sentinelPort, password, valkeySet, member, valkeyPort),
+				"sentinel resolve-hostnames yes\nsentinel announce-hostnames yes\nsentinel monitor %s PRIMARY %d %d\n"+
+				"sentinel auth-pass %[4]s %[3]s\nsentinel down-after-milliseconds %[4]s %[7]d\nsentinel failover-timeout %[4]s 10000\n",
+				tls, sentinelPort, password, valkeySet, valkeyPort, quorum, missed),
 		},
 		text(u, "spec", "binding", "secretName"): binding,
 	} {
@@ -73,12 +100,11 @@ func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) er
 	start := "exec valkey-server /etc/valkey/valkey.conf"
 	ports := []corev1.ContainerPort{{Name: "tcp-redis", ContainerPort: valkeyPort}}
 	if sentinel {
-		// A sentinel writes into its configuration.
-		start = "cat /etc/valkey/sentinel.conf >/tmp/sentinel.conf && valkey-server /tmp/sentinel.conf --sentinel & " + start
+		start = fmt.Sprintf(asked, domain, name+"-node-0", valkeyTLS, host, sentinelPort, valkeySet, valkeyPort)
 		ports = append(ports, corev1.ContainerPort{Name: "tcp-sentinel", ContainerPort: sentinelPort})
 	}
 	return o.run(ctx, server{
-		namespace: namespace, name: name + "-node", service: name + "-headless", user: valkeyUser,
+		namespace: namespace, name: name + "-node", members: int32(members), service: name + "-headless", user: valkeyUser,
 		labels: map[string]string{
 			"app.kubernetes.io/name": "valkey", "app.kubernetes.io/instance": u.GetName(), "app.kubernetes.io/component": "node",
 		},
@@ -86,6 +112,7 @@ func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) er
 		secrets: map[string]string{valkeyTLS: name + "-tls", "/etc/valkey": name + "-configuration"},
 		container: corev1.Container{
 			Name: "valkey", Image: ValkeyImage, Command: []string{"/bin/sh", "-c", start}, Ports: ports,
+			Env: []corev1.EnvVar{{Name: "PASSWORD", Value: password}},
 		},
 	}, service)
 }

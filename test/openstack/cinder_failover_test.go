@@ -1,0 +1,111 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestCinderFailover: the Valkey that has the locks of Cinder's managers stands still while volumes are made and deleted. Sentinels agree on
+// another one, which clients find, and the first follows that one when it is back.
+func TestCinderFailover(t *testing.T) {
+	if programs.Ceph == "" {
+		t.Skip("a Ceph is run only if it is asked for: SERVICE=cinder")
+	}
+	r := release.Releases()[1]
+	c := startCinderOf(t, strings.Replace(string(of(t, "volumes.yaml", r, "-failover")), "  services:\n",
+		"  infrastructure:\n    valkey: {replicas: 3, sentinel: {enabled: true}}\n  services:\n", 1), "-failover", startCeph(t))
+	ctx := context.Background()
+	first := c.primary(t)
+	if first == "" {
+		t.Fatal("sentinels name no primary")
+	}
+	kept := c.create(t, volumes.CreateOpts{Name: "kept", Size: 1})
+
+	begin := time.Now()
+	c.valkey(t, first, "kill -STOP $(cat /tmp/server)")
+	var asked, lost []string
+	next := first
+	for next == first {
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("%s is the primary still", first)
+		}
+		v, err := volumes.Create(ctx, c.ServiceClient, volumes.CreateOpts{Name: fmt.Sprintf("meanwhile-%d", len(asked)), Size: 1}, nil).Extract()
+		if err != nil {
+			t.Errorf("a volume cannot be ordered: %v", err)
+		} else {
+			asked = append(asked, v.ID)
+		}
+		time.Sleep(time.Second)
+		if now := c.primary(t); now != "" {
+			next = now
+		}
+	}
+	t.Logf("%s takes over from %s after %.1f s", next, first, time.Since(begin).Seconds())
+	for _, id := range asked {
+		if err := c.becomes(ctx, id, "available"); err != nil {
+			lost = append(lost, err.Error())
+		}
+	}
+	if len(lost) > 0 {
+		t.Errorf("of %d volumes that were ordered meanwhile %d are not made: %v", len(asked), len(lost), lost)
+	}
+	t.Logf("%d volumes were ordered meanwhile; the last is there after %.1f s", len(asked), time.Since(begin).Seconds())
+
+	c.valkey(t, first, "kill -CONT $(cat /tmp/server)")
+	for time.Sleep(time.Second); !strings.Contains(c.valkey(t, first, info), "role:slave"); time.Sleep(time.Second) {
+		if time.Since(begin) > 3*time.Minute {
+			t.Fatalf("%s does not follow %s:\n%s", first, next, c.valkey(t, first, info))
+		}
+	}
+	if now := c.primary(t); now != next {
+		t.Errorf("the primary is %s, want %s", now, next)
+	}
+	for _, id := range append(asked, kept) {
+		if err := volumes.Delete(ctx, c.ServiceClient, id, nil).ExtractErr(); err != nil {
+			t.Error(err)
+		} else if err := c.becomes(ctx, id, ""); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// asking asks a server, and info what it says of itself.
+const (
+	asking = `timeout 3 valkey-cli --tls --cacert /opt/valkey/certs/ca.crt -a "$PASSWORD" --no-auth-warning`
+	info   = asking + " info replication"
+)
+
+// valkey runs a shell's commands beside one of the servers.
+func (c cinder) valkey(t *testing.T, pod, commands string) string {
+	t.Helper()
+	commands = "PASSWORD=$(sed -n 's/^requirepass //p' /etc/valkey/valkey.conf)\n" + commands
+	out, err := c.cloud.Cluster.Exec(context.Background(), c.cloud.Namespace, pod, "sh", "-c", commands)
+	if err != nil {
+		t.Fatalf("%s: %v: %s", pod, err, out)
+	}
+	return out
+}
+
+// primary is the pod that most sentinels name, if they do.
+func (c cinder) primary(t *testing.T) string {
+	t.Helper()
+	votes := map[string]int{}
+	for i := range 3 {
+		out := c.valkey(t, fmt.Sprintf("valkey-valkey-node-%d", i),
+			asking+" -p 26379 --raw sentinel get-primary-addr-by-name myprimary | head -1")
+		pod, _, _ := strings.Cut(strings.TrimSpace(out), ".")
+		if votes[pod]++; votes[pod] == 2 {
+			return pod
+		}
+	}
+	return ""
+}

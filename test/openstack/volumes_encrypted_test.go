@@ -1,0 +1,194 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumetypes"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/keymanager/v1/secrets"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestVolumesEncrypted: a virtual machine writes on a volume whose key Barbican has, and reads it when it has it again, as another volume
+// that was made of it, and of an image of it. Ceph has nothing but what nobody can read, and the keys go with the volumes and the image.
+func TestVolumesEncrypted(t *testing.T) {
+	if programs.Ceph == "" {
+		t.Skip("a Ceph is run only if it is asked for: SERVICE=volumes")
+	}
+	for i, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			claim := strings.Replace(string(of(t, "attached.yaml", r, dashed(r))), "    cinder:\n",
+				"    barbican:\n      enabled: true\n      uwsgi: {processes: 1}\n    cinder:\n", 1)
+			d := startDisks(t, r, i, []byte(claim))
+			e := encrypted{d, keysOf(t, d.cloud)}
+			kind := e.kind(t)
+			g := d.boot(t)
+
+			first := e.create(t, volumes.CreateOpts{Name: "first", Size: 1, VolumeType: kind})
+			const secret = "only-who-has-the-key-reads-this"
+			d.attach(t, g, first)
+			d.reads(t, g, first, secret, secret)
+			e.hides(t, first, secret)
+			t.Run("Again", func(t *testing.T) {
+				d.replacePod(t, "nova-compute")
+				d.hypervisor(t)
+				d.detach(t, g, first)
+				d.attach(t, g, first)
+				d.reads(t, g, first, "", secret)
+				d.detach(t, g, first)
+			})
+			var made []string
+			t.Run("Volume", func(t *testing.T) {
+				of := e.create(t, volumes.CreateOpts{Name: "of a volume", Size: 1, SourceVolID: first})
+				e.shows(t, g, of, secret)
+				made = append(made, of)
+			})
+			image := ""
+			t.Run("Image", func(t *testing.T) {
+				image = e.image(t, first)
+				of := e.create(t, volumes.CreateOpts{Name: "of an image", Size: 1, VolumeType: kind, ImageID: image})
+				e.shows(t, g, of, secret)
+				made = append(made, of)
+			})
+			t.Run("Delete", func(t *testing.T) { e.deleteAll(t, image, append(made, first)) })
+			d.memory(t)
+		})
+	}
+}
+
+// encrypted are volumes with keys.
+type encrypted struct {
+	*disks
+	keys safe
+}
+
+// keysOf is a client of the Barbican of a cloud as its administrator, in whose project volumes are.
+func keysOf(t *testing.T, cloud *Cloud) safe {
+	t.Helper()
+	provider, ends := administrator(t, cloud)
+	c, err := openstack.NewKeyManagerV1(provider, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return safe{ServiceClient: c, cloud: cloud}
+}
+
+// kind makes the type of volumes that are encrypted, as docs/barbican.md says, and returns its name.
+func (e encrypted) kind(t *testing.T) string {
+	t.Helper()
+	const name = "luks"
+	made, err := volumetypes.Create(context.Background(), e.cinder.ServiceClient, volumetypes.CreateOpts{Name: name}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := volumetypes.CreateEncryption(context.Background(), e.cinder.ServiceClient, made.ID, volumetypes.CreateEncryptionOpts{
+		Provider: "luks", Cipher: "aes-xts-plain64", KeySize: 256, ControlLocation: "front-end",
+	}).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// create makes a volume that Ceph has as LUKS.
+func (e encrypted) create(t *testing.T, opts volumes.CreateOpts) string {
+	t.Helper()
+	id := e.cinder.create(t, opts)
+	if v, err := volumes.Get(context.Background(), e.cinder.ServiceClient, id).Extract(); err != nil || !v.Encrypted {
+		t.Errorf("the volume is not encrypted: %+v, %v", v, err)
+	}
+	const magic = "LUKS\xba\xbe" // https://gitlab.com/cryptsetup/LUKS2-docs
+	e.cinder.holds(t, id, []byte(magic))
+	return id
+}
+
+// hides fails if what is on a volume can be read in Ceph.
+func (e encrypted) hides(t *testing.T, volume, content string) {
+	t.Helper()
+	if bytes.Contains(e.cinder.block(t, volume, 256*mib), []byte(content)) {
+		t.Error("Ceph has the content as it is")
+	}
+}
+
+// shows says that a virtual machine reads something on a volume, which Ceph does not.
+func (e encrypted) shows(t *testing.T, g guest, volume, content string) {
+	t.Helper()
+	e.attach(t, g, volume)
+	e.reads(t, g, volume, "", content)
+	e.hides(t, volume, content)
+	e.detach(t, g, volume)
+}
+
+// image makes one of a volume.
+func (e encrypted) image(t *testing.T, volume string) string {
+	t.Helper()
+	begin := time.Now()
+	made, err := volumes.UploadImage(context.Background(), e.cinder.ServiceClient, volume, volumes.UploadImageOpts{
+		ImageName: "of an encrypted volume", DiskFormat: "raw", ContainerFormat: "bare",
+	}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.cinder.available(t, volume)
+	e.glance.settled(t, made.ImageID)
+	got, err := images.Get(context.Background(), e.glance.ServiceClient, made.ImageID).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key, _ := got.Properties["cinder_encryption_key_id"].(string); key == "" {
+		t.Errorf("the image has no key of its own: %v", got.Properties)
+	}
+	t.Logf("image of an encrypted volume in %.1f s", time.Since(begin).Seconds())
+	return made.ImageID
+}
+
+// deleteAll deletes volumes and an image, and waits until there is no key any more.
+func (e encrypted) deleteAll(t *testing.T, image string, all []string) {
+	t.Helper()
+	ctx := context.Background()
+	if n := e.count(t); n != len(all)+1 {
+		t.Errorf("there are %d keys, for %d volumes and an image", n, len(all))
+	}
+	for _, id := range all {
+		if err := volumes.Delete(ctx, e.cinder.ServiceClient, id, nil).ExtractErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range all {
+		if err := e.cinder.becomes(ctx, id, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := images.Delete(ctx, e.glance.ServiceClient, image).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	e.until(t, "the end of all keys", "", func() error {
+		if n := e.count(t); n > 0 {
+			return fmt.Errorf("there are %d", n)
+		}
+		return nil
+	})
+}
+
+// count is the number of keys in the administrator's project.
+func (e encrypted) count(t *testing.T) int {
+	t.Helper()
+	page, err := secrets.List(e.keys.ServiceClient, secrets.ListOpts{}).AllPages(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := secrets.ExtractSecrets(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
