@@ -78,7 +78,7 @@ func TestCinderFailover(t *testing.T) {
 	}
 }
 
-// asking asks a server, and info what it says of itself.
+// asking is how a server is asked, and info what it says of itself.
 const (
 	asking = `timeout 3 valkey-cli --tls --cacert /opt/valkey/certs/ca.crt -a "$PASSWORD" --no-auth-warning`
 	info   = asking + " info replication"

@@ -43,7 +43,14 @@ func secretsOf(u *unstructured.Unstructured) []made {
 	case "SecretAggregate":
 		return []made{{name: text(u, "spec", "targetSecretName"), keys: keysOf(u, "spec", "template"), owned: true}}
 	case "CredentialRotation":
-		return []made{{name: text(u, "spec", "secretName"), keys: []string{"application_credential_id", "application_credential_secret"}}}
+		keys := []string{"application_credential_id", "application_credential_secret"}
+		switch text(u, "spec", "target") {
+		case "QueueUser":
+			keys = []string{"password", "username"}
+		case "Password":
+			keys = []string{"password"}
+		}
+		return []made{{name: text(u, "spec", "secretName"), keys: keys}}
 	}
 	return nil
 }
