@@ -30,7 +30,7 @@ const asked = `me=$(hostname)%[1]s
 first=%[2]s%[1]s
 primary=$(timeout 3 valkey-cli --tls --cacert %[3]s/ca.crt -a "$PASSWORD" --no-auth-warning -h %[4]s -p %[5]d --raw sentinel get-primary-addr-by-name %[6]s | head -1)
 case $primary in *%[1]s) ;; *) primary=$first ;; esac
-cp /etc/valkey/valkey.conf /tmp/valkey.conf
+cat /etc/valkey/valkey.conf >/tmp/valkey.conf
 echo "replica-announce-ip $me" >>/tmp/valkey.conf
 [ "$primary" = "$me" ] || echo "replicaof $primary %[7]d" >>/tmp/valkey.conf
 sed "s/PRIMARY/$primary/" /etc/valkey/sentinel.conf >/tmp/sentinel.conf
