@@ -28,11 +28,12 @@ import (
 )
 
 var (
-	storageKind    = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "StorageCluster"}
-	cephKind       = schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephCluster"}
-	cephPoolKind   = schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephBlockPool"}
-	cephClientKind = schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClient"}
-	configMapKind  = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	storageKind     = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "StorageCluster"}
+	cephKind        = schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephCluster"}
+	cephPoolKind    = schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephBlockPool"}
+	cephClientKind  = schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: "CephClient"}
+	statefulSetKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
+	configMapKind   = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 )
 
 // listen looks for values of Secrets in every call of a function, of whatever test. What it returns says what was found.
@@ -157,9 +158,9 @@ func TestClustersApart(t *testing.T) {
 	checkNoSecret(t, last(), cloud.Cluster, cloud.Remote, a.disks, a.nodes)
 
 	// Storage first is refused; then the control plane, whose hypervisors stay and can still be deleted.
-	a.refusedStorage(t, "keeps images, volumes or backups in its pools")
+	a.refusedStorage(t, a.plane, a.pool)
 	remove(t, a.plane)
-	a.refusedStorage(t, "keep disks of virtual machines in its pools")
+	a.refusedStorage(t, a.pool)
 	remove(t, a.pool)
 	a.removeStorage(t)
 	a.checkKept(t)
@@ -173,7 +174,7 @@ func TestClustersApart(t *testing.T) {
 	}
 	a.order(t)
 	remove(t, a.pool)
-	a.refusedStorage(t, "keeps images, volumes or backups in its pools")
+	a.refusedStorage(t, a.plane)
 	remove(t, a.plane)
 	a.removeStorage(t)
 	a.checkNothingFlows(t)
@@ -228,7 +229,7 @@ func (a *apart) checkPlaces(t *testing.T) {
 	}{
 		{a.disks, cephKind, storage, "ceph"}, {a.disks, cephPoolKind, storage, "cloud-images"}, {a.disks, cephClientKind, storage, "cloud-nova"},
 		{a.disks, configMapKind, storage, "access"},
-		{cloud.Remote, deploymentKind, plane, "glance"}, {cloud.Remote, mariaDBKind, plane, "mariadb"},
+		{cloud.Remote, statefulSetKind, plane, "glance"}, {cloud.Remote, mariaDBKind, plane, "mariadb"},
 		{cloud.Remote, certificateKind, plane, pool + "-ovn"}, {cloud.Remote, policyKind, plane, pool + "-queue"},
 		{a.nodes, daemonSetKind, pool, "nova-compute"}, {a.nodes, daemonSetKind, pool, "volume-keys"},
 	} {
@@ -314,12 +315,14 @@ func dataOf(s *unstructured.Unstructured) map[string][]byte {
 	return out
 }
 
-// refusedStorage tries to delete the StorageCluster, and wants to be told who keeps something in it.
-func (a *apart) refusedStorage(t *testing.T, words string) {
+// refusedStorage tries to delete the StorageCluster, and wants to be told who keeps something in it: Crossplane names one of them, by the
+// namespace of its instance.
+func (a *apart) refusedStorage(t *testing.T, by ...*unstructured.Unstructured) {
 	t.Helper()
 	err := cloud.Client.Delete(t.Context(), a.storage.DeepCopy())
-	if err == nil || !strings.Contains(err.Error(), words) {
-		t.Fatalf("the StorageCluster is in use, and deleting it says %v, want %q", err, words)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in-use by %d usage(s)", len(by))) ||
+		!slices.ContainsFunc(by, func(u *unstructured.Unstructured) bool { return strings.Contains(err.Error(), a.instance(u)) }) {
+		t.Fatalf("the StorageCluster is used by %d others, and deleting it says %v", len(by), err)
 	}
 }
 
