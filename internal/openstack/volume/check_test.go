@@ -40,7 +40,6 @@ func TestCheck(t *testing.T) {
 		"no share":               {reason: "A hand-made one went by no schema.", spec: "{backends: [{name: b, nfs: {shares: [x]}}]}", want: `spec.backends[0].nfs.shares: "x" is no share`},
 		"in a StorageCluster":    {reason: "Its control plane says where it is.", spec: "{backends: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}"},
 		"in two clusters":        {reason: "It is in one.", spec: "{backends: [{name: a, ceph: {clusterRef: {name: c}, pool: p}, rbd: {secretRef: {name: c}}}]}", want: "spec.backends[0]: say where"},
-		"a volume group":         {reason: "Nothing makes it.", spec: "{backends: [{name: a, lvm: {}}]}", want: "spec.backends[0].lvm: "},
 		"a type of nothing":      {reason: "Its volumes would fail.", spec: "{backends: [" + pool + "], volumeTypes: [{name: t, backend: x}]}", want: `spec.volumeTypes[0].backend: there is no backend "x"`},
 		"a type's backend twice": {reason: "Which one holds?", spec: "{backends: [" + pool + "], volumeTypes: [{name: t, backend: a, extraSpecs: {volume_backend_name: b}}]}", want: "spec.volumeTypes[0].extraSpecs: "},
 		"no default":             {reason: "Volumes without a type would fail.", spec: "{backends: [" + pool + "], defaultVolumeType: x}", want: `spec.defaultVolumeType: there is no volume type "x"`},
@@ -48,7 +47,8 @@ func TestCheck(t *testing.T) {
 		"backups in two places":  {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {nfs: {share: 'a:/b'}, file: {storageSize: 1Gi}}}", want: "spec.backup: say where backups go"},
 		"one volume, two pods":   {reason: "The second would not start.", spec: "{backends: [" + pool + "], backup: {replicas: 2, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}}", want: "spec.backup.file.accessMode: ReadWriteOnce serves a single pod"},
 		"no amount":              {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {file: {storageSize: x}}}", want: `spec.backup.file.storageSize: "x" is no amount`},
-		"backups in Swift":       {reason: "Nothing makes them.", spec: "{backends: [" + pool + "], backup: {swift: {}}}", want: "spec.backup.swift: "},
+		"backups in Swift":       {reason: "It is one place.", spec: "{backends: [" + pool + "], backup: {swift: {endpoint: 'https://o'}}}"},
+		"Swift and a bucket":     {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {swift: {endpoint: 'https://o'}, s3: {endpoint: 'https://o'}}}", want: "spec.backup: say where backups go"},
 		"backups in a cluster":   {reason: "Its control plane says where it is.", spec: "{backends: [" + pool + "], backup: {ceph: {clusterRef: {name: c}, pool: p}}}"},
 		"backups of no share":    {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {nfs: {share: x}}}", want: `spec.backup.nfs.share: "x" is no share`},
 	} {
