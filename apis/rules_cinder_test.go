@@ -22,7 +22,7 @@ backup: {replicas: 1, s3: {bucket: abc, endpoint: "https://s3.example.com", cred
 		},
 		"BackupInObjects": {
 			reason: "In the object store of the cloud.",
-			spec:   `backup: {replicas: 1, swift: {endpoint: "https://objects.example.com:8443", container: nightly, caSecretRef: {name: objects, key: ca.crt}}}`,
+			spec:   `backup: {replicas: 1, swift: {url: "https://objects.example.com:8443/swift/v1/AUTH_", container: nightly, caSecretRef: {name: objects, key: ca.crt}}}`,
 		},
 		"BackendOfNothing": {
 			reason:  "A backend keeps volumes somewhere.",

@@ -121,19 +121,14 @@ func (m *model) backupToS3(s *cinderv1.S3) error {
 
 // backupToSwift keeps backups of each project in its own account, by the token of whoever asks for one. By a single account for all, the
 // object store would see tokens of Cinder's own user, who may administrate the cloud; and the driver logs in to it with a password alone,
-// which would not be replaced. It asks for an address that it is told before it starts, in a way that Ceph's gateways do not answer, so that
-// the address is in the catalog of the token.
+// which would not be replaced. Where it is follows from the claim, and not from a catalog in which an administrator of the cloud writes.
 // https://docs.openstack.org/cinder/latest/configuration/block-storage/backup/swift-backup-driver.html
 func (m *model) backupToSwift(s *cinderv1.Swift) error {
 	m.target.set("backup_driver", "cinder.backup.drivers.swift.SwiftBackupDriver")
 	m.target.set("backup_swift_auth", "per_user")
 	m.target.set("backup_swift_container", s.Container)
-	m.target.set("swift_catalog_info", "object-store:swift:internalURL")
-	// Up to 2025.2 it takes the first region that has one.
-	if region := "backup_swift_region_name"; m.Has("DEFAULT", region) {
-		m.target.set(region, m.Spec.Region)
-	}
-	return m.objectStore(s.Endpoint, s.CASecretRef, "backup_swift_ca_cert_file")
+	m.target.set("backup_swift_url", s.URL)
+	return m.objectStore(s.URL, s.CASecretRef, "backup_swift_ca_cert_file")
 }
 
 // objectStore lets pods reach an object store, and trust its authority, whose file an option names.

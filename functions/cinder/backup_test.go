@@ -27,18 +27,21 @@ func TestSwift(t *testing.T) {
 		"Private authority": {
 			reason: "A StorageCluster's gateways have one of their own.", release: "2025.2",
 			swift: map[string]any{
-				"endpoint": "https://objects.storage.svc", "caSecretRef": map[string]any{"name": "tenant-objects", "key": "authority"},
+				"url": "https://objects.storage.svc/swift/v1/AUTH_", "caSecretRef": map[string]any{"name": "tenant-objects", "key": "authority"},
 			},
-			want: map[string]string{"CONTAINER": "volumebackups", "CA_CERT_FILE": "/etc/cinder/backup-target/ca.crt"}, port: 443,
+			want: map[string]string{
+				"URL": "https://objects.storage.svc/swift/v1/AUTH_", "CONTAINER": "volumebackups", "CA_CERT_FILE": "/etc/cinder/backup-target/ca.crt",
+			},
+			port: 443,
 			secret: &c5c3v1.SecretAggregateSpec{
 				TargetSecretName: "cinder-backup-target", Sources: []c5c3v1.SecretSource{service.Source("ca", "tenant-objects", "authority")},
 				Template: map[string]c5c3v1.SecretTemplate{"ca.crt": "{{ .ca }}"},
 			},
 		},
 		"Public authority": {
-			reason: "There is nothing to mount, and from 2026.1 on the region of the catalog is the control plane's.", release: "2026.1",
-			swift: map[string]any{"endpoint": "https://objects.example.com:8080", "container": "nightly"},
-			want:  map[string]string{"CONTAINER": "nightly", "CA_CERT_FILE": publicCAs, "REGION_NAME": "RegionOne"}, port: 8080,
+			reason: "There is nothing to mount.", release: "2026.2",
+			swift: map[string]any{"url": "https://objects.example.com:8080/v1/AUTH_", "container": "nightly"},
+			want:  map[string]string{"URL": "https://objects.example.com:8080/v1/AUTH_", "CONTAINER": "nightly", "CA_CERT_FILE": publicCAs}, port: 8080,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,9 +61,7 @@ func TestSwift(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := map[string]string{
-				"OS_DEFAULT__BACKUP_DRIVER":      "cinder.backup.drivers.swift.SwiftBackupDriver",
-				"OS_DEFAULT__BACKUP_SWIFT_AUTH":  "per_user",
-				"OS_DEFAULT__SWIFT_CATALOG_INFO": "object-store:swift:internalURL",
+				"OS_DEFAULT__BACKUP_DRIVER": "cinder.backup.drivers.swift.SwiftBackupDriver", "OS_DEFAULT__BACKUP_SWIFT_AUTH": "per_user",
 			}
 			for option, value := range tc.want {
 				want["OS_DEFAULT__BACKUP_SWIFT_"+option] = value

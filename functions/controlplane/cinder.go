@@ -271,7 +271,7 @@ func cinderMentions(path string, value any) []mention {
 	case cinderv1.S3:
 		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
 	case cinderv1.Swift:
-		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+		return []mention{{&s3Endpoints, path + ".url", v.URL}}
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ var specs = map[string]string{
 		global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
 	"volumes, backups in Swift": `{services: {glance: {enabled: true, stores: [{name: main, file: {storageSize: 1Gi}}]}, cinder: {enabled: true,
 		backends: [{name: archive, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}],
-		backup: {swift: {endpoint: "https://objects.example.com:8443", container: nightly, caSecretRef: {name: objects, key: ca.crt}}}}}}`,
+		backup: {swift: {url: "https://objects.example.com:8443/swift/v1/AUTH_", container: nightly, caSecretRef: {name: objects, key: ca.crt}}}}}}`,
 	"compute and all else, Keystone elsewhere": `{global: {region: eu-de-2}, services: {keystone: {external: {authURL: "https://[fd00::1]:5001/identity/v3",
 		user: cloud@example.com, userDomain: staff, project: clouds, projectDomain: ops, caSecretRef: {name: corporate, key: ca.pem}, passwordSecretRef: {name: corporate, key: password}}},
 		placement: {enabled: true}, glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]}, nova: {enabled: true}, neutron: {enabled: true},

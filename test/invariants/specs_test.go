@@ -196,7 +196,7 @@ var constraints = map[string]constraint{
 	"services.cinder.backup": {fix: backupPlace},
 	"shares[]":               sample("nfs.example.com:/volumes", "[fd00::1]:/more"), "nfs.share": sample("nfs.example.com:/backups"),
 	"volume.cpu": cores, "volume.memory": memory, "backup.cpu": cores, "backup.memory": memory,
-	"backup.s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"), "swift.endpoint": sample("https://objects.example.com:8443"),
+	"backup.s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"), "swift.url": sample("https://objects.example.com:8443/swift/v1/AUTH_"),
 
 	// Networks.
 	"mechanism": sample("OVN"), "servicePlugins": sample(list{"ovn-router", "qos"}, list{"trunk"}, list{}),

@@ -280,11 +280,10 @@ func (w *world) leaves(from *pod, port int, p policy) bool {
 		found := false
 		each(doc, nil, func(_ []string, m fields) {
 			for k, v := range m {
-				// Where a provider's metadata lead is at its issuer's port, and accounts of projects are where the catalog says, at the port
-				// of an object store.
+				// Where a provider's metadata lead is at its issuer's port.
 				found = found || slices.Contains(clusterPorts[k], port)
 				for _, a := range addresses(str(v)) {
-					found = found || a.port == port && strings.HasSuffix(strings.ToLower(k), "url") || a.port == port && (k == "issuer" || k == "endpoint")
+					found = found || a.port == port && strings.HasSuffix(strings.ToLower(k), "url") || a.port == port && k == "issuer"
 				}
 			}
 		})

@@ -159,7 +159,7 @@ type Backup struct {
 	// A bucket.
 	// +optional
 	S3 *S3 `json:"s3,omitempty"`
-	// A container of each project's own account, in the object store of the cloud's catalog.
+	// A container of each project's own account, in an object store that knows users of this Keystone.
 	// +optional
 	Swift *Swift `json:"swift,omitempty"`
 	// A share of an NFS server.
@@ -219,13 +219,12 @@ type S3 struct {
 
 // Swift is a container of each project's own account: whoever makes a backup logs in with the token of that request.
 type Swift struct {
-	// Address of the object store without a path, as the internal one of the catalog begins: https://objects.example.com. Pods reach its port
-	// and no other, and the accounts are where the catalog says.
+	// Address of the accounts, up to where the ID of a project follows: https://objects.example.com/swift/v1/AUTH_.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=260
-	// +kubebuilder:validation:Pattern=`^https?://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?$`
-	// +kubebuilder:example="https://objects.example.com"
-	Endpoint string `json:"endpoint"`
+	// +kubebuilder:validation:MaxLength=320
+	// +kubebuilder:validation:Pattern=`^https?://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._-]+)*/v1/[A-Za-z0-9._-]*$`
+	// +kubebuilder:example="https://objects.example.com/swift/v1/AUTH_"
+	URL string `json:"url"`
 	// Container of backups that name none. It is made if there is none.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

@@ -9,7 +9,6 @@ const (
 	backups      = "where backups go has a field"
 	noBackups    = "no backup goes there"
 	ownAccount   = "who makes a backup is logged in to the object store"
-	accounts     = "the catalog says where the accounts of projects are"
 	managed      = "what a process works with is the control plane's, and code that it loads is the image's"
 	attached     = "this is of drivers that attach volumes to the pod, which no backend here has"
 	named        = "volumes and snapshots that exist are known to the backends by names of this form"
@@ -56,8 +55,7 @@ var cinder = table{
 		"backup_swift_auth_url":                ours(ownAccount),
 		"backup_swift_ca_cert_file":            use("backup.swift", files),
 		"backup_swift_container":               use("backup.swift", backups),
-		"backup_swift_region_name":             ours("it is the control plane's"),
-		"backup_swift_url":                     ours(accounts),
+		"backup_swift_url":                     use("backup.swift", backups),
 		"backup_use_same_host":                 tenants("it is a choice among pods that can all do it"),
 		"backup_workers":                       use("backup", processes),
 		"chiscsi_conf":                         ours(attached),
@@ -99,7 +97,7 @@ var cinder = table{
 		"snapshot_name_template":               ours(named),
 		"ssh_hosts_key_file":                   ours(files),
 		"state_path":                           ours(files),
-		"swift_catalog_info":                   ours(accounts),
+		"swift_catalog_info":                   ours("the claim says where the accounts of projects are"),
 		"target_helper":                        ours(attached),
 		"tcp_keepidle":                         ours(uwsgi),
 		"transfer_api_class":                   ours(managed),

@@ -47,8 +47,8 @@ func TestCheck(t *testing.T) {
 		"backups in two places":  {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {nfs: {share: 'a:/b'}, file: {storageSize: 1Gi}}}", want: "spec.backup: say where backups go"},
 		"one volume, two pods":   {reason: "The second would not start.", spec: "{backends: [" + pool + "], backup: {replicas: 2, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}}", want: "spec.backup.file.accessMode: ReadWriteOnce serves a single pod"},
 		"no amount":              {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {file: {storageSize: x}}}", want: `spec.backup.file.storageSize: "x" is no amount`},
-		"backups in Swift":       {reason: "It is one place.", spec: "{backends: [" + pool + "], backup: {swift: {endpoint: 'https://o'}}}"},
-		"Swift and a bucket":     {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {swift: {endpoint: 'https://o'}, s3: {endpoint: 'https://o'}}}", want: "spec.backup: say where backups go"},
+		"backups in Swift":       {reason: "It is one place.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o/v1/AUTH_'}}}"},
+		"Swift and a bucket":     {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o/v1/AUTH_'}, s3: {endpoint: 'https://o'}}}", want: "spec.backup: say where backups go"},
 		"backups in a cluster":   {reason: "Its control plane says where it is.", spec: "{backends: [" + pool + "], backup: {ceph: {clusterRef: {name: c}, pool: p}}}"},
 		"backups of no share":    {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {nfs: {share: x}}}", want: `spec.backup.nfs.share: "x" is no share`},
 	} {
