@@ -24,6 +24,18 @@ backup: {replicas: 1, s3: {bucket: abc, endpoint: "https://s3.example.com", cred
 			reason: "In the object store of the cloud.",
 			spec:   `backup: {replicas: 1, swift: {url: "https://objects.example.com:8443/swift/v1/AUTH_", container: nightly, caSecretRef: {name: objects, key: ca.crt}}}`,
 		},
+		"BackupInPlainText": {
+			reason:  "Everybody on the way would have the users' tokens.",
+			spec:    `backup: {replicas: 1, swift: {url: "http://objects.example.com/v1/AUTH_"}}`,
+			field:   "spec.backup.swift.url",
+			message: "should match",
+		},
+		"BackupInNoAccount": {
+			reason:  "The ID of a project would be the name of a container.",
+			spec:    `backup: {replicas: 1, swift: {url: "https://objects.example.com/"}}`,
+			field:   "spec.backup.swift.url",
+			message: "should match",
+		},
 		"BackendOfNothing": {
 			reason:  "A backend keeps volumes somewhere.",
 			spec:    `backends: [{name: a}]`,

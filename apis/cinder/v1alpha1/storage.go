@@ -222,7 +222,7 @@ type Swift struct {
 	// Address of the accounts, up to where the ID of a project follows: https://objects.example.com/swift/v1/AUTH_.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=320
-	// +kubebuilder:validation:Pattern=`^https?://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._-]+)*/v1/[A-Za-z0-9._-]*$`
+	// +kubebuilder:validation:Pattern=`^https://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._-]+)*/v1/[A-Za-z0-9._-]*$`
 	// +kubebuilder:example="https://objects.example.com/swift/v1/AUTH_"
 	URL string `json:"url"`
 	// Container of backups that name none. It is made if there is none.

@@ -16,6 +16,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -218,6 +219,14 @@ func checkTypes(base string, storage *cinderv1.Storage) error {
 // BackendSpec is the property of a volume type by which the scheduler finds its backend.
 const BackendSpec = "volume_backend_name"
 
+// checkAddress refuses an address at a port that there is not.
+func checkAddress(field, address string) error {
+	if _, err := workload.PortOf(address); err != nil {
+		return invalid.Field(field, "%s", err)
+	}
+	return nil
+}
+
 func checkBackup(base string, storage *cinderv1.Storage) error {
 	b := storage.Backup
 	if b == nil {
@@ -226,6 +235,12 @@ func checkBackup(base string, storage *cinderv1.Storage) error {
 	errs := []error{service.CheckProcess(base+".backup", b.Process)}
 	if b.NFS != nil {
 		errs = append(errs, checkShares(base+".backup.nfs.share", b.NFS.Share))
+	}
+	if s := b.S3; s != nil {
+		errs = append(errs, checkAddress(base+".backup.s3.endpoint", s.Endpoint))
+	}
+	if s := b.Swift; s != nil {
+		errs = append(errs, checkAddress(base+".backup.swift.url", s.URL))
 	}
 	switch f := b.File; {
 	case count(b.Ceph != nil, b.RBD != nil, b.S3 != nil, b.Swift != nil, b.NFS != nil, b.File != nil) != 1:

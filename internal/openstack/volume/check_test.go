@@ -48,6 +48,8 @@ func TestCheck(t *testing.T) {
 		"one volume, two pods":   {reason: "The second would not start.", spec: "{backends: [" + pool + "], backup: {replicas: 2, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}}", want: "spec.backup.file.accessMode: ReadWriteOnce serves a single pod"},
 		"no amount":              {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {file: {storageSize: x}}}", want: `spec.backup.file.storageSize: "x" is no amount`},
 		"backups in Swift":       {reason: "It is one place.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o/v1/AUTH_'}}}"},
+		"no port of Swift":       {reason: "Nobody listens there.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o:99999/v1/AUTH_'}}}", want: "spec.backup.swift.url: there is no port 99999"},
+		"no port of a bucket":    {reason: "Nobody listens there.", spec: "{backends: [" + pool + "], backup: {s3: {endpoint: 'https://o:99999'}}}", want: "spec.backup.s3.endpoint: there is no port 99999"},
 		"Swift and a bucket":     {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o/v1/AUTH_'}, s3: {endpoint: 'https://o'}}}", want: "spec.backup: say where backups go"},
 		"backups in a cluster":   {reason: "Its control plane says where it is.", spec: "{backends: [" + pool + "], backup: {ceph: {clusterRef: {name: c}, pool: p}}}"},
 		"backups of no share":    {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {nfs: {share: x}}}", want: `spec.backup.nfs.share: "x" is no share`},
