@@ -20,8 +20,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestCephBackups: a member of a project backs a volume up into the object store of the cloud, by Swift, and restores it. The backup is in the
-// account of that project, and of no other one.
+// TestCephBackups: a member of a project backs a volume up into the object store of the cloud, by Swift, and restores it. The backup is in
+// the account of that project, and of no other one.
 func TestCephBackups(t *testing.T) {
 	if programs.Ceph == "" {
 		t.Skip("a Ceph is run only if it is asked for: SERVICE=ceph")
