@@ -20,6 +20,22 @@ defaultVolumeType: fast
 coordination: {bindingSecretRef: {name: valkey-binding}, sentinel: true}
 backup: {replicas: 1, s3: {bucket: abc, endpoint: "https://s3.example.com", credentialsSecretRef: {name: s3}}}`,
 		},
+		"BackupInObjects": {
+			reason: "In the object store of the cloud.",
+			spec:   `backup: {replicas: 1, swift: {url: "https://objects.example.com:8443/swift/v1/AUTH_", container: nightly, caSecretRef: {name: objects, key: ca.crt}}}`,
+		},
+		"BackupInPlainText": {
+			reason:  "Everybody on the way would have the users' tokens.",
+			spec:    `backup: {replicas: 1, swift: {url: "http://objects.example.com/v1/AUTH_"}}`,
+			field:   "spec.backup.swift.url",
+			message: "should match",
+		},
+		"BackupInNoAccount": {
+			reason:  "The ID of a project would be the name of a container.",
+			spec:    `backup: {replicas: 1, swift: {url: "https://objects.example.com/"}}`,
+			field:   "spec.backup.swift.url",
+			message: "should match",
+		},
 		"BackendOfNothing": {
 			reason:  "A backend keeps volumes somewhere.",
 			spec:    `backends: [{name: a}]`,
@@ -76,7 +92,7 @@ backup: {replicas: 1, s3: {bucket: abc, endpoint: "https://s3.example.com", cred
 			reason:  "A backup is kept somewhere.",
 			spec:    `backup: {replicas: 1}`,
 			field:   "spec.backup",
-			message: "say where backups go: one of ceph, rbd, s3, nfs and file",
+			message: "say where backups go: one of ceph, rbd, s3, swift, nfs and file",
 		},
 		"BackupTurned": {
 			reason:  "Those that there are would not be found.",

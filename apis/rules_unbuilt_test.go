@@ -98,11 +98,14 @@ func below(path string, roots []string) bool {
 
 func TestIsUnbuilt(t *testing.T) {
 	for field, want := range map[string]bool{
-		"spec.services.cinder": false, "spec.cortex": true, "spec.services.neutron.ovn.relay": false, "spec.services.neutron": false, "spec.services.cinder.backends[12].lvm": true, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
+		"spec.services.cinder": false, "spec.cortex": true, "spec.services.neutron.ovn.relay": false, "spec.services.neutron": false, "spec.services.cinder.backends[12].ceph": false, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
 	} {
 		if diff := cmp.Diff(want, apis.IsUnbuilt("ControlPlaneCluster", field)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", field, diff)
 		}
+	}
+	if !apis.IsUnbuilt("HypervisorCluster", "spec.pciDevices[12].physicalNetwork") {
+		t.Error("a list's items have no names, and it has fields that are not built")
 	}
 	if apis.IsUnbuilt("Keystone", "spec.cortex") {
 		t.Error("a Keystone has no Cortex")
@@ -218,17 +221,6 @@ cortex:
   database: {secretRef: {name: postgres}}
   pipelines: {nova: {enabled: true, filters: [{name: AvailabilityZoneFilter}], weighers: [{name: RAMWeigher, weightPercent: -50}]}}
   datasources: {prometheus: {enabled: true, endpoint: http://prometheus.monitoring:9090}}`,
-			},
-		},
-	},
-	"cinder": {
-		base: cinderCases.base,
-		cases: map[string]specCase{
-			"Everywhere": {
-				reason: "Each is a place.",
-				spec: `
-backends: [{name: local, lvm: {nodeSelector: {disk: "yes"}}}]
-backup: {swift: {}}`,
 			},
 		},
 	},

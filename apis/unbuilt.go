@@ -9,16 +9,10 @@ import (
 // out, so that a portal offers nothing that would be refused, and a tool that meets one in a claim can say more than that it is unknown.
 // Whoever builds a field takes it out of here.
 var unbuilt = map[string][]string{
-	"Cinder": {
-		"spec.backends[].lvm",
-		"spec.backup.swift",
-	},
 	"ControlPlaneCluster": {
 		"spec.cluster.gardener",
 		"spec.cortex",
 		"spec.infrastructure.mariadb.backup.pointInTimeRecovery",
-		"spec.services.cinder.backends[].lvm",
-		"spec.services.cinder.backup.swift",
 		"spec.services.nova.quotas.unifiedLimits",
 		"spec.services.nova.scheduler.externalScheduler",
 		"status.activePipelines",

@@ -45,6 +45,8 @@ func (m *model) findTarget() error {
 		return nil
 	case b.S3 != nil:
 		return m.backupToS3(b.S3)
+	case b.Swift != nil:
+		return m.backupToSwift(b.Swift)
 	case b.Ceph != nil:
 		return m.backupToPool()
 	case b.RBD != nil:
@@ -105,34 +107,57 @@ func (m *model) backupToS3(s *cinderv1.S3) error {
 	m.target.set("backup_driver", "cinder.backup.drivers.s3.S3BackupDriver")
 	m.target.set("backup_s3_endpoint_url", s.Endpoint)
 	m.target.set("backup_s3_store_bucket", s.Bucket)
-	authority := publicCAs
-	m.target.secret = &c5c3v1.SecretAggregateSpec{
-		TargetSecretName: common.ObjectName(m.Sub(targetName)), Template: map[string]c5c3v1.SecretTemplate{},
-	}
 	for _, k := range [][3]string{
 		{"accessKeyID", cinderv1.S3AccessKeyIDKey, "backup_s3_store_access_key"},
 		{"secretAccessKey", cinderv1.S3SecretAccessKeyKey, "backup_s3_store_secret_key"},
 	} {
 		source := service.Source(k[0], string(s.CredentialsSecretRef.Name), k[1])
 		source.Escape = "OsloConfig"
-		m.target.secret.Sources = append(m.target.secret.Sources, source)
-		m.target.secret.Template[k[1]] = c5c3v1.SecretTemplate("{{ ." + k[0] + " }}")
+		m.fromTenant(source, k[1])
 		m.target.env = append(m.target.env, workload.SecretEnv(oslo.MustEnvName("DEFAULT", k[2]), m.Sub(targetName), k[1]))
 	}
-	if ca := s.CASecretRef; ca != nil {
+	return m.objectStore(s.Endpoint, s.CASecretRef, "backup_s3_ca_cert_file")
+}
+
+// backupToSwift keeps backups of each project in its own account, by the token of whoever asks for one. By a single account for all, the
+// object store would see tokens of Cinder's own user, who may administrate the cloud; and the driver logs in to it with a password alone,
+// which would not be replaced. Where it is follows from the claim, and not from a catalog in which an administrator of the cloud writes.
+// https://docs.openstack.org/cinder/latest/configuration/block-storage/backup/swift-backup-driver.html
+func (m *model) backupToSwift(s *cinderv1.Swift) error {
+	m.target.set("backup_driver", "cinder.backup.drivers.swift.SwiftBackupDriver")
+	m.target.set("backup_swift_auth", "per_user")
+	m.target.set("backup_swift_container", s.Container)
+	m.target.set("backup_swift_url", s.URL)
+	return m.objectStore(s.URL, s.CASecretRef, "backup_swift_ca_cert_file")
+}
+
+// objectStore lets pods reach an object store, and trust its authority, whose file an option names.
+func (m *model) objectStore(endpoint string, ca *common.SecretKeyReference, option string) error {
+	authority := publicCAs
+	if ca != nil {
 		const file = "ca.crt"
-		m.target.secret.Sources = append(m.target.secret.Sources, service.Source("ca", string(ca.Name), string(ca.Key)))
-		m.target.secret.Template[file] = "{{ .ca }}"
+		m.fromTenant(service.Source("ca", string(ca.Name), string(ca.Key)), file)
 		m.target.mounts = []service.Volume{m.SecretVolume(targetName, m.Sub(targetName), file)}
 		authority = m.Path(targetName, file)
 	}
-	m.target.set("backup_s3_ca_cert_file", authority)
-	flow, err := workload.Outside(s.Endpoint)
+	m.target.set(option, authority)
+	flow, err := workload.Outside(endpoint)
 	if err != nil {
 		return fmt.Errorf("cannot find the port of the object store: %w", err)
 	}
 	m.target.reaches = []workload.Flow{flow}
 	return nil
+}
+
+// fromTenant puts what a Secret of the tenant's says into the target's own, under a key.
+func (m *model) fromTenant(source c5c3v1.SecretSource, key string) {
+	if m.target.secret == nil {
+		m.target.secret = &c5c3v1.SecretAggregateSpec{
+			TargetSecretName: common.ObjectName(m.Sub(targetName)), Template: map[string]c5c3v1.SecretTemplate{},
+		}
+	}
+	m.target.secret.Sources = append(m.target.secret.Sources, source)
+	m.target.secret.Template[key] = c5c3v1.SecretTemplate("{{ ." + source.Name + " }}")
 }
 
 // backupService is the process that makes backups. It reads and writes the volumes of all backends itself.

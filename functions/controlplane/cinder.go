@@ -169,7 +169,7 @@ func cinderConnections(m *model, s *serviceState) int64 {
 	return out
 }
 
-// cinderSecrets are those of Ceph's clients and of the bucket of backups.
+// cinderSecrets are those of Ceph's clients and of the object store of backups.
 func cinderSecrets(s *controlplanev1.Services) []named {
 	if s.Cinder == nil || !s.Cinder.Enabled {
 		return nil // What is off needs no Secret.
@@ -190,6 +190,11 @@ func cinderSecrets(s *controlplanev1.Services) []named {
 		add(&b.S3.CredentialsSecretRef.Name, "backup.s3.credentialsSecretRef", cinderv1.S3AccessKeyIDKey, cinderv1.S3SecretAccessKeyKey)
 		if ca := b.S3.CASecretRef; ca != nil {
 			add(&ca.Name, "backup.s3.caSecretRef", string(ca.Key))
+		}
+	}
+	if b := s.Cinder.Backup; b != nil && b.Swift != nil {
+		if ca := b.Swift.CASecretRef; ca != nil {
+			add(&ca.Name, "backup.swift.caSecretRef", string(ca.Key))
 		}
 	}
 	return out
@@ -265,6 +270,8 @@ func cinderMentions(path string, value any) []mention {
 		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case cinderv1.S3:
 		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+	case cinderv1.Swift:
+		return []mention{{&s3Endpoints, path + ".url", v.URL}}
 	}
 	return nil
 }

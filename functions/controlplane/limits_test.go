@@ -178,6 +178,10 @@ func TestDeniedByDefault(t *testing.T) {
 			"{services: {cinder: {backup: {s3: {endpoint: 'https://s3.example.com', bucket: abc, credentialsSecretRef: {name: s3}}}}}}",
 			"spec.services.cinder.backup.s3.endpoint", "s3.example.com", "s3Endpoints: ['s3.example.com']", "s3Endpoints: ['s3.example.com:80']",
 		},
+		"backups in Swift": {
+			"{services: {cinder: {backup: {swift: {url: 'https://objects.example.com:8443/swift/v1/AUTH_'}}}}}",
+			"spec.services.cinder.backup.swift.url", "objects.example.com:8443", "s3Endpoints: ['*.example.com']", "s3Endpoints: ['objects.example.com:443']",
+		},
 		"backups on a volume": {
 			"{services: {cinder: {backup: {file: {storageSize: 1Gi, storageClass: gold}}}}}",
 			"spec.services.cinder.backup.file.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [silver]",

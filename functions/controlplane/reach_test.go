@@ -25,7 +25,7 @@ var inside = map[string][]string{
 	"the registry says whose images these are": {"Image.Tag", "Image.Digest", "InfrastructureImage.Tag", "InfrastructureImage.Digest"},
 	"its host is held, and this is the tenant's account there": {
 		"S3.Bucket", "S3.Prefix", "S3.Region", "RestoreFrom.TargetRecoveryTime", "OVNRestoreFrom.TargetRecoveryTime",
-		"S3Store.Bucket", "S3Store.Region", "S3Store.URLFormat", "SwiftStore.Region", "SwiftStore.Container", "Vault.Mount", "Vault.Namespace",
+		"S3Store.Bucket", "S3Store.Region", "S3Store.URLFormat", "SwiftStore.Region", "SwiftStore.Container", "Swift.Container", "Vault.Mount", "Vault.Namespace",
 		"LDAP.User", "LDAP.Suffix", "LDAP.UserTreeDN", "LDAP.GroupTreeDN", "Federation.ClientID", "Federation.Scopes",
 		"ExternalKeystone.User", "ExternalKeystone.UserDomain", "ExternalKeystone.Project", "ExternalKeystone.ProjectDomain",
 	},

@@ -196,7 +196,7 @@ var constraints = map[string]constraint{
 	"services.cinder.backup": {fix: backupPlace},
 	"shares[]":               sample("nfs.example.com:/volumes", "[fd00::1]:/more"), "nfs.share": sample("nfs.example.com:/backups"),
 	"volume.cpu": cores, "volume.memory": memory, "backup.cpu": cores, "backup.memory": memory,
-	"backup.s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"),
+	"backup.s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"), "swift.url": sample("https://objects.example.com:8443/swift/v1/AUTH_"),
 
 	// Networks.
 	"mechanism": sample("OVN"), "servicePlugins": sample(list{"ovn-router", "qos"}, list{"trunk"}, list{}),
@@ -366,13 +366,10 @@ func places(o object) {
 }
 
 // backupPlace leaves backups one place.
-func backupPlace(o object) { one(o, "rbd", "ceph", "s3", "nfs", "file") }
+func backupPlace(o object) { one(o, "rbd", "ceph", "s3", "swift", "nfs", "file") }
 
 // one leaves one of several fields, and makes the first if there is none.
 func one(o object, fields ...string) {
-	for _, unbuilt := range []string{"lvm", "swift"} {
-		delete(o, unbuilt)
-	}
 	i := slices.IndexFunc(fields, func(name string) bool { return o[name] != nil })
 	if i < 0 {
 		o[fields[0]] = object{"secretRef": object{"name": ofTenant}}

@@ -297,8 +297,15 @@ func testVolumes(t *testing.T, c cinder) {
 
 // testVolumeBackup: what is backed up is restored byte by byte, from a bucket.
 func testVolumeBackup(t *testing.T, c cinder) {
-	ctx := context.Background()
 	image, data := c.imaged(t)
+	c.backUp(t, image, data, func() []string { return c.bucket.names(t) })
+}
+
+// backUp backs a volume of an image up, restores it into another one, and deletes the backup. It returns the volume. The names of what is
+// kept have its ID.
+func (c cinder) backUp(t *testing.T, image string, data []byte, kept func() []string) (from string) {
+	t.Helper()
+	ctx := context.Background()
 	from, begin := c.create(t, volumes.CreateOpts{Name: "backed up", Size: 1, ImageID: image}), time.Now()
 	b, err := backups.Create(ctx, c.ServiceClient, backups.CreateOpts{VolumeID: from, Name: "backup"}).Extract()
 	if err != nil {
@@ -315,10 +322,10 @@ func testVolumeBackup(t *testing.T, c cinder) {
 		return b.Status, nil
 	}
 	settle(t, "the backup", "available", done)
-	stored := slices.DeleteFunc(c.bucket.names(t), func(name string) bool { return !strings.Contains(name, from) })
+	stored := slices.DeleteFunc(kept(), func(name string) bool { return !strings.Contains(name, from) })
 	t.Logf("backup of 1 GiB in %.1f s, %d objects", time.Since(begin).Seconds(), len(stored))
 	if len(stored) == 0 {
-		t.Error("there is nothing in the bucket")
+		t.Error("nothing is kept")
 	}
 	begin = time.Now()
 	to, err := backups.RestoreFromBackup(ctx, c.ServiceClient, b.ID, backups.RestoreOpts{Name: "restored"}).Extract()
@@ -344,6 +351,7 @@ func testVolumeBackup(t *testing.T, c cinder) {
 			t.Fatal("the backup is not deleted")
 		}
 	}
+	return from
 }
 
 // testManagers: one of two managers goes in the middle of ten volumes, all of which are made: the other one takes over, and it comes back.

@@ -65,23 +65,38 @@ type stores struct {
 	// store is the CephObjectStore that Rook would be given.
 	store *unstructured.Unstructured
 	http  *http.Client
+	// authority of its certificate.
+	authority []byte
 }
 
 // startStores makes two claims a cloud with an object store: those of a control plane and of a StorageCluster.
 func startStores(t *testing.T) *stores {
 	t.Helper()
-	plane := bytes.Replace(read(t, "small.yaml"), []byte("  infrastructure:"), []byte("  keystoneServices:\n"+
-		"  - {namespace: tenant-a, name: ceph-objects, type: object-store, additionalTypes: [s3]}\n  infrastructure:"), 1)
+	plane := lettingObjectsIn(read(t, "small.yaml"))
 	s := &stores{cloud: start(t, plane, nil)}
+	s.beside(t, plane, func() *operators.Ceph {
+		return startCephWith(t, nil, map[string]operators.Caps{gatewayUser: operators.GatewayCaps()})
+	})
+	return s
+}
+
+// lettingObjectsIn is the claim of a control plane that lets the object store in.
+func lettingObjectsIn(plane []byte) []byte {
+	return bytes.Replace(plane, []byte("\nspec:\n"), []byte("\nspec:\n  keystoneServices:\n"+
+		"  - {namespace: tenant-a, name: ceph-objects, type: object-store, additionalTypes: [s3]}\n"), 1)
+}
+
+// beside runs the object store beside a control plane that lets it in, on a Ceph that has the user of its gateways.
+func (s *stores) beside(t *testing.T, plane []byte, ceph func() *operators.Ceph) {
+	t.Helper()
 	s.compose(t, plane)
 	var err error
 	if s.identity, err = s.cloud.Operators.Identity(context.Background(), s.cloud.Namespace, "keystone-clouds", "admin"); err != nil {
 		t.Fatal(err)
 	}
-	s.ceph = startCephWith(t, nil, map[string]operators.Caps{gatewayUser: operators.GatewayCaps()})
+	s.ceph = ceph()
 	s.configure(t)
 	s.serve(t)
-	return s
 }
 
 // compose makes the StorageCluster's claim what there is of it beside a Ceph: Rook does nothing here, and the KeystoneService is composed
@@ -89,7 +104,7 @@ func startStores(t *testing.T) *stores {
 func (s *stores) compose(t *testing.T, plane []byte) {
 	t.Helper()
 	claim := append(read(t, "storage.yaml"), "  objectStores:\n  - name: objects\n"+
-		"    keystone: {controlPlaneRef: {namespace: tenant-a, name: small}}\n"...)
+		"    keystone: {controlPlaneRef: {namespace: tenant-a, name: "+nameOf(t, plane)+"}}\n"...)
 	w, err := preview.World(claim, read(t, "platform.yaml"), kinds.Runners())
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +138,16 @@ func (s *stores) compose(t *testing.T, plane []byte) {
 		t.Fatal(err)
 	}
 	s.instance = w.XR.GetFields()["status"].GetStructValue().GetFields()["instance"].GetStringValue()
+}
+
+// nameOf is the name of a claim.
+func nameOf(t *testing.T, claim []byte) string {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(claim, u); err != nil {
+		t.Fatal(err)
+	}
+	return u.GetName()
 }
 
 // letIn composes a KeystoneService.
@@ -243,6 +268,7 @@ func (s *stores) serve(t *testing.T) {
 	if !pool.AppendCertsFromPEM(pair["ca.crt"]) {
 		t.Fatal("the certificate names no authority")
 	}
+	s.authority = pair["ca.crt"]
 	s.http = &http.Client{Timeout: answerWithin, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, DialContext: c.Dial, DisableKeepAlives: true,
 	}}
@@ -258,6 +284,9 @@ type account struct {
 	access, secret string
 }
 
+// userPassword is that of these users.
+const userPassword = "a password of nobody"
+
 // member makes a project with a user who has role member.
 func (s *stores) member(t *testing.T, name string) account {
 	t.Helper()
@@ -267,12 +296,11 @@ func (s *stores) member(t *testing.T, name string) account {
 func (s *stores) user(t *testing.T, name, role string) account {
 	t.Helper()
 	ctx := context.Background()
-	const password = "a password of nobody"
 	project, err := projects.Create(ctx, s.identity, projects.CreateOpts{Name: name, DomainID: "default"}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	user, err := users.Create(ctx, s.identity, users.CreateOpts{Name: name, DomainID: "default", Password: password}).Extract()
+	user, err := users.Create(ctx, s.identity, users.CreateOpts{Name: name, DomainID: "default", Password: userPassword}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +319,7 @@ func (s *stores) user(t *testing.T, name, role string) account {
 	c := clientOf(t, s.cloud, false)
 	out.token = login(t, c, map[string]any{
 		"identity": map[string]any{"methods": []string{"password"}, "password": map[string]any{
-			"user": map[string]any{"id": user.ID, "password": password},
+			"user": map[string]any{"id": user.ID, "password": userPassword},
 		}},
 		"scope": map[string]any{"project": map[string]any{"id": project.ID}},
 	}).token

@@ -33,8 +33,8 @@ type Storage struct {
 }
 
 // Backend is one place where volumes are kept.
-// +kubebuilder:validation:XValidation:rule="[has(self.ceph), has(self.rbd), has(self.nfs), has(self.lvm)].filter(x, x).size() == 1",message="say where the backend keeps volumes: one of ceph, rbd and nfs"
-// +kubebuilder:validation:XValidation:rule="has(self.ceph) == has(oldSelf.ceph) && has(self.rbd) == has(oldSelf.rbd) && has(self.nfs) == has(oldSelf.nfs) && has(self.lvm) == has(oldSelf.lvm)",message="a backend stays what it is: the volumes in it would be lost; add another backend beside it"
+// +kubebuilder:validation:XValidation:rule="[has(self.ceph), has(self.rbd), has(self.nfs)].filter(x, x).size() == 1",message="say where the backend keeps volumes: one of ceph, rbd and nfs"
+// +kubebuilder:validation:XValidation:rule="has(self.ceph) == has(oldSelf.ceph) && has(self.rbd) == has(oldSelf.rbd) && has(self.nfs) == has(oldSelf.nfs)",message="a backend stays what it is: the volumes in it would be lost; add another backend beside it"
 // +kubebuilder:validation:XValidation:rule="!self.name.matches('^((oslo|profiler)_.*|backend|backend_defaults|barbican|barbican_service_user|cache|cinder_sys_admin|coordination|cors|database|default|fc-zone-manager|glance|healthcheck|key_manager|keystone_authtoken|nova|os_brick|privsep|privsep_osbrick|profiler|service_user|ssl|vault)$')",message="Cinder has a section of this name for something else; give the backend another name",fieldPath=".name"
 type Backend struct {
 	// Name of the backend: ceph-rbd. Volumes, and a volume type of the name, carry it as it is.
@@ -52,9 +52,6 @@ type Backend struct {
 	// Shares of an NFS server.
 	// +optional
 	NFS *NFS `json:"nfs,omitempty"`
-	// A volume group of one node: for trying things, since it is lost with the node.
-	// +optional
-	LVM *LVM `json:"lvm,omitempty"`
 	// Availability zone of its volumes. Absent: nova.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
@@ -116,21 +113,6 @@ type NFS struct {
 // +kubebuilder:validation:Pattern=`^([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]):/[A-Za-z0-9._/-]*$`
 type NFSShare string
 
-// LVM is a volume group.
-type LVM struct {
-	// Volume group. It has to exist on the node that nodeSelector selects.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
-	// +kubebuilder:default=cinder-volumes
-	// +optional
-	VolumeGroup string `json:"volumeGroup,omitempty"`
-	// Labels of the node.
-	// +kubebuilder:validation:MinProperties=1
-	// +kubebuilder:validation:MaxProperties=16
-	NodeSelector map[string]common.LabelValue `json:"nodeSelector"`
-}
-
 // VolumeType is a kind of volumes.
 type VolumeType struct {
 	// Name of the type.
@@ -164,7 +146,7 @@ type VolumeType struct {
 type ExtraSpec string
 
 // Backup is the backup service.
-// +kubebuilder:validation:XValidation:rule="[has(self.ceph), has(self.rbd), has(self.s3), has(self.swift), has(self.nfs), has(self.file)].filter(x, x).size() == 1",message="say where backups go: one of ceph, rbd, s3, nfs and file"
+// +kubebuilder:validation:XValidation:rule="[has(self.ceph), has(self.rbd), has(self.s3), has(self.swift), has(self.nfs), has(self.file)].filter(x, x).size() == 1",message="say where backups go: one of ceph, rbd, s3, swift, nfs and file"
 // +kubebuilder:validation:XValidation:rule="has(self.ceph) == has(oldSelf.ceph) && has(self.rbd) == has(oldSelf.rbd) && has(self.s3) == has(oldSelf.s3) && has(self.swift) == has(oldSelf.swift) && has(self.nfs) == has(oldSelf.nfs) && has(self.file) == has(oldSelf.file)",message="backups stay where they are: a service with another place would not find those that there are; delete them, leave backup out, and say another place then"
 type Backup struct {
 	common.Process `json:",inline"`
@@ -177,7 +159,7 @@ type Backup struct {
 	// A bucket.
 	// +optional
 	S3 *S3 `json:"s3,omitempty"`
-	// A container of each project's own account, in the object store of the catalog.
+	// A container of each project's own account, in an object store that knows users of this Keystone.
 	// +optional
 	Swift *Swift `json:"swift,omitempty"`
 	// A share of an NFS server.
@@ -235,15 +217,24 @@ type S3 struct {
 	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
 }
 
-// Swift is a container of each project's.
+// Swift is a container of each project's own account: whoever makes a backup logs in with the token of that request.
 type Swift struct {
-	// Container. It is made if there is none.
+	// Address of the accounts, up to where the ID of a project follows: https://objects.example.com/swift/v1/AUTH_.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=320
+	// +kubebuilder:validation:Pattern=`^https://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._-]+)*/v1/[A-Za-z0-9._-]*$`
+	// +kubebuilder:example="https://objects.example.com/swift/v1/AUTH_"
+	URL string `json:"url"`
+	// Container of backups that name none. It is made if there is none.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	// +kubebuilder:default=volumebackups
 	// +optional
 	Container string `json:"container,omitempty"`
+	// Authority of the object store's certificate. Absent: the public ones.
+	// +optional
+	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
 }
 
 // BackupNFS is a share for backups. Files in it belong to user and group 42424.

@@ -96,8 +96,8 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	MonitoringLabels []Pattern `json:"monitoringLabels,omitempty"`
-	// Hosts of object stores that databases are backed up to and restored from, and that images are kept in: s3.example.com,
-	// *.example.com:443. Without a port, any. Of Swift it is the Keystone.
+	// Hosts of object stores that databases and volumes are backed up to and restored from, and that images are kept in: s3.example.com,
+	// *.example.com:443. Without a port, any. Of images in Swift it is the Keystone.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional

@@ -8,6 +8,7 @@ const (
 	perBackend   = "each backend has a group of its own, in which its driver's options stand"
 	backups      = "where backups go has a field"
 	noBackups    = "no backup goes there"
+	ownAccount   = "who makes a backup is logged in to the object store"
 	managed      = "what a process works with is the control plane's, and code that it loads is the image's"
 	attached     = "this is of drivers that attach volumes to the pod, which no backend here has"
 	named        = "volumes and snapshots that exist are known to the backends by names of this form"
@@ -49,9 +50,12 @@ var cinder = table{
 		"backup_s3_store_secret_key":           use("backup.s3", backups),
 		"backup_s3_verify_ssl":                 use("backup.s3", "which authority to trust stands beside the bucket"),
 		"backup_share":                         use("backup.nfs", backups),
-		"backup_swift_auth_url":                ours(noBackups),
-		"backup_swift_ca_cert_file":            ours(noBackups),
-		"backup_swift_url":                     ours(noBackups),
+		"backup_swift_auth":                    ours(ownAccount),
+		"backup_swift_auth_insecure":           use("backup.swift", "which authority to trust stands beside the object store"),
+		"backup_swift_auth_url":                ours(ownAccount),
+		"backup_swift_ca_cert_file":            use("backup.swift", files),
+		"backup_swift_container":               use("backup.swift", backups),
+		"backup_swift_url":                     use("backup.swift", backups),
 		"backup_use_same_host":                 tenants("it is a choice among pods that can all do it"),
 		"backup_workers":                       use("backup", processes),
 		"chiscsi_conf":                         ours(attached),
@@ -93,7 +97,7 @@ var cinder = table{
 		"snapshot_name_template":               ours(named),
 		"ssh_hosts_key_file":                   ours(files),
 		"state_path":                           ours(files),
-		"swift_catalog_info":                   ours(noBackups),
+		"swift_catalog_info":                   ours("the claim says where the accounts of projects are"),
 		"target_helper":                        ours(attached),
 		"tcp_keepidle":                         ours(uwsgi),
 		"transfer_api_class":                   ours(managed),

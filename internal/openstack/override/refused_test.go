@@ -221,7 +221,8 @@ var taken = map[string]map[string]string{
 			"backup_driver backup_gcs_credential_file backup_gcs_proxy_url backup_manager backup_mount_point_base " +
 			"backup_name_template backup_posix_path backup_s3_ca_cert_file backup_s3_endpoint_url backup_s3_http_proxy " +
 			"backup_s3_https_proxy backup_s3_store_access_key backup_s3_store_bucket backup_s3_store_secret_key backup_s3_verify_ssl " +
-			"backup_share backup_swift_auth_url backup_swift_ca_cert_file backup_swift_url backup_workers chiscsi_conf " +
+			"backup_share backup_swift_auth backup_swift_auth_insecure backup_swift_auth_url backup_swift_ca_cert_file backup_swift_container " +
+			"backup_swift_url backup_workers chiscsi_conf " +
 			"client_socket_timeout cluster compute_api_class consistencygroup_api_class datera_disable_template_override " +
 			"datera_ldap_server default_volume_type driver_client_cert driver_client_cert_key driver_data_namespace " +
 			"driver_ssl_cert_path driver_ssl_cert_verify driver_use_ssl dsware_rest_url enable_unsupported_driver enabled_backends " +
@@ -396,6 +397,10 @@ var fields = map[string]map[string]string{"every service": {
 	"DEFAULT.backup_s3_store_secret_key":      "backup.s3",
 	"DEFAULT.backup_s3_verify_ssl":            "backup.s3",
 	"DEFAULT.backup_share":                    "backup.nfs",
+	"DEFAULT.backup_swift_auth_insecure":      "backup.swift",
+	"DEFAULT.backup_swift_ca_cert_file":       "backup.swift",
+	"DEFAULT.backup_swift_container":          "backup.swift",
+	"DEFAULT.backup_swift_url":                "backup.swift",
 	"DEFAULT.backup_workers":                  "backup",
 	"DEFAULT.default_volume_type":             "defaultVolumeType",
 	"DEFAULT.enabled_backends":                "backends",

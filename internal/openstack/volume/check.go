@@ -16,6 +16,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -39,6 +40,9 @@ func SetDefaults(s *cinderv1.Storage) {
 	if b := s.Backup; b != nil {
 		if r := b.RBD; r != nil {
 			r.Pool, r.User = cmp.Or(r.Pool, "backups"), cmp.Or(r.User, "cinder-backup")
+		}
+		if w := b.Swift; w != nil {
+			w.Container = cmp.Or(w.Container, "volumebackups")
 		}
 		if f := b.File; f != nil {
 			f.AccessMode = cmp.Or(f.AccessMode, ReadWriteMany)
@@ -154,12 +158,9 @@ func checkBackends(base string, r release.Release, backends []cinderv1.Backend, 
 	return errors.Join(errs...)
 }
 
-// checkPlace refuses a backend that keeps volumes nowhere, or where none can be kept yet.
+// checkPlace refuses a backend that keeps volumes nowhere.
 func checkPlace(field string, b cinderv1.Backend) error {
 	switch {
-	case b.LVM != nil:
-		return invalid.Field(field+".lvm", "volume groups of a node are not built: they need a privileged pod in the node's network; "+
-			"use ceph, rbd or nfs")
 	case count(b.Ceph != nil, b.RBD != nil, b.NFS != nil) != 1:
 		return invalid.Field(field, "say where the backend keeps volumes: one of ceph, rbd and nfs")
 	case b.NFS != nil:
@@ -218,6 +219,14 @@ func checkTypes(base string, storage *cinderv1.Storage) error {
 // BackendSpec is the property of a volume type by which the scheduler finds its backend.
 const BackendSpec = "volume_backend_name"
 
+// checkAddress refuses an address at a port that there is not.
+func checkAddress(field, address string) error {
+	if _, err := workload.PortOf(address); err != nil {
+		return invalid.Field(field, "%s", err)
+	}
+	return nil
+}
+
 func checkBackup(base string, storage *cinderv1.Storage) error {
 	b := storage.Backup
 	if b == nil {
@@ -227,11 +236,15 @@ func checkBackup(base string, storage *cinderv1.Storage) error {
 	if b.NFS != nil {
 		errs = append(errs, checkShares(base+".backup.nfs.share", b.NFS.Share))
 	}
+	if s := b.S3; s != nil {
+		errs = append(errs, checkAddress(base+".backup.s3.endpoint", s.Endpoint))
+	}
+	if s := b.Swift; s != nil {
+		errs = append(errs, checkAddress(base+".backup.swift.url", s.URL))
+	}
 	switch f := b.File; {
-	case b.Swift != nil:
-		errs = append(errs, invalid.Field(base+".backup.swift", "backups into Swift are not built yet; use s3, ceph, rbd, nfs or file"))
-	case count(b.Ceph != nil, b.RBD != nil, b.S3 != nil, b.NFS != nil, b.File != nil) != 1:
-		errs = append(errs, invalid.Field(base+".backup", "say where backups go: one of ceph, rbd, s3, nfs and file"))
+	case count(b.Ceph != nil, b.RBD != nil, b.S3 != nil, b.Swift != nil, b.NFS != nil, b.File != nil) != 1:
+		errs = append(errs, invalid.Field(base+".backup", "say where backups go: one of ceph, rbd, s3, swift, nfs and file"))
 	case f != nil:
 		if _, err := resource.ParseQuantity(f.StorageSize); err != nil {
 			errs = append(errs, invalid.Field(base+".backup.file.storageSize", "%q is no amount; write one such as 100Gi", f.StorageSize))

@@ -1,0 +1,119 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// TestCephBackups: a member of a project backs a volume up into the object store of the cloud, by Swift, and restores it. The backup is in
+// the account of that project, and of no other one.
+func TestCephBackups(t *testing.T) {
+	if programs.Ceph == "" {
+		t.Skip("a Ceph is run only if it is asked for: SERVICE=ceph")
+	}
+	for _, r := range []release.Release{"2025.2", "2026.2"} {
+		t.Run(string(r), func(t *testing.T) { testObjectBackup(t, r) })
+	}
+}
+
+// container of backups.
+const container = "nightly"
+
+func testObjectBackup(t *testing.T, r release.Release) {
+	ctx, plane := context.Background(), lettingObjectsIn(withoutBackup(t, of(t, "volumes.yaml", r, "-objects")))
+	s := &stores{ceph: startCephWith(t, []string{"volumes"}, map[string]operators.Caps{
+		"cinder": operators.OwnPool("volumes"), gatewayUser: operators.GatewayCaps(),
+	})}
+	s.cloud = start(t, plane, func(o *Options) {
+		o.Platform = bytes.Replace(o.Platform, []byte("s3Endpoints: ["), []byte(`s3Endpoints: ["*.svc:443", `), 1)
+		o.Secrets = map[string]map[string][]byte{
+			"volumes-ceph": {cinderv1.CephConfigKey: s.ceph.Configuration(), cinderv1.CephKeyringKey: s.ceph.Keyrings["cinder"]},
+		}
+	})
+	s.beside(t, plane, func() *operators.Ceph { return s.ceph })
+
+	// The authority of the object store is known when it is there.
+	if err := s.cloud.Operators.SetSecret(ctx, "tenant-a", "objects", map[string][]byte{"ca.crt": s.authority}); err != nil {
+		t.Fatal(err)
+	}
+	swift := fmt.Sprintf("      backup:\n        swift:\n          url: https://%s.%s.svc/swift/v1/AUTH_\n          container: %s\n"+
+		"          caSecretRef: {name: objects, key: ca.crt}\n  global:\n", rook.GatewayName("objects"), s.instance, container)
+	if err := s.cloud.Change(bytes.Replace(plane, []byte("  global:\n"), []byte(swift), 1)); err != nil {
+		t.Fatal(err)
+	}
+
+	one, two := s.member(t, "one"), s.member(t, "two")
+	provider, ends := s.as(t, one)
+	block, err := openstack.NewBlockStorageV3(provider, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block.Microversion = "3.70"
+	images, err := openstack.NewImageV2(provider, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, g := content(8*mib), glance{images}
+	image := g.create(t, "image", "raw")
+	g.upload(t, image, whole(data), "")
+	c := cinder{ServiceClient: block, cloud: s.cloud, ceph: s.ceph}
+	from := c.backUp(t, image, data, func() []string {
+		status, said := s.ask(t, http.MethodGet, two.catalog["object-store"]+"/"+container, two.token, "")
+		want(t, "look for backups in the account of another project", status, said, http.StatusNotFound)
+		return s.objects(t, one)
+	})
+	if left := slices.DeleteFunc(s.objects(t, one), func(name string) bool { return !strings.Contains(name, from) }); len(left) > 0 {
+		t.Errorf("of a backup that was deleted there is %v", left)
+	}
+}
+
+// withoutBackup is a claim that says nothing of backups.
+func withoutBackup(t *testing.T, claim []byte) []byte {
+	t.Helper()
+	before, rest, found := bytes.Cut(claim, []byte("      backup:\n"))
+	_, after, also := bytes.Cut(rest, []byte("  global:\n"))
+	if !found || !also {
+		t.Fatal("the claim has no backup before what is global")
+	}
+	return slices.Concat(before, []byte("  global:\n"), after)
+}
+
+// as is a client that is logged in as a member of a project, and finds services by their internal addresses.
+func (s *stores) as(t *testing.T, m account) (*gophercloud.ProviderClient, gophercloud.EndpointOpts) {
+	t.Helper()
+	admin, ends := administrator(t, s.cloud)
+	out, err := openstack.NewClient(admin.IdentityEndpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.HTTPClient = admin.HTTPClient
+	if err := openstack.Authenticate(context.Background(), out, gophercloud.AuthOptions{
+		IdentityEndpoint: admin.IdentityEndpoint, UserID: m.user, Password: userPassword, TenantID: m.project,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out, ends
+}
+
+// objects are the names of what a project's container of backups has.
+func (s *stores) objects(t *testing.T, m account) []string {
+	t.Helper()
+	status, said := s.ask(t, http.MethodGet, m.catalog["object-store"]+"/"+container, m.token, "")
+	want(t, "list backups", status, said, http.StatusOK, http.StatusNoContent)
+	return strings.Fields(said)
+}
