@@ -104,8 +104,9 @@ const domain = "platformConfig: {spec: {domain: cloud.example.com}}\n"
 var management = []string{
 	"ClusterProviderConfig/in-cluster", "ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:compose",
 	"ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
-	"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:labels-injector", "ClusterRole/cobaltcore:labels-injector-pods",
-	"ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:objects", "ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr",
+	"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:kvm-node-agent", "ClusterRole/cobaltcore:labels-injector",
+	"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:objects",
+	"ClusterRole/cobaltcore:ovs-agent", "ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr",
 	"ClusterRole/cobaltcore:rook-nodes", "ClusterRole/cobaltcore:rook-osd", "ClusterRole/cobaltcore:storage",
 	"ClusterRoleBinding/cobaltcore:storage", "ClusterRole/cobaltcore:tenant", "ClusterRole/cobaltcore:tenant-secrets", "ClusterRole/cobaltcore:viewer",
 	"ClusterRoleBinding/cobaltcore:objects", "Configuration/c5c3-configuration-cobaltcore",
@@ -162,8 +163,9 @@ mode: workload
 workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provider-kubernetes}]}
 `, []string{
 				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
-				"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:labels-injector",
-				"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:workload",
+				"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:kvm-node-agent", "ClusterRole/cobaltcore:labels-injector",
+				"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:ovs-agent",
+				"ClusterRole/cobaltcore:workload",
 				"ClusterRoleBinding/cobaltcore:companion", "ClusterRoleBinding/cobaltcore:hypervisors", "ClusterRoleBinding/cobaltcore:workload",
 				"ValidatingAdmissionPolicy/cobaltcore-companion", "ValidatingAdmissionPolicy/cobaltcore-namespaces",
 				"ValidatingAdmissionPolicyBinding/cobaltcore-companion", "ValidatingAdmissionPolicyBinding/cobaltcore-namespaces",
