@@ -215,6 +215,31 @@ func TestWebhooksAreChosen(t *testing.T) {
 	}
 }
 
+// TestAgentsOfNodes: a KVM node agent has rights on what is of the nodes that the platform team names, on no others, and on all where there
+// is no name: RBAC takes a rule without names as one for everything.
+func TestAgentsOfNodes(t *testing.T) {
+	for mode, values := range map[string]string{"management": domain, "workload": elsewhere} {
+		rules := func(said string) any {
+			return rendered(t, values+said)["ClusterRole/cobaltcore:kvm-node-agent"]["rules"]
+		}
+		for _, said := range []string{"", "hypervisors: {agentNodes: []}\n"} {
+			if diff := cmp.Diff([]any{}, rules(said)); diff != "" {
+				t.Errorf("%s, %q: it may (-want +got):\n%s", mode, said, diff)
+			}
+		}
+		rule := func(group, resource string, names, verbs []any) any {
+			return map[string]any{"apiGroups": []any{group}, "resources": []any{resource}, "resourceNames": names, "verbs": verbs}
+		}
+		nodes, read := []any{"a", "1"}, []any{"get", "list", "watch"}
+		if diff := cmp.Diff([]any{
+			rule("kvm.cloud.sap", "hypervisors", nodes, read), rule("kvm.cloud.sap", "hypervisors/status", nodes, []any{"patch"}),
+			rule("", "secrets", []any{"tls-libvirt-a", "tls-libvirt-1"}, read),
+		}, rules("hypervisors: {agentNodes: [a, \"1\"]}\n")); diff != "" {
+			t.Errorf("%s: it may (-want +got):\n%s", mode, diff)
+		}
+	}
+}
+
 // TestRefusals: a mistake in the values is a sentence, not a cluster that half works.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct{ reason, values, want string }{
@@ -224,6 +249,7 @@ func TestRefusals(t *testing.T) {
 		"Unknown":    {"A misspelt value is no value.", domain + "function: {replica: 2}", "replica"},
 		"Replicas":   {"Numbers have bounds.", domain + "function: {replicas: 0}", "/function/replicas"},
 		"NoPolicies": {"Without the admission policies nothing would be composed.", domain + "admission: {enabled: false}", "enabled"},
+		"AgentNodes": {"A pattern names no node.", domain + "hypervisors: {agentNodes: [\"*\"]}", "/hypervisors/agentNodes"},
 		"Version":    {"Versions are semantic.", domain + "packages: {version: latest}", "/packages/version"},
 	}
 	for name, tc := range cases {
