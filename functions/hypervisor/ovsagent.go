@@ -8,8 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// switchAgentComponent reports what Open vSwitch of each node has and does, in an OVSNode. The program is somebody else's, and no version of
-// it is released: https://github.com/C5C3/C5C3/blob/1a3f39c380b9f983f9eaf61138ae79c9c0a874a3/docs/03-components/02-hypervisor.md#ovs-agent
+// switchAgentComponent reports what Open vSwitch of each node has and does, in an OVSNode. The program is somebody else's, and no version
+// of it is released:
+// https://github.com/C5C3/C5C3/blob/1a3f39c380b9f983f9eaf61138ae79c9c0a874a3/docs/03-components/02-hypervisor.md#ovs-agent
 const switchAgentComponent = "ovs-agent"
 
 // switchAgentRole is a ClusterRole of the chart, which is bound in the pool's namespace: it lets the program make OVSNodes there.
