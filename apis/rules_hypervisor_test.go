@@ -35,6 +35,16 @@ var hypervisorCases = kindCases{
 			field:   "spec.lifecycle.project",
 			message: "should match",
 		},
+		"AgentOfNoVersion": {
+			reason:  "There is no version to run in its place.",
+			spec:    `agents: {ovsAgent: {enabled: true, image: {repository: registry.example.com/ovs-agent}}}`,
+			field:   "spec.agents.ovsAgent",
+			message: "ovsAgent.enabled needs image.tag or image.digest: no version of the OVS agent is released",
+		},
+		"AgentOff": {
+			reason: "What is off needs no image.",
+			spec:   `agents: {ovsAgent: {enabled: false}, kvmNodeAgent: {enabled: false}}`,
+		},
 		"StorageSet": {
 			reason:  "Disks are on nodes.",
 			old:     new(`{}`),

@@ -19,8 +19,6 @@ var unbuilt = map[string][]string{
 	},
 	"HypervisorCluster": {
 		"spec.agents.haAgent",
-		"spec.agents.kvmNodeAgent",
-		"spec.agents.ovsAgent",
 		"spec.allowedNamespaces",
 		"spec.cluster.gardener",
 		"spec.deletionPolicy",

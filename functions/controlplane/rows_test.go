@@ -25,7 +25,7 @@ func TestRows(t *testing.T) {
 		hypervisorNetworks,
 	}
 	// A control plane has none of these: functions/hypervisor and functions/storage read them.
-	ofOthers := []string{"hypervisorNodes", "hypervisorRegistries", "storageNodes", "storageDevices", "storageImages"}
+	ofOthers := []string{"hypervisorNodes", "hypervisorRegistries", "hypervisorAgents", "storageNodes", "storageDevices", "storageImages"}
 	byField := map[string]row{}
 	for _, r := range rows {
 		byField[r.name] = r

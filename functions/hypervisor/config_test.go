@@ -101,7 +101,7 @@ func TestTaken(t *testing.T) {
 		set.Add(crd)
 	}
 	all := map[string]map[string]encoded.Struct{"webhook": composedOf(t, hooked(injecting))}
-	for _, spec := range []string{"smallest", "slices", "host", "disks", "images", "injector", "lifecycle"} {
+	for _, spec := range []string{"smallest", "slices", "host", "disks", "images", "injector", "lifecycle", "agents"} {
 		w, _ := kind.Ready(t, spec)
 		all[spec] = map[string]encoded.Struct{}
 		for name := range w.Observed {

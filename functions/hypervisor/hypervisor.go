@@ -120,6 +120,13 @@ var graph = compose.Graph[*model]{
 		Follows: []string{computeComponent}, Enabled: func(m *model) bool { return m.known() && m.operated() }, Build: hypervisorOperator,
 	},
 	{
+		Name: nodeAgentComponent, Phase: common.PhaseCompute, Needs: []string{operatorComponent}, Enabled: (*model).nodeAgentWanted, Build: nodeAgent,
+	},
+	{
+		Name: switchAgentComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
+		Follows: []string{switchComponent}, Enabled: (*model).switchAgentWanted, Build: switchAgent,
+	},
+	{
 		Name: injectorComponent, Phase: common.PhaseCompute, Needs: []string{namespaceComponent, pullComponent},
 		Enabled: (*model).injected, Build: labelsInjector,
 	},
@@ -167,7 +174,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkBuilt(&m.spec), m.checkLifecycle(), m.checkLimits(), m.target()); err != nil {
+	if err := errors.Join(checkBuilt(&m.spec), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
 	if m.plane, err = m.findPlane(in.Required); err != nil {

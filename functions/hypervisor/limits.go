@@ -8,15 +8,21 @@ import (
 )
 
 // checkLimits refuses nodes that the platform does not leave to pools of this namespace, taints that they may not tolerate, and images that
-// they may not run. Pods here have what the node has: who says which nodes has those.
+// they may not run, and agents with rights on what is of other nodes. Pods here have what the node has: who says which nodes has those.
 func (m *model) checkLimits() error {
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
 	nodes := limit.List{
 		Name: "hypervisorNodes", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNodes) }, Allows: limit.Term,
 	}
+	agents := limit.List{
+		Name: "hypervisorAgents", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorAgents) }, Allows: limit.Match,
+	}
 	errs := []error{
 		m.checkImages(limits),
 		nodes.CheckAny(limits, m.claim.Namespace, "spec.nodeSelector", limit.LabelTerms(m.spec.NodeSelector)),
+	}
+	if on(m.agents().KVMNodeAgent.Enabled) {
+		errs = append(errs, agents.CheckAny(limits, m.claim.Namespace, nodeAgentField, []string{"kvmNodeAgent"}))
 	}
 	for _, t := range m.spec.Tolerations {
 		errs = append(errs, limit.Tolerations.CheckAny(limits, m.claim.Namespace, "spec.tolerations", []string{

@@ -161,12 +161,17 @@ type daemon struct {
 	privileges   []workload.Privilege
 	// update of a node's pod, by itself or by whoever deletes it.
 	update appsv1.DaemonSetUpdateStrategyType
+	// ofPlatform says that its image is the platform's, whatever the claim's are, since it has rights of the platform.
+	ofPlatform bool
 }
 
 // on makes the daemon's DaemonSet on the nodes of a group.
 func (m *model) on(g *group, d daemon) (*appsv1.DaemonSet, error) {
 	w := m.workload(d.app, g.name(d.component))
 	w.Placement.Tolerations = m.spec.Tolerations
+	if d.ofPlatform {
+		w.PullSecrets = m.platformPulls
+	}
 	set := w.DaemonSet(d.pod, d.update)
 	pod := &set.Spec.Template
 	pod.Spec.Containers[0].Resources = workload.RequirementsOver(d.said, d.enough)

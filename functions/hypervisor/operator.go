@@ -134,22 +134,31 @@ func hypervisorOperator(m *model) ([]compose.Stage, error) {
 
 // bound gives a workload's account two ClusterRoles: one everywhere, and one in the pool's namespace.
 func (m *model) bound(w workload.Workload, everywhere, here string) (reads, writes compose.Resource) {
-	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: m.instance, Name: w.Name}}
-	role := func(name string) rbacv1.RoleRef {
-		return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
-	}
-	kind := func(name string) metav1.TypeMeta {
-		return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: name}
-	}
-	reads = compose.Resource{Name: w.Name + "-reads", Object: &rbacv1.ClusterRoleBinding{
-		TypeMeta:   kind("ClusterRoleBinding"),
-		ObjectMeta: metav1.ObjectMeta{Name: m.instance + "-" + w.Name, Labels: w.Labels()}, RoleRef: role(everywhere), Subjects: subjects,
+	return m.boundEverywhere(w, "-reads", everywhere), m.boundHere(w, "-writes", here)
+}
+
+func (m *model) boundEverywhere(w workload.Workload, suffix, role string) compose.Resource {
+	return compose.Resource{Name: w.Name + suffix, Object: &rbacv1.ClusterRoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: m.instance + "-" + w.Name, Labels: w.Labels()},
+		RoleRef:    clusterRole(role), Subjects: m.account(w),
 	}}
-	writes = compose.Resource{Name: w.Name + "-writes", Object: &rbacv1.RoleBinding{
-		TypeMeta:   kind("RoleBinding"),
-		ObjectMeta: metav1.ObjectMeta{Name: w.Name, Namespace: m.instance, Labels: w.Labels()}, RoleRef: role(here), Subjects: subjects,
+}
+
+func (m *model) boundHere(w workload.Workload, suffix, role string) compose.Resource {
+	return compose.Resource{Name: w.Name + suffix, Object: &rbacv1.RoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: w.Name, Namespace: m.instance, Labels: w.Labels()},
+		RoleRef:    clusterRole(role), Subjects: m.account(w),
 	}}
-	return reads, writes
+}
+
+func clusterRole(name string) rbacv1.RoleRef {
+	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
+}
+
+func (m *model) account(w workload.Workload) []rbacv1.Subject {
+	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: m.instance, Name: w.Name}}
 }
 
 // operatorPod is the program. It ends where it cannot log in to both projects as it starts.

@@ -104,8 +104,9 @@ const domain = "platformConfig: {spec: {domain: cloud.example.com}}\n"
 var management = []string{
 	"ClusterProviderConfig/in-cluster", "ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:compose",
 	"ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
-	"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:labels-injector", "ClusterRole/cobaltcore:labels-injector-pods",
-	"ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:objects", "ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr",
+	"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:kvm-node-agent", "ClusterRole/cobaltcore:labels-injector",
+	"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:objects",
+	"ClusterRole/cobaltcore:ovs-agent", "ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr",
 	"ClusterRole/cobaltcore:rook-nodes", "ClusterRole/cobaltcore:rook-osd", "ClusterRole/cobaltcore:storage",
 	"ClusterRoleBinding/cobaltcore:storage", "ClusterRole/cobaltcore:tenant", "ClusterRole/cobaltcore:tenant-secrets", "ClusterRole/cobaltcore:viewer",
 	"ClusterRoleBinding/cobaltcore:objects", "Configuration/c5c3-configuration-cobaltcore",
@@ -162,8 +163,9 @@ mode: workload
 workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provider-kubernetes}]}
 `, []string{
 				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:hypervisor-operator", "ClusterRole/cobaltcore:hypervisor-operator-namespace",
-				"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:labels-injector",
-				"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:workload",
+				"ClusterRole/cobaltcore:hypervisors", "ClusterRole/cobaltcore:kvm-node-agent", "ClusterRole/cobaltcore:labels-injector",
+				"ClusterRole/cobaltcore:labels-injector-pods", "ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:ovs-agent",
+				"ClusterRole/cobaltcore:workload",
 				"ClusterRoleBinding/cobaltcore:companion", "ClusterRoleBinding/cobaltcore:hypervisors", "ClusterRoleBinding/cobaltcore:workload",
 				"ValidatingAdmissionPolicy/cobaltcore-companion", "ValidatingAdmissionPolicy/cobaltcore-namespaces",
 				"ValidatingAdmissionPolicyBinding/cobaltcore-companion", "ValidatingAdmissionPolicyBinding/cobaltcore-namespaces",
@@ -213,6 +215,31 @@ func TestWebhooksAreChosen(t *testing.T) {
 	}
 }
 
+// TestAgentsOfNodes: a KVM node agent has rights on what is of the nodes that the platform team names, on no others, and on all where there
+// is no name: RBAC takes a rule without names as one for everything.
+func TestAgentsOfNodes(t *testing.T) {
+	for mode, values := range map[string]string{"management": domain, "workload": elsewhere} {
+		rules := func(said string) any {
+			return rendered(t, values+said)["ClusterRole/cobaltcore:kvm-node-agent"]["rules"]
+		}
+		for _, said := range []string{"", "hypervisors: {agentNodes: []}\n"} {
+			if diff := cmp.Diff([]any{}, rules(said)); diff != "" {
+				t.Errorf("%s, %q: it may (-want +got):\n%s", mode, said, diff)
+			}
+		}
+		rule := func(group, resource string, names, verbs []any) any {
+			return map[string]any{"apiGroups": []any{group}, "resources": []any{resource}, "resourceNames": names, "verbs": verbs}
+		}
+		nodes, read := []any{"a", "1"}, []any{"get", "list", "watch"}
+		if diff := cmp.Diff([]any{
+			rule("kvm.cloud.sap", "hypervisors", nodes, read), rule("kvm.cloud.sap", "hypervisors/status", nodes, []any{"patch"}),
+			rule("", "secrets", []any{"tls-libvirt-a", "tls-libvirt-1"}, read),
+		}, rules("hypervisors: {agentNodes: [a, \"1\"]}\n")); diff != "" {
+			t.Errorf("%s: it may (-want +got):\n%s", mode, diff)
+		}
+	}
+}
+
 // TestRefusals: a mistake in the values is a sentence, not a cluster that half works.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct{ reason, values, want string }{
@@ -222,6 +249,7 @@ func TestRefusals(t *testing.T) {
 		"Unknown":    {"A misspelt value is no value.", domain + "function: {replica: 2}", "replica"},
 		"Replicas":   {"Numbers have bounds.", domain + "function: {replicas: 0}", "/function/replicas"},
 		"NoPolicies": {"Without the admission policies nothing would be composed.", domain + "admission: {enabled: false}", "enabled"},
+		"AgentNodes": {"A pattern names no node.", domain + "hypervisors: {agentNodes: [\"*\"]}", "/hypervisors/agentNodes"},
 		"Version":    {"Versions are semantic.", domain + "packages: {version: latest}", "/packages/version"},
 	}
 	for name, tc := range cases {

@@ -23,6 +23,7 @@ var partNames = map[string]string{
 	"limits,requests":                                              "Resources",
 	"cpu,ephemeral-storage,memory":                                 "Amounts",
 	"bucket,credentialsSecretRef,endpoint,prefix,privateCA,region": "Bucket",
+	"enabled,resources":                                            "Agent",
 	"deviceClass,erasureCoded,failureDomain,replicated":            "Data pool",
 }
 

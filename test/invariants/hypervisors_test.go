@@ -65,8 +65,23 @@ func ofPool(spec object) {
 			}
 		}
 	}
+	agentsOf(spec)
 	if cluster, _ := spec["cluster"].(object); cluster != nil && cluster["ref"].(object)["name"] == "east" {
 		apart(spec)
+	}
+}
+
+// agentsOf makes agents of a pool keep what they need.
+func agentsOf(spec object) {
+	agents, _ := spec["agents"].(object)
+	lifecycle, _ := spec["lifecycle"].(object)
+	virtualization, _ := spec["virtualization"].(object)
+	libvirt, _ := virtualization["libvirt"].(object)
+	if lifecycle["enabled"] != true || libvirt["mode"] != "Host" {
+		delete(agents, "kvmNodeAgent")
+	}
+	if ovs, _ := agents["ovsAgent"].(object); ovs["enabled"] == true {
+		ovs["image"] = object{"tag": "1"}
 	}
 }
 
@@ -207,6 +222,11 @@ func pool(t *testing.T) *simulate.World {
 	}
 	agents := w.XR.GetFields()["spec"].GetStructValue().GetFields()["agents"].GetStructValue()
 	agents.Fields["labelsInjector"] = structpb.NewStructValue(injector)
+	watching, err := structpb.NewStruct(object{"enabled": true, "image": object{"tag": "1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents.Fields["ovsAgent"] = structpb.NewStructValue(watching)
 	return w
 }
 
@@ -267,6 +287,10 @@ var hypervisorMistakes = map[string]mistake{
 		put(spec, true, "virtualization", "evictOnCordon")
 		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
 		delete(spec, "cluster")
+	}},
+	"an agent that sees nothing": {typ: respond.SpecValid, words: "spec.agents.kvmNodeAgent.enabled: the KVM node agent", make: func(_ *world, spec object) {
+		put(spec, true, "agents", "kvmNodeAgent", "enabled")
+		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
 	}},
 	"an image of another release": in(object{"image": object{"tag": "stable-2024.2"}},
 		"spec.agents.novaCompute.image.tag: the control plane says the release", "agents", "novaCompute"),
@@ -335,6 +359,12 @@ var hypervisorOrders = []order{
 	{first: `SecretStore\.external-secrets\.io operator-secrets`, then: `ExternalSecret\.external-secrets\.io operator-login-.*`, why: "they are read by it"},
 	{first: `ExternalSecret\.external-secrets\.io operator-login-.*`, then: `Deployment\.apps hypervisor-operator`, why: "it logs in with it"},
 	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*|Issuer.*) .*hypervisor-operator`, then: `Deployment\.apps hypervisor-operator`, why: "it ends where it may not ask"},
+	{first: `Deployment\.apps hypervisor-operator`, then: `(ServiceAccount|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*kvm-node-agent`, why: "it ends where its node has no Hypervisor"},
+	{first: `(ServiceAccount|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*kvm-node-agent`, then: `DaemonSet\.apps kvm-node-agent.*`, why: "it asks the API server as it starts"},
+	{first: `ConfigMap control-plane`, then: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, why: "a pool is of a control plane"},
+	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount .*ovs-agent`, why: "its image is pulled with it"},
+	{first: `DaemonSet\.apps openvswitch.*`, then: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, exists: true, why: "it looks at the switch"},
+	{first: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, then: `DaemonSet\.apps ovs-agent.*`, why: "it asks the API server as it starts"},
 	{first: `Namespace .*`, then: `(ServiceAccount|Issuer\.cert-manager\.io|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*) .*labels-injector`, why: "they are in it"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount (labels-injector|hypervisor-operator)`, why: "its image is pulled with it"},
 	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*labels-injector`, then: `Deployment\.apps labels-injector`, why: "it asks the API server as it starts"},

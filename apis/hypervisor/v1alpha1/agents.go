@@ -18,12 +18,13 @@ type Agents struct {
 	// Neutron's agent, which lets virtual machines reach the metadata API.
 	// +optional
 	Metadata MetadataAgent `json:"metadata,omitempty"`
-	// KVM node agent, which reports what libvirt has and does.
+	// KVM node agent, which reports what libvirt and systemd of a node say to the Hypervisor that the hypervisor operator makes of it: it needs
+	// lifecycle, libvirt of the node's own (virtualization.libvirt.mode), and a limit with hypervisorAgents.
 	// +optional
-	KVMNodeAgent Agent `json:"kvmNodeAgent,omitempty"`
-	// OVS agent, which reports what Open vSwitch has and does.
+	KVMNodeAgent PlatformAgent `json:"kvmNodeAgent,omitempty"`
+	// OVS agent, which reports what Open vSwitch has and does, in an OVSNode for each node.
 	// +optional
-	OVSAgent Agent `json:"ovsAgent,omitempty"`
+	OVSAgent OVSAgent `json:"ovsAgent,omitempty"`
 	// HA agent, which notices lost virtual machines and nodes.
 	// +optional
 	HAAgent Agent `json:"haAgent,omitempty"`
@@ -48,6 +49,20 @@ type Agent struct {
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	Process `json:",inline"`
+}
+
+// OVSAgent is the OVS agent.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || (has(self.image) && (has(self.image.tag) || has(self.image.digest)))",message="ovsAgent.enabled needs image.tag or image.digest: no version of the OVS agent is released"
+type OVSAgent struct {
+	// Run the agent. Absent: no.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Container image, with its tag or digest. Absent: the agent is not run, since no version of it is released.
+	// +optional
+	Image *common.InfrastructureImage `json:"image,omitempty"`
+	// Resources of the container. Absent: the platform's.
+	// +optional
+	Resources *common.Resources `json:"resources,omitempty"`
 }
 
 // PlatformAgent is one with rights of the platform in the nodes' cluster, so that its image is the platform's.

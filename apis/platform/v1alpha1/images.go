@@ -29,6 +29,9 @@ type ThirdPartyImages struct {
 	// Hypervisor operator of pools of hypervisors, whose CRDs have to be installed in the cluster of their nodes.
 	// +optional
 	HypervisorOperator *common.InfrastructureImage `json:"hypervisorOperator,omitempty"`
+	// KVM node agent of pools of hypervisors.
+	// +optional
+	KVMNodeAgent *common.InfrastructureImage `json:"kvmNodeAgent,omitempty"`
 	// Labels injector of pools of hypervisors.
 	// +optional
 	LabelsInjector *common.InfrastructureImage `json:"labelsInjector,omitempty"`

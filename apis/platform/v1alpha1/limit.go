@@ -156,6 +156,12 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	HypervisorRegistries []Registry `json:"hypervisorRegistries,omitempty"`
+	// Agents that pools of hypervisors may have whose every node may read and change what is of other nodes: kvmNodeAgent, which has that right
+	// on the nodes that the chart's value hypervisors.agentNodes names. Nothing is allowed where no limit says it.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	HypervisorAgents []Pattern `json:"hypervisorAgents,omitempty"`
 	// Nodes that storage may be made of, by labels as <key>, or <key>=<value>: nodes that a claim names are kubernetes.io/hostname=<name>.
 	// Who may say what runs on a node as storage has the node, so that nothing is allowed where no limit says it.
 	// +kubebuilder:validation:MaxItems=32

@@ -213,6 +213,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]Registry, len(*in))
 		copy(*out, *in)
 	}
+	if in.HypervisorAgents != nil {
+		in, out := &in.HypervisorAgents, &out.HypervisorAgents
+		*out = make([]Pattern, len(*in))
+		copy(*out, *in)
+	}
 	if in.StorageNodes != nil {
 		in, out := &in.StorageNodes, &out.StorageNodes
 		*out = make([]Pattern, len(*in))
@@ -476,6 +481,11 @@ func (in *ThirdPartyImages) DeepCopyInto(out *ThirdPartyImages) {
 	}
 	if in.HypervisorOperator != nil {
 		in, out := &in.HypervisorOperator, &out.HypervisorOperator
+		*out = new(commonv1alpha1.InfrastructureImage)
+		**out = **in
+	}
+	if in.KVMNodeAgent != nil {
+		in, out := &in.KVMNodeAgent, &out.KVMNodeAgent
 		*out = new(commonv1alpha1.InfrastructureImage)
 		**out = **in
 	}

@@ -17,6 +17,7 @@ const (
 	Companion          = "companion"
 	FederationProxy    = "keystone-federation-proxy"
 	HypervisorOperator = "openstack-hypervisor-operator"
+	KVMNodeAgent       = "kvm-node-agent"
 	LabelsInjector     = "labels-injector"
 	Libvirt            = "libvirt"
 	Memcached          = "memcached"
@@ -25,6 +26,7 @@ const (
 	MaxScale           = "maxscale"
 	MaxScaleExporter   = "maxscale-exporter"
 	OVN                = "ovn"
+	OVSAgent           = "ovs-agent"
 	RabbitMQ           = "rabbitmq"
 )
 
@@ -52,6 +54,7 @@ var others = map[string]image{
 	Companion:          {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
 	FederationProxy:    {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
 	HypervisorOperator: {"ghcr.io", "cobaltcore-dev/openstack-hypervisor-operator", "v1.2.3"},
+	KVMNodeAgent:       {"ghcr.io", "cobaltcore-dev/kvm-node-agent", "v0.2.0"},
 	// Of its releases no tag is published: this is the commit of v1.3.0.
 	LabelsInjector:   {"ghcr.io", "cobaltcore-dev/labels-injector", "sha-867137fb7b8efc99c5c5077705363d6b4ba89f52"},
 	Libvirt:          {"ghcr.io", "c5c3/libvirt", Version},
@@ -61,6 +64,7 @@ var others = map[string]image{
 	MaxScale:         {"docker-registry2.mariadb.com", "mariadb/maxscale", "23.08.5"},
 	MaxScaleExporter: {"docker-registry2.mariadb.com", "mariadb/maxscale-prometheus-exporter-ubi", "v0.0.1"},
 	OVN:              {"ghcr.io", "c5c3/ovn", Version},
+	OVSAgent:         {"ghcr.io", "c5c3/ovs-agent", ""}, // No version of it is released.
 	RabbitMQ:         {"docker.io", "library/rabbitmq", "4.1.3-management"},
 }
 
@@ -102,6 +106,8 @@ func ImageFor(name string, r Release, o Override) (string, error) {
 		suffix = "@" + o.Digest
 	case o.Tag != "":
 		suffix = ":" + o.Tag
+	case own && i.tag == "":
+		return "", fmt.Errorf("no version of %q is released; give the tag or the digest of an image", name)
 	}
 	return repository + suffix, nil
 }

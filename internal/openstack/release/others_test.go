@@ -13,6 +13,7 @@ func TestOthers(t *testing.T) {
 		Companion:          "ghcr.io/c5c3/crossplane-cobaltcore-companion",
 		FederationProxy:    "ghcr.io/c5c3/keystone-federation-proxy",
 		HypervisorOperator: "ghcr.io/cobaltcore-dev/openstack-hypervisor-operator",
+		KVMNodeAgent:       "ghcr.io/cobaltcore-dev/kvm-node-agent",
 		LabelsInjector:     "ghcr.io/cobaltcore-dev/labels-injector",
 		Libvirt:            "ghcr.io/c5c3/libvirt",
 		Memcached:          "docker.io/library/memcached",
@@ -38,8 +39,23 @@ func TestOthers(t *testing.T) {
 			t.Errorf("%s in a mirror is %s (%v)", name, mirrored, err)
 		}
 	}
-	if len(others) != len(repositories) {
+	if len(others) != len(repositories)+1 { // And the one below.
 		t.Errorf("there are %d images, and %d here", len(others), len(repositories))
+	}
+}
+
+// TestUnreleased: an image of which there is no version is one that somebody names, and no other.
+func TestUnreleased(t *testing.T) {
+	if got, err := ImageFor(OVSAgent, "", Override{Registry: "registry.example.com"}); err == nil || !strings.Contains(err.Error(), "give the tag or the digest") {
+		t.Errorf("it is %q (%v)", got, err)
+	}
+	digest := "sha256:" + strings.Repeat("0f", 32)
+	for want, o := range map[string]Override{
+		"registry.example.com/c5c3/ovs-agent:1": {Registry: "registry.example.com", Tag: "1"}, "ghcr.io/c5c3/ovs-agent@" + digest: {Digest: digest},
+	} {
+		if got, err := ImageFor(OVSAgent, "", o); err != nil || got != want {
+			t.Errorf("it is %q (%v), want %s", got, err, want)
+		}
 	}
 }
 

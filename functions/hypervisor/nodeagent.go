@@ -1,0 +1,114 @@
+package hypervisor
+
+import (
+	"errors"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+)
+
+// nodeAgentComponent reports what libvirt and systemd of each node say to its Hypervisor. The program is somebody else's:
+// https://github.com/cobaltcore-dev/kvm-node-agent/tree/v0.2.0
+const nodeAgentComponent = "kvm-node-agent"
+
+// nodeAgentRole is a ClusterRole of the chart, for the nodes that its value hypervisors.agentNodes names.
+const nodeAgentRole = "cobaltcore:kvm-node-agent"
+
+// nodeAgentUser is the user of the program's image. The node's bus knows who asks by it, and what it may do of systemd the node says.
+const nodeAgentUser = 42438
+
+const nodeAgentField = "spec.agents.kvmNodeAgent.enabled"
+
+// on is a switch that is off where nothing is said.
+func on(enabled *bool) bool { return ptr.Deref(enabled, false) }
+
+func (m *model) nodeAgentWanted() bool { return m.known() && on(m.agents().KVMNodeAgent.Enabled) }
+
+// checkNodeAgent refuses the agent where it would end as it starts, or see nothing.
+func (m *model) checkNodeAgent() error {
+	if !on(m.agents().KVMNodeAgent.Enabled) {
+		return nil
+	}
+	var errs []error
+	if !m.operated() {
+		errs = append(errs, invalid.Field(nodeAgentField, "the KVM node agent reports to the Hypervisor of its node, which the hypervisor "+
+			"operator makes, and ends where there is none; say lifecycle.enabled, or leave it out"))
+	}
+	if m.spec.Virtualization.Libvirt.Mode == managed {
+		errs = append(errs, invalid.Field(nodeAgentField, "the KVM node agent looks at libvirt only where systemd of the node runs it, as "+
+			"libvirtd.service; say Host in virtualization.libvirt.mode, or leave it out"))
+	}
+	return errors.Join(errs...)
+}
+
+// nodeAgent is on every node. Nothing waits for it.
+func nodeAgent(m *model) ([]compose.Stage, error) {
+	said := ptr.Deref(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).KVMNodeAgent, common.InfrastructureImage{})
+	image, err := release.ImageFor(release.KVMNodeAgent, "", release.Override{
+		Registry: m.platformImages().Registry, Repository: said.Repository, Tag: said.Tag, Digest: said.Digest,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := m.workload(nodeAgentComponent, "")
+	w.PullSecrets = m.platformPulls
+	server := []workload.Flow{{Anywhere: true, Ports: platform.APIServerPorts(m.platform.Network)}}
+	sets := compose.Stage{}
+	for i := range m.groups {
+		set, err := m.on(&m.groups[i], m.nodeAgentDaemon(image))
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, compose.Resource{Name: m.groups[i].name(nodeAgentComponent), Object: set})
+	}
+	return []compose.Stage{{
+		{Name: nodeAgentComponent + "-account", Object: w.ServiceAccount()},
+		m.boundEverywhere(w, "-rights", nodeAgentRole),
+		{Name: nodeAgentComponent + "-network-policy", Object: w.NetworkPolicy(nil, server)},
+	}, sets}, nil
+}
+
+// nodeAgentDaemon is the program as its chart has it, with less of the node. It asks libvirt by the socket that changes nothing, and puts
+// certificates that it finds for its node where nobody reads them: those of the node's libvirt are whoever's the node is. The chart lets it
+// write below /etc/pki of the node, for which a container of root's looks at all of the node's files first.
+func (m *model) nodeAgentDaemon(image string) daemon {
+	const bus, port = "/run/dbus/system_bus_socket", 8081
+	run := folder("run", libvirtRun)
+	run.Type, run.ReadOnly = corev1.HostPathDirectory, true
+	c := corev1.Container{
+		Name: nodeAgentComponent, Image: image, Args: []string{"--health-probe-bind-address=:8081"},
+		Env: []corev1.EnvVar{
+			workload.FieldEnv("HOSTNAME", "spec.nodeName"), workload.FieldEnv("NODE_LABEL", "spec.nodeName"),
+			{Name: "NAMESPACE", Value: m.instance}, {Name: "PKI_PATH", Value: "/tmp/pki"},
+			{Name: "LIBVIRT_DEFAULT_URI", Value: "qemu:///system"}, {Name: "LIBVIRT_SOCKET", Value: libvirtRun + "/libvirt-sock-ro"},
+		},
+		Ports: []corev1.ContainerPort{{Name: injectorHealth, ContainerPort: port}},
+	}
+	workload.Readiness(&c, workload.HTTP(injectorHealth, "/readyz"))
+	workload.Liveness(&c, workload.HTTP(injectorHealth, "/healthz"))
+	return daemon{
+		app: nodeAgentComponent, component: nodeAgentComponent, ofPlatform: true,
+		pod: workload.Pod{
+			UserID: nodeAgentUser, ServiceAccount: nodeAgentComponent, APIAccess: true, Containers: []corev1.Container{c},
+		},
+		said: m.agents().KVMNodeAgent.Resources, enough: workload.Resources("10m", "64Mi", "256Mi"),
+		privileges: []workload.Privilege{{
+			Container: nodeAgentComponent,
+			Reason: "what it reports are the node's libvirt, by the socket that changes nothing, and the node's systemd, by its bus, which " +
+				"knows it as a user without rights",
+			HostPaths: []workload.HostPath{
+				run, {Name: "bus", Path: bus, MountPath: "/var" + bus, Type: corev1.HostPathSocket, ReadOnly: true},
+			},
+		}},
+		update: appsv1.RollingUpdateDaemonSetStrategyType,
+	}
+}

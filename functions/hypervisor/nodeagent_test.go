@@ -1,0 +1,236 @@
+package hypervisor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// reporting is a pool whose nodes have the KVM node agent, and what it takes.
+const reporting = operating + ", virtualization: {libvirt: {mode: Host}}"
+
+// withNodeAgent is such a pool that says more of its agents.
+func withNodeAgent(more string) string {
+	return strings.TrimSuffix(mine, "}") + ", " + reporting + ", agents: {kvmNodeAgent: {enabled: true}" + more + "}}"
+}
+
+// daemonOf are the pod's template and the first container of a DaemonSet among what is composed.
+func daemonOf(t *testing.T, all map[string]encoded.Struct, name string) (template, container map[string]any) {
+	t.Helper()
+	_, object := lives(all[name])
+	if object["kind"] != "DaemonSet" {
+		t.Fatalf("%s is %v", name, object["kind"])
+	}
+	template = object["spec"].(map[string]any)["template"].(map[string]any)
+	return template, template["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)
+}
+
+// hostPaths are the paths of the node that a pod sees, and whether its first container may write below them.
+func hostPaths(template map[string]any) map[string]string {
+	out, spec := map[string]string{}, template["spec"].(map[string]any)
+	for _, v := range spec["volumes"].([]any) {
+		v := v.(map[string]any)
+		h, ok := v["hostPath"].(map[string]any)
+		if !ok {
+			continue
+		}
+		for _, m := range spec["containers"].([]any)[0].(map[string]any)["volumeMounts"].([]any) {
+			if m := m.(map[string]any); m["name"] == v["name"] {
+				how := "written"
+				if m["readOnly"] == true {
+					how = "read"
+				}
+				out[h["path"].(string)] = m["mountPath"].(string) + " " + how
+			}
+		}
+	}
+	return out
+}
+
+// kindsOf are the kinds of what is composed under names that begin alike, by name.
+func kindsOf(all map[string]encoded.Struct, prefix string) map[string]string {
+	out := map[string]string{}
+	for name, o := range all {
+		if strings.HasPrefix(name, prefix) {
+			_, object := lives(o)
+			out[name] = object["kind"].(string)
+		}
+	}
+	return out
+}
+
+// TestAgentsAreOff: neither is there unless a claim says so, since their programs are not ours to try.
+func TestAgentsAreOff(t *testing.T) {
+	for _, spec := range []string{
+		mine, more("agents: {}"), more("agents: {kvmNodeAgent: {enabled: false}, ovsAgent: {enabled: false, image: {tag: '1'}}}"),
+		more("agents: {kvmNodeAgent: {}, ovsAgent: {image: {tag: '1'}}}"),
+	} {
+		for name := range composedOf(t, world(spec, "tenant-a", objects(theirClaim, theirs)...)) {
+			if strings.Contains(name, "-agent") {
+				t.Errorf("%s has %s", spec, name)
+			}
+		}
+	}
+}
+
+// TestNodeAgent: what it is told, and what it sees of the node: libvirt by the socket that changes nothing, and systemd's bus, as a user who
+// is not root. It runs the platform's image, pulled by the platform's Secrets whatever the claim's are.
+func TestNodeAgent(t *testing.T) {
+	spec := strings.TrimSuffix(withNodeAgent(""), "}") + ", images: {pullSecrets: [mine]}, slices: [{name: fast, nodeSelector: {disk: nvme}}]}"
+	all := composedOf(t, world(spec, "tenant-a", objects(theirClaim, theirs)...))
+	if diff := cmp.Diff(map[string]string{
+		"kvm-node-agent": "DaemonSet", "kvm-node-agent-slice-fast": "DaemonSet", "kvm-node-agent-account": "ServiceAccount",
+		"kvm-node-agent-rights": "ClusterRoleBinding", "kvm-node-agent-network-policy": "NetworkPolicy",
+	}, kindsOf(all, nodeAgentComponent)); diff != "" {
+		t.Errorf("there is (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{nodeAgentComponent, nodeAgentComponent + "-slice-fast"} {
+		template, c := daemonOf(t, all, name)
+		pod := template["spec"].(map[string]any)
+		env := map[string]any{}
+		for _, v := range c["env"].([]any) {
+			v := v.(map[string]any)
+			env[v["name"].(string)] = v["value"]
+			if from, ok := v["valueFrom"].(map[string]any); ok {
+				env[v["name"].(string)] = from["fieldRef"].(map[string]any)["fieldPath"]
+			}
+		}
+		if diff := cmp.Diff(map[string]any{
+			"HOSTNAME": "spec.nodeName", "NODE_LABEL": "spec.nodeName", "NAMESPACE": "tenant-a-hypervisors-ed08c74e4294644ac141",
+			"PKI_PATH": "/tmp/pki", "LIBVIRT_DEFAULT_URI": "qemu:///system", "LIBVIRT_SOCKET": "/run/libvirt/libvirt-sock-ro",
+		}, env); diff != "" {
+			t.Errorf("%s: its environment (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(map[string]string{
+			"/run/libvirt": "/run/libvirt read", "/run/dbus/system_bus_socket": "/var/run/dbus/system_bus_socket read",
+		}, hostPaths(template)); diff != "" {
+			t.Errorf("%s: it sees of the node (-want +got):\n%s", name, diff)
+		}
+		for _, field := range []string{"hostNetwork", "hostPID"} {
+			if pod[field] == true {
+				t.Errorf("%s has %s", name, field)
+			}
+		}
+		security := c["securityContext"].(map[string]any)
+		if security["privileged"] != nil || security["runAsUser"] != nil || security["capabilities"].(map[string]any)["add"] != nil {
+			t.Errorf("%s may do %v", name, security)
+		}
+		if user := pod["securityContext"].(map[string]any)["runAsUser"]; user != float64(nodeAgentUser) {
+			t.Errorf("%s runs as %v", name, user)
+		}
+		if reason, _ := template["metadata"].(map[string]any)["annotations"].(map[string]any)[workload.PrivilegeAnnotation].(string); !strings.HasPrefix(reason, "kvm-node-agent: ") {
+			t.Errorf("%s does not say why it sees the node: %q", name, reason)
+		}
+		if c["image"] != "registry.example.com/cobaltcore-dev/kvm-node-agent:v0.2.0" {
+			t.Errorf("%s runs %v", name, c["image"])
+		}
+		if diff := cmp.Diff([]any{map[string]any{"name": "platform-pull-registry"}}, pod["imagePullSecrets"]); diff != "" {
+			t.Errorf("%s is pulled with (-want +got):\n%s", name, diff)
+		}
+	}
+	// Its account has one role of the chart's, and so has nobody else.
+	_, binding := lives(all[nodeAgentComponent+"-rights"])
+	if diff := cmp.Diff([]any{map[string]any{
+		"kind": "ServiceAccount", "namespace": "tenant-a-hypervisors-ed08c74e4294644ac141", "name": "kvm-node-agent",
+	}}, binding["subjects"]); diff != "" {
+		t.Errorf("rights are of (-want +got):\n%s", diff)
+	}
+	if role := binding["roleRef"].(map[string]any)["name"]; role != "cobaltcore:kvm-node-agent" {
+		t.Errorf("its rights are %v", role)
+	}
+}
+
+// TestAgentsAreWithNodes: their objects are in the nodes' cluster, wherever the control plane is.
+func TestAgentsAreWithNodes(t *testing.T) {
+	spec := more(reporting)
+	for _, nodes := range []string{"", "east"} {
+		said := strings.Replace(elsewhere(spec, nodes), "agents: {metadata: {enabled: false}}",
+			"agents: {metadata: {enabled: false}, kvmNodeAgent: {enabled: true}, ovsAgent: {enabled: true, image: {tag: '1'}}}", 1)
+		found := 0
+		for name, o := range composedOf(t, world(said, "tenant-a", objects(theirClaim, theirs)...)) {
+			if at, _ := lives(o); strings.HasPrefix(name, nodeAgentComponent) || strings.HasPrefix(name, switchAgentComponent) {
+				found++
+				if at != providerConfigs[nodes] {
+					t.Errorf("%s is in %s, and nodes in %s", name, at, providerConfigs[nodes])
+				}
+			}
+		}
+		if found != 7 {
+			t.Errorf("nodes in %q: there are %d objects of agents, want 7", nodes, found)
+		}
+	}
+}
+
+// TestNodeAgentRefused: it is not run where it would end, or see nothing, and by nobody to whom the platform does not leave what is of other
+// nodes.
+func TestNodeAgentRefused(t *testing.T) {
+	closed := strings.Replace(open, `hypervisorAgents: ["*"]`, "hypervisorAgents: []", 1)
+	unsaid := strings.Replace(open, `hypervisorAgents: ["*"], `, "", 1)
+	others := strings.Replace(open, `hypervisorAgents: ["*"]`, "hypervisorAgents: [prysm]", 1)
+	for name, tc := range map[string]struct{ reason, spec, platform, words string }{
+		"NoOperator": {
+			"Nobody makes Hypervisors.", more("virtualization: {libvirt: {mode: Host}}, agents: {kvmNodeAgent: {enabled: true}}"), open,
+			"which the hypervisor operator makes, and ends where there is none",
+		},
+		"Managed": {
+			"It does not look at a libvirt that systemd does not run.", more(operating + ", agents: {kvmNodeAgent: {enabled: true}}"), open,
+			"looks at libvirt only where systemd of the node runs it",
+		},
+		"Closed": {"A limit leaves it to nobody.", withNodeAgent(""), closed, `"kvmNodeAgent" is not in the hypervisorAgents`},
+		"Unsaid": {"No limit says it.", withNodeAgent(""), unsaid, "in the hypervisorAgents of a limit"},
+		"Others": {"A limit leaves them another one.", withNodeAgent(""), others, `"kvmNodeAgent" is not in the hypervisorAgents`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(tc.spec, "tenant-a", objects(theirClaim, theirs)...)
+			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
+			refused(t, tc.reason, w.Run(func(simulate.Step) {}), nodeAgentField, tc.words)
+		})
+	}
+}
+
+// TestNobodyNeedsAgents: what carries virtual machines does not wait for programs that may not be there.
+func TestNobodyNeedsAgents(t *testing.T) {
+	for _, c := range graph {
+		for _, agent := range []string{nodeAgentComponent, switchAgentComponent} {
+			if slices.Contains(c.Needs, agent) || slices.Contains(c.Follows, agent) {
+				t.Errorf("%s waits for %s", c.Name, agent)
+			}
+		}
+	}
+}
+
+// TestAgentThatDoesNotRun: the claim says of an agent that it does not run, and of nothing else: what carries virtual machines is there, and
+// is ready.
+func TestAgentThatDoesNotRun(t *testing.T) {
+	for _, agent := range []string{nodeAgentComponent, switchAgentComponent} {
+		w := world(withNodeAgent(", ovsAgent: {enabled: true, image: {tag: '1'}}"), "tenant-a", objects(theirClaim, theirs)...)
+		if err := w.Run(func(simulate.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+		w.Observed[agent] = w.Observed[agent].With(encoded.Number(3), "status", "desiredNumberScheduled").
+			With(encoded.Number(3), "status", "updatedNumberScheduled").With(encoded.Number(1), "status", "numberAvailable")
+		_, plan, err := w.Explain(New())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range respond.Components(plan, nil) {
+			if c.Name != agent && c.Phase != common.PhaseReady {
+				t.Errorf("without %s, %s is %s: %s", agent, c.Name, c.Phase, c.Message)
+			}
+			if c.Name == agent && (c.Phase == common.PhaseReady || !strings.Contains(c.Message, "the pods of 1 of 3 nodes are available")) {
+				t.Errorf("%s is %s: %q", agent, c.Phase, c.Message)
+			}
+		}
+		if len(plan.Parts) == 0 {
+			t.Error("there are no components")
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package hypervisor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// TestSwitchAgent: it is what is documented of it, without rights of the node that it may do without, on the nodes of the pool and of each
+// slice; and what it may do in Kubernetes is in the pool's namespace alone.
+func TestSwitchAgent(t *testing.T) {
+	all := composedOf(t, world(more("slices: [{name: fast, nodeSelector: {disk: nvme}}], agents: {ovsAgent: {enabled: true, image: {tag: '1.0'}}}, "+
+		"images: {pullSecrets: [mine]}"), "tenant-a", objects(theirClaim, theirs)...))
+	if diff := cmp.Diff(map[string]string{
+		"ovs-agent": "DaemonSet", "ovs-agent-slice-fast": "DaemonSet", "ovs-agent-account": "ServiceAccount", "ovs-agent-rights": "RoleBinding",
+	}, kindsOf(all, switchAgentComponent)); diff != "" {
+		t.Errorf("there is (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{switchAgentComponent, switchAgentComponent + "-slice-fast"} {
+		template, c := daemonOf(t, all, name)
+		pod := template["spec"].(map[string]any)
+		if diff := cmp.Diff([]any{map[string]any{
+			"name": "NODE_NAME", "valueFrom": map[string]any{"fieldRef": map[string]any{"apiVersion": "v1", "fieldPath": "spec.nodeName"}},
+		}}, c["env"]); diff != "" {
+			t.Errorf("%s: its environment (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(map[string]string{
+			"/run/openvswitch": "/var/run/openvswitch written", "/var/lib/cobaltcore/openvswitch": "/etc/openvswitch read",
+		}, hostPaths(template)); diff != "" {
+			t.Errorf("%s: it sees of the node (-want +got):\n%s", name, diff)
+		}
+		security := c["securityContext"].(map[string]any)
+		if security["privileged"] != nil || security["capabilities"].(map[string]any)["add"] != nil || pod["hostPID"] == true {
+			t.Errorf("%s may do %v", name, security)
+		}
+		reason, _ := template["metadata"].(map[string]any)["annotations"].(map[string]any)[workload.PrivilegeAnnotation].(string)
+		if !strings.HasPrefix(reason, "ovs-agent: ") {
+			t.Errorf("%s does not say why it sees the node: %q", name, reason)
+		}
+		if c["image"] != "registry.example.com/c5c3/ovs-agent:1.0" {
+			t.Errorf("%s runs %v", name, c["image"])
+		}
+		if diff := cmp.Diff([]any{map[string]any{"name": "claim-pull-mine"}}, pod["imagePullSecrets"]); diff != "" {
+			t.Errorf("%s is pulled with (-want +got):\n%s", name, diff)
+		}
+	}
+	_, binding := lives(all[switchAgentComponent+"-rights"])
+	meta, role := binding["metadata"].(map[string]any), binding["roleRef"].(map[string]any)["name"]
+	if role != "cobaltcore:ovs-agent" || meta["namespace"] != "tenant-a-hypervisors-ed08c74e4294644ac141" {
+		t.Errorf("its rights are %v in %v", role, meta["namespace"])
+	}
+}
+
+// TestSwitchAgentRefused: what runs is what somebody names, from where the platform lets images of nodes come.
+func TestSwitchAgentRefused(t *testing.T) {
+	closed := strings.Replace(open, `hypervisorRegistries: ["*"]`, "hypervisorRegistries: [a.example.com]", 1)
+	for name, tc := range map[string]struct{ reason, image, field, words string }{
+		"NoVersion": {"None is released.", "", "spec.agents.ovsAgent.image", "give the tag or the digest"},
+		"Anywhere": {
+			"It has the node.", ", image: {repository: b.example.com/ovs-agent, tag: '1'}", "spec.agents.ovsAgent.image.repository",
+			"is not in the hypervisorRegistries",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(more("agents: {ovsAgent: {enabled: true"+tc.image+"}}"), "tenant-a", objects(theirClaim, theirs)...)
+			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + closed + `}`)
+			refused(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.words)
+		})
+	}
+}
