@@ -15,6 +15,7 @@ import (
 //   - A service with a queue uses RabbitMQ, which its operator asks to delete virtual hosts and users.
 //   - The identity service uses its database, and the namespaces that it and its pods live in. A namespace that goes before the Objects
 //     in it leaves them hanging for ever; one that goes before that service takes the pods along that K-ORC has to log in at.
+//   - A database that is elsewhere uses the Secret that its operator logs in by.
 //
 // They are composed whatever the deletion policy is, so that the policy of a living claim can be changed.
 func deletionOrder(m *model) ([]compose.Stage, error) {
@@ -22,6 +23,9 @@ func deletionOrder(m *model) ([]compose.Stage, error) {
 	stage := compose.Stage{
 		m.uses(s.name, namespaceResource, s.kind.Kind+" lives in the namespace"),
 		m.uses(s.name, databaseResource, s.kind.Kind+" needs the database until it is gone"),
+	}
+	if e := m.databaseElsewhere(); e != nil {
+		stage = append(stage, m.uses(databaseResource, m.databaseLogin(*e), "mariadb-operator logs in to let databases go"))
 	}
 	if m.remote {
 		stage = append(stage, m.uses(s.name, workloadNamespaceResource, s.kind.Kind+"'s pods live in the namespace"))
