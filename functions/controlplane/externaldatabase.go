@@ -18,11 +18,17 @@ import (
 var databaseHosts = row{"databaseHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DatabaseHosts) }, limit.Hosts}
 
 func databaseMentions(path string, e controlplanev1.ExternalMariaDB) []mention {
-	return []mention{{&databaseHosts, path + ".host", net.JoinHostPort(e.Host, strconv.Itoa(int(databasePort(e))))}}
+	host := e.Host
+	if host != "" {
+		host = net.JoinHostPort(host, strconv.Itoa(int(databasePort(e))))
+	}
+	return []mention{{&databaseHosts, path + ".host", host}}
 }
 
 // databaseElsewhere is the server that somebody else runs. Nil: the control plane has its own.
-func (m *model) databaseElsewhere() *controlplanev1.ExternalMariaDB { return m.spec.Infrastructure.MariaDB.External }
+func (m *model) databaseElsewhere() *controlplanev1.ExternalMariaDB {
+	return m.spec.Infrastructure.MariaDB.External
+}
 
 // databasePort repeats the default of the schema, for callers that do not go through an API server.
 func databasePort(e controlplanev1.ExternalMariaDB) int32 {
@@ -44,7 +50,9 @@ func externalDatabase(m *model, e controlplanev1.ExternalMariaDB) []compose.Stag
 }
 
 // databaseLogin is the resource that makes the copy of the Secret that the operator logs in by.
-func (m *model) databaseLogin(e controlplanev1.ExternalMariaDB) string { return m.secrets.Resource(string(e.SecretRef.Name)) }
+func (m *model) databaseLogin(e controlplanev1.ExternalMariaDB) string {
+	return m.secrets.Resource(string(e.SecretRef.Name))
+}
 
 // databaseSpec is what services are told of the database. Whether a server elsewhere is a Galera cluster nobody asks: to wait for what other
 // members have written costs nothing where there are none, and the operator itself takes no server that does not know Galera's variables.

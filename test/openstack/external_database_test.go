@@ -94,7 +94,7 @@ func (b *borrowed) start() error {
 	b.process = exec.Command("mariadbd", "--no-defaults", "--user=root", "--datadir="+b.file("data"), "--tmpdir="+b.file("tmp"),
 		"--socket="+b.file("socket"), "--pid-file="+b.file("pid"), "--bind-address="+b.address, fmt.Sprintf("--port=%d", borrowedPort),
 		"--ssl-ca="+b.file("pki/ca.crt"), "--ssl-cert="+b.file("pki/tls.crt"), "--ssl-key="+b.file("pki/tls.key"),
-		"--require-secure-transport=ON", "--max-connections=400", "--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=2")
+		"--require-secure-transport=ON", "--skip-name-resolve", "--max-connections=400", "--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=2")
 	b.process.Stdout, b.process.Stderr = log, log
 	b.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := b.process.Start(); err != nil {
