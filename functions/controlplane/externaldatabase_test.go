@@ -13,8 +13,8 @@ import (
 // aDatabase is one that exists elsewhere, as part of a spec.
 const aDatabase = `infrastructure: {mariadb: {external: {host: db.example.org, port: 3307, user: cloud-admin, secretRef: {name: corporate}}}}`
 
-// queued is a platform with an issuer for queues besides.
-var queued = strings.Replace(trusting, "{", "{queueIssuer: queues, ", 1)
+// trustingAll is a platform with an issuer for queues besides.
+var trustingAll = strings.Replace(trusting, "{", "{queueIssuer: queues, ", 1)
 
 // everywhere is a cloud with all that has a database.
 const everywhere = `services: {placement: {enabled: true}, neutron: {enabled: true}, nova: {enabled: true}}`
@@ -22,7 +22,7 @@ const everywhere = `services: {placement: {enabled: true}, neutron: {enabled: tr
 // TestDatabaseElsewhere: the operator logs in at the server that the claim names, and services are told of it under names that nobody else
 // has there.
 func TestDatabaseElsewhere(t *testing.T) {
-	all := desired(t, ready(t, "{"+aDatabase+", "+everywhere+"}", queued))
+	all := desired(t, ready(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
 	if diff := cmp.Diff(any(fields(t, `{host: db.example.org, port: 3307, username: cloud-admin, passwordSecretKeyRef: {name: tenant-corporate, key: password},
 		tls: {enabled: true, mutual: false, serverCASecretRef: {name: tenant-corporate}}}`)),
 		at(all["database"].Map(), "spec", "forProvider", "manifest", "spec")); diff != "" {
@@ -102,10 +102,10 @@ func TestDatabaseElsewhereIsKept(t *testing.T) {
 func TestDatabaseElsewhereRefused(t *testing.T) {
 	spec := "{" + aDatabase + `, services: {placement: {enabled: true}, neutron: {enabled: true},
 		nova: {enabled: true, cells: [{name: a}, {name: b, infrastructure: {mariadb: {replicas: 1}}}]}}}`
-	checkRefused(t, "There is nothing that it could be like.", deriveError(t, spec, queued),
+	checkRefused(t, "There is nothing that it could be like.", deriveError(t, spec, trustingAll),
 		"spec.services.nova.cells[1].infrastructure.mariadb", "the control plane's own database is, and that is elsewhere")
 	spec = strings.Replace(spec, "mariadb: {replicas: 1}", "rabbitmq: {replicas: 1}", 1)
-	if err := deriveError(t, spec, queued); err != nil {
+	if err := deriveError(t, spec, trustingAll); err != nil {
 		t.Errorf("a cell's own queue: %v", err)
 	}
 }
