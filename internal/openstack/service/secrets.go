@@ -33,7 +33,7 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	var accounts []Account
 	if len(s.Databases) > 0 {
-		accounts = append(accounts, Account{"database", s.Sub("database"), s.user(), mariadb.Watched()})
+		accounts = append(accounts, Account{"database", s.Sub("database"), s.Spec.Database.NameOf(s.user()), mariadb.Watched()})
 	}
 	if s.registered() {
 		accounts = append(accounts, Account{"user", s.userSecret(), s.userName(), nil})

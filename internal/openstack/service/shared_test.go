@@ -97,7 +97,8 @@ func TestSharedDatabase(t *testing.T) {
 				want[resource], want[resource+" kind"], want[resource+" object"] = tc.sql, tc.kind, "placement"
 			}
 			got["granted"], _, _ = unstructured.NestedString(all["database-grant"], "spec", "database")
-			want["granted"] = tc.sql
+			got["told"], _, _ = unstructured.NestedString(all["database-secret"], "spec", "target", "template", "data", "username")
+			want["granted"], want["told"] = tc.sql, tc.sql
 			for _, e := range s.BarePod("image", nil).Containers[0].Env {
 				if strings.HasSuffix(e.Name, "__CONNECTION") {
 					login, _, _ := strings.Cut(strings.TrimPrefix(e.Value, "mysql+pymysql://"), ":")
