@@ -211,7 +211,7 @@ func testBorrowedNames(t *testing.T, b *borrowed, prefix string, services ...str
 // testBorrowedEncrypted: every connection of a service is encrypted, and none is as the administrator.
 func testBorrowedEncrypted(t *testing.T, b *borrowed, prefix string) {
 	t.Helper()
-	users := b.mustSQL(t, "SELECT DISTINCT user FROM information_schema.processlist WHERE user NOT IN ('root', 'system', 'event_scheduler') ORDER BY 1")
+	users := b.mustSQL(t, "SELECT DISTINCT user FROM information_schema.processlist WHERE user NOT IN ('root', 'system user', 'event_scheduler') ORDER BY 1")
 	if !slices.Contains(users, prefix+"_keystone") || slices.ContainsFunc(users, func(u string) bool { return !strings.HasPrefix(u, prefix) }) {
 		t.Errorf("connected are %q", users)
 	}

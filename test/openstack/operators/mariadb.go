@@ -213,8 +213,8 @@ func (o *Operators) query(ctx context.Context, u *unstructured.Unstructured, sta
 		if err := os.WriteFile(file, ca["ca.crt"], 0o600); err != nil {
 			return "", err
 		}
-		port, _, _ := unstructured.NestedInt64(u.Object, "spec", "port")
-		args = append(args, fmt.Sprintf("--port=%d", port), "--ssl-ca="+file, "--ssl-verify-server-cert")
+		port, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "port")
+		args = append(args, fmt.Sprintf("--port=%v", port), "--ssl-ca="+file, "--ssl-verify-server-cert")
 	}
 	secret, err := o.Secret(ctx, u.GetNamespace(), text(u, "spec", password, "name"))
 	if err != nil {
