@@ -24,13 +24,16 @@ func deletionOrder(m *model) ([]compose.Stage, error) {
 		m.uses(s.name, namespaceResource, s.kind.Kind+" lives in the namespace"),
 		m.uses(s.name, databaseResource, s.kind.Kind+" needs the database until it is gone"),
 	}
-	if e := m.databaseElsewhere(); e != nil {
-		stage = append(stage, m.uses(databaseResource, m.databaseLogin(*e), "mariadb-operator logs in to let databases go"))
-	}
 	if m.remote {
 		stage = append(stage, m.uses(s.name, workloadNamespaceResource, s.kind.Kind+"'s pods live in the namespace"))
 	}
 	return []compose.Stage{stage}, nil
+}
+
+// databaseDeletionOrder keeps what the operator logs in by until the server elsewhere is gone.
+func databaseDeletionOrder(m *model) ([]compose.Stage, error) {
+	login := m.databaseLogin(*m.databaseElsewhere())
+	return []compose.Stage{{m.uses(databaseResource, login, "mariadb-operator logs in to let databases go")}}, nil
 }
 
 // catalogDeletionOrder keeps the identity service until its catalog is gone.

@@ -30,6 +30,8 @@ func (m *model) databaseElsewhere() *controlplanev1.ExternalMariaDB {
 	return m.spec.Infrastructure.MariaDB.External
 }
 
+func (m *model) borrowsDatabase() bool { return m.databaseElsewhere() != nil }
+
 // databasePort repeats the default of the schema, for callers that do not go through an API server.
 func databasePort(e controlplanev1.ExternalMariaDB) int32 {
 	if e.Port == 0 {
