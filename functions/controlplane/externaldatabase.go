@@ -56,8 +56,9 @@ func (m *model) databaseLogin(e controlplanev1.ExternalMariaDB) string {
 	return m.secrets.Resource(string(e.SecretRef.Name))
 }
 
-// databaseSpec is what services are told of the database. Whether a server elsewhere is a Galera cluster nobody asks: to wait for what other
-// members have written costs nothing where there are none, and the operator itself takes no server that does not know Galera's variables.
+// databaseSpec is what services are told of the database. Whether a server elsewhere is a Galera cluster nobody asks: to wait for what
+// other members have written costs nothing where there are none, and the operator itself takes no server that does not know Galera's
+// variables.
 func (m *model) databaseSpec() common.Database {
 	e := m.databaseElsewhere()
 	if e == nil {
@@ -73,8 +74,8 @@ func (m *model) databaseSpec() common.Database {
 	}
 }
 
-// checkCellsElsewhere refuses a database of a cell's own beside one that somebody else runs: it is made as the control plane's own is, which
-// there is not.
+// checkCellsElsewhere refuses a database of a cell's own beside one that somebody else runs: it is made as the control plane's own is,
+// which there is not.
 func (m *model) checkCellsElsewhere(field string, said *controlplanev1.CellInfrastructure) error {
 	if m.databaseElsewhere() == nil || said == nil || said.MariaDB == nil {
 		return nil
