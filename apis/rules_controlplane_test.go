@@ -6,6 +6,11 @@ func elsewhere(keystone, more string) string {
 		"caSecretRef: {name: corporate, key: ca.crt}, passwordSecretRef: {name: corporate, key: password}}" + keystone + "}}\n" + more
 }
 
+// databaseElsewhere is a database that somebody else runs, with more said of it.
+func databaseElsewhere(more string) string {
+	return "infrastructure: {mariadb: {external: {host: db.example.com, user: cloud-admin, secretRef: {name: corporate}}" + more + "}}"
+}
+
 const onePodStore = `stores: [{name: main, file: {storageSize: 100Gi, accessMode: ReadWriteOnce}}]`
 
 var controlPlaneCases = kindCases{
@@ -601,6 +606,76 @@ services:
 			spec:    `services: {neutron: {dnsServers: [dns.example.com]}}`,
 			field:   "spec.services.neutron.dnsServers[0]",
 			message: "must be an IP address, such as 10.0.1.1",
+		},
+		"DatabaseElsewhere": {
+			reason: "Its name, who administrates it and the Secret are all that has to be said.",
+			spec:   databaseElsewhere(""),
+		},
+		"DatabaseElsewhereByAddress": {
+			reason: "It may be at another port, and a name may be a short one.",
+			spec:   "infrastructure: {mariadb: {external: {host: db, port: 13306, user: cloud@example.com, secretRef: {name: corporate}}}}",
+		},
+		"DatabaseElsewhereWithPort": {
+			reason:  "A port has a field of its own.",
+			spec:    "infrastructure: {mariadb: {external: {host: 'db.example.com:3306', user: a, secretRef: {name: corporate}}}}",
+			field:   "spec.infrastructure.mariadb.external.host",
+			message: "should match",
+		},
+		"DatabaseElsewhereByStatement": {
+			reason:  "Nothing but a name is a name.",
+			spec:    "infrastructure: {mariadb: {external: {host: db.example.com, user: \"a'@'%\", secretRef: {name: corporate}}}}",
+			field:   "spec.infrastructure.mariadb.external.user",
+			message: "should match",
+		},
+		"DatabaseElsewhereWithoutSecret": {
+			reason:  "Nobody could log in.",
+			spec:    "infrastructure: {mariadb: {external: {host: db.example.com, user: a}}}",
+			field:   "spec.infrastructure.mariadb.external.secretRef",
+			message: "Required value",
+		},
+		"DatabaseElsewhereWithMembers": {
+			reason:  "Nothing would have them.",
+			spec:    databaseElsewhere(", replicas: 3"),
+			field:   "spec.infrastructure.mariadb.external",
+			message: "a database elsewhere has its own servers; leave replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale out",
+		},
+		"DatabaseElsewhereWithProxy": {
+			reason:  "It would lead nowhere.",
+			spec:    databaseElsewhere(", maxScale: {enabled: true}"),
+			field:   "spec.infrastructure.mariadb.external",
+			message: "a database elsewhere has its own servers; leave replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale out",
+		},
+		"DatabaseElsewhereWithBackup": {
+			reason: "Nobody would make it.",
+			spec: databaseElsewhere(", backup: {s3: {bucket: cloud-backups, endpoint: 's3.example.com:443', " +
+				"credentialsSecretRef: {name: s3}}}"),
+			field:   "spec.infrastructure.mariadb.external",
+			message: "whoever runs a database backs it up, restores and watches it; leave backup, restoreFrom and metrics out",
+		},
+		"DatabaseElsewhereWithMetrics": {
+			reason:  "No exporter is there.",
+			spec:    databaseElsewhere(", metrics: {enabled: false}"),
+			field:   "spec.infrastructure.mariadb.external",
+			message: "whoever runs a database backs it up, restores and watches it; leave backup, restoreFrom and metrics out",
+		},
+		"DatabaseElsewhereLater": {
+			reason:  "Rows do not move.",
+			old:     new("size: small"),
+			spec:    databaseElsewhere(""),
+			field:   "spec.infrastructure.mariadb",
+			message: "external cannot be set or removed: no data moves from one database to another; claim another control plane",
+		},
+		"DatabaseElsewhereNoLonger": {
+			reason:  "The same the other way round.",
+			old:     new(databaseElsewhere("")),
+			spec:    "size: small",
+			field:   "spec.infrastructure.mariadb",
+			message: "external cannot be set or removed: no data moves from one database to another; claim another control plane",
+		},
+		"DatabaseElsewhereMoves": {
+			reason: "The same databases may get another address, and another administrator.",
+			old:    new(databaseElsewhere("")),
+			spec:   "infrastructure: {mariadb: {external: {host: db2.example.com, port: 3307, user: another, secretRef: {name: b}}}}",
 		},
 		"KeystoneElsewhere": {
 			reason: "Its address, its authority, and who administrates it are all that has to be said.",

@@ -76,6 +76,10 @@ var infrastructure = compose.Graph[*model]{
 	},
 	{Name: databaseComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent}, Build: database},
 	{
+		Name: databaseComponent + "-deletion-order", Phase: common.PhaseInfrastructure, Follows: []string{databaseComponent},
+		Enabled: (*model).borrowsDatabase, Build: databaseDeletionOrder,
+	},
+	{
 		Name: "database-backup", Phase: common.PhaseInfrastructure, Needs: []string{databaseComponent},
 		Enabled: (*model).backsUp, Build: databaseBackup,
 	},

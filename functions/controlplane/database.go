@@ -29,6 +29,9 @@ const (
 // database is MariaDB, with a proxy where one is wanted. The proxy is created when the members are ready: without their certificates its
 // operator would retry with a growing backoff.
 func database(m *model) ([]compose.Stage, error) {
+	if e := m.databaseElsewhere(); e != nil {
+		return externalDatabase(m, *e), nil
+	}
 	root := m.meta(mariaDBName + "-root")
 	var credentials compose.Stage
 	if m.root.generator {
@@ -134,7 +137,11 @@ func (m *model) connections() int64 {
 	return mariadb.Connections(max(m.size.connections, open), m.databaseMemory())
 }
 
+// databaseReplicas are the members. A server elsewhere has none of ours.
 func (m *model) databaseReplicas() int32 {
+	if m.databaseElsewhere() != nil {
+		return 0
+	}
 	return ptr.Deref(m.spec.Infrastructure.MariaDB.Replicas, m.size.database)
 }
 
@@ -167,7 +174,7 @@ func (m *model) exporter(name string, of *observe.Object) (mariadb.Exporter, err
 }
 
 func (m *model) databaseMetrics() bool {
-	return ptr.Deref(m.spec.Infrastructure.MariaDB.Metrics.Enabled, m.monitoring.Enabled)
+	return m.databaseElsewhere() == nil && ptr.Deref(m.spec.Infrastructure.MariaDB.Metrics.Enabled, m.monitoring.Enabled)
 }
 
 // rootPassword says which of the objects that make the password of the database's root are wanted.

@@ -15,6 +15,7 @@ import (
 //   - A service with a queue uses RabbitMQ, which its operator asks to delete virtual hosts and users.
 //   - The identity service uses its database, and the namespaces that it and its pods live in. A namespace that goes before the Objects
 //     in it leaves them hanging for ever; one that goes before that service takes the pods along that K-ORC has to log in at.
+//   - A database that is elsewhere uses the Secret that its operator logs in by.
 //
 // They are composed whatever the deletion policy is, so that the policy of a living claim can be changed.
 func deletionOrder(m *model) ([]compose.Stage, error) {
@@ -27,6 +28,12 @@ func deletionOrder(m *model) ([]compose.Stage, error) {
 		stage = append(stage, m.uses(s.name, workloadNamespaceResource, s.kind.Kind+"'s pods live in the namespace"))
 	}
 	return []compose.Stage{stage}, nil
+}
+
+// databaseDeletionOrder keeps what the operator logs in by until the server elsewhere is gone.
+func databaseDeletionOrder(m *model) ([]compose.Stage, error) {
+	login := m.databaseLogin(*m.databaseElsewhere())
+	return []compose.Stage{{m.uses(databaseResource, login, "mariadb-operator logs in to let databases go")}}, nil
 }
 
 // catalogDeletionOrder keeps the identity service until its catalog is gone.

@@ -239,6 +239,10 @@ func TestDeniedByDefault(t *testing.T) {
 			"{" + aKeystone + "}", "spec.services.keystone.external.authURL", "identity.example.org",
 			"keystoneHosts: [identity.example.org]", "keystoneHosts: ['identity.example.org:5000'], openIDHosts: ['*'], s3Endpoints: ['*']",
 		},
+		"database": {
+			"{" + aDatabase + "}", "spec.infrastructure.mariadb.external.host", "db.example.org:3307",
+			"databaseHosts: ['db.example.org:3307']", "databaseHosts: ['db.example.org:3306'], keystoneHosts: ['*'], s3Endpoints: ['*']",
+		},
 		"storage class": {
 			"{infrastructure: {rabbitmq: {storageClass: gold}}}", "spec.infrastructure.rabbitmq.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [gold-2]",
 		},

@@ -32,6 +32,9 @@ func monitored(m *model) ([]compose.Stage, error) {
 
 // databaseMonitoring is that of the database. Its operator's own monitor has no labels, by which some Prometheus choose.
 func (m *model) databaseMonitoring() compose.Stage {
+	if m.databaseElsewhere() != nil {
+		return nil
+	}
 	const field = "infrastructure.mariadb"
 	alerts := mariadb.Alerts{
 		Meta: m.meta(mariaDBName), Field: field, Memory: field + ".resources", Members: m.databaseReplicas(), Metrics: m.databaseMetrics(),

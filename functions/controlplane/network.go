@@ -59,8 +59,10 @@ func policies(m *model) ([]compose.Stage, error) {
 		stage = append(stage, compose.Resource{Name: name + "-network-policy", Object: workload.NetworkPolicy(m.meta(name), pods, in, out)})
 	}
 	database := m.databaseNetwork()
-	for _, p := range database.Policies(m.meta) {
-		stage = append(stage, compose.Resource{Name: p.Name + "-network-policy", Object: p.Object})
+	if m.databaseElsewhere() == nil {
+		for _, p := range database.Policies(m.meta) {
+			stage = append(stage, compose.Resource{Name: p.Name + "-network-policy", Object: p.Object})
+		}
 	}
 	if m.messaging() {
 		policy := m.cluster("").NetworkPolicy([]map[string]string{workload.Ours()}, m.monitoring.Enabled, m.neighbours)
@@ -74,13 +76,9 @@ func policies(m *model) ([]compose.Stage, error) {
 		const name = "operator-jobs"
 		stage = append(stage, compose.Resource{Name: name + "-network-policy", Object: database.Backups(m.meta(name))})
 	}
-	jobs := []workload.Flow{{Pods: mariadb.Pods(mariaDBName), Ports: []int32{mariaDBPort}}}
-	if m.proxy.replicas > 0 {
-		jobs = append(jobs, workload.Flow{Pods: mariadb.ProxyPods(maxScaleName), Ports: []int32{mariaDBPort}})
-	}
 	// With a Keystone elsewhere there may be no service that has a schema.
 	if slices.ContainsFunc(m.services, func(s *serviceState) bool { return m.connectionsOf(s) > 0 }) {
-		add("service-jobs", metav1.LabelSelector{MatchExpressions: serviceJobs}, nil, jobs)
+		add("service-jobs", metav1.LabelSelector{MatchExpressions: serviceJobs}, nil, m.toDatabase())
 	}
 	for _, s := range m.services {
 		if flows := toDatabases(m.databasesOf(s)); len(flows) > 0 {
@@ -102,6 +100,18 @@ func inspectors(s *serviceState) metav1.LabelSelector {
 	return metav1.LabelSelector{MatchLabels: pods, MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: "app.kubernetes.io/component", Operator: metav1.LabelSelectorOpIn, Values: s.inspectors},
 	}}
+}
+
+// toDatabase is the way to the control plane's own database, or to any address at the port of one elsewhere: a policy knows no names.
+func (m *model) toDatabase() []workload.Flow {
+	if e := m.databaseElsewhere(); e != nil {
+		return []workload.Flow{{Anywhere: true, Ports: []int32{databasePort(*e)}}}
+	}
+	out := []workload.Flow{{Pods: mariadb.Pods(mariaDBName), Ports: []int32{mariaDBPort}}}
+	if m.proxy.replicas > 0 {
+		out = append(out, workload.Flow{Pods: mariadb.ProxyPods(maxScaleName), Ports: []int32{mariaDBPort}})
+	}
+	return out
 }
 
 func toDatabases(databases []databaseServer) []workload.Flow {

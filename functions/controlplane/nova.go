@@ -159,6 +159,7 @@ func (m *model) checkCellServers(s *serviceState) error {
 					"hypervisors are told where its queue is; leave it as it was, and add another cell"))
 			}
 		}
+		errs = append(errs, m.checkCellsElsewhere(field, c.Infrastructure))
 		if said.MariaDB != nil {
 			errs = append(errs, checkOwnDatabase(field+".mariadb", spec.Cells[i].Infrastructure.Database, was.Database, said.MariaDB))
 		}

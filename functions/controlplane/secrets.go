@@ -46,6 +46,9 @@ func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []named {
 	}
 	db := &s.Infrastructure.MariaDB
 	const mariaDB = "spec.infrastructure.mariadb."
+	if e := db.External; e != nil {
+		add(&e.SecretRef.Name, mariaDB+"external.secretRef", mariadb.ExternalKeys()...)
+	}
 	if b := db.Backup; b != nil {
 		add(&b.S3.CredentialsSecretRef.Name, mariaDB+"backup.s3.credentialsSecretRef", mariadb.BucketKeys(b.S3.PrivateCA)...)
 	}

@@ -173,13 +173,7 @@ func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 	return common.ServiceSpec{
 		ServiceBase: m.serviceBase(s),
 		Overrides:   s.basics.Overrides,
-		Database: common.Database{
-			MariaDBRef:  common.LocalReference{Name: mariaDBName},
-			Host:        m.databaseHost(),
-			Port:        mariaDBPort,
-			CASecretRef: m.databaseCA(),
-			Galera:      m.databaseReplicas() > 1,
-		},
+		Database:    m.databaseSpec(),
 	}
 }
 

@@ -30,9 +30,9 @@ func (m *model) manage() {
 		v := m.SecretVolume("nova-database-ca", string(nova.CASecretRef.Name), string(nova.CASecretRef.Key))
 		m.JobVolumes, apiCA = append(m.JobVolumes, v), v.Folder+"/"+string(nova.CASecretRef.Key)
 	}
-	api := mariadb.URL(compute.App, novaPassword, nova.Host, nova.Port, compute.APIDatabase, apiCA)
+	api := mariadb.URL(nova.NameOf(compute.App), novaPassword, nova.Host, nova.Port, nova.NameOf(compute.APIDatabase), apiCA)
 	db := m.spec.Database
-	own := mariadb.URL(compute.App, novaPassword, db.Host, db.Port, compute.CellName(m.spec.Cell), address.DatabaseCA)
+	own := mariadb.URL(db.NameOf(compute.App), novaPassword, db.Host, db.Port, db.NameOf(compute.CellName(m.spec.Cell)), address.DatabaseCA)
 	queue := rabbitmq.Transport{
 		UserVar: novaQueueUser, PasswordVar: novaQueuePassword, Hosts: []string{m.spec.Queue.Host}, Port: m.spec.Queue.Port,
 		Vhost: compute.CellName(m.spec.Cell), CAFile: address.QueueCA,

@@ -51,6 +51,7 @@ var inObjects = map[schema.GroupKind]bool{
 	{Group: "c5c3.io", Kind: "RaftCluster"}:             true,
 	{Group: "cache.cs.sap.com", Kind: "Valkey"}:         true,
 	{Group: "k8s.mariadb.com", Kind: "Database"}:        true,
+	{Group: "k8s.mariadb.com", Kind: "ExternalMariaDB"}: true,
 	{Group: "k8s.mariadb.com", Kind: "Grant"}:           true,
 	{Group: "k8s.mariadb.com", Kind: "MariaDB"}:         true,
 	{Group: "k8s.mariadb.com", Kind: "User"}:            true,

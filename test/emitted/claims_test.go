@@ -96,6 +96,12 @@ var specs = map[string]string{
 		placement: {enabled: true}, glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]}, nova: {enabled: true}, neutron: {enabled: true},
 		barbican: {enabled: true}, heat: {enabled: true}, horizon: {enabled: true},
 		cinder: {enabled: true, backends: [{name: archive, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}], volumeTypes: [{name: fast, backend: archive}]}}}`,
+	"compute and all else, database elsewhere": `{infrastructure: {mariadb: {external: {host: db.example.org, port: 3307, user: cloud-admin, secretRef: {name: corporate}}}},
+		services: {placement: {enabled: true}, nova: {enabled: true, cells: [{name: a}, {name: b}]}, neutron: {enabled: true},
+		barbican: {enabled: true}, heat: {enabled: true}, horizon: {enabled: true},
+		cinder: {enabled: true, backends: [{name: archive, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}]}}}`,
+	"database elsewhere, remote": `{cluster: {ref: {name: east}}, deletionPolicy: Delete, global: {secretStore: {name: openbao}},
+		infrastructure: {mariadb: {external: {host: db, user: a, secretRef: {name: corporate}}}}, services: {placement: {enabled: true}}}`,
 	"name of digits": `{services: {keystone: {bootstrap: {adminUser: "1.5"}}}}`,
 }
 

@@ -35,3 +35,36 @@ func isElsewhere(spec object) bool {
 	_, keystone := keystoneOf(spec)["external"]
 	return itself || keystone
 }
+
+// borrowed lets a claim whose database somebody else runs say nothing of how it runs, nor a cell have one like it.
+func borrowed(spec object) {
+	mariadb := mariadbOf(spec)
+	if _, ok := mariadb["external"]; !ok {
+		return
+	}
+	maps.DeleteFunc(mariadb, func(field string, _ any) bool { return field != "external" })
+	services, _ := spec["services"].(object)
+	nova, _ := services["nova"].(object)
+	cells, _ := nova["cells"].(list)
+	for _, c := range cells {
+		cell, _ := c.(object)
+		if own, ok := cell["infrastructure"].(object); ok {
+			delete(own, "mariadb")
+		}
+	}
+}
+
+// mariadbOf is what a claim says of its database.
+func mariadbOf(spec object) object {
+	infrastructure, _ := spec["infrastructure"].(object)
+	mariadb, _ := infrastructure["mariadb"].(object)
+	return mariadb
+}
+
+// isBorrowed reports whether somebody else runs the database of a claim, or that of a service.
+func isBorrowed(spec object) bool {
+	_, claimed := mariadbOf(spec)["external"]
+	database, _ := spec["database"].(object)
+	_, told := database["sharedAs"]
+	return claimed || told
+}

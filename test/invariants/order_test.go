@@ -62,6 +62,7 @@ var orders = map[string][]order{
 
 		{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) companion`, then: `Deployment\.apps companion`, why: "it would start without rights"},
 		{first: `ExternalSecret\.external-secrets\.io mariadb-root`, then: `MariaDB\.k8s.*`, why: "its root has that password"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-database`, then: `ExternalMariaDB\..*`, why: "its operator logs in elsewhere with it"},
 		{first: `Certificate\.cert-manager\.io rabbitmq-tls`, then: `RabbitmqCluster.*`, why: "it serves it"},
 		{first: `MariaDB\.k8s.*`, then: `MaxScale.*`, why: "it makes its users there"},
 		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `PhysicalBackup.*`, why: "there would be nothing to back up"},
@@ -73,6 +74,8 @@ var orders = map[string][]order{
 		{first: `IdentityCatalog.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, exists: true, why: "monitoring comes last"},
 
 		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `Keystone.*`, why: "its database is there"},
+		{first: `ExternalMariaDB\..*`, then: `Keystone.*`, why: "its database is made there"},
+		{first: `ExternalMariaDB\..*`, then: `Usage.* database-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `(StatefulSet\.apps|Service) memcached`, then: `Keystone.*`, why: "its pods ask it"},
 		{first: `Deployment\.apps companion`, then: `Keystone.*`, why: "it makes its keys and its schema"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
@@ -325,7 +328,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		"\ncinder:\n  enabled: true\n  backends: [{name: ceph-rbd, rbd: {secretRef: {name: volumes-ceph}, networks: [10.1.0.0/16]}}]\n  backup: {file: {storageSize: 1Gi}}" +
 		"\nbarbican:\n  enabled: true\n  vault: {url: 'https://vault.example.com:8200', secretRef: {name: secrets-vault}}" +
 		"\nheat:\n  enabled: true\nhorizon:\n  enabled: true\nkeystone:"
-	for _, file := range []string{"claim", "full", "external-keystone"} {
+	for _, file := range []string{"claim", "full", "external-keystone", "external-database"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {
 			t.Fatal(err)

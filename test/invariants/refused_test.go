@@ -40,8 +40,9 @@ func with(tables ...map[string]mistake) map[string]mistake {
 // in returns a mistake that is a value at a path of the spec. What is unknown is a mistake only where it is not allowed.
 func in(value any, words string, path ...string) mistake {
 	return mistake{typ: respond.SpecValid, words: words, edit: true, make: func(w *world, spec object) {
-		// Of a Keystone elsewhere an API server takes nothing that a mistake could be in.
+		// Of a Keystone or a database elsewhere an API server takes nothing that a mistake could be in.
 		delete(keystoneOf(spec), "external")
+		delete(mariadbOf(spec), "external")
 		if w.name == "Keystone" {
 			delete(spec, "external")
 		}

@@ -79,7 +79,7 @@ var constraints = map[string]constraint{
 	"osds.resources":    sample(object{"limits": object{"memory": "2Gi"}}, object{"requests": object{"cpu": "1"}}, object{}), // A daemon starts with that.
 	"vault.url":         sample("https://vault.example.com:8200", "https://192.0.2.1", "https://[fd00::1]:8200"),
 	"passwordSecretRef": secretKeys, "caSecretRef": secretKeys, "clientSecretRef": secretKeys, "rootPasswordSecretRef": secretKeys,
-	"credentialsSecretRef": wholeSecrets, "external.clientSecretRef": wholeSecrets, "ovn.clientSecretRef": wholeSecrets,
+	"credentialsSecretRef": wholeSecrets, "external.clientSecretRef": wholeSecrets, "external.secretRef": wholeSecrets, "ovn.clientSecretRef": wholeSecrets,
 	"pullSecrets": sample(list{}, list{ofTenant}, list{longOfTenant, "mariadb-root"}),
 	"mariadb.restoreFrom": {fix: func(o object) {
 		if _, ok := o["rootPasswordSecretRef"]; !ok {
@@ -122,6 +122,7 @@ var constraints = map[string]constraint{
 		exposure, _ := global["exposure"].(object)
 		services, _ := o["services"].(object)
 		elsewhere(o)
+		borrowed(o)
 		knownProvider(services)
 		testsOfIdentity(o)
 		guests(o)
@@ -233,8 +234,10 @@ var constraints = map[string]constraint{
 	"cache.servers[]": sample("memcached-0.memcached.cloud.svc:11211", "10.0.0.1:11211"),
 	"internalURL":     sample("https://keystone.cloud.svc:5000/v3", "https://10.0.0.1:5000/v3"),
 	"publicURL":       addresses, "authURL": addresses,
-	"external.authURL":    sample("https://identity.example.com/v3", "https://[fd00::1]:5000/identity/v3"),
-	"external.user":       sample("cloud-admin", "cloud@example.com"),
+	"external.authURL":      sample("https://identity.example.com/v3", "https://[fd00::1]:5000/identity/v3"),
+	"external.user":         sample("cloud-admin", "cloud@example.com"),
+	"mariadb.external.host": sample("db.example.com", "db"),
+	"database.sharedAs":     sample("os_0123456789abcdef0123", "a"), "novaDatabase.sharedAs": sample("os_0123456789abcdef0123", "a"),
 	"s3.endpoint":         sample("s3.example.com", "S3:9000"),
 	"spec.providerConfig": sample("in-cluster", "management"),
 	"endpoints": sample(

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,8 +36,13 @@ func (w *world) checkAccounts() {
 		switch {
 		case o.is("User.k8s.mariadb.com"):
 			w.checkPasswordOf(o, "passwordSecretKeyRef", text(o.manifest, "spec", "name"))
+			w.checkServerOf(o)
 		case o.is("MariaDB.k8s.mariadb.com"):
 			w.checkPasswordOf(o, "rootPasswordSecretKeyRef", "root")
+		case o.is("ExternalMariaDB.k8s.mariadb.com"):
+			w.checkPasswordOf(o, "passwordSecretKeyRef", text(o.manifest, "spec", "username"))
+		case o.is("Database.k8s.mariadb.com"), o.is("Grant.k8s.mariadb.com"):
+			w.checkServerOf(o)
 		case o.is("SecretAggregate.c5c3.io"):
 			w.checkCloudLogin(o)
 		case o.is("RemoteConsumer.c5c3.io"):
@@ -69,6 +75,14 @@ func (w *world) checkRemoteConsumer(o object) {
 func (w *world) checkPasswordOf(o object, field, user string) {
 	ref, _ := at(o.manifest, "spec", field).(fields)
 	w.checkRead(o, read{secretName: secretName{o.place, text(ref, "name")}, key: text(ref, "key"), as: field, means: password, of: user})
+}
+
+// checkServerOf holds that there is the server that something is made on, of the kind that is said.
+func (w *world) checkServerOf(o object) {
+	kind := cmp.Or(text(o.manifest, "spec", "mariaDbRef", "kind"), "MariaDB")
+	if _, ok := w.find(o.place, kind+".k8s.mariadb.com", text(o.manifest, "spec", "mariaDbRef", "name")); !ok {
+		w.foundf("%s is made on a %s that does not exist.", o, kind)
+	}
 }
 
 // checkDatabaseLogin holds that the user of a database is one that the server has, with this password, and with rights to this database.

@@ -47,6 +47,16 @@ func mariaDB(w *world, o object) {
 	}
 }
 
+// externalMariaDB: the same, pkg/sql/sql.go: nothing is made of it; the operator logs in there, in its own namespace, and verifies the server
+// by the key ca.crt.
+func externalMariaDB(w *world, o object) {
+	if !truth(o.manifest, "spec", "tls", "enabled") {
+		w.foundf("%s: the administrator's password goes over the network as it is.", o)
+	}
+	ca := secretName{o.place, text(o.manifest, "spec", "tls", "serverCASecretRef", "name")}
+	w.checkRead(o, read{secretName: ca, key: "ca.crt", as: "serverCASecretRef", means: authority})
+}
+
 // exporter: the same, pkg/builder/deployment_builder.go: a Deployment whose pod asks the server, and is asked by Prometheus.
 func exporter(w *world, o object, server *pod, metrics, asked int) {
 	p := w.operated(o, "exporter", app("exporter", o.name+"-metrics"), new(int), port{"metrics", metrics})

@@ -13,6 +13,7 @@ import (
 // operators say what becomes of the objects that operators, and the companion, make pods, Services and Secrets of. By kind and group.
 var operators = map[string]func(w *world, o object){
 	"MariaDB.k8s.mariadb.com":              mariaDB,
+	"ExternalMariaDB.k8s.mariadb.com":      externalMariaDB,
 	"MaxScale.k8s.mariadb.com":             maxScale,
 	"PhysicalBackup.k8s.mariadb.com":       physicalBackup,
 	"RabbitmqCluster.rabbitmq.com":         rabbitMQ,

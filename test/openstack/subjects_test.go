@@ -36,6 +36,7 @@ var subjects = []subject{
 	{name: "Ceph", ceph: true},
 	{name: "Cinder", ceph: true},
 	{name: "Configuration"},
+	{name: "ExternalDatabase", releases: []release.Release{"2025.2"}},
 	{name: "ExternalKeystone"},
 	{name: "Glance", ceph: true},
 	{name: "Horizon", browser: true, guests: true},

@@ -78,6 +78,21 @@ type Database struct {
 	// The server is a Galera cluster.
 	// +optional
 	Galera bool `json:"galera,omitempty"`
+	// The server is somebody else's, and others may use it, too: with what the names begin of the databases and users that this control plane
+	// has there. Absent: the server is its own.
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*$`
+	// +optional
+	SharedAs string `json:"sharedAs,omitempty"`
+}
+
+// NameOf is what a database or a user is called on the server: by its own name, or, where others have some there, by one that is nobody
+// else's. The operator takes over what has the name that it looks for, and gives a user of that name another password.
+func (d *Database) NameOf(name string) string {
+	if d.SharedAs == "" {
+		return name
+	}
+	return d.SharedAs + "_" + name
 }
 
 // Cache names the memcached servers, in the same order for every pod.

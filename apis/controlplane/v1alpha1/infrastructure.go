@@ -47,7 +47,12 @@ type StorageSize string
 // MariaDB is the relational database: one server, or a Galera cluster.
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: an even Galera cluster can split into halves that both stop"
 // +kubebuilder:validation:XValidation:rule="!(has(self.replicas) && self.replicas > 1 && has(self.backup) && has(self.backup.pointInTimeRecovery) && self.backup.pointInTimeRecovery)",message="backup.pointInTimeRecovery does not work with Galera (replicas above 1); use replicas 1, or schedule backups more often"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.replicas) || has(self.storageSize) || has(self.storageClass) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.maxScale))",message="a database elsewhere has its own servers; leave replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale out",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.backup) || has(self.restoreFrom) || has(self.metrics))",message="whoever runs a database backs it up, restores and watches it; leave backup, restoreFrom and metrics out",fieldPath=".external"
 type MariaDB struct {
+	// A server that somebody else runs, in place of one of the cloud's own. It cannot be set or removed later.
+	// +optional
+	External *ExternalMariaDB `json:"external,omitempty"`
 	// Members. One, or an odd number for Galera. One server alone cannot become a cluster later, nor a cluster
 	// one server. Absent: by the size.
 	// +kubebuilder:validation:Minimum=1
@@ -71,6 +76,30 @@ type MariaDB struct {
 	// Prometheus metrics.
 	// +optional
 	Metrics Metrics `json:"metrics,omitempty"`
+}
+
+// ExternalMariaDB is a server that somebody else runs, or several behind one address. It is only used: what the control plane needs there, it
+// makes there, under names of its own: see docs/external-database.md.
+type ExternalMariaDB struct {
+	// Name by which it is reached, which its certificate has to have.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`
+	// +kubebuilder:example="db.example.com"
+	Host string `json:"host"`
+	// Port.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +kubebuilder:default=3306
+	// +optional
+	Port int32 `json:"port,omitempty"`
+	// Name of a user who may make databases, users and grants.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=80
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._@-]*$`
+	User string `json:"user"`
+	// Secret with the keys password (the user's) and ca.crt (the authority of the server's certificate), in the claim's namespace.
+	SecretRef common.SecretReference `json:"secretRef"`
 }
 
 // MaxScale is the database proxy.

@@ -117,6 +117,11 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	KeystoneHosts []HostPattern `json:"keystoneHosts,omitempty"`
+	// Hosts of databases that exist elsewhere: db.example.com:3306.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	DatabaseHosts []HostPattern `json:"databaseHosts,omitempty"`
 	// Hosts that users may have images fetched from: *.example.com:443. Only * allows an image service to fetch from any host.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set

@@ -178,6 +178,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]HostPattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.DatabaseHosts != nil {
+		in, out := &in.DatabaseHosts, &out.DatabaseHosts
+		*out = make([]HostPattern, len(*in))
+		copy(*out, *in)
+	}
 	if in.DownloadHosts != nil {
 		in, out := &in.DownloadHosts, &out.DownloadHosts
 		*out = make([]HostPattern, len(*in))

@@ -151,6 +151,7 @@ var silent = map[string]string{
 	"Job.batch":                          "its template never changes",
 	"MariaDB.k8s.mariadb.com":            "its operator tells no generation anywhere",
 	"MaxScale.k8s.mariadb.com":           "the same",
+	"ExternalMariaDB.k8s.mariadb.com":    "the same",
 	"Database.k8s.mariadb.com":           "the same",
 	"User.k8s.mariadb.com":               "the same",
 	"Grant.k8s.mariadb.com":              "the same",

@@ -22,7 +22,7 @@ var reports = map[string][]string{
 	"rbac.authorization.k8s.io":    {"Role", "RoleBinding", "ClusterRoleBinding"},
 	"admissionregistration.k8s.io": {"ValidatingWebhookConfiguration"},
 	"protection.crossplane.io":     {"Usage Ready"},
-	"k8s.mariadb.com":              {"MariaDB Ready", "MaxScale Ready", "Database Ready", "User Ready", "Grant Ready", "PhysicalBackup Complete"},
+	"k8s.mariadb.com":              {"MariaDB Ready", "ExternalMariaDB Ready", "MaxScale Ready", "Database Ready", "User Ready", "Grant Ready", "PhysicalBackup Complete"},
 	"rabbitmq.com":                 {"RabbitmqCluster AllReplicasReady ClusterAvailable ReconcileSuccess", "Vhost Ready"},
 	"cache.cs.sap.com":             {"Valkey status.state=Ready"},
 	"ceph.rook.io": {

@@ -43,6 +43,7 @@ var rules = table(
 
 	// mariadb-operator.
 	row("k8s.mariadb.com", "MariaDB", conditions("Ready")),
+	row("k8s.mariadb.com", "ExternalMariaDB", conditions("Ready")),
 	row("k8s.mariadb.com", "MaxScale", conditions("Ready")),
 	row("k8s.mariadb.com", "Database", conditions("Ready")),
 	row("k8s.mariadb.com", "User", conditions("Ready")),

@@ -27,8 +27,9 @@ type Account struct {
 	// underscore. In a Grant the operator leaves an underscore the wildcard that it is in SQL, so that no two databases of a server may
 	// differ in nothing but a character in its place.
 	Schema, Login string
-	// Server is the name of the MariaDB object.
-	Server string
+	// Server is the name of the MariaDB object, or, if it is External, of the ExternalMariaDB.
+	Server   string
+	External bool
 	// Secret holds the password under the key password.
 	Secret string
 }
@@ -68,7 +69,11 @@ func (a Account) Grant() *unstructured.Unstructured {
 }
 
 func (a Account) object(kind string, spec object.Map) *unstructured.Unstructured {
-	spec["mariaDbRef"] = object.Map{"name": a.Server}
+	ref := object.Map{"name": a.Server}
+	if a.External {
+		ref["kind"] = externalKind
+	}
+	spec["mariaDbRef"] = ref
 	spec["cleanupPolicy"] = "Skip"
 	return object.New(apiVersion, kind, a.Meta, spec)
 }

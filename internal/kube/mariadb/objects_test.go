@@ -475,6 +475,50 @@ spec:
   username: keystone
 `,
 		},
+		"external": {
+			Reason: "At a server elsewhere the operator verifies the name, sends no certificate, and makes what refers to it by its kind.",
+			Got: []runtime.Object{
+				mariadb.External{
+					Meta: meta, Host: "db.example.com", Port: 3307, User: "cloud-admin", Secret: "corporate",
+				}.Object(),
+				mariadb.Account{
+					Meta: object.Meta{Name: "keystone", Namespace: "cloud"}, Server: "mariadb", External: true, Schema: "os_1_keystone",
+				}.Database(),
+			},
+			Want: `
+apiVersion: k8s.mariadb.com/v1alpha1
+kind: ExternalMariaDB
+metadata:
+  name: mariadb
+  namespace: cloud
+spec:
+  host: db.example.com
+  passwordSecretKeyRef:
+    key: password
+    name: corporate
+  port: 3307
+  tls:
+    enabled: true
+    mutual: false
+    serverCASecretRef:
+      name: corporate
+  username: cloud-admin
+---
+apiVersion: k8s.mariadb.com/v1alpha1
+kind: Database
+metadata:
+  name: keystone
+  namespace: cloud
+spec:
+  characterSet: utf8
+  cleanupPolicy: Skip
+  collate: utf8_general_ci
+  mariaDbRef:
+    kind: ExternalMariaDB
+    name: mariadb
+  name: os_1_keystone
+`,
+		},
 		"metrics": {
 			Reason: "Each member is asked for by the exporter, and is called by its name.",
 			Got:    []runtime.Object{mariadb.Monitor(meta, common.Monitoring{Labels: map[string]common.LabelValue{"prometheus": "platform"}}, 2, 3306)},

@@ -36,6 +36,10 @@ func instance(digits int, namespace, name string) string {
 	return prefix + suffix
 }
 
+// Shared is with what names begin of what belongs to one claim where others have things, too, and where a name has less room than an
+// instance's: os_<the 20 hex with which Instance ends>.
+func Shared(namespace, name string) string { return "os_" + Hash(hashDigits, namespace, name) }
+
 // HashOf is the hash of a value of maps, lists and what is in them.
 func HashOf(n int, v any) string {
 	// Maps of strings are written in the order of their keys, and never fail.

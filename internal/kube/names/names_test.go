@@ -134,3 +134,16 @@ func TestHash(t *testing.T) {
 		t.Error("parts run into each other")
 	}
 }
+
+// TestShared: it begins with a letter, has room beside it in the name of a database (64 characters), and is of the digits that an instance
+// ends with, so that whoever has the one finds the other.
+func TestShared(t *testing.T) {
+	got := names.Shared("tenant-a", "cloud")
+	if digits, ok := strings.CutPrefix(got, "os_"); !ok || !strings.HasSuffix(names.Instance("tenant-a", "cloud"), "-"+digits) {
+		t.Errorf("Shared(tenant-a, cloud) = %s", got)
+	}
+	const most = 64 - len("_nova_") - 20 // that of a cell
+	if len(got) > most {
+		t.Errorf("%s has %d characters, want %d at most", got, len(got), most)
+	}
+}

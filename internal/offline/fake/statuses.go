@@ -54,6 +54,7 @@ var statuses = table(
 
 	// https://github.com/mariadb-operator/mariadb-operator, pkg/condition: nothing reports a generation.
 	row("k8s.mariadb.com", "MariaDB", mariaDB),
+	row("k8s.mariadb.com", "ExternalMariaDB", undated("Ready", "Healthy", "Healthy")),
 	row("k8s.mariadb.com", "MaxScale", undated("Ready", "MaxScaleReady", "Running")),
 	row("k8s.mariadb.com", "Database", undated("Ready", "Created", "Created")),
 	row("k8s.mariadb.com", "User", undated("Ready", "Created", "Created")),

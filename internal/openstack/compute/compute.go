@@ -225,7 +225,7 @@ const anybody = "{username}:{password}@"
 // DatabaseConnection is the template of the cell's database.
 func (a Address) DatabaseConnection() string {
 	return fmt.Sprintf("mysql+pymysql://%s%s/%s?charset=utf8&ssl_ca=%s",
-		anybody, address(a.Database.Host, a.Database.Port), CellName(a.Cell), a.DatabaseCA)
+		anybody, address(a.Database.Host, a.Database.Port), a.Database.NameOf(CellName(a.Cell)), a.DatabaseCA)
 }
 
 // TransportURL is the template of the cell's virtual host.

@@ -117,8 +117,12 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 		}
 		out = append(out, workload.Flow{Pods: pods, Ports: []int32{port}})
 	}
-	if len(s.Databases) > 0 {
-		server(s.DatabasePods, s.Spec.Database.Port)
+	switch db := s.Spec.Database; {
+	case len(s.Databases) == 0:
+	case db.SharedAs != "":
+		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{db.Port}})
+	default:
+		server(s.DatabasePods, db.Port)
 	}
 	own := func(more ...int32) {
 		for _, port := range more {

@@ -37,7 +37,8 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 		env = append(env, workload.SecretEnv(passwordEnv, s.Sub("database"), secret.PasswordKey))
 	}
 	for _, d := range s.Databases {
-		url := mariadb.URL(s.user(), passwordEnv, db.Host, db.Port, s.schemaName(d), s.Path(databaseCA, string(db.CASecretRef.Key)))
+		user, schema := db.NameOf(s.user()), db.NameOf(s.schemaName(d))
+		url := mariadb.URL(user, passwordEnv, db.Host, db.Port, schema, s.Path(databaseCA, string(db.CASecretRef.Key)))
 		if db.Galera && d.Plain {
 			url += syncWait
 		}

@@ -33,7 +33,7 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	var accounts []Account
 	if len(s.Databases) > 0 {
-		accounts = append(accounts, Account{"database", s.Sub("database"), s.user(), mariadb.Watched()})
+		accounts = append(accounts, Account{"database", s.Sub("database"), s.Spec.Database.NameOf(s.user()), mariadb.Watched()})
 	}
 	if s.registered() {
 		accounts = append(accounts, Account{"user", s.userSecret(), s.userName(), nil})
@@ -86,12 +86,16 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 // (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go).
 func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	own := mariadb.Account{Meta: s.Meta(ObjectName(s.user())), Login: s.user(), Server: s.databaseServer(), Secret: s.Sub("database")}
+	db := &s.Spec.Database
+	own := mariadb.Account{
+		Meta: s.Meta(ObjectName(s.user())), Login: db.NameOf(s.user()), Server: s.databaseServer(), External: db.SharedAs != "",
+		Secret: s.Sub("database"),
+	}
 	var stage compose.Stage
 	for i, d := range s.Databases {
 		a := own
-		a.Schema = s.schemaName(d)
-		a.Meta = s.Meta(ObjectName(a.Schema))
+		a.Schema = db.NameOf(s.schemaName(d))
+		a.Meta = s.Meta(ObjectName(s.schemaName(d)))
 		stage = append(stage, compose.Resource{Name: s.databaseResource("database", i), Object: a.Database(), Retain: true})
 		if i == 0 {
 			stage = append(stage, compose.Resource{Name: "database-user", Object: own.User(), Retain: true})
@@ -99,7 +103,8 @@ func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 		stage = append(stage, compose.Resource{Name: s.databaseResource("database-grant", i), Object: a.Grant(), Retain: true})
 		for _, g := range s.Grantees {
 			grantee := mariadb.Account{
-				Meta: s.Meta(s.Sub(g.User)), Login: g.User, Server: a.Server, Schema: a.Schema, Secret: g.DatabaseSecret,
+				Meta: s.Meta(s.Sub(g.User)), Login: db.NameOf(g.User), Server: a.Server, External: a.External, Schema: a.Schema,
+				Secret: g.DatabaseSecret,
 			}
 			if g.DatabaseSecret != "" && i == 0 {
 				stage = append(stage, compose.Resource{Name: "database-user-" + g.User, Object: grantee.User(), Retain: true})

@@ -64,3 +64,55 @@ func TestShared(t *testing.T) {
 		})
 	}
 }
+
+// TestSharedDatabase: on a server that others use, too, databases and users have names that are nobody else's, which pods log in by, and
+// objects have those that they always have. Pods reach the server where it is.
+func TestSharedDatabase(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec, sql, kind string
+		flows                   []workload.Flow
+	}{
+		"Own": {
+			reason: "A control plane's own server has pods here.", spec: "{}", sql: "placement",
+			flows: []workload.Flow{{Ports: []int32{3306, 11211, 11212, 5000}}},
+		},
+		"Shared": {
+			reason: "One that is elsewhere has none.", spec: "{database: {sharedAs: os_0123, host: db.example.com, port: 3307}}",
+			sql: "os_0123_placement", kind: "ExternalMariaDB",
+			flows: []workload.Flow{{Ports: []int32{11211, 11212, 5000}}, {Anywhere: true, Ports: []int32{3307}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := derived(t, tc.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, got, want := built(t, s), map[string]string{}, map[string]string{}
+			for resource, path := range map[string][]string{
+				"database": {"spec", "name"}, "database-user": {"spec", "name"}, "database-grant": {"spec", "username"},
+			} {
+				got[resource], _, _ = unstructured.NestedString(all[resource], path...)
+				got[resource+" kind"], _, _ = unstructured.NestedString(all[resource], "spec", "mariaDbRef", "kind")
+				got[resource+" object"], _, _ = unstructured.NestedString(all[resource], "metadata", "name")
+				want[resource], want[resource+" kind"], want[resource+" object"] = tc.sql, tc.kind, "placement"
+			}
+			got["granted"], _, _ = unstructured.NestedString(all["database-grant"], "spec", "database")
+			got["told"], _, _ = unstructured.NestedString(all["database-secret"], "spec", "target", "template", "data", "username")
+			want["granted"], want["told"] = tc.sql, tc.sql
+			for _, e := range s.BarePod("image", nil).Containers[0].Env {
+				if strings.HasSuffix(e.Name, "__CONNECTION") {
+					login, _, _ := strings.Cut(strings.TrimPrefix(e.Value, "mysql+pymysql://"), ":")
+					got["login"], got["uses"] = login, e.Value[strings.LastIndex(e.Value[:strings.Index(e.Value, "?")], "/")+1:strings.Index(e.Value, "?")]
+				}
+			}
+			want["login"], want["uses"] = tc.sql, tc.sql
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			flows, err := s.Outbound()
+			if diff := cmp.Diff(tc.flows, flows); diff != "" || err != nil {
+				t.Errorf("%s %v (-want +got):\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+}

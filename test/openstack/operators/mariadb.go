@@ -3,6 +3,7 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,8 +132,15 @@ func (o *Operators) maxScale(ctx context.Context, u *unstructured.Unstructured) 
 	return o.Cluster.Apply(ctx, mariaDBServer(server).at(u.GetName()))
 }
 
+// externalMariaDB logs in at a server that somebody else runs, and asks what the operator asks: reconcileStatus in
+// https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/internal/controller/external_mariadb_controller.go
+func (o *Operators) externalMariaDB(ctx context.Context, u *unstructured.Unstructured) error {
+	_, err := o.query(ctx, u, "SELECT @@version, @@wsrep_on")
+	return err
+}
+
 func (o *Operators) database(ctx context.Context, u *unstructured.Unstructured) error {
-	_, err := o.SQL(ctx, u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"), fmt.Sprintf(
+	_, err := o.referred(ctx, u, fmt.Sprintf(
 		"CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET %s COLLATE %s", text(u, "spec", "name"),
 		text(u, "spec", "characterSet"), text(u, "spec", "collate")))
 	return err
@@ -145,21 +153,22 @@ func (o *Operators) databaseUser(ctx context.Context, u *unstructured.Unstructur
 		return err
 	}
 	account := quoted(text(u, "spec", "name")) + "@" + quoted(text(u, "spec", "host"))
-	statement := fmt.Sprintf("CREATE USER IF NOT EXISTS %s IDENTIFIED BY %s", account, quoted(string(data[key])))
+	is := fmt.Sprintf("%s IDENTIFIED BY %s", account, quoted(string(data[key])))
 	if ssl, _, _ := unstructured.NestedBool(u.Object, "spec", "require", "ssl"); ssl {
-		statement += " REQUIRE SSL"
+		is += " REQUIRE SSL"
 	}
 	connections, found, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "maxUserConnections")
 	if !found {
 		connections = 10 // the operator's default
 	}
-	_, err = o.SQL(ctx, u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"),
-		fmt.Sprintf("%s WITH MAX_USER_CONNECTIONS %v", statement, connections))
+	is += fmt.Sprintf(" WITH MAX_USER_CONNECTIONS %v", connections)
+	// A user who is there is taken over, whosever he is.
+	_, err = o.referred(ctx, u, "CREATE USER IF NOT EXISTS "+is+";\nALTER USER "+is)
 	return err
 }
 
 func (o *Operators) grant(ctx context.Context, u *unstructured.Unstructured) error {
-	_, err := o.SQL(ctx, u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"), fmt.Sprintf("GRANT %s ON `%s`.%s TO %s@%s",
+	_, err := o.referred(ctx, u, fmt.Sprintf("GRANT %s ON `%s`.%s TO %s@%s",
 		strings.Join(texts(u, "spec", "privileges"), ", "), text(u, "spec", "database"), text(u, "spec", "table"),
 		quoted(text(u, "spec", "username")), quoted(text(u, "spec", "host"))))
 	return err
@@ -171,13 +180,48 @@ func (o *Operators) SQL(ctx context.Context, namespace, server, statement string
 	if err != nil {
 		return "", err
 	}
-	root, err := o.Secret(ctx, namespace, text(u, "spec", "rootPasswordSecretKeyRef", "name"))
+	return o.query(ctx, u, statement)
+}
+
+// referred runs a statement on the server that an object is of.
+func (o *Operators) referred(ctx context.Context, u *unstructured.Unstructured, statement string) (string, error) {
+	kind := cmp.Or(text(u, "spec", "mariaDbRef", "kind"), "MariaDB")
+	server, err := o.Find(kind+".k8s.mariadb.com", u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"))
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "mariadb", "--no-defaults", "--ssl", "--skip-column-names", "--batch",
-		"--host="+server+"."+namespace+".svc", "--user=root")
-	cmd.Env = append(os.Environ(), "MYSQL_PWD="+string(root[text(u, "spec", "rootPasswordSecretKeyRef", "key")]))
+	return o.query(ctx, server, statement)
+}
+
+// query runs a statement on a server, as the one whom its object names: on one of our own as root, on one elsewhere as its administrator,
+// where the certificate is verified as that object says.
+func (o *Operators) query(ctx context.Context, u *unstructured.Unstructured, statement string) (string, error) {
+	host, user, password := u.GetName()+"."+u.GetNamespace()+".svc", "root", "rootPasswordSecretKeyRef"
+	args := []string{"--no-defaults", "--ssl", "--skip-column-names", "--batch"}
+	if u.GetKind() == "ExternalMariaDB" {
+		host, user, password = text(u, "spec", "host"), text(u, "spec", "username"), "passwordSecretKeyRef"
+		ca, err := o.Secret(ctx, u.GetNamespace(), text(u, "spec", "tls", "serverCASecretRef", "name"))
+		if err != nil {
+			return "", err
+		}
+		dir, err := os.MkdirTemp("", "mariadb-")
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		file := filepath.Join(dir, "ca.crt")
+		if err := os.WriteFile(file, ca["ca.crt"], 0o600); err != nil {
+			return "", err
+		}
+		port, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "port")
+		args = append(args, fmt.Sprintf("--port=%v", port), "--ssl-ca="+file, "--ssl-verify-server-cert")
+	}
+	secret, err := o.Secret(ctx, u.GetNamespace(), text(u, "spec", password, "name"))
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "mariadb", append(args, "--host="+host, "--user="+user)...)
+	cmd.Env = append(os.Environ(), "MYSQL_PWD="+string(secret[text(u, "spec", password, "key")]))
 	cmd.Stdin = strings.NewReader(statement + ";\n")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

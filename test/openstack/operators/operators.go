@@ -92,6 +92,7 @@ var owners = []owner{
 	{"StatefulSet.apps", (*Operators).statefulSet},
 	{"DaemonSet.apps", (*Operators).daemonSet},
 	{"MariaDB.k8s.mariadb.com", (*Operators).mariaDB},
+	{"ExternalMariaDB.k8s.mariadb.com", (*Operators).externalMariaDB},
 	{"RabbitmqCluster.rabbitmq.com", (*Operators).rabbitMQ},
 	{"Vhost.rabbitmq.com", (*Operators).vhost},
 	{"User.rabbitmq.com", (*Operators).brokerUser},
