@@ -244,7 +244,7 @@ func (m *model) checkRemoved() error {
 func (m *model) managerPool() compose.Resource {
 	return compose.Resource{
 		Name: "mgr-pool", Retain: true,
-		Object: rook.Pool(m.meta(mgrPoolName), mgrPool, "", m.metadata(storagev1.Redundancy{}), rook.Quota{}),
+		Object: rook.Pool(m.meta(mgrPoolName), mgrPool, "", m.metadata(storagev1.Redundancy{}), rook.Quota{}, nil),
 	}
 }
 
@@ -262,9 +262,13 @@ func pools(m *model) ([]compose.Stage, error) {
 				quota.MaxObjects = *q.MaxObjects
 			}
 		}
-		stage = append(stage, compose.Resource{
-			Name: poolPrefix + p.name, Retain: true, Object: rook.Pool(m.meta(p.name), p.name, p.Application, p.redundancy, quota),
-		})
+		made := compose.Resource{Name: poolPrefix + p.name, Retain: true, Object: rook.Pool(
+			m.meta(p.name), p.name, p.Application, p.redundancy, quota, m.mirroringOf(p),
+		)}
+		if p.Mirroring != nil {
+			made.Ready = madeHere
+		}
+		stage = append(stage, made)
 	}
 	return []compose.Stage{stage}, nil
 }

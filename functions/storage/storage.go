@@ -31,7 +31,7 @@ func New() function.Runner {
 		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
 		Remarks: []function.Remark[*model]{
 			{Type: "CephHealthy", Verdict: (*model).healthy}, {Type: "CapacitySuffices", Verdict: (*model).suffices},
-			{Type: "ZonesIntact", Verdict: (*model).zonesIntact},
+			{Type: "ZonesIntact", Verdict: (*model).zonesIntact}, {Type: "MirroringHealthy", Verdict: (*model).mirroringHealthy},
 		},
 	}
 }
@@ -45,6 +45,9 @@ const (
 	orderComponent       = "deletion-order"
 	managerPoolComponent = "manager-pool"
 	poolsComponent       = "pools"
+	mirrorPeerComponent  = "mirror-peer"
+	mirrorTokenComponent = "mirror-token"
+	mirroringComponent   = "mirroring"
 	usersComponent       = "users"
 	filesystemsComponent = "filesystems"
 	authorityComponent   = "authority"
@@ -81,9 +84,21 @@ var graph = compose.Graph[*model]{
 		Build: managerPool,
 	},
 	{
+		Name: mirrorPeerComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Enabled: (*model).hasPeer,
+		Build: func(m *model) ([]compose.Stage, error) { return m.peerSecrets.Stages(), nil },
+	},
+	{
 		Name: poolsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).runsCeph, Build: pools,
 	},
 	{Name: usersComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).makesUsers, Build: users},
+	{
+		Name: mirrorTokenComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).hasToken,
+		Build: func(m *model) ([]compose.Stage, error) { return m.tokenSecrets.Stages(), nil },
+	},
+	{
+		Name: mirroringComponent, Phase: common.PhaseInfrastructure, Needs: []string{mirrorPeerComponent, poolsComponent},
+		Enabled: func(m *model) bool { return m.peer() != nil }, Build: mirror,
+	},
 	{
 		Name: filesystemsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent},
 		Enabled: func(m *model) bool { return len(m.spec.Filesystems) > 0 }, Build: filesystems,
@@ -143,6 +158,8 @@ type model struct {
 	keys tenantsecret.Set
 	// logins are those by which object stores check tokens.
 	logins tenantsecret.Set
+	// peerSecrets have the token of the other cluster, tokenSecrets that of this one.
+	peerSecrets, tokenSecrets tenantsecret.Set
 	seen   observe.State
 }
 
@@ -163,6 +180,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	m.monitoring = m.monitoringSettings()
 	m.divide()
 	m.keys, m.logins = m.keySet(), m.loginSet()
+	m.peerSecrets, m.tokenSecrets = m.peerSet(), m.tokenSet()
 	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
 	m.pull = m.ofManagement(m.pull)
 	if m.image, err = m.findImage(); err != nil {
@@ -170,7 +188,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	}
 	if err := errors.Join(
 		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
-		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(),
+		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(), m.checkMirroring(),
 	); err != nil {
 		return nil, err
 	}
@@ -202,12 +220,21 @@ func setDefaults(s *storagev1.StorageClusterSpec) {
 		if p.Application == blockDevices {
 			p.Purpose = cmp.Or(p.Purpose, purposeOf(p.Name))
 		}
+		if p.Mirroring != nil {
+			p.Mirroring.Mode = cmp.Or(p.Mirroring.Mode, "image")
+		}
 	}
 	if s.Network == nil {
 		s.Network = &storagev1.Network{Host: true}
 	}
 	if s.DeviceSelector != nil && len(s.NodeSelector) == 0 {
 		s.NodeSelector = map[string]common.LabelValue{"node-role.kubernetes.io/storage": ""}
+	}
+	if s.Mirroring != nil {
+		s.Mirroring.Daemons = cmp.Or(s.Mirroring.Daemons, 1)
+		if p := s.Mirroring.Peer; p != nil {
+			p.Direction = cmp.Or(p.Direction, storagev1.MirrorBoth)
+		}
 	}
 	for i := range s.Filesystems {
 		s.Filesystems[i].MetadataServers = cmp.Or(s.Filesystems[i].MetadataServers, 1)
@@ -256,7 +283,7 @@ func status(m *model, plan compose.Plan) any {
 		CloudStatus: common.CloudStatus{
 			Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components),
 		},
-		Instance: m.instance, ObjectStores: m.told(),
+		Instance: m.instance, ObjectStores: m.told(), Mirroring: m.mirroringStatus(),
 	}
 	if ceph := m.ceph(); ceph.Exists() {
 		out.Health, out.Version, out.Capacity = ceph.String("status", "ceph", "health"), m.version(), m.capacity()

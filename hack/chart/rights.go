@@ -63,6 +63,7 @@ var inObjects = map[schema.GroupKind]bool{
 	{Group: "ceph.rook.io", Kind: "CephCluster"}:     true,
 	{Group: "ceph.rook.io", Kind: "CephFilesystem"}:  true,
 	{Group: "ceph.rook.io", Kind: "CephObjectStore"}: true,
+	{Group: "ceph.rook.io", Kind: "CephRBDMirror"}:   true,
 }
 
 // both are the kinds of which some outlive their claim and others do not: an authority's certificate does, a service's not; a generated

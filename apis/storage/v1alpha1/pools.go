@@ -51,6 +51,7 @@ type PoolQuota struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.purpose) || self.application == 'rbd'",message="purpose is for pools of application rbd: OpenStack keeps nothing in others"
 // +kubebuilder:validation:XValidation:rule="!(has(self.replicated) && has(self.erasureCoded))",message="a pool is either replicated or erasureCoded"
 // +kubebuilder:validation:XValidation:rule="!has(self.erasureCoded) || self.application != 'rbd'",message="a pool of application rbd must be replicated: an erasure-coded pool cannot keep the headers of block devices"
+// +kubebuilder:validation:XValidation:rule="!has(self.mirroring) || self.application == 'rbd'",message="mirroring is for pools of application rbd: Ceph copies block devices by it"
 // +kubebuilder:validation:XValidation:rule="has(self.erasureCoded) == has(oldSelf.erasureCoded) && (!has(self.erasureCoded) || self.erasureCoded == oldSelf.erasureCoded)",message="erasureCoded cannot be changed: Ceph cannot convert a pool; make another pool"
 type Pool struct {
 	// Name of the pool.
@@ -70,6 +71,9 @@ type Pool struct {
 	// Most that the pool may hold.
 	// +optional
 	Quota *Quota `json:"quota,omitempty"`
+	// Copy block devices to another Ceph cluster, or from it. Absent: none is copied.
+	// +optional
+	Mirroring *PoolMirroring `json:"mirroring,omitempty"`
 }
 
 // Redundancy says how data survives the loss of devices. Absent: replicated, as often as replicationFactor says.

@@ -71,6 +71,7 @@ var rules = table(
 	row("ceph.rook.io", "CephClient", reached()),
 	row("ceph.rook.io", "CephFilesystem", reached()),
 	row("ceph.rook.io", "CephObjectStore", reached()),
+	row("ceph.rook.io", "CephRBDMirror", reached()),
 
 	// cert-manager.
 	row("cert-manager.io", "Issuer", conditions("Ready")),
