@@ -70,7 +70,7 @@ func TestPeerComesLater(t *testing.T) {
 			return nil
 		}
 		if !missing {
-			return map[string]any{}
+			return map[string]any{"refreshTime": "2026-01-01T00:00:00Z"}
 		}
 		return map[string]any{"conditions": []any{map[string]any{
 			"type": "Ready", "status": "False", "reason": "SecretSyncedError", "message": "could not get secret data from provider",
