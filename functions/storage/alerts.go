@@ -25,6 +25,9 @@ func (m *model) alerts() []monitoring.Alert {
 	if m.hasObjects() {
 		out = append(out, m.objectAlerts()...)
 	}
+	if m.hasNFS() {
+		out = append(out, m.nfsAlert())
+	}
 	if m.isStretched() {
 		out = append(out, m.zoneAlert())
 	}
@@ -161,6 +164,16 @@ func (m *model) objectAlerts() []monitoring.Alert {
 	}
 }
 
+// nfsAlert is on servers of NFS, which are no part of what Ceph calls its health.
+func (m *model) nfsAlert() monitoring.Alert {
+	return monitoring.Alert{
+		Name: "CephNFSDown", Severity: monitoring.Critical, For: "5m",
+		Expr:    m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", rook.NFSApp+"-.+")) + " == 0",
+		Summary: "A server of NFS is not there ({{ $labels.deployment }}): its clients wait.",
+		Action:  "Look at the pod's events and logs. Each server needs a node for itself.",
+	}
+}
+
 // zoneAlert is on two zones of which one is away.
 func (m *model) zoneAlert() monitoring.Alert {
 	return monitoring.Alert{
@@ -176,7 +189,7 @@ func (m *model) zoneAlert() monitoring.Alert {
 func (m *model) mirrorAlert() monitoring.Alert {
 	return monitoring.Alert{
 		Name: "CephMirrorDown", Severity: monitoring.Warning, For: "15m",
-		Expr: m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", rook.MirrorApp+"-.+")) + " == 0",
+		Expr:    m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", rook.MirrorApp+"-.+")) + " == 0",
 		Summary: "Nobody fetches from the other Ceph cluster ({{ $labels.deployment }}): what is copied here falls behind.",
 		Action:  "Look at the pods' events and logs. The condition MirroringHealthy of the claim says what Ceph knows of it.",
 	}

@@ -171,7 +171,7 @@ func (m *model) checkConsumers() error {
 // checkNames refuses two pools or two users that would be called alike, and pools that others make.
 func (m *model) checkNames() error {
 	var errs []error
-	byName := map[string]string{mgrPoolName: "Ceph's manager"}
+	byName := map[string]string{mgrPoolName: "Ceph's manager", nfsPoolName: "servers of NFS"}
 	claim := func(name, whose, field string) {
 		if other := byName[name]; other != "" {
 			errs = append(errs, invalid.Field(field, "its pool would be called %q, as is one of %s; choose another name", name, other))
@@ -213,6 +213,9 @@ func (m *model) checkRemoved() error {
 	for _, o := range m.spec.ObjectStores {
 		wanted[objectsPrefix+o.Name] = true
 	}
+	for _, n := range m.spec.NFS {
+		wanted[nfsPrefix+"pool"], wanted[nfsPrefix+"servers-"+n.Name] = true, true
+	}
 	for _, c := range m.consumers {
 		for _, s := range services {
 			wanted[userPrefix+c.prefixed(string(s.name))] = true
@@ -222,6 +225,7 @@ func (m *model) checkRemoved() error {
 		field := ""
 		for prefix, f := range map[string]string{
 			poolPrefix: "spec.pools", userPrefix: "spec.consumers", filesystemPrefix: "spec.filesystems", objectsPrefix: "spec.objectStores",
+			nfsPrefix: "spec.nfs",
 		} {
 			if strings.HasPrefix(name, prefix) {
 				field = f

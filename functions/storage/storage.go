@@ -50,6 +50,7 @@ const (
 	mirroringComponent   = "mirroring"
 	usersComponent       = "users"
 	filesystemsComponent = "filesystems"
+	nfsComponent         = "nfs"
 	authorityComponent   = "authority"
 	keystoneComponent    = "keystone"
 	objectsComponent     = "object-stores"
@@ -102,6 +103,9 @@ var graph = compose.Graph[*model]{
 	{
 		Name: filesystemsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent},
 		Enabled: func(m *model) bool { return len(m.spec.Filesystems) > 0 }, Build: filesystems,
+	},
+	{
+		Name: nfsComponent, Phase: common.PhaseInfrastructure, Needs: []string{filesystemsComponent}, Enabled: (*model).hasNFS, Build: nfs,
 	},
 	{
 		Name: authorityComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
@@ -160,7 +164,7 @@ type model struct {
 	logins tenantsecret.Set
 	// peerSecrets have the token of the other cluster, tokenSecrets that of this one.
 	peerSecrets, tokenSecrets tenantsecret.Set
-	seen   observe.State
+	seen                      observe.State
 }
 
 func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
@@ -188,7 +192,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	}
 	if err := errors.Join(
 		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
-		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(), m.checkMirroring(),
+		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(), m.checkMirroring(), m.checkNFS(),
 	); err != nil {
 		return nil, err
 	}
@@ -239,6 +243,9 @@ func setDefaults(s *storagev1.StorageClusterSpec) {
 	for i := range s.Filesystems {
 		s.Filesystems[i].MetadataServers = cmp.Or(s.Filesystems[i].MetadataServers, 1)
 	}
+	for i := range s.NFS {
+		s.NFS[i].Servers = cmp.Or(s.NFS[i].Servers, 1)
+	}
 	const gateways = 2
 	for i := range s.ObjectStores {
 		s.ObjectStores[i].Gateways = cmp.Or(s.ObjectStores[i].Gateways, gateways)
@@ -283,7 +290,7 @@ func status(m *model, plan compose.Plan) any {
 		CloudStatus: common.CloudStatus{
 			Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components),
 		},
-		Instance: m.instance, ObjectStores: m.told(), Mirroring: m.mirroringStatus(),
+		Instance: m.instance, ObjectStores: m.told(), Mirroring: m.mirroringStatus(), NFS: m.nfsStatus(),
 	}
 	if ceph := m.ceph(); ceph.Exists() {
 		out.Health, out.Version, out.Capacity = ceph.String("status", "ceph", "health"), m.version(), m.capacity()

@@ -62,6 +62,7 @@ var inObjects = map[schema.GroupKind]bool{
 	{Group: "ceph.rook.io", Kind: "CephClient"}:      true,
 	{Group: "ceph.rook.io", Kind: "CephCluster"}:     true,
 	{Group: "ceph.rook.io", Kind: "CephFilesystem"}:  true,
+	{Group: "ceph.rook.io", Kind: "CephNFS"}:         true,
 	{Group: "ceph.rook.io", Kind: "CephObjectStore"}: true,
 	{Group: "ceph.rook.io", Kind: "CephRBDMirror"}:   true,
 }

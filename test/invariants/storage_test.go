@@ -29,7 +29,8 @@ var storages = &definedKind{
 		"publicCIDRs[]":  sample("10.0.1.0/24", "fd00::/64"),
 		"clusterCIDRs[]": sample("10.0.2.0/24", "fd01::/64"),
 		"interval":       sample("15m", "1d"), "startTime": sample("02:00:00Z", "14:00:00-05:00"),
-		"spec.nodes":     {},
+		"servers":    sample(int64(1), int64(2)),
+		"spec.nodes": {},
 	},
 }
 
@@ -96,7 +97,10 @@ func ofStorage(spec object) {
 			delete(c, "quotas")
 		}
 	}
-	for field, prefix := range map[string]string{"filesystems": "f", "objectStores": "o"} {
+	if files, _ := spec["filesystems"].(list); len(files) == 0 {
+		delete(spec, "nfs")
+	}
+	for field, prefix := range map[string]string{"filesystems": "f", "objectStores": "o", "nfs": "n"} {
 		all, _ := spec[field].(list)
 		for i, s := range all {
 			s, _ := s.(object)
@@ -300,6 +304,8 @@ var storageOrders = []order{
 	{first: `SecretStore\.external-secrets\.io mirror-token-.*`, then: `ExternalSecret\.external-secrets\.io .*-mirror-token`, why: "they are read by it"},
 	{first: `CephCluster.*`, then: `ExternalSecret\.external-secrets\.io .*-mirror-token`, why: "Rook makes the token"},
 	{first: `(CephBlockPool.* production-.*|ExternalSecret\.external-secrets\.io peer-.*)`, then: `CephRBDMirror.*`, why: "there is something to fetch, and somebody to fetch from"},
+	{first: `(CephFilesystem.*|CephBlockPool.* builtin-nfs)`, then: `CephNFS.*`, why: "they serve that, as the pool says"},
+	{first: `CephNFS.*`, then: `Usage.* nfs-servers-.*`, exists: true, why: "a Usage whose user is not there backs off"},
 	{first: `CephRBDMirror.*`, then: `Usage.* mirror-.*`, exists: true, why: "a Usage whose user is not there backs off"},
 	{first: `ConfigMap access`, then: `Deployment\.apps check-.*`, why: "it looks at what that says"},
 	{first: `ExternalSecret\.external-secrets\.io .*`, then: `Deployment\.apps check-.*`, why: "it logs in with the key, and its image is pulled with a Secret"},

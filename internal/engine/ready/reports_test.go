@@ -27,7 +27,7 @@ var reports = map[string][]string{
 	"cache.cs.sap.com":             {"Valkey status.state=Ready"},
 	"ceph.rook.io": {
 		"CephCluster status.phase=Ready", "CephBlockPool status.phase=Ready", "CephClient status.phase=Ready", "CephFilesystem status.phase=Ready",
-		"CephObjectStore status.phase=Ready", "CephRBDMirror status.phase=Ready",
+		"CephObjectStore status.phase=Ready", "CephRBDMirror status.phase=Ready", "CephNFS status.phase=Ready",
 	},
 	"external-secrets.io":            {"ExternalSecret Ready", "PushSecret Ready", "SecretStore Ready"},
 	"generators.external-secrets.io": {"Password"},

@@ -70,6 +70,7 @@ var rules = table(
 	row("ceph.rook.io", "CephBlockPool", reached()),
 	row("ceph.rook.io", "CephClient", reached()),
 	row("ceph.rook.io", "CephFilesystem", reached()),
+	row("ceph.rook.io", "CephNFS", reached()),
 	row("ceph.rook.io", "CephObjectStore", reached()),
 	row("ceph.rook.io", "CephRBDMirror", reached()),
 

@@ -83,6 +83,7 @@ var statuses = table(
 	row("ceph.rook.io", "CephFilesystem", cephReady),
 	row("ceph.rook.io", "CephObjectStore", cephObjectStore),
 	row("ceph.rook.io", "CephRBDMirror", cephReady),
+	row("ceph.rook.io", "CephNFS", cephReady),
 
 	// https://github.com/cert-manager/cert-manager, pkg/issuer and pkg/controller/certificates/readiness
 	row("cert-manager.io", "Issuer", dated("Ready", "KeyPairVerified", "Signing CA verified")),
