@@ -167,7 +167,7 @@ func (m *model) objectAlerts() []monitoring.Alert {
 // nfsAlert is on servers of NFS, which are no part of what Ceph calls its health.
 func (m *model) nfsAlert() monitoring.Alert {
 	return monitoring.Alert{
-		Name: "CephNFSDown", Severity: monitoring.Critical, For: "5m",
+		Name: "CephFileServerDown", Severity: monitoring.Critical, For: "5m",
 		Expr:    m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", rook.NFSApp+"-.+")) + " == 0",
 		Summary: "A server of NFS is not there ({{ $labels.deployment }}): its clients wait.",
 		Action:  "Look at the pod's events and logs. Each server needs a node for itself.",

@@ -42,7 +42,7 @@ func TestNFS(t *testing.T) {
 	w := complete(t, with("failureDomain: osd, replicationFactor: 2, filesystems: [{name: files}], nfs: [{name: a, servers: 2}]"))
 	made := kind.Desired(t, w)
 	want := map[string]any{
-		"name": ".nfs", "application": "nfs", "failureDomain": "osd", "enableCrushUpdates": true, "replicated": map[string]any{"size": int64(2)},
+		"name": ".nfs", "application": "nfs", "failureDomain": "osd", "enableCrushUpdates": true, "replicated": map[string]any{"size": float64(2)},
 	}
 	if diff := cmp.Diff(want, made["nfs-pool"]["spec"]); diff != "" {
 		t.Errorf("the pool (-want +got):\n%s", diff)

@@ -66,7 +66,7 @@ var graph = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
 	{
 		Name: pullComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent},
-		Enabled: (*model).pulls, Build: func(m *model) ([]compose.Stage, error) { return m.pull.Stages(), nil },
+		Enabled: (*model).pulling, Build: func(m *model) ([]compose.Stage, error) { return tenantsecret.SideBySide(m.pulls), nil },
 	},
 	{
 		Name: identitiesComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent}, Enabled: (*model).runsCeph,
@@ -155,8 +155,8 @@ type model struct {
 	// known is what clients need to know, as far as it is known; knows says that monitors answer.
 	known storagev1.Access
 	knows bool
-	// pull are the Secrets of the platform that images are pulled with.
-	pull        tenantsecret.Set
+	// pulls are the Secrets of the claim and of the platform that images are pulled with, pullSecrets their copies.
+	pulls       []tenantsecret.Set
 	pullSecrets []common.ObjectName
 	// keys are the Secrets of the claim's namespace with the keys of users of a Ceph that somebody else runs.
 	keys tenantsecret.Set
@@ -185,8 +185,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	m.divide()
 	m.keys, m.logins = m.keySet(), m.loginSet()
 	m.peerSecrets, m.tokenSecrets = m.peerSet(), m.tokenSet()
-	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
-	m.pull = m.ofManagement(m.pull)
+	m.findPulls()
 	if m.image, err = m.findImage(); err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func cephScenes() map[string][]scene {
 			silent("One is.", available("rook-ceph-rgw-objects-a", "1"), available("rook-ceph-mon-a", "0")),
 		},
 		"CephObjectStoreCertificateExpiring": append(expiring("rook-ceph-rgw-objects"), expiring("gateway-ca")...),
-		"CephNFSDown": {
+		"CephFileServerDown": {
 			raised("One is not there.", "rook-ceph-nfs-shares-b", available("rook-ceph-nfs-shares-a", "1"), available("rook-ceph-nfs-shares-b", "0")),
 			silent("All are.", available("rook-ceph-nfs-shares-a", "1"), available("rook-ceph-mon-a", "0")),
 		},
