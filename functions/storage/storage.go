@@ -49,6 +49,7 @@ const (
 	mirrorTokenComponent = "mirror-token"
 	mirroringComponent   = "mirroring"
 	usersComponent       = "users"
+	classesComponent     = "storage-classes"
 	filesystemsComponent = "filesystems"
 	nfsComponent         = "nfs"
 	authorityComponent   = "authority"
@@ -92,6 +93,10 @@ var graph = compose.Graph[*model]{
 		Name: poolsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).runsCeph, Build: pools,
 	},
 	{Name: usersComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).makesUsers, Build: users},
+	{
+		Name: classesComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).hasClasses,
+		Build: storageClasses,
+	},
 	{
 		Name: mirrorTokenComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).hasToken,
 		Build: func(m *model) ([]compose.Stage, error) { return m.tokenSecrets.Stages(), nil },
@@ -191,7 +196,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	}
 	if err := errors.Join(
 		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
-		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(), m.checkMirroring(), m.checkNFS(),
+		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(), m.checkMirroring(), m.checkNFS(), m.checkClasses(),
 	); err != nil {
 		return nil, err
 	}
@@ -222,6 +227,9 @@ func setDefaults(s *storagev1.StorageClusterSpec) {
 		p.Application = cmp.Or(p.Application, blockDevices)
 		if p.Application == blockDevices {
 			p.Purpose = cmp.Or(p.Purpose, purposeOf(p.Name))
+		}
+		if p.StorageClass != nil {
+			p.StorageClass.ReclaimPolicy = cmp.Or(p.StorageClass.ReclaimPolicy, "Retain")
 		}
 		if p.Mirroring != nil {
 			p.Mirroring.Mode = cmp.Or(p.Mirroring.Mode, "image")
@@ -290,6 +298,7 @@ func status(m *model, plan compose.Plan) any {
 			Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components),
 		},
 		Instance: m.instance, ObjectStores: m.told(), Mirroring: m.mirroringStatus(), NFS: m.nfsStatus(),
+		StorageClasses: m.classStatus(),
 	}
 	if ceph := m.ceph(); ceph.Exists() {
 		out.Health, out.Version, out.Capacity = ceph.String("status", "ceph", "health"), m.version(), m.capacity()

@@ -71,7 +71,7 @@ func cephScenes() map[string][]scene {
 			raised("Nobody is there.", "rook-ceph-rbd-mirror-a", available("rook-ceph-rbd-mirror-a", "0")),
 			silent("Somebody is.", available("rook-ceph-rbd-mirror-a", "1"), available("rook-ceph-mon-a", "0")),
 		},
-		"CephZoneDown":                       found("DEGRADED_STRETCH_MODE"),
+		"CephZoneDown": found("DEGRADED_STRETCH_MODE"),
 		"CephUserRefused": {
 			raised("One is.", "check-glance", available("check-glance", "0")), silent("None is.", available("check-glance", "1"), available("other", "0")),
 		},

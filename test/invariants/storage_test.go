@@ -75,6 +75,11 @@ func ofStorage(spec object) {
 			delete(p, "purpose")
 		}
 		either(p)
+		if p["application"] != "rbd" {
+			delete(p, "storageClass")
+		} else if p["storageClass"] != nil {
+			delete(p, "purpose")
+		}
 		if mirroring, ok := p["mirroring"].(object); ok {
 			if p["application"] != "rbd" || remoteStorage(spec) {
 				delete(p, "mirroring")
@@ -185,6 +190,7 @@ func drawStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	spec["claimRef"] = object{"apiVersion": storages.apiVersion, "kind": storages.kind, "namespace": namespace, "name": name}
 	platform := platforms.draw(t, "", "default")
 	platform["spec"].(object)["limits"], platform["spec"].(object)["exposure"] = list{everything}, outside
+	platform["spec"].(object)["rook"] = object{"csi": object{}}
 	withClusters(platform)
 	required, err := aroundStorage(platform)
 	if err != nil {
@@ -207,6 +213,7 @@ func storage(t *testing.T, file string) *simulate.World {
 	xr.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(ref)
 	required, err := aroundStorage(object{"spec": object{
 		"domain": "example.com", "limits": list{everything}, "exposure": outside, "images": object{"pullSecrets": list{"registry"}},
+		"rook": object{"csi": object{}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -306,6 +313,7 @@ var storageOrders = []order{
 	{first: `(CephBlockPool.* production-.*|ExternalSecret\.external-secrets\.io peer-.*)`, then: `CephRBDMirror.*`, why: "there is something to fetch, and somebody to fetch from"},
 	{first: `(CephFilesystem.*|CephBlockPool.* builtin-nfs)`, then: `CephNFS.*`, why: "they serve that, as the pool says"},
 	{first: `CephNFS.*`, then: `Usage.* nfs-servers-.*`, exists: true, why: "a Usage whose user is not there backs off"},
+	{first: `CephBlockPool.* production-.*`, then: `StorageClass\..*`, why: "volumes are in them"},
 	{first: `CephRBDMirror.*`, then: `Usage.* mirror-.*`, exists: true, why: "a Usage whose user is not there backs off"},
 	{first: `ConfigMap access`, then: `Deployment\.apps check-.*`, why: "it looks at what that says"},
 	{first: `ExternalSecret\.external-secrets\.io .*`, then: `Deployment\.apps check-.*`, why: "it logs in with the key, and its image is pulled with a Secret"},

@@ -31,7 +31,7 @@ type StorageCluster struct {
 
 // StorageClusterSpec is the desired state of a Ceph cluster.
 // +kubebuilder:validation:XValidation:rule="[has(self.nodes), has(self.deviceSelector), has(self.external)].filter(x, x).size() == 1",message="say where data is kept by exactly one of nodes (nodes and devices by name), deviceSelector (devices by pattern) and external (a Ceph cluster that exists)"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.cluster) || has(self.stretched) || has(self.monitors) || has(self.managers) || has(self.network) || has(self.dashboard) || has(self.image) || has(self.osds) || has(self.objectStores) || has(self.filesystems) || has(self.consumers) || has(self.targetCapacity) || has(self.mirroring) || has(self.nfs) || has(self.pools) && self.pools.exists(p, has(p.quota) || has(p.mirroring) || has(p.replicated) || has(p.erasureCoded)))",message="with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores, filesystems, consumers, targetCapacity, mirroring, nfs, and how pools are kept"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.cluster) || has(self.stretched) || has(self.monitors) || has(self.managers) || has(self.network) || has(self.dashboard) || has(self.image) || has(self.osds) || has(self.objectStores) || has(self.filesystems) || has(self.consumers) || has(self.targetCapacity) || has(self.mirroring) || has(self.nfs) || has(self.pools) && self.pools.exists(p, has(p.quota) || has(p.mirroring) || has(p.storageClass) || has(p.replicated) || has(p.erasureCoded)))",message="with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores, filesystems, consumers, targetCapacity, mirroring, nfs, and how pools are kept"
 // +kubebuilder:validation:XValidation:rule="has(self.external) == has(oldSelf.external)",message="external cannot be set or removed: data does not move; make another claim"
 // +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: data does not move; delete the claim and claim it elsewhere"
 // +kubebuilder:validation:XValidation:rule="has(self.stretched) == has(oldSelf.stretched)",message="stretched cannot be set or removed: Ceph cannot leave stretch mode; make another claim"
@@ -209,6 +209,12 @@ type StorageClusterStatus struct {
 	// +listMapKey=name
 	// +optional
 	ObjectStores []ObjectStoreStatus `json:"objectStores,omitempty"`
+	// StorageClasses of pools.
+	// +kubebuilder:validation:MaxItems=1024
+	// +listType=map
+	// +listMapKey=pool
+	// +optional
+	StorageClasses []StorageClassStatus `json:"storageClasses,omitempty"`
 	// Servers of NFS.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map

@@ -19,6 +19,7 @@ var reports = map[string][]string{
 	"batch":                        {"Job Complete", "CronJob"},
 	"networking.k8s.io":            {"Ingress", "NetworkPolicy"},
 	"policy":                       {"PodDisruptionBudget"},
+	"storage.k8s.io":               {"StorageClass"},
 	"rbac.authorization.k8s.io":    {"Role", "RoleBinding", "ClusterRoleBinding"},
 	"admissionregistration.k8s.io": {"ValidatingWebhookConfiguration"},
 	"protection.crossplane.io":     {"Usage Ready"},

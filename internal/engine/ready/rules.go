@@ -33,6 +33,7 @@ var rules = table(
 	row("networking.k8s.io", "Ingress", exists()),
 	row("networking.k8s.io", "NetworkPolicy", exists()),
 	row("policy", "PodDisruptionBudget", exists()),
+	row("storage.k8s.io", "StorageClass", clusterScoped(exists())),
 	row("rbac.authorization.k8s.io", "Role", exists()),
 	row("rbac.authorization.k8s.io", "RoleBinding", exists()),
 	row("rbac.authorization.k8s.io", "ClusterRoleBinding", clusterScoped(exists())),

@@ -19,6 +19,7 @@ var statuses = table(
 	row("", "Service", service),
 	row("", "ServiceAccount", nil),
 	row("", "PersistentVolumeClaim", nil),
+	row("storage.k8s.io", "StorageClass", nil),
 	row("apps", "Deployment", deployment),
 	row("apps", "StatefulSet", statefulSet),
 	row("apps", "DaemonSet", daemonSet),
