@@ -87,7 +87,8 @@ func (m *model) hasToken() bool {
 }
 
 // checkMirroring refuses what nobody could copy, and another cluster that the platform does not leave to this namespace: daemons with the
-// node's network go wherever its token says, which nobody here reads.
+// node's network go wherever its token says, which nobody here reads, and whoever has the token of this one comes from anywhere, and opens
+// the pools of all consumers.
 func (m *model) checkMirroring() error {
 	var errs []error
 	for _, p := range m.mirrored() {
@@ -105,9 +106,13 @@ func (m *model) checkMirroring() error {
 	if m.spec.Mirroring != nil && len(m.mirrored()) == 0 {
 		errs = append(errs, invalid.Field("spec.mirroring", "no pool is copied; say mirroring for one of spec.pools, or leave it out"))
 	}
-	if m.peer() != nil {
+	if pools := m.mirrored(); len(pools) > 0 && !m.isExternal() {
+		field := pools[0].field + ".mirroring"
+		if m.peer() != nil {
+			field = "spec.mirroring.peer"
+		}
 		limits := limit.In(m.platform.Limits, m.claim.Namespace)
-		errs = append(errs, storageNetworks.CheckAny(limits, m.claim.Namespace, "spec.mirroring.peer", []string{anyNetwork}))
+		errs = append(errs, storageNetworks.CheckAny(limits, m.claim.Namespace, field, []string{anyNetwork}))
 	}
 	return errors.Join(errs...)
 }

@@ -24,7 +24,8 @@ func TestMirroringRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, platform, spec, field, words string }{
 		"Good": {"Whoever may go anywhere may have another cluster.", open, with(copied), "", ""},
 		"Offered": {
-			"Others come, and this one goes nowhere.", some, with(here + "pools: [{name: volumes, mirroring: {}}]"), "", "",
+			"Whoever has the token would open the pools of all consumers.", some, with(here + "pools: [{name: volumes, mirroring: {}}]"),
+			"spec.pools[0].mirroring", `"any network" is not in the storageNetworks`,
 		},
 		"Anywhere": {
 			"Daemons on nodes would go wherever the token says.", some, with(here + copied), "spec.mirroring.peer",
