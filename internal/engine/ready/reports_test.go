@@ -114,7 +114,7 @@ func TestReports(t *testing.T) {
 						t.Errorf("it is ready without %s", without)
 					}
 				}
-				if rule.ClusterScoped != slices.Contains([]string{"Namespace", "ClusterRoleBinding", "ValidatingWebhookConfiguration"}, kind.Kind) || rule.Composite != (strings.HasSuffix(group, ".openstack.c5c3.io") || group == "ovn.c5c3.io") {
+				if rule.ClusterScoped != slices.Contains([]string{"Namespace", "ClusterRoleBinding", "ValidatingWebhookConfiguration", "StorageClass"}, kind.Kind) || rule.Composite != (strings.HasSuffix(group, ".openstack.c5c3.io") || group == "ovn.c5c3.io") {
 					t.Errorf("cluster-scoped %t, composite %t", rule.ClusterScoped, rule.Composite)
 				}
 			})
