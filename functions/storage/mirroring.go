@@ -117,8 +117,8 @@ func (m *model) checkMirroring() error {
 	return errors.Join(errs...)
 }
 
-// mirroringOf says how a pool is copied. Nil: it is not. The other cluster comes once its token is there: Rook fails without, and goes on to
-// be told where it was told once.
+// mirroringOf says how a pool is copied. Nil: it is not. The other cluster comes once its token is there: Rook fails without, and goes on
+// to be told where it was told once.
 func (m *model) mirroringOf(p pool) *rook.Mirroring {
 	if p.Mirroring == nil {
 		return nil
@@ -203,8 +203,8 @@ func peerName(o *observe.Object) string {
 	return ""
 }
 
-// mirroringHealthy is the condition on pools that are copied. It is about the other cluster as much as about this one, so that nothing waits
-// for it. What this cluster fetches, it knows; what another one fetches from it is known there.
+// mirroringHealthy is the condition on pools that are copied. It is about the other cluster as much as about this one, so that nothing
+// waits for it. What this cluster fetches, it knows; what another one fetches from it is known there.
 func (m *model) mirroringHealthy() ready.Verdict {
 	pools := m.mirrored()
 	var waiting, bad []string

@@ -41,8 +41,8 @@ func namespace(m *model) ([]compose.Stage, error) {
 // pullsField names the Secrets of the claim that images are pulled with.
 const pullsField = "spec.images.pullSecrets"
 
-// findPulls says which Secrets images are pulled with: the claim's besides the platform's. Pods that prepare devices have the image of Rook's
-// operator beside Ceph's, which is the platform's own.
+// findPulls says which Secrets images are pulled with: the claim's besides the platform's. Pods that prepare devices have the image of
+// Rook's operator beside Ceph's, which is the platform's own.
 func (m *model) findPulls() {
 	labels := m.meta(pullComponent).Labels
 	own, ofClaim := tenantsecret.ClaimPulls(m.spec.Images, pullsField, m.secretsNamespace(), m.instance, labels)

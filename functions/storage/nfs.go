@@ -48,8 +48,8 @@ func (m *model) checkNFS() error {
 		wanted += int(n.Servers)
 	}
 	if nodes := len(m.spec.Nodes); nodes > 0 && wanted > nodes {
-		errs = append(errs, invalid.Field("spec.nfs", "a node has one server, since all listen at the same port, and there are %s for %d of them; "+
-			"name more nodes, or want fewer servers", many(nodes, "node"), wanted))
+		errs = append(errs, invalid.Field("spec.nfs", "a node has one server, since all listen at the same port, and there are %s for %d of "+
+			"them; name more nodes, or want fewer servers", many(nodes, "node"), wanted))
 	}
 	return errors.Join(errs...)
 }

@@ -23,8 +23,8 @@ const (
 // (https://github.com/rook/rook/blob/v1.18.8/pkg/operator/ceph/controller/mirror_peer.go).
 func TokenSecret(cluster string) string { return "cluster-peer-token-" + cluster }
 
-// PeerSecret is the Secret with the token of the other cluster. Rook looks at pools again when a Secret changes that is called so, and at no
-// other one (WatchPeerTokenSecretPredicate of v1.18.8).
+// PeerSecret is the Secret with the token of the other cluster. Rook looks at pools again when a Secret changes that is called so, and at
+// no other one (WatchPeerTokenSecretPredicate of v1.18.8).
 const PeerSecret = "peer-cluster-peer-token" //nolint:gosec // the name of a Secret
 
 // Mirroring says how block devices of a pool are copied.
