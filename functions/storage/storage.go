@@ -98,11 +98,11 @@ var graph = compose.Graph[*model]{
 		Build: storageClasses,
 	},
 	{
-		Name: mirrorTokenComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).hasToken,
-		Build: func(m *model) ([]compose.Stage, error) { return m.tokenSecrets.Stages(), nil },
+		Name: mirrorTokenComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, clusterComponent},
+		Enabled: (*model).hasToken, Build: func(m *model) ([]compose.Stage, error) { return m.tokenSecrets.Stages(), nil },
 	},
 	{
-		Name: mirroringComponent, Phase: common.PhaseInfrastructure, Needs: []string{mirrorPeerComponent, poolsComponent},
+		Name: mirroringComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent, mirrorPeerComponent, poolsComponent},
 		Enabled: func(m *model) bool { return m.peer() != nil }, Build: mirror,
 	},
 	{
