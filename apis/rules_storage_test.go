@@ -199,12 +199,11 @@ var storageCases = kindCases{
 				"anew",
 		},
 		"MirrorSchedulesRemoved": {
-			reason: "Rook would go on with them.",
-			old:    new(`pools: [{name: v, mirroring: {snapshotSchedules: [{interval: 1h}]}}]`),
-			spec:   `pools: [{name: v, mirroring: {}}]`,
-			field:  "spec.pools[0].mirroring",
-			message: "snapshotSchedules cannot be removed as a whole: Rook takes the last ones away only together with the pool's mirroring; leave " +
-				"one",
+			reason:  "Rook would go on with them.",
+			old:     new(`pools: [{name: v, mirroring: {snapshotSchedules: [{interval: 1h}]}}]`),
+			spec:    `pools: [{name: v, mirroring: {}}]`,
+			field:   "spec.pools[0].mirroring",
+			message: "snapshotSchedules cannot be removed as a whole: Rook leaves the last ones with the pool; keep one",
 		},
 		"NFSNothing": {
 			reason:  "There is nothing to serve.",

@@ -45,7 +45,7 @@ const (
 
 // PoolMirroring says which block devices of a pool are copied, and when.
 // +kubebuilder:validation:XValidation:rule="!has(self.snapshotSchedules) || self.mode == 'image'",message="snapshotSchedules need mode image: in mode pool Ceph copies by journals alone"
-// +kubebuilder:validation:XValidation:rule="has(self.snapshotSchedules) || !has(oldSelf.snapshotSchedules)",message="snapshotSchedules cannot be removed as a whole: Rook takes the last ones away only together with the pool's mirroring; leave one"
+// +kubebuilder:validation:XValidation:rule="has(self.snapshotSchedules) || !has(oldSelf.snapshotSchedules)",message="snapshotSchedules cannot be removed as a whole: Rook leaves the last ones with the pool; keep one"
 type PoolMirroring struct {
 	// Which block devices: image is each for which somebody turns it on (rbd mirror image enable), by snapshots or a journal; pool is each
 	// that has a journal (feature journaling).
