@@ -47,7 +47,7 @@ func (m *model) findPulls() {
 	labels := m.meta(pullComponent).Labels
 	own, ofClaim := tenantsecret.ClaimPulls(m.spec.Images, pullsField, m.secretsNamespace(), m.instance, labels)
 	names, ofPlatform := tenantsecret.PlatformPulls(m.platform, m.instance, labels)
-	m.pullSecrets = append(own, names...)
+	m.pullSecrets = slices.Concat(own, names)
 	m.pulls = []tenantsecret.Set{m.ofManagement(ofClaim), m.ofManagement(ofPlatform)}
 }
 

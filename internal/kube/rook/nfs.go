@@ -12,7 +12,7 @@ const NFSApp = "rook-ceph-nfs"
 
 // NFSName is the Service, and the Deployment, of a server: Rook counts them by letters.
 func NFSName(name string, server int32) string {
-	return NFSApp + "-" + name + "-" + string('a'+rune(server))
+	return NFSApp + "-" + name + "-" + string('a'+server)
 }
 
 // NFS makes a CephNFS. It is called in Ceph as the object is, and what it exports is in a namespace of that name in the pool .nfs, whatever
