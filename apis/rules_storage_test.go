@@ -142,13 +142,96 @@ var storageCases = kindCases{
 			field:   "spec.pools[0]",
 			message: "purpose is for pools of application rbd: OpenStack keeps nothing in others",
 		},
+		"Mirrored": {
+			reason: "Snapshots of those that somebody chooses, both ways.",
+			spec: `{pools: [{name: v, mirroring: {snapshotSchedules: [{interval: 15m}, {interval: 1d, startTime: "02:00:00Z"}]}}], ` +
+				`mirroring: {peer: {secretRef: {name: other}}}}`,
+		},
+		"MirroredNothing": {
+			reason:  "No pool is copied.",
+			spec:    `mirroring: {}`,
+			field:   "spec",
+			message: "mirroring says how pools with mirroring are copied: give one of pools mirroring: {}, or remove mirroring",
+		},
+		"MirroredObjects": {
+			reason:  "There are no block devices in it.",
+			spec:    `pools: [{name: x, application: rgw, mirroring: {}}]`,
+			field:   "spec.pools[0]",
+			message: "mirroring is for pools of application rbd: Ceph copies block devices by it",
+		},
+		"MirroredJournals": {
+			reason:  "They know no snapshots.",
+			spec:    `pools: [{name: v, mirroring: {mode: pool, snapshotSchedules: [{interval: 1h}]}}]`,
+			field:   "spec.pools[0].mirroring",
+			message: "snapshotSchedules need mode image: in mode pool Ceph copies by journals alone",
+		},
+		"MirroringRemoved": {
+			reason:  "Rook would leave the other cluster with the pool.",
+			old:     new(`{pools: [{name: v, mirroring: {}}], mirroring: {daemons: 2}}`),
+			spec:    `pools: [{name: v, mirroring: {}}]`,
+			field:   "spec",
+			message: "mirroring cannot be removed while a pool is copied: remove mirroring of the pools, too",
+		},
+		"MirroringEnded": {
+			reason: "Rook takes the other cluster out of the pool.",
+			old:    new(`{pools: [{name: v, mirroring: {snapshotSchedules: [{interval: 1h}]}}], mirroring: {peer: {secretRef: {name: other}}}}`),
+			spec:   `pools: [{name: v}]`,
+		},
+		"MirrorPeerLater": {
+			reason: "Its token is there at last.",
+			old:    new(`{pools: [{name: v, mirroring: {}}], mirroring: {daemons: 2}}`),
+			spec:   `{pools: [{name: v, mirroring: {}}], mirroring: {peer: {secretRef: {name: other}, direction: rx-only}}}`,
+		},
+		"MirrorPeerRemoved": {
+			reason: "Rook would leave it with the pool.",
+			old:    new(`{pools: [{name: v, mirroring: {}}], mirroring: {peer: {secretRef: {name: other}}}}`),
+			spec:   `{pools: [{name: v, mirroring: {}}], mirroring: {daemons: 2}}`,
+			field:  "spec.mirroring",
+			message: "mirroring.peer cannot be removed: Rook takes the other cluster out of a pool only together with the pool's mirroring; " +
+				"remove mirroring of the pools",
+		},
+		"MirrorDirectionChanged": {
+			reason: "Rook would not change it.",
+			old:    new(`{pools: [{name: v, mirroring: {}}], mirroring: {peer: {secretRef: {name: other}, direction: rx-only}}}`),
+			spec:   `{pools: [{name: v, mirroring: {}}], mirroring: {peer: {secretRef: {name: other}}}}`,
+			field:  "spec.mirroring.peer",
+			message: "peer.direction cannot be changed: Rook leaves a pool's other cluster as it is; remove mirroring of the pools, and then say it " +
+				"anew",
+		},
+		"MirrorSchedulesRemoved": {
+			reason:  "Rook would go on with them.",
+			old:     new(`pools: [{name: v, mirroring: {snapshotSchedules: [{interval: 1h}]}}]`),
+			spec:    `pools: [{name: v, mirroring: {}}]`,
+			field:   "spec.pools[0].mirroring",
+			message: "snapshotSchedules cannot be removed as a whole: Rook leaves the last ones with the pool; keep one",
+		},
+		"NFSNothing": {
+			reason:  "There is nothing to serve.",
+			spec:    `nfs: [{name: n1}]`,
+			field:   "spec",
+			message: "nfs serves file systems: name one in filesystems, or remove nfs",
+		},
+		"ClassOfPurpose": {
+			reason:  "Users of OpenStack write in it.",
+			spec:    `pools: [{name: p, purpose: volumes, storageClass: {}}]`,
+			field:   "spec.pools[0]",
+			message: "storageClass is for pools of application rbd without purpose: OpenStack's users write in those with one",
+		},
+		"ClassChanged": {
+			reason: "Kubernetes changes nothing of it.",
+			old:    new(`pools: [{name: p, storageClass: {}}]`),
+			spec:   `pools: [{name: p, storageClass: {reclaimPolicy: Delete}}]`,
+			field:  "spec.pools[0].storageClass",
+			message: "storageClass.reclaimPolicy cannot be changed: Kubernetes does not change a StorageClass; remove storageClass, have the platform " +
+				"team delete it, and say it anew",
+		},
 		"ExternalWithMonitors": {
 			reason: "Nobody may change a Ceph cluster that someone else runs.",
 			spec:   `{nodes: null, external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, monitors: ["[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"], clients: [{service: glance, secretRef: {name: ceph}}]}, monitors: {count: 3}}`,
 			field:  "spec",
 			message: "with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; " +
 				"remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores, filesystems, consumers, targetCapacity, " +
-				"and how pools are kept",
+				"mirroring, nfs, and how pools are kept",
 		},
 		"ExternalWithPools": {
 			reason: "Pools of a foreign cluster are named to be used.",

@@ -30,7 +30,6 @@ var unbuilt = map[string][]string{
 	},
 	"StorageCluster": {
 		"spec.cluster.gardener",
-		"spec.images.pullSecrets",
 		"spec.prysm",
 		"spec.stretched.arbiter.clusterRef",
 	},

@@ -104,7 +104,8 @@ func (m *model) poolIsThere(p pool) bool {
 			return m.userIsThere(u) && slices.Contains(serviceOf(u.Service).write, p.Purpose)
 		})
 	}
-	return m.isReady(poolPrefix + p.name)
+	o, ok := m.seen.Get(poolPrefix + p.name)
+	return ok && o.Exists() && madeHere(o).Ready
 }
 
 func (m *model) userIsThere(u user) bool {

@@ -25,8 +25,14 @@ func (m *model) alerts() []monitoring.Alert {
 	if m.hasObjects() {
 		out = append(out, m.objectAlerts()...)
 	}
+	if m.hasNFS() {
+		out = append(out, m.nfsAlert())
+	}
 	if m.isStretched() {
 		out = append(out, m.zoneAlert())
+	}
+	if m.peer() != nil {
+		out = append(out, m.mirrorAlert())
 	}
 	return out
 }
@@ -158,6 +164,16 @@ func (m *model) objectAlerts() []monitoring.Alert {
 	}
 }
 
+// nfsAlert is on servers of NFS, which are no part of what Ceph calls its health.
+func (m *model) nfsAlert() monitoring.Alert {
+	return monitoring.Alert{
+		Name: "CephFileServerDown", Severity: monitoring.Critical, For: "5m",
+		Expr:    m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", rook.NFSApp+"-.+")) + " == 0",
+		Summary: "A server of NFS is not there ({{ $labels.deployment }}): its clients wait.",
+		Action:  "Look at the pod's events and logs. Each server needs a node for itself.",
+	}
+}
+
 // zoneAlert is on two zones of which one is away.
 func (m *model) zoneAlert() monitoring.Alert {
 	return monitoring.Alert{
@@ -165,6 +181,17 @@ func (m *model) zoneAlert() monitoring.Alert {
 		Expr:    m.finds(degradedZones),
 		Summary: "One of two zones is away, and all data is in the other one alone.",
 		Action:  "Bring it back. Ceph then brings it up to date by itself, which RECOVERING_STRETCH_MODE says.",
+	}
+}
+
+// mirrorAlert is on daemons that fetch from another cluster, which are no part of what Ceph calls its health. What is fetched from this
+// cluster is looked at there.
+func (m *model) mirrorAlert() monitoring.Alert {
+	return monitoring.Alert{
+		Name: "CephMirrorDown", Severity: monitoring.Warning, For: "15m",
+		Expr:    m.of("kube_deployment_status_replicas_available", fmt.Sprintf(",deployment=~%q", rook.MirrorApp+"-.+")) + " == 0",
+		Summary: "Nobody fetches from the other Ceph cluster ({{ $labels.deployment }}): what is copied here falls behind.",
+		Action:  "Look at the pods' events and logs. The condition MirroringHealthy of the claim says what Ceph knows of it.",
 	}
 }
 

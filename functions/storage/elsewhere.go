@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
@@ -80,7 +82,11 @@ func (m *model) checkElsewhere() error {
 				"object store in the management cluster"))
 		}
 	}
-	if m.platform.SecretStore == nil && len(m.pull.Wanted) > 0 {
+	if m.platform.SecretStore == nil && len(ptr.Deref(m.spec.Images, common.Images{}).PullSecrets) > 0 {
+		errs = append(errs, invalid.Field(pullsField, "they cannot be brought to another cluster without a secret store, which the platform has "+
+			"not; leave them out, or ask the platform team to set secretStore in the PlatformConfig"))
+	}
+	if m.platform.SecretStore == nil && len(ptr.Deref(m.platform.Images, common.Images{}).PullSecrets) > 0 {
 		errs = append(errs, errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; "+
 			"the platform team has to set secretStore in the PlatformConfig, or to leave pullSecrets out"))
 	}

@@ -144,6 +144,10 @@ func TestElsewhereRefused(t *testing.T) {
 		"Keystone":  {"No user would reach it.", keystone, clusters, "spec.objectStores[0].keystone", "leave keystone out"},
 		"Beside":    {"They do in one cluster.", strings.Replace(keystone, "name: east", "name: here", 1), clusters, "", ""},
 		"Pods":      {"Whether anybody reaches them is for those to say.", with("cluster: {ref: {name: east}}, network: {host: false}"), clusters, "", ""},
+		"Pulls": {
+			"Nor does the claim's own.", in("east", ", images: {pullSecrets: [own]}"), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1),
+			"spec.images.pullSecrets", "cannot be brought to another cluster without a secret store",
+		},
 		"Storeless": {"Nothing goes to another cluster.", in("east", ""), strings.Replace(storeless, "pullSecrets: [registry]", "pullSecrets: []", 1), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

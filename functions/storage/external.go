@@ -31,11 +31,16 @@ const (
 func (m *model) isExternal() bool { return m.spec.External != nil }
 func (m *model) runsCeph() bool   { return m.spec.External == nil }
 
-// keySet brings the keys that the claim names. A composite resource without a claim is the platform team's own, and so are its Secrets.
+// secretsNamespace has the Secrets that the claim names. A composite resource without a claim is the platform team's own, and so are its
+// Secrets.
+func (m *model) secretsNamespace() string {
+	return cmp.Or(m.claim.Namespace, string(m.platform.SecretsNamespace), "crossplane-system")
+}
+
+// keySet brings the keys that the claim names.
 func (m *model) keySet() tenantsecret.Set {
-	from := cmp.Or(m.claim.Namespace, string(m.platform.SecretsNamespace), "crossplane-system")
 	set := tenantsecret.Set{
-		Name: keysComponent, Prefix: keyPrefix, Type: corev1.SecretTypeOpaque, From: from, Instance: m.instance,
+		Name: keysComponent, Prefix: keyPrefix, Type: corev1.SecretTypeOpaque, From: m.secretsNamespace(), Instance: m.instance,
 		Labels: m.meta(keysComponent).Labels, Keep: true,
 	}
 	if m.spec.External == nil {

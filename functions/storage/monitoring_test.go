@@ -56,6 +56,17 @@ func TestAlerts(t *testing.T) {
 	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}]"))); diff != "" {
 		t.Errorf("with an object store (-want +got):\n%s", diff)
 	}
+	ceph["CephFileServerDown"] = asks(critical, "5m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-nfs-.+"}`)
+	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}], filesystems: [{name: fs}], nfs: [{name: shares}]"))); diff != "" {
+		t.Errorf("with NFS (-want +got):\n%s", diff)
+	}
+	delete(ceph, "CephFileServerDown")
+	delete(ceph, "CephObjectStoreDown")
+	delete(ceph, "CephObjectStoreCertificateExpiring")
+	ceph["CephMirrorDown"] = asks(warning, "15m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-rbd-mirror-.+"}`)
+	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}, "+copied))); diff != "" {
+		t.Errorf("with another cluster (-want +got):\n%s", diff)
+	}
 	somebodys := map[string]monitoringtest.Alert{
 		"CephUserRefused": asks(critical, "15m", `kube_deployment_status_replicas_available{deployment=~"check-.+"}`),
 	}

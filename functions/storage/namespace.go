@@ -12,6 +12,7 @@ import (
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 )
 
@@ -37,9 +38,24 @@ func namespace(m *model) ([]compose.Stage, error) {
 	})}, nil
 }
 
-// pulls reports whether there is anything to bring, or was.
-func (m *model) pulls() bool {
-	return len(m.pull.Wanted) > 0 || slices.ContainsFunc(m.seen.Names(), m.pull.Has)
+// pullsField names the Secrets of the claim that images are pulled with.
+const pullsField = "spec.images.pullSecrets"
+
+// findPulls says which Secrets images are pulled with: the claim's besides the platform's. Pods that prepare devices have the image of
+// Rook's operator beside Ceph's, which is the platform's own.
+func (m *model) findPulls() {
+	labels := m.meta(pullComponent).Labels
+	own, ofClaim := tenantsecret.ClaimPulls(m.spec.Images, pullsField, m.secretsNamespace(), m.instance, labels)
+	names, ofPlatform := tenantsecret.PlatformPulls(m.platform, m.instance, labels)
+	m.pullSecrets = slices.Concat(own, names)
+	m.pulls = []tenantsecret.Set{m.ofManagement(ofClaim), m.ofManagement(ofPlatform)}
+}
+
+// pulling reports whether there is anything to bring, or was.
+func (m *model) pulling() bool {
+	return slices.ContainsFunc(m.pulls, func(s tenantsecret.Set) bool {
+		return len(s.Wanted) > 0 || slices.ContainsFunc(m.seen.Names(), s.Has)
+	})
 }
 
 // accounts are the service accounts of Rook's pods, and the ClusterRole that each is given in the namespace, if any. The chart makes these

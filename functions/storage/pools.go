@@ -171,7 +171,7 @@ func (m *model) checkConsumers() error {
 // checkNames refuses two pools or two users that would be called alike, and pools that others make.
 func (m *model) checkNames() error {
 	var errs []error
-	byName := map[string]string{mgrPoolName: "Ceph's manager"}
+	byName := map[string]string{mgrPoolName: "Ceph's manager", nfsPoolName: "servers of NFS"}
 	claim := func(name, whose, field string) {
 		if other := byName[name]; other != "" {
 			errs = append(errs, invalid.Field(field, "its pool would be called %q, as is one of %s; choose another name", name, other))
@@ -213,6 +213,9 @@ func (m *model) checkRemoved() error {
 	for _, o := range m.spec.ObjectStores {
 		wanted[objectsPrefix+o.Name] = true
 	}
+	for _, n := range m.spec.NFS {
+		wanted[nfsPrefix+"pool"], wanted[nfsPrefix+"servers-"+n.Name] = true, true
+	}
 	for _, c := range m.consumers {
 		for _, s := range services {
 			wanted[userPrefix+c.prefixed(string(s.name))] = true
@@ -222,6 +225,7 @@ func (m *model) checkRemoved() error {
 		field := ""
 		for prefix, f := range map[string]string{
 			poolPrefix: "spec.pools", userPrefix: "spec.consumers", filesystemPrefix: "spec.filesystems", objectsPrefix: "spec.objectStores",
+			nfsPrefix: "spec.nfs",
 		} {
 			if strings.HasPrefix(name, prefix) {
 				field = f
@@ -244,7 +248,7 @@ func (m *model) checkRemoved() error {
 func (m *model) managerPool() compose.Resource {
 	return compose.Resource{
 		Name: "mgr-pool", Retain: true,
-		Object: rook.Pool(m.meta(mgrPoolName), mgrPool, "", m.metadata(storagev1.Redundancy{}), rook.Quota{}),
+		Object: rook.Pool(m.meta(mgrPoolName), mgrPool, "", m.metadata(storagev1.Redundancy{}), rook.Quota{}, nil),
 	}
 }
 
@@ -262,9 +266,13 @@ func pools(m *model) ([]compose.Stage, error) {
 				quota.MaxObjects = *q.MaxObjects
 			}
 		}
-		stage = append(stage, compose.Resource{
-			Name: poolPrefix + p.name, Retain: true, Object: rook.Pool(m.meta(p.name), p.name, p.Application, p.redundancy, quota),
-		})
+		made := compose.Resource{Name: poolPrefix + p.name, Retain: true, Object: rook.Pool(
+			m.meta(p.name), p.name, p.Application, p.redundancy, quota, m.mirroringOf(p),
+		)}
+		if p.Mirroring != nil {
+			made.Ready = madeHere
+		}
+		stage = append(stage, made)
 	}
 	return []compose.Stage{stage}, nil
 }

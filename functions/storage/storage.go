@@ -31,7 +31,7 @@ func New() function.Runner {
 		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
 		Remarks: []function.Remark[*model]{
 			{Type: "CephHealthy", Verdict: (*model).healthy}, {Type: "CapacitySuffices", Verdict: (*model).suffices},
-			{Type: "ZonesIntact", Verdict: (*model).zonesIntact},
+			{Type: "ZonesIntact", Verdict: (*model).zonesIntact}, {Type: "MirroringHealthy", Verdict: (*model).mirroringHealthy},
 		},
 	}
 }
@@ -45,8 +45,13 @@ const (
 	orderComponent       = "deletion-order"
 	managerPoolComponent = "manager-pool"
 	poolsComponent       = "pools"
+	mirrorPeerComponent  = "mirror-peer"
+	mirrorTokenComponent = "mirror-token"
+	mirroringComponent   = "mirroring"
 	usersComponent       = "users"
+	classesComponent     = "storage-classes"
 	filesystemsComponent = "filesystems"
+	nfsComponent         = "nfs"
 	authorityComponent   = "authority"
 	keystoneComponent    = "keystone"
 	objectsComponent     = "object-stores"
@@ -62,7 +67,7 @@ var graph = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
 	{
 		Name: pullComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent},
-		Enabled: (*model).pulls, Build: func(m *model) ([]compose.Stage, error) { return m.pull.Stages(), nil },
+		Enabled: (*model).pulling, Build: func(m *model) ([]compose.Stage, error) { return tenantsecret.SideBySide(m.pulls), nil },
 	},
 	{
 		Name: identitiesComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent}, Enabled: (*model).runsCeph,
@@ -81,12 +86,31 @@ var graph = compose.Graph[*model]{
 		Build: managerPool,
 	},
 	{
+		Name: mirrorPeerComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Enabled: (*model).hasPeer,
+		Build: func(m *model) ([]compose.Stage, error) { return m.peerSecrets.Stages(), nil },
+	},
+	{
 		Name: poolsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).runsCeph, Build: pools,
 	},
 	{Name: usersComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).makesUsers, Build: users},
 	{
+		Name: classesComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).hasClasses,
+		Build: storageClasses,
+	},
+	{
+		Name: mirrorTokenComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, clusterComponent},
+		Enabled: (*model).hasToken, Build: func(m *model) ([]compose.Stage, error) { return m.tokenSecrets.Stages(), nil },
+	},
+	{
+		Name: mirroringComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent, mirrorPeerComponent, poolsComponent},
+		Enabled: func(m *model) bool { return m.peer() != nil }, Build: mirror,
+	},
+	{
 		Name: filesystemsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent},
 		Enabled: func(m *model) bool { return len(m.spec.Filesystems) > 0 }, Build: filesystems,
+	},
+	{
+		Name: nfsComponent, Phase: common.PhaseInfrastructure, Needs: []string{filesystemsComponent}, Enabled: (*model).hasNFS, Build: nfs,
 	},
 	{
 		Name: authorityComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
@@ -136,14 +160,16 @@ type model struct {
 	// known is what clients need to know, as far as it is known; knows says that monitors answer.
 	known storagev1.Access
 	knows bool
-	// pull are the Secrets of the platform that images are pulled with.
-	pull        tenantsecret.Set
+	// pulls are the Secrets of the claim and of the platform that images are pulled with, pullSecrets their copies.
+	pulls       []tenantsecret.Set
 	pullSecrets []common.ObjectName
 	// keys are the Secrets of the claim's namespace with the keys of users of a Ceph that somebody else runs.
 	keys tenantsecret.Set
 	// logins are those by which object stores check tokens.
 	logins tenantsecret.Set
-	seen   observe.State
+	// peerSecrets have the token of the other cluster, tokenSecrets that of this one.
+	peerSecrets, tokenSecrets tenantsecret.Set
+	seen                      observe.State
 }
 
 func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
@@ -163,14 +189,15 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	m.monitoring = m.monitoringSettings()
 	m.divide()
 	m.keys, m.logins = m.keySet(), m.loginSet()
-	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
-	m.pull = m.ofManagement(m.pull)
+	m.peerSecrets, m.tokenSecrets = m.peerSet(), m.tokenSet()
+	m.findPulls()
 	if m.image, err = m.findImage(); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(
 		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
 		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(),
+		m.checkMirroring(), m.checkNFS(), m.checkClasses(),
 	); err != nil {
 		return nil, err
 	}
@@ -202,6 +229,12 @@ func setDefaults(s *storagev1.StorageClusterSpec) {
 		if p.Application == blockDevices {
 			p.Purpose = cmp.Or(p.Purpose, purposeOf(p.Name))
 		}
+		if p.StorageClass != nil {
+			p.StorageClass.ReclaimPolicy = cmp.Or(p.StorageClass.ReclaimPolicy, "Retain")
+		}
+		if p.Mirroring != nil {
+			p.Mirroring.Mode = cmp.Or(p.Mirroring.Mode, "image")
+		}
 	}
 	if s.Network == nil {
 		s.Network = &storagev1.Network{Host: true}
@@ -209,8 +242,17 @@ func setDefaults(s *storagev1.StorageClusterSpec) {
 	if s.DeviceSelector != nil && len(s.NodeSelector) == 0 {
 		s.NodeSelector = map[string]common.LabelValue{"node-role.kubernetes.io/storage": ""}
 	}
+	if s.Mirroring != nil {
+		s.Mirroring.Daemons = cmp.Or(s.Mirroring.Daemons, 1)
+		if p := s.Mirroring.Peer; p != nil {
+			p.Direction = cmp.Or(p.Direction, storagev1.MirrorBoth)
+		}
+	}
 	for i := range s.Filesystems {
 		s.Filesystems[i].MetadataServers = cmp.Or(s.Filesystems[i].MetadataServers, 1)
+	}
+	for i := range s.NFS {
+		s.NFS[i].Servers = cmp.Or(s.NFS[i].Servers, 1)
 	}
 	const gateways = 2
 	for i := range s.ObjectStores {
@@ -256,7 +298,8 @@ func status(m *model, plan compose.Plan) any {
 		CloudStatus: common.CloudStatus{
 			Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components),
 		},
-		Instance: m.instance, ObjectStores: m.told(),
+		Instance: m.instance, ObjectStores: m.told(), Mirroring: m.mirroringStatus(), NFS: m.nfsStatus(),
+		StorageClasses: m.classStatus(),
 	}
 	if ceph := m.ceph(); ceph.Exists() {
 		out.Health, out.Version, out.Capacity = ceph.String("status", "ceph", "health"), m.version(), m.capacity()

@@ -32,7 +32,7 @@ var kind = servicetest.Kind{
 const open = "{domain: example.com, secretStore: {name: openbao}, " +
 	"clusters: [{name: east, providerConfig: east-config, allowedNamespaces: [tenant-a]}], images: {registry: registry.example.com, pullSecrets: [registry]}, " +
 	"exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, " +
-	"rook: {namespace: rook, serviceAccount: operator}, limits: [" + limittest.Everything + "]}"
+	"rook: {namespace: rook, serviceAccount: operator, csi: {}}, limits: [" + limittest.Everything + "]}"
 
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }
 

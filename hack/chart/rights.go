@@ -33,6 +33,7 @@ var reasons = map[string]string{
 	"openstack.k-orc.cloud":          "What there is in Keystone, by K-ORC.",
 	"policy":                         "How many pods of a service a drain may take at once.",
 	"rabbitmq.com":                   "Message queues and accounts on them, by RabbitMQ's operators.",
+	"storage.k8s.io":                 "How Kubernetes keeps volumes in pools of a Ceph cluster.",
 	"rbac.authorization.k8s.io":      "The companion's Role, also where a claim's Secrets lie that it reads, and what Rook binds.",
 }
 
@@ -63,7 +64,11 @@ var inObjects = map[schema.GroupKind]bool{
 	{Group: "ceph.rook.io", Kind: "CephClient"}:      true,
 	{Group: "ceph.rook.io", Kind: "CephCluster"}:     true,
 	{Group: "ceph.rook.io", Kind: "CephFilesystem"}:  true,
+	{Group: "ceph.rook.io", Kind: "CephNFS"}:         true,
 	{Group: "ceph.rook.io", Kind: "CephObjectStore"}: true,
+	{Group: "ceph.rook.io", Kind: "CephRBDMirror"}:   true,
+
+	{Group: "storage.k8s.io", Kind: "StorageClass"}: true,
 }
 
 // both are the kinds of which some outlive their claim and others do not: an authority's certificate does, a service's not; a generated

@@ -31,9 +31,11 @@ const west = "west"
 // keystoneServices are services of one's own, after the control plane that lets them in.
 var keystoneServices = []string{"keystoneservice/control-plane.yaml", "keystoneservice/claim.yaml", "keystoneservice/agent.yaml"}
 
-// beside are claims that cannot be in another cluster: they are reached from wherever they are used, or belong to what is in one.
+// beside are claims that cannot be in another cluster: they are reached from wherever they are used, belong to what is in one, or
+// have Secrets that nobody brings there.
 var beside = append([]string{
 	"storage/external.yaml", "storage/hypervisors.yaml", "storage/objects.yaml", "storage/objects-control-plane.yaml",
+	"storage/mirrored.yaml",
 }, keystoneServices...)
 
 // previews runs every example, here and with its workloads in another cluster.

@@ -63,7 +63,15 @@ func cephScenes() map[string][]scene {
 			silent("One is.", available("rook-ceph-rgw-objects-a", "1"), available("rook-ceph-mon-a", "0")),
 		},
 		"CephObjectStoreCertificateExpiring": append(expiring("rook-ceph-rgw-objects"), expiring("gateway-ca")...),
-		"CephZoneDown":                       found("DEGRADED_STRETCH_MODE"),
+		"CephFileServerDown": {
+			raised("One is not there.", "rook-ceph-nfs-shares-b", available("rook-ceph-nfs-shares-a", "1"), available("rook-ceph-nfs-shares-b", "0")),
+			silent("All are.", available("rook-ceph-nfs-shares-a", "1"), available("rook-ceph-mon-a", "0")),
+		},
+		"CephMirrorDown": {
+			raised("Nobody is there.", "rook-ceph-rbd-mirror-a", available("rook-ceph-rbd-mirror-a", "0")),
+			silent("Somebody is.", available("rook-ceph-rbd-mirror-a", "1"), available("rook-ceph-mon-a", "0")),
+		},
+		"CephZoneDown": found("DEGRADED_STRETCH_MODE"),
 		"CephUserRefused": {
 			raised("One is.", "check-glance", available("check-glance", "0")), silent("None is.", available("check-glance", "1"), available("other", "0")),
 		},

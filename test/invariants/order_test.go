@@ -373,6 +373,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	add("storage in a cluster of its own", "StorageCluster", apartStorage(t))
 	add("objects of clouds", "StorageCluster", storage(t, "keystone"))
 	add("storage in two zones", "StorageCluster", storage(t, "stretched"))
+	add("storage of two sites", "StorageCluster", storage(t, "mirrored"))
 	add("somebody's storage", "StorageCluster", storage(t, "external"))
 	add("service", "KeystoneService", keystoneService(t))
 	return out

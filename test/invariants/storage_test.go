@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -27,7 +28,9 @@ var storages = &definedKind{
 		"replicated":     sample(object{"size": int64(1), "allowDataLoss": true}, object{"size": int64(4)}),
 		"publicCIDRs[]":  sample("10.0.1.0/24", "fd00::/64"),
 		"clusterCIDRs[]": sample("10.0.2.0/24", "fd01::/64"),
-		"spec.nodes":     {},
+		"interval":       sample("15m", "1d"), "startTime": sample("02:00:00Z", "14:00:00-05:00"),
+		"servers":    sample(int64(1), int64(2)),
+		"spec.nodes": {},
 	},
 }
 
@@ -46,7 +49,7 @@ func ofStorage(spec object) {
 		spec["allowDataLoss"] = true
 	}
 	spec["allowedNamespaces"] = list{"*"}
-	if cluster, _ := spec["cluster"].(object); cluster != nil && cluster["ref"].(object)["name"] == "east" {
+	if remoteStorage(spec) {
 		stores, _ := spec["objectStores"].(list)
 		for _, s := range stores {
 			delete(s.(object), "keystone")
@@ -72,9 +75,24 @@ func ofStorage(spec object) {
 			delete(p, "purpose")
 		}
 		either(p)
+		if p["application"] != "rbd" {
+			delete(p, "storageClass")
+		} else if p["storageClass"] != nil {
+			delete(p, "purpose")
+		}
+		if mirroring, ok := p["mirroring"].(object); ok {
+			if p["application"] != "rbd" || remoteStorage(spec) {
+				delete(p, "mirroring")
+			} else if mirroring["mode"] == "pool" {
+				delete(mirroring, "snapshotSchedules")
+			}
+		}
 		if quota, ok := p["quota"].(object); ok && len(quota) == 0 {
 			delete(p, "quota")
 		}
+	}
+	if !slices.ContainsFunc(pools, func(p any) bool { return p.(object)["mirroring"] != nil }) {
+		delete(spec, "mirroring")
 	}
 	consumers, _ := spec["consumers"].(list)
 	for i, c := range consumers {
@@ -84,7 +102,10 @@ func ofStorage(spec object) {
 			delete(c, "quotas")
 		}
 	}
-	for field, prefix := range map[string]string{"filesystems": "f", "objectStores": "o"} {
+	if files, _ := spec["filesystems"].(list); len(files) == 0 {
+		delete(spec, "nfs")
+	}
+	for field, prefix := range map[string]string{"filesystems": "f", "objectStores": "o", "nfs": "n"} {
 		all, _ := spec[field].(list)
 		for i, s := range all {
 			s, _ := s.(object)
@@ -97,6 +118,12 @@ func ofStorage(spec object) {
 			}
 		}
 	}
+}
+
+// remoteStorage reports whether Ceph is in another cluster.
+func remoteStorage(spec object) bool {
+	cluster, _ := spec["cluster"].(object)
+	return cluster != nil && cluster["ref"].(object)["name"] == "east"
 }
 
 // inTwoZones makes a claim keep what stretch mode asks of it: nodes in two zones, and pools that are all alike.
@@ -163,6 +190,7 @@ func drawStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	spec["claimRef"] = object{"apiVersion": storages.apiVersion, "kind": storages.kind, "namespace": namespace, "name": name}
 	platform := platforms.draw(t, "", "default")
 	platform["spec"].(object)["limits"], platform["spec"].(object)["exposure"] = list{everything}, outside
+	platform["spec"].(object)["rook"] = object{"csi": object{}}
 	withClusters(platform)
 	required, err := aroundStorage(platform)
 	if err != nil {
@@ -185,6 +213,7 @@ func storage(t *testing.T, file string) *simulate.World {
 	xr.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(ref)
 	required, err := aroundStorage(object{"spec": object{
 		"domain": "example.com", "limits": list{everything}, "exposure": outside, "images": object{"pullSecrets": list{"registry"}},
+		"rook": object{"csi": object{}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -232,6 +261,16 @@ var storageMistakes = map[string]mistake{
 		}
 		spec["monitors"], spec["failureDomain"] = object{"count": int64(3)}, "host"
 	}},
+	"another cluster anywhere": {typ: respond.SpecValid, words: "spec.mirroring.peer: ", make: func(w *world, spec object) {
+		w.require("platform", platformWith(object{"domain": "example.com", "exposure": outside, "limits": list{object{
+			"name": "some", "namespaces": list{"*"}, "storageNodes": list{"*"}, "storageDevices": list{"*"}, "storageNetworks": list{"10.0.0.0/8"},
+			"tolerations": list{"*"}, "monitoringLabels": list{"*"}, "domains": list{"*"},
+		}}}))
+		delete(spec, "cluster")
+		spec["pools"] = list{object{"name": "p", "application": "rbd", "mirroring": object{"mode": "image"}}}
+		spec["network"] = object{"host": true, "publicCIDRs": list{"10.0.1.0/24"}}
+		spec["mirroring"] = object{"peer": object{"secretRef": object{"name": "other"}, "direction": "rx-tx"}}
+	}},
 	"a host name of others": {typ: respond.SpecValid, words: "spec.objectStores[0].hostname: ", make: func(w *world, spec object) {
 		w.require("platform", platformWith(object{"domain": "example.com", "exposure": outside, "limits": list{object{
 			"name": "some", "namespaces": list{"*"}, "storageNodes": list{"*"}, "storageDevices": list{"*"}, "storageNetworks": list{"*"},
@@ -246,12 +285,12 @@ var storageMistakes = map[string]mistake{
 var storageOrders = []order{
 	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*|Issuer.*|ConfigMap) .*`, why: "they are in it"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, then: `SecretStore\.external-secrets\.io .*pull-secrets`, why: "it reads with that account"},
-	{first: `SecretStore\.external-secrets\.io .*pull-secrets`, then: `ExternalSecret\.external-secrets\.io platform-pull-.*`, why: "they are read by it"},
+	{first: `SecretStore\.external-secrets\.io .*pull-secrets`, then: `ExternalSecret\.external-secrets\.io (platform|claim)-pull-.*`, why: "they are read by it"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*keys`, then: `SecretStore\.external-secrets\.io keys`, why: "it reads with that account"},
 	{first: `SecretStore\.external-secrets\.io keys`, then: `ExternalSecret\.external-secrets\.io tenant-.*`, why: "they are read by it"},
 	{first: `ServiceAccount rook-.*`, then: `(RoleBinding|ClusterRoleBinding)\.rbac.* .*rook.*`, why: "rights are theirs"},
 	{first: `(RoleBinding|ClusterRoleBinding)\.rbac.* .*rook.*`, then: `CephCluster.*`, why: "its pods have these rights"},
-	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `CephCluster.*`, why: "images are pulled with it"},
+	{first: `ExternalSecret\.external-secrets\.io (platform|claim)-pull-.*`, then: `CephCluster.*`, why: "images are pulled with it"},
 	{first: `CephCluster.*`, then: `ConfigMap rook-ceph-mon-endpoints`, why: "Rook makes it, and it is looked at"},
 	{first: `ConfigMap rook-ceph-mon-endpoints`, then: `ConfigMap access`, why: "it says what that says"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*keystone-logins`, then: `SecretStore\.external-secrets\.io keystone-logins`, why: "it reads with that account"},
@@ -267,6 +306,16 @@ var storageOrders = []order{
 	{first: `CephCluster.*`, then: `CephBlockPool.* builtin-mgr`, exists: true, why: "with two zones, Rook calls it ready once that pool is there"},
 	{first: `CephObjectStore.*`, then: `(HTTPRoute|BackendTLSPolicy)\..*`, why: "nothing leads to what does not serve"},
 	{first: `CephObjectStore.*`, then: `Usage.* object-store-.*`, exists: true, why: "a Usage whose user is not there backs off"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*mirror-peer.*`, then: `SecretStore\.external-secrets\.io mirror-peer`, why: "it reads with that account"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*mirror-token.*`, then: `SecretStore\.external-secrets\.io mirror-token-.*`, why: "the same"},
+	{first: `SecretStore\.external-secrets\.io mirror-peer`, then: `ExternalSecret\.external-secrets\.io peer-.*`, why: "they are read by it"},
+	{first: `SecretStore\.external-secrets\.io mirror-token-.*`, then: `ExternalSecret\.external-secrets\.io .*-mirror-token`, why: "they are read by it"},
+	{first: `CephCluster.*`, then: `ExternalSecret\.external-secrets\.io .*-mirror-token`, why: "Rook makes the token"},
+	{first: `(CephBlockPool.* production-.*|ExternalSecret\.external-secrets\.io peer-.*)`, then: `CephRBDMirror.*`, why: "there is something to fetch, and somebody to fetch from"},
+	{first: `(CephFilesystem.*|CephBlockPool.* builtin-nfs)`, then: `CephNFS.*`, why: "they serve that, as the pool says"},
+	{first: `CephNFS.*`, then: `Usage.* nfs-servers-.*`, exists: true, why: "a Usage whose user is not there backs off"},
+	{first: `CephBlockPool.* production-.*`, then: `StorageClass\..*`, why: "volumes are in them"},
+	{first: `CephRBDMirror.*`, then: `Usage.* mirror-.*`, exists: true, why: "a Usage whose user is not there backs off"},
 	{first: `ConfigMap access`, then: `Deployment\.apps check-.*`, why: "it looks at what that says"},
 	{first: `ExternalSecret\.external-secrets\.io .*`, then: `Deployment\.apps check-.*`, why: "it logs in with the key, and its image is pulled with a Secret"},
 	{first: `CephBlockPool.* ([^b]|b[^u]).*`, then: `CephClient.*`, why: "what users may do names them"},

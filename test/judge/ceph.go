@@ -16,8 +16,9 @@ func cephClient(w *world, o object) {
 }
 
 // cephCluster: the same versions, pkg/operator/ceph/cluster/{mgr,nodedaemon}: Services of metrics, unless they are switched off, of pods
-// that are none of the cloud.
+// that are none of the cloud; controller/mirror_peer.go: a Secret with a token for other clusters, in which there is a key.
 func cephCluster(w *world, o object) {
+	w.make(o.place, "cluster-peer-token-"+o.name, o.String(), map[string]value{"token": {is: cephKey}, "cluster": {is: public}})
 	if truth(o.manifest, "spec", "monitoring", "metricsDisabled") {
 		return
 	}
@@ -51,6 +52,16 @@ func storeReads(o object) []read {
 	var out []read
 	if bundle := text(o.manifest, "spec", "gateway", "caBundleRef"); bundle != "" {
 		out = append(out, read{secretName: secretName{o.place, bundle}, key: "cabundle", as: "cabundle", means: authority})
+	}
+	return out
+}
+
+// poolReads are the tokens by which Rook gets through to another cluster (pool/peers.go of v1.18.8).
+func poolReads(o object) []read {
+	var out []read
+	for _, name := range texts(o.manifest, "spec", "mirroring", "peers", "secretNames") {
+		out = append(out, read{secretName: secretName{o.place, name}, key: "token", as: "token", means: cephKey},
+			read{secretName: secretName{o.place, name}, key: "direction", as: "direction", means: public})
 	}
 	return out
 }

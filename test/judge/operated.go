@@ -38,6 +38,8 @@ var operators = map[string]func(w *world, o object){
 	"CephCluster.ceph.rook.io":             cephCluster,
 	"CephBlockPool.ceph.rook.io":           nothing,
 	"CephFilesystem.ceph.rook.io":          nothing,
+	"CephRBDMirror.ceph.rook.io":           nothing,
+	"CephNFS.ceph.rook.io":                 nothing,
 	"CephObjectStore.ceph.rook.io":         cephObjectStore,
 	// github.com/rabbitmq/messaging-topology-operator v1.19.1 and v1.20.1, internal/controller: they are made in the queue by its management
 	// API, and of none of them comes a pod or a Service. Up to 1.19 the operator keeps a copy of a User's Secret, which nobody reads.
@@ -283,6 +285,14 @@ var asked = map[string][]ask{
 	"Vhost": {
 		{path: "defaultQueueType", want: "quorum", why: "queues that outlive the loss of a member"},
 		{path: "deletionPolicy", why: "an end of its messages that someone has decided"},
+	},
+	"CephNFS": {
+		{path: "server.placement.nodeAffinity", why: "nodes that are left to it"},
+		{path: "server.placement.podAntiAffinity", why: "servers on different nodes"},
+		{path: "server.resources.requests.memory", why: "resources"},
+	},
+	"CephRBDMirror": {
+		{path: "placement.nodeAffinity", why: "nodes that are left to it"}, {path: "resources.requests.memory", why: "resources"},
 	},
 	"CephCluster": {
 		{path: "mon.allowMultiplePerNode", want: false, why: "monitors on different nodes"},

@@ -105,8 +105,11 @@ func (w *world) reads(o object) []read {
 // fieldReads are the reads by fields of an object that refer to Secrets, outside of its pods.
 func (w *world) fieldReads(o object) []read {
 	var out []read
-	if o.is("CephObjectStore.ceph.rook.io") {
+	switch {
+	case o.is("CephObjectStore.ceph.rook.io"):
 		out = storeReads(o)
+	case o.is("CephBlockPool.ceph.rook.io"):
+		out = poolReads(o)
 	}
 	target := o.place
 	if at(o.manifest, "spec", "target", "providerConfig") != nil {

@@ -140,6 +140,16 @@ func external(o object) map[string]value {
 	if len(template) == 0 {
 		return values
 	}
+	if text(spec, "target", "template", "mergePolicy") == "Merge" {
+		// https://external-secrets.io/latest/guides/templating/#merge-templated-and-non-templated-keys
+		out := templated(o, template, func(name string) (value, bool) { v, ok := values[name]; return v, ok })
+		for k, v := range values {
+			if _, ok := out[k]; !ok {
+				out[k] = v
+			}
+		}
+		return out
+	}
 	return templated(o, template, func(name string) (value, bool) { v, ok := values[name]; return v, ok })
 }
 

@@ -43,7 +43,7 @@ platformConfig:
       hypervisorNodes: [node-role.kubernetes.io/hypervisor]
       storageNodes: [kubernetes.io/hostname=node]
       storageDevices: ["loop*"]
-      storageNetworks: [10.96.0.0/16, 10.245.0.0/24]
+      storageNetworks: ["*"]
 `
 
 // system is Crossplane's namespace.

@@ -85,6 +85,7 @@ func TestStorage(t *testing.T) {
 		{"Full", s.testFull},
 		{"Key", s.testKey},
 		{"Pool", s.testPool},
+		{"Mirroring", s.testMirroring},
 		{"Retain", s.testRetain},
 		{"Delete", s.testDelete},
 	} {

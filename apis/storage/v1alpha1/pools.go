@@ -51,6 +51,8 @@ type PoolQuota struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.purpose) || self.application == 'rbd'",message="purpose is for pools of application rbd: OpenStack keeps nothing in others"
 // +kubebuilder:validation:XValidation:rule="!(has(self.replicated) && has(self.erasureCoded))",message="a pool is either replicated or erasureCoded"
 // +kubebuilder:validation:XValidation:rule="!has(self.erasureCoded) || self.application != 'rbd'",message="a pool of application rbd must be replicated: an erasure-coded pool cannot keep the headers of block devices"
+// +kubebuilder:validation:XValidation:rule="!has(self.storageClass) || self.application == 'rbd' && !has(self.purpose)",message="storageClass is for pools of application rbd without purpose: OpenStack's users write in those with one"
+// +kubebuilder:validation:XValidation:rule="!has(self.mirroring) || self.application == 'rbd'",message="mirroring is for pools of application rbd: Ceph copies block devices by it"
 // +kubebuilder:validation:XValidation:rule="has(self.erasureCoded) == has(oldSelf.erasureCoded) && (!has(self.erasureCoded) || self.erasureCoded == oldSelf.erasureCoded)",message="erasureCoded cannot be changed: Ceph cannot convert a pool; make another pool"
 type Pool struct {
 	// Name of the pool.
@@ -70,6 +72,13 @@ type Pool struct {
 	// Most that the pool may hold.
 	// +optional
 	Quota *Quota `json:"quota,omitempty"`
+	// Let Kubernetes keep volumes in the pool, by a StorageClass of its own. The pool has no purpose, and the platform CSI drivers. Absent: it
+	// does not.
+	// +optional
+	StorageClass *PoolStorageClass `json:"storageClass,omitempty"`
+	// Copy block devices to another Ceph cluster, or from it. Absent: none is copied.
+	// +optional
+	Mirroring *PoolMirroring `json:"mirroring,omitempty"`
 }
 
 // Redundancy says how data survives the loss of devices. Absent: replicated, as often as replicationFactor says.

@@ -31,7 +31,7 @@ type StorageCluster struct {
 
 // StorageClusterSpec is the desired state of a Ceph cluster.
 // +kubebuilder:validation:XValidation:rule="[has(self.nodes), has(self.deviceSelector), has(self.external)].filter(x, x).size() == 1",message="say where data is kept by exactly one of nodes (nodes and devices by name), deviceSelector (devices by pattern) and external (a Ceph cluster that exists)"
-// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.cluster) || has(self.stretched) || has(self.monitors) || has(self.managers) || has(self.network) || has(self.dashboard) || has(self.image) || has(self.osds) || has(self.objectStores) || has(self.filesystems) || has(self.consumers) || has(self.targetCapacity) || has(self.pools) && self.pools.exists(p, has(p.quota) || has(p.replicated) || has(p.erasureCoded)))",message="with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores, filesystems, consumers, targetCapacity, and how pools are kept"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.cluster) || has(self.stretched) || has(self.monitors) || has(self.managers) || has(self.network) || has(self.dashboard) || has(self.image) || has(self.osds) || has(self.objectStores) || has(self.filesystems) || has(self.consumers) || has(self.targetCapacity) || has(self.mirroring) || has(self.nfs) || has(self.pools) && self.pools.exists(p, has(p.quota) || has(p.mirroring) || has(p.storageClass) || has(p.replicated) || has(p.erasureCoded)))",message="with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores, filesystems, consumers, targetCapacity, mirroring, nfs, and how pools are kept"
 // +kubebuilder:validation:XValidation:rule="has(self.external) == has(oldSelf.external)",message="external cannot be set or removed: data does not move; make another claim"
 // +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: data does not move; delete the claim and claim it elsewhere"
 // +kubebuilder:validation:XValidation:rule="has(self.stretched) == has(oldSelf.stretched)",message="stretched cannot be set or removed: Ceph cannot leave stretch mode; make another claim"
@@ -41,6 +41,9 @@ type StorageCluster struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.stretched) || !has(self.monitors) || !has(self.monitors.count) || self.monitors.count in [3, 5]",message="stretched needs monitors.count 5 (two in each zone and the arbiter), or 3 at least"
 // +kubebuilder:validation:XValidation:rule="(!has(self.network) || self.network.host) == (!has(oldSelf.network) || oldSelf.network.host)",message="network.host cannot be changed: clients know the monitors by their addresses; make another claim"
 // +kubebuilder:validation:XValidation:rule="(has(self.osds) && has(self.osds.encrypted) && self.osds.encrypted) == (has(oldSelf.osds) && has(oldSelf.osds.encrypted) && oldSelf.osds.encrypted)",message="osds.encrypted cannot be changed: a device that is in use stays as it is; make another claim"
+// +kubebuilder:validation:XValidation:rule="!has(self.mirroring) || has(self.pools) && self.pools.exists(p, has(p.mirroring))",message="mirroring says how pools with mirroring are copied: give one of pools mirroring: {}, or remove mirroring"
+// +kubebuilder:validation:XValidation:rule="has(self.mirroring) || !has(oldSelf.mirroring) || !has(self.pools) || !self.pools.exists(p, has(p.mirroring))",message="mirroring cannot be removed while a pool is copied: remove mirroring of the pools, too"
+// +kubebuilder:validation:XValidation:rule="!has(self.nfs) || self.nfs.size() == 0 || has(self.filesystems) && self.filesystems.size() > 0",message="nfs serves file systems: name one in filesystems, or remove nfs"
 // +kubebuilder:validation:XValidation:rule="(has(self.consumers) && self.consumers.size() > 0) == (has(oldSelf.consumers) && oldSelf.consumers.size() > 0)",message="consumers cannot be set or removed as a whole: pools that all share and pools of each are others; make another claim"
 type StorageClusterSpec struct {
 	// Kubernetes cluster that the storage nodes belong to. Absent: the management cluster itself.
@@ -101,12 +104,21 @@ type StorageClusterSpec struct {
 	// +listMapKey=name
 	// +optional
 	Filesystems []Filesystem `json:"filesystems,omitempty"`
+	// Servers by which file systems are reached over NFS.
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	NFS []NFS `json:"nfs,omitempty"`
 	// Object stores (RADOS gateway), by Swift and S3.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	ObjectStores []ObjectStore `json:"objectStores,omitempty"`
+	// The other Ceph cluster of pools with mirroring, which is a site of its own.
+	// +optional
+	Mirroring *Mirroring `json:"mirroring,omitempty"`
 	// Two zones with all data in each, and a third that decides which of them goes on when they lose sight of each other.
 	// +optional
 	Stretched *Stretched `json:"stretched,omitempty"`
@@ -197,6 +209,21 @@ type StorageClusterStatus struct {
 	// +listMapKey=name
 	// +optional
 	ObjectStores []ObjectStoreStatus `json:"objectStores,omitempty"`
+	// StorageClasses of pools.
+	// +kubebuilder:validation:MaxItems=1024
+	// +listType=map
+	// +listMapKey=pool
+	// +optional
+	StorageClasses []StorageClassStatus `json:"storageClasses,omitempty"`
+	// Servers of NFS.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	NFS []NFSStatus `json:"nfs,omitempty"`
+	// Block devices that are copied to another Ceph cluster, or from it. Absent: there are none.
+	// +optional
+	Mirroring *MirroringStatus `json:"mirroring,omitempty"`
 }
 
 // DashboardStatus is how Ceph's own dashboard is reached.

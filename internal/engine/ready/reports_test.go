@@ -19,6 +19,7 @@ var reports = map[string][]string{
 	"batch":                        {"Job Complete", "CronJob"},
 	"networking.k8s.io":            {"Ingress", "NetworkPolicy"},
 	"policy":                       {"PodDisruptionBudget"},
+	"storage.k8s.io":               {"StorageClass"},
 	"rbac.authorization.k8s.io":    {"Role", "RoleBinding", "ClusterRoleBinding"},
 	"admissionregistration.k8s.io": {"ValidatingWebhookConfiguration"},
 	"protection.crossplane.io":     {"Usage Ready"},
@@ -27,7 +28,7 @@ var reports = map[string][]string{
 	"cache.cs.sap.com":             {"Valkey status.state=Ready"},
 	"ceph.rook.io": {
 		"CephCluster status.phase=Ready", "CephBlockPool status.phase=Ready", "CephClient status.phase=Ready", "CephFilesystem status.phase=Ready",
-		"CephObjectStore status.phase=Ready",
+		"CephObjectStore status.phase=Ready", "CephRBDMirror status.phase=Ready", "CephNFS status.phase=Ready",
 	},
 	"external-secrets.io":            {"ExternalSecret Ready", "PushSecret Ready", "SecretStore Ready"},
 	"generators.external-secrets.io": {"Password"},
@@ -113,7 +114,7 @@ func TestReports(t *testing.T) {
 						t.Errorf("it is ready without %s", without)
 					}
 				}
-				if rule.ClusterScoped != slices.Contains([]string{"Namespace", "ClusterRoleBinding", "ValidatingWebhookConfiguration"}, kind.Kind) || rule.Composite != (strings.HasSuffix(group, ".openstack.c5c3.io") || group == "ovn.c5c3.io") {
+				if rule.ClusterScoped != slices.Contains([]string{"Namespace", "ClusterRoleBinding", "ValidatingWebhookConfiguration", "StorageClass"}, kind.Kind) || rule.Composite != (strings.HasSuffix(group, ".openstack.c5c3.io") || group == "ovn.c5c3.io") {
 					t.Errorf("cluster-scoped %t, composite %t", rule.ClusterScoped, rule.Composite)
 				}
 			})

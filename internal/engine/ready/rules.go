@@ -33,6 +33,7 @@ var rules = table(
 	row("networking.k8s.io", "Ingress", exists()),
 	row("networking.k8s.io", "NetworkPolicy", exists()),
 	row("policy", "PodDisruptionBudget", exists()),
+	row("storage.k8s.io", "StorageClass", clusterScoped(exists())),
 	row("rbac.authorization.k8s.io", "Role", exists()),
 	row("rbac.authorization.k8s.io", "RoleBinding", exists()),
 	row("rbac.authorization.k8s.io", "ClusterRoleBinding", clusterScoped(exists())),
@@ -71,7 +72,9 @@ var rules = table(
 	row("ceph.rook.io", "CephBlockPool", reached()),
 	row("ceph.rook.io", "CephClient", reached()),
 	row("ceph.rook.io", "CephFilesystem", reached()),
+	row("ceph.rook.io", "CephNFS", reached()),
 	row("ceph.rook.io", "CephObjectStore", reached()),
+	row("ceph.rook.io", "CephRBDMirror", reached()),
 
 	// cert-manager.
 	row("cert-manager.io", "Issuer", conditions("Ready")),

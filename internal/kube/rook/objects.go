@@ -67,8 +67,8 @@ type Quota struct {
 }
 
 // Pool makes a CephBlockPool, which is called in Ceph as the object is, or otherwise. The application is what may be kept in it: rbd, which
-// is Rook's default, cephfs or rgw.
-func Pool(meta object.Meta, name, application string, r Redundancy, q Quota) *unstructured.Unstructured {
+// is Rook's default, cephfs or rgw. Without mirroring nothing of it is copied to another cluster.
+func Pool(meta object.Meta, name, application string, r Redundancy, q Quota, mirroring *Mirroring) *unstructured.Unstructured {
 	spec := r.spec()
 	if name != meta.Name {
 		spec["name"] = name
@@ -82,6 +82,9 @@ func Pool(meta object.Meta, name, application string, r Redundancy, q Quota) *un
 	}
 	if len(quotas) > 0 {
 		spec["quotas"] = quotas
+	}
+	if mirroring != nil {
+		spec["mirroring"] = mirroring.spec()
 	}
 	return object.New(apiVersion, "CephBlockPool", meta, spec)
 }

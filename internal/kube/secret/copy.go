@@ -71,6 +71,20 @@ func Copied(meta object.Meta, from Source, typ corev1.SecretType, keep bool, key
 	})
 }
 
+// Fixed adds keys to the Secret that Copied makes, with what is no secret
+// (https://external-secrets.io/latest/guides/templating/#merge-templated-and-non-templated-keys).
+func Fixed(copied *unstructured.Unstructured, values map[string]string) *unstructured.Unstructured {
+	if len(values) == 0 {
+		return copied
+	}
+	out := copied.DeepCopy()
+	target := out.Object["spec"].(map[string]any)["target"].(map[string]any)
+	target["template"] = object.With(target["template"].(map[string]any), object.Map{
+		"mergePolicy": "Merge", "data": object.Strings(values),
+	})
+	return out
+}
+
 // Pushed copies keys of a Secret of its namespace to an entry of the platform's store, and keeps it up to date. The entry goes with it.
 // Each key is a property of its own: External Secrets can delete nothing else.
 func Pushed(meta object.Meta, name string, to Source, keys ...string) *unstructured.Unstructured {

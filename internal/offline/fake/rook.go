@@ -46,7 +46,31 @@ func cephPool(v view) status {
 		domain = "host"
 	}
 	out["info"], out["poolID"] = map[string]any{"type": kind, "failureDomain": domain}, int64(1)
+	if v.get("spec", "mirroring", "enabled") == true {
+		out["info"].(map[string]any)["rbdMirrorBootstrapPeerSecretName"] = "pool-peer-token-" + v.name()
+		out["mirroringStatus"], out["mirroringInfo"] = mirroring(v)
+	}
 	return out
+}
+
+// mirroring is what a pool says of another cluster: that it is there, and that nothing is copied yet (pool_mirroring of
+// pkg/daemon/ceph/client/mirror_health.go).
+func mirroring(v view) (summary, info map[string]any) {
+	at := cmp.Or(v.text("status", "mirroringStatus", "lastChecked"), v.at)
+	peers, health := []any{}, "UNKNOWN"
+	if v.get("spec", "mirroring", "peers") != nil {
+		health = "OK"
+		peers = append(peers, map[string]any{
+			"uuid": fsid("peer"), "direction": "rx-tx", "site_name": fsid("peer"), "mirror_uuid": "", "client_name": "client.rbd-mirror-peer",
+		})
+	}
+	summary = map[string]any{"lastChecked": at, "summary": map[string]any{
+		"health": health, "daemon_health": health, "image_health": "OK", "states": map[string]any{}, "image_states": map[string]any{},
+	}}
+	info = map[string]any{
+		"lastChecked": at, "mode": v.text("spec", "mirroring", "mode"), "site_name": fsid(v.text("metadata", "namespace")), "peers": peers,
+	}
+	return summary, info
 }
 
 func cephClient(v view) status {

@@ -19,6 +19,7 @@ var statuses = table(
 	row("", "Service", service),
 	row("", "ServiceAccount", nil),
 	row("", "PersistentVolumeClaim", nil),
+	row("storage.k8s.io", "StorageClass", nil),
 	row("apps", "Deployment", deployment),
 	row("apps", "StatefulSet", statefulSet),
 	row("apps", "DaemonSet", daemonSet),
@@ -83,6 +84,8 @@ var statuses = table(
 	row("ceph.rook.io", "CephClient", cephClient),
 	row("ceph.rook.io", "CephFilesystem", cephReady),
 	row("ceph.rook.io", "CephObjectStore", cephObjectStore),
+	row("ceph.rook.io", "CephRBDMirror", cephReady),
+	row("ceph.rook.io", "CephNFS", cephReady),
 
 	// https://github.com/cert-manager/cert-manager, pkg/issuer and pkg/controller/certificates/readiness
 	row("cert-manager.io", "Issuer", dated("Ready", "KeyPairVerified", "Signing CA verified")),

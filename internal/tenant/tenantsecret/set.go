@@ -136,9 +136,8 @@ func (s Set) copies() compose.Stage {
 		meta := s.meta(name)
 		here := secret.Source{Store: s.Name, StoreKind: storeKind, Key: w.Name, Renamed: w.Renamed}
 		first := s.Name + "-" + name
-		out = append(out, s.there(compose.Resource{
-			Name: first, Revisions: copies, Object: secret.Copied(meta, here, s.Type, s.Keep, w.Keys...), Ready: s.ready(w),
-		}))
+		copied := secret.Fixed(secret.Copied(meta, here, s.Type, s.Keep, w.Keys...), w.Fixed)
+		out = append(out, s.there(compose.Resource{Name: first, Revisions: copies, Object: copied, Ready: s.ready(w)}))
 		if s.Via == nil {
 			continue
 		}

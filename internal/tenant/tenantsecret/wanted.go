@@ -20,6 +20,8 @@ type Wanted struct {
 	As string
 	// Renamed are the keys that have another name in the copy, where the workloads are in this cluster.
 	Renamed map[string]string
+	// Fixed are keys that the copy has besides, with what is no secret, where the workloads are in this cluster.
+	Fixed map[string]string
 }
 
 // Union is one Wanted for each Secret, by name, with all that is wanted of it.

@@ -1,0 +1,245 @@
+package storage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+)
+
+// Pools may be copied to another Ceph cluster, or from it. Whether that one is there is no part of whether this one is ready: on the day on
+// which a site is lost, the other one has to go on and to say so.
+
+// mirrorResource is the composed resource of the daemons, mirrorName its object. There is one in a namespace.
+const (
+	mirrorResource = "mirror"
+	mirrorName     = "mirror"
+)
+
+// mirrored are the pools that are copied.
+func (m *model) mirrored() []pool {
+	return slices.DeleteFunc(slices.Clone(m.pools), func(p pool) bool { return p.Mirroring == nil })
+}
+
+// peer is the other cluster. Nil: there is none.
+func (m *model) peer() *storagev1.MirrorPeer {
+	return ptr.Deref(m.spec.Mirroring, storagev1.Mirroring{}).Peer
+}
+
+// peerSet brings the token of the other cluster beside Rook, with which way to copy: Rook reads both from one Secret.
+func (m *model) peerSet() tenantsecret.Set {
+	set := tenantsecret.Set{
+		Name: mirrorPeerComponent, Prefix: "peer-", Type: corev1.SecretTypeOpaque, Keep: true,
+		From: m.secretsNamespace(), Instance: m.instance, Labels: m.meta(mirrorPeerComponent).Labels,
+	}
+	if p := m.peer(); p != nil {
+		set.Wanted = []tenantsecret.Wanted{{
+			Name: string(p.SecretRef.Name), As: rook.PeerSecret, Keys: []string{rook.TokenKey},
+			Fixed: map[string]string{rook.DirectionKey: string(p.Direction)}, Fields: []string{"spec.mirroring.peer.secretRef"},
+		}}
+	}
+	return set
+}
+
+// tokenSet brings the token of this cluster to the claim, whose tenant takes it to the other one.
+func (m *model) tokenSet() tenantsecret.Set {
+	set := tenantsecret.Set{
+		Name: mirrorTokenComponent + "-" + m.instance, Prefix: m.claim.Name + "-mirror-", Type: corev1.SecretTypeOpaque,
+		From: m.instance, Instance: m.claim.Namespace, Labels: m.meta(mirrorTokenComponent).Labels,
+	}
+	if m.offersToken() {
+		set.Wanted = []tenantsecret.Wanted{{
+			Name: rook.TokenSecret(cephName), As: m.tokenName(), Keys: []string{rook.TokenKey},
+		}}
+	}
+	return set
+}
+
+// tokenName is the Secret of the claim's namespace with the token of this cluster.
+func (m *model) tokenName() string { return m.claim.Name + "-mirror-token" }
+
+// offersToken reports whether there is somebody to give the token of this cluster to.
+func (m *model) offersToken() bool { return len(m.mirrored()) > 0 && m.claim.Namespace != "" }
+
+// hasPeer reports whether there is another cluster, hasToken whether the token of this one is offered, or each was.
+func (m *model) hasPeer() bool {
+	return m.peer() != nil || slices.ContainsFunc(m.seen.Names(), m.peerSecrets.Has)
+}
+
+func (m *model) hasToken() bool {
+	return m.offersToken() || slices.ContainsFunc(m.seen.Names(), m.tokenSecrets.Has)
+}
+
+// checkMirroring refuses what nobody could copy, and another cluster that the platform does not leave to this namespace: daemons with the
+// node's network go wherever its token says, which nobody here reads, and whoever has the token of this one comes from anywhere, and opens
+// the pools of all consumers.
+func (m *model) checkMirroring() error {
+	var errs []error
+	for _, p := range m.mirrored() {
+		switch {
+		case m.isExternal():
+			errs = append(errs, invalid.Field(p.field+".mirroring", "whoever runs that Ceph cluster says what of it is copied; leave it out"))
+		case m.remote():
+			errs = append(errs, invalid.Field(p.field+".mirroring", "tokens are not brought from and to another cluster in this version; leave "+
+				"mirroring out, or have Ceph in the management cluster"))
+		case p.Application != blockDevices:
+			errs = append(errs, invalid.Field(p.field+".mirroring", "Ceph copies block devices by it, and %s keeps none; leave it out",
+				p.Application))
+		}
+	}
+	if m.spec.Mirroring != nil && len(m.mirrored()) == 0 {
+		errs = append(errs, invalid.Field("spec.mirroring", "no pool is copied; say mirroring for one of spec.pools, or leave it out"))
+	}
+	if pools := m.mirrored(); len(pools) > 0 && !m.isExternal() {
+		field := pools[0].field + ".mirroring"
+		if m.peer() != nil {
+			field = "spec.mirroring.peer"
+		}
+		limits := limit.In(m.platform.Limits, m.claim.Namespace)
+		errs = append(errs, storageNetworks.CheckAny(limits, m.claim.Namespace, field, []string{anyNetwork}))
+	}
+	return errors.Join(errs...)
+}
+
+// mirroringOf says how a pool is copied. Nil: it is not. The other cluster comes once its token is there: Rook fails without, and goes on
+// to be told where it was told once.
+func (m *model) mirroringOf(p pool) *rook.Mirroring {
+	if p.Mirroring == nil {
+		return nil
+	}
+	out := &rook.Mirroring{Mode: p.Mirroring.Mode}
+	for _, s := range p.Mirroring.SnapshotSchedules {
+		out.Schedules = append(out.Schedules, rook.Schedule{Interval: s.Interval, StartTime: s.StartTime})
+	}
+	o, _ := m.seen.Get(poolPrefix + p.name)
+	told := len(o.List("spec", "mirroring", "peers", "secretNames")) > 0
+	if m.peer() != nil && (told || m.isReady(m.peerSecrets.Resource(rook.PeerSecret))) {
+		out.PeerSecret = rook.PeerSecret
+	}
+	return out
+}
+
+// awaitsPeer reports whether a pool is as it should be, but for the other cluster, to which Rook does not get through (yet). Rook says the
+// generation of a pool that is copied before it goes there, and that it is ready after that (pool/controller.go of v1.18.8).
+func awaitsPeer(o *observe.Object) bool {
+	seen, ok := o.Int("status", "observedGeneration")
+	return ok && seen == o.Generation() && o.String("status", "phase") == "Progressing"
+}
+
+// madeHere is the rule of pools, for those that are copied: what is kept here is no less there because the other cluster is not.
+func madeHere(o *observe.Object) ready.Verdict {
+	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephBlockPool"})
+	if v := rule.Check(o); v.Ready || !awaitsPeer(o) {
+		return v
+	}
+	return ready.Yes
+}
+
+// mirror are the daemons that fetch from the other cluster. Who is fetched from needs none.
+func mirror(m *model) ([]compose.Stage, error) {
+	spec := m.spec.Mirroring
+	stage := compose.Stage{{Name: mirrorResource, Retain: true, Object: rook.Mirror(
+		m.meta(mirrorName), spec.Daemons, cmp.Or(spec.Resources, workload.Resources("100m", "512Mi", "1Gi")),
+		m.across(rook.MirrorApp, "rook_cluster", m.instance),
+	)}}
+	return []compose.Stage{stage, m.beforeCluster(stage)}, nil
+}
+
+// mirroringStatus is how copying goes. Nil: nothing is copied.
+func (m *model) mirroringStatus() *storagev1.MirroringStatus {
+	pools := m.mirrored()
+	if len(pools) == 0 {
+		return nil
+	}
+	out := &storagev1.MirroringStatus{}
+	if m.offersToken() && m.isReady(m.tokenSecrets.Resource(m.tokenName())) {
+		out.TokenSecretRef = &common.SecretKeyReference{Name: common.ObjectName(m.tokenName()), Key: rook.TokenKey}
+	}
+	for _, p := range pools {
+		o, _ := m.seen.Get(poolPrefix + p.name)
+		summary := []string{"status", "mirroringStatus", "summary"}
+		at := func(field string) []string { return append(slices.Clone(summary), field) }
+		told := storagev1.MirroredPool{
+			Pool: p.name, Peer: peerName(o), Health: o.String(at("health")...), DaemonHealth: o.String(at("daemon_health")...),
+			ImageHealth: o.String(at("image_health")...),
+		}
+		for state := range o.Map(at("image_states")...) {
+			if n, ok := o.Int(append(at("image_states"), state)...); ok && n > 0 {
+				if told.Images == nil {
+					told.Images = map[string]int64{}
+				}
+				told.Images[state] = n
+			}
+		}
+		out.Pools = append(out.Pools, told)
+	}
+	return out
+}
+
+// peerName is what Ceph calls the other cluster of a pool. Ceph knows one.
+func peerName(o *observe.Object) string {
+	for _, p := range o.List("status", "mirroringInfo", "peers") {
+		if peer, ok := p.(map[string]any); ok {
+			name, _ := peer["site_name"].(string)
+			return name
+		}
+	}
+	return ""
+}
+
+// mirroringHealthy is the condition on pools that are copied. It is about the other cluster as much as about this one, so that nothing
+// waits for it. What this cluster fetches, it knows; what another one fetches from it is known there.
+func (m *model) mirroringHealthy() ready.Verdict {
+	pools := m.mirrored()
+	var waiting, bad []string
+	reason := ""
+	for _, p := range pools {
+		o, _ := m.seen.Get(poolPrefix + p.name)
+		health := o.String("status", "mirroringStatus", "summary", "health")
+		if !o.Exists() || m.peer() == nil {
+			continue
+		}
+		details := o.String("status", "mirroringStatus", "details")
+		switch {
+		case awaitsPeer(o):
+			waiting = append(waiting, p.name)
+		case details != "":
+			reason, bad = cmp.Or(reason, "Unknown"), append(bad, fmt.Sprintf("%s: %s", p.name, details))
+		case health != "" && health != "OK":
+			reason = cmp.Or(reason, health)
+			bad = append(bad, fmt.Sprintf("%s: daemons %s, block devices %s", p.name,
+				cmp.Or(o.String("status", "mirroringStatus", "summary", "daemon_health"), "UNKNOWN"),
+				cmp.Or(o.String("status", "mirroringStatus", "summary", "image_health"), "UNKNOWN")))
+		}
+	}
+	switch {
+	case len(pools) == 0 || !m.ceph().Exists():
+		return ready.Verdict{}
+	case len(waiting) > 0:
+		return ready.Wait("PeerNotAdded", "Rook does not get through to the other cluster with the token that Secret %s has, and so copies "+
+			"nothing of pools %s that is not copied already: the token has to be that cluster's, it has to have pools of these names with "+
+			"mirroring, and nodes have to reach its monitors and daemons", m.peer().SecretRef.Name, strings.Join(waiting, ", "))
+	case len(bad) > 0:
+		return ready.Wait(reason, "copying from the other cluster does not go well: %s", strings.Join(bad, "; "))
+	case m.peer() == nil:
+		return ready.Verdict{Ready: true, Reason: "Offered", Message: "another cluster may fetch from this one by its token; how that goes is " +
+			"known there"}
+	}
+	return ready.Verdict{Ready: true, Reason: "Healthy", Message: "what Ceph copies from the other cluster goes well"}
+}

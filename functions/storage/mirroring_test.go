@@ -1,0 +1,215 @@
+package storage
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// copied is a pool that is copied from another cluster, and one that is not.
+const copied = "pools: [{name: volumes, mirroring: {mode: image, snapshotSchedules: [{interval: 1h}]}}, {name: images}], " +
+	"mirroring: {peer: {secretRef: {name: other}}}"
+
+// TestMirroringRefused: what nobody could copy, and another cluster that the platform does not leave to the claim.
+func TestMirroringRefused(t *testing.T) {
+	const some = "{domain: example.com, secretStore: {name: openbao}, clusters: [{name: east, providerConfig: east-config, " +
+		"allowedNamespaces: [tenant-a]}], limits: [{name: some, namespaces: [\"*\"], storageNodes: [\"*\"], storageDevices: [\"*\"], " +
+		"storageNetworks: [10.0.0.0/8]}]}"
+	const here = "network: {host: true, publicCIDRs: [10.0.1.0/24]}, "
+	for name, tc := range map[string]struct{ reason, platform, spec, field, words string }{
+		"Good": {"Whoever may go anywhere may have another cluster.", open, with(copied), "", ""},
+		"Offered": {
+			"Whoever has the token would open the pools of all consumers.", some, with(here + "pools: [{name: volumes, mirroring: {}}]"),
+			"spec.pools[0].mirroring", `"any network" is not in the storageNetworks`,
+		},
+		"Anywhere": {
+			"Daemons on nodes would go wherever the token says.", some, with(here + copied), "spec.mirroring.peer",
+			`"any network" is not in the storageNetworks`,
+		},
+		"Nothing": {
+			"No pool is copied.", open, with("mirroring: {daemons: 2}"), "spec.mirroring", "no pool is copied",
+		},
+		"Objects": {
+			"It has no block devices.", open, with("pools: [{name: cold, application: rgw, mirroring: {}}]"), "spec.pools[0].mirroring",
+			"Ceph copies block devices by it",
+		},
+		"Elsewhere": {
+			"Nobody takes tokens there.", some, with(here + "cluster: {ref: {name: east}}, pools: [{name: volumes, mirroring: {}}]"),
+			"spec.pools[0].mirroring", "tokens are not brought from and to another cluster",
+		},
+		"Somebody's": {
+			"It is theirs to say.", open, "{" + strings.Replace(somebody, "{name: images}", "{name: images, mirroring: {}}", 1) + "}",
+			"spec.pools[0].mirroring", "whoever runs that Ceph cluster",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, tc.reason, world(tc.spec, tc.platform).Run(func(simulate.Step) {}), tc.field, tc.words)
+		})
+	}
+}
+
+// mirroringSpec is the spec of mirroring of a pool, as it is desired now.
+func mirroringSpec(t *testing.T, w *simulate.World, pool string) map[string]any {
+	t.Helper()
+	spec, _ := kind.Desired(t, w)[poolPrefix+pool]["spec"].(map[string]any)
+	out, _ := spec["mirroring"].(map[string]any)
+	return out
+}
+
+// TestPeerComesLater: Rook fails while the other cluster's token is not there, so that it is told of it afterwards, and goes on to be told.
+// Meanwhile pools and users are made, and this cluster's own token is offered: both sites are set up at once, each with the other's token.
+func TestPeerComesLater(t *testing.T) {
+	w := world(with(copied), open)
+	token, missing := "mirror-peer-"+rook.PeerSecret, true
+	w.Reports = func(kind, name string) map[string]any {
+		if kind != "ExternalSecret" || name != rook.PeerSecret {
+			return nil
+		}
+		if !missing {
+			return map[string]any{"refreshTime": "2026-01-01T00:00:00Z"}
+		}
+		return map[string]any{"conditions": []any{map[string]any{
+			"type": "Ready", "status": "False", "reason": "SecretSyncedError", "message": "could not get secret data from provider",
+		}}}
+	}
+	for range 12 {
+		if _, err := w.Call(func(simulate.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := conditions(w)
+	if !strings.HasPrefix(said["MirrorPeerReady"], "False SecretMissing") || !strings.Contains(said["MirrorPeerReady"], "other") {
+		t.Errorf("nobody hears which Secret is missing: %s", said["MirrorPeerReady"])
+	}
+	want := map[string]any{"enabled": true, "mode": "image", "snapshotSchedules": []any{map[string]any{"interval": "1h"}}}
+	if diff := cmp.Diff(want, mirroringSpec(t, w, "volumes")); diff != "" {
+		t.Errorf("before the token is there (-want +got):\n%s", diff)
+	}
+	made := kind.Desired(t, w)
+	if made["user-cinder"] == nil || made["mirror"] != nil {
+		t.Errorf("users wait, or daemons that fetch from nobody do not: %t, %t", made["user-cinder"] == nil, made["mirror"] == nil)
+	}
+	if ref := statusOf(w)["tokenSecretRef"]; !cmp.Equal(ref, map[string]any{"name": "storage-mirror-token", "key": "token"}) {
+		t.Errorf("the token of this cluster is at %v", ref)
+	}
+	missing = false
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	want["peers"] = map[string]any{"secretNames": []any{rook.PeerSecret}}
+	if diff := cmp.Diff(want, mirroringSpec(t, w, "volumes")); diff != "" {
+		t.Errorf("with the token (-want +got):\n%s", diff)
+	}
+	delete(w.Observed, token)
+	if diff := cmp.Diff(want, mirroringSpec(t, w, "volumes")); diff != "" {
+		t.Errorf("when somebody has deleted the copy of it (-want +got):\n%s", diff)
+	}
+	if got := mirroringSpec(t, w, "images"); got != nil {
+		t.Errorf("a pool is copied that nobody asked for: %v", got)
+	}
+}
+
+func mustYAML(t *testing.T, o any) string {
+	t.Helper()
+	text, err := yaml.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func statusOf(w *simulate.World) map[string]any {
+	return New().Run(w.Request()).Composite.Object.At("status", "mirroring").Map()
+}
+
+// TestOtherSiteLost: this one is ready and says what the other one lacks, in Rook's words, and its pools are offered as before.
+func TestOtherSiteLost(t *testing.T) {
+	summary := func(health, daemons, images string) map[string]any {
+		return map[string]any{"mirroringStatus": map[string]any{"summary": map[string]any{
+			"health": health, "daemon_health": daemons, "image_health": images, "image_states": map[string]any{"replaying": int64(3)},
+		}}}
+	}
+	for name, tc := range map[string]struct {
+		reason  string
+		reports map[string]any
+		ready   bool
+		want    string
+	}{
+		"Well": {"All is copied.", summary("OK", "OK", "OK"), true, "True Healthy"},
+		"Away": {
+			"Rook has not got through since it began anew.", map[string]any{"phase": "Progressing"}, true, "False PeerNotAdded",
+		},
+		"Daemons": {"Nobody fetches.", summary("ERROR", "ERROR", "OK"), true, "False ERROR"},
+		"Images":  {"One is not copied.", summary("WARNING", "OK", "WARNING"), true, "False WARNING"},
+		"Unknown": {
+			"Rook cannot ask.", map[string]any{"mirroringStatus": map[string]any{"details": "no such pool"}}, true, "False Unknown",
+		},
+		"Failure": {"The pool is not made.", map[string]any{"phase": "Failure"}, false, "True Healthy"},
+		"Earlier": {
+			"Rook has not seen the last change of the pool.", map[string]any{"phase": "Progressing", "observedGeneration": int64(0)}, false, "True Healthy",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := complete(t, with(copied))
+			w.Reports = func(kind, name string) map[string]any {
+				if kind != "CephBlockPool" || name != "volumes" {
+					return nil
+				}
+				return tc.reports
+			}
+			if err := w.Refresh(func(simulate.Step) {}); err != nil && tc.ready {
+				t.Fatal(err)
+			}
+			said := conditions(w)
+			if got := said["PoolsReady"]; strings.HasPrefix(got, "True") != tc.ready {
+				t.Errorf("%s\nPoolsReady is %s", tc.reason, got)
+			}
+			if got := said["MirroringHealthy"]; !strings.HasPrefix(got, tc.want) {
+				t.Errorf("%s\nMirroringHealthy is %s, want %s", tc.reason, got, tc.want)
+			}
+			if access := New().Run(w.Request()).Composite.Object.At("status", "access").Map(); !strings.Contains(mustYAML(t, access), "pool: volumes") {
+				t.Errorf("%s\nnobody is offered the pool any more", tc.reason)
+			}
+		})
+	}
+	if got := conditions(complete(t, with("pools: [{name: volumes}]")))["MirroringHealthy"]; got != "" {
+		t.Errorf("where nothing is copied: %s", got)
+	}
+	if got := conditions(complete(t, with("pools: [{name: volumes, mirroring: {}}]")))["MirroringHealthy"]; !strings.HasPrefix(got, "True Offered") {
+		t.Errorf("where others may come: %s", got)
+	}
+}
+
+// TestMirroringStatus: how each pool fares, as Ceph says, with numbers of what there is.
+func TestMirroringStatus(t *testing.T) {
+	w := complete(t, with(copied))
+	w.Reports = func(kind, name string) map[string]any {
+		if kind != "CephBlockPool" || name != "volumes" {
+			return nil
+		}
+		return map[string]any{
+			"mirroringStatus": map[string]any{"summary": map[string]any{
+				"health": "WARNING", "daemon_health": "OK", "image_health": "WARNING", "image_states": map[string]any{"replaying": int64(3), "error": int64(0)},
+			}},
+			"mirroringInfo": map[string]any{"peers": []any{map[string]any{"site_name": "other-site", "uuid": "u"}}},
+		}
+	}
+	if err := w.Refresh(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"tokenSecretRef": map[string]any{"name": "storage-mirror-token", "key": "token"},
+		"pools": []any{map[string]any{
+			"pool": "volumes", "peer": "other-site", "health": "WARNING", "daemonHealth": "OK", "imageHealth": "WARNING",
+			"images": map[string]any{"replaying": float64(3)},
+		}},
+	}
+	if diff := cmp.Diff(want, statusOf(w)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

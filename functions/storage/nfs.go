@@ -1,0 +1,93 @@
+package storage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// nfsPrefix begins the names of composed resources of NFS.
+const nfsPrefix = "nfs-"
+
+// nfsPool is the pool in which servers of NFS have what they export; the name of its object cannot begin with a dot. Rook would make it by
+// Ceph's defaults, which know neither the claim's failure domain nor two sites.
+const (
+	nfsPool     = ".nfs"
+	nfsPoolName = "builtin-nfs"
+)
+
+func (m *model) hasNFS() bool { return len(m.spec.NFS) > 0 }
+
+// checkNFS refuses servers that would never run.
+func (m *model) checkNFS() error {
+	const longest = 63
+	var errs []error
+	wanted := 0
+	for i, n := range m.spec.NFS {
+		field := fmt.Sprintf("spec.nfs[%d]", i)
+		if m.isExternal() {
+			errs = append(errs, invalid.Field(field, "whoever runs that Ceph cluster runs its servers; leave it out"))
+		}
+		if len(m.spec.Filesystems) == 0 && m.runsCeph() {
+			errs = append(errs, invalid.Field(field, "there is no file system that it could serve; name one in spec.filesystems"))
+		}
+		// Rook calls each pod's host so, and Kubernetes takes no longer name.
+		if host := m.instance + "-" + n.Name; len(host) > longest {
+			errs = append(errs, invalid.Field(field+".name", "its servers would be called %s, which has %d characters of %d at most; choose a "+
+				"shorter name for them, or for the claim", host, len(host), longest))
+		}
+		wanted += int(n.Servers)
+	}
+	if nodes := len(m.spec.Nodes); nodes > 0 && wanted > nodes {
+		errs = append(errs, invalid.Field("spec.nfs", "a node has one server, since all listen at the same port, and there are %s for %d of "+
+			"them; name more nodes, or want fewer servers", many(nodes, "node"), wanted))
+	}
+	return errors.Join(errs...)
+}
+
+// nfs are the servers, after the pool that says what they export.
+func nfs(m *model) ([]compose.Stage, error) {
+	pool := compose.Stage{{Name: nfsPrefix + "pool", Retain: true, Object: rook.Pool(
+		m.meta(nfsPoolName), nfsPool, "nfs", m.metadata(storagev1.Redundancy{}), rook.Quota{}, nil,
+	)}}
+	var servers compose.Stage
+	for _, n := range m.spec.NFS {
+		servers = append(servers, compose.Resource{Name: nfsPrefix + "servers-" + n.Name, Retain: true, Object: rook.NFS(
+			m.meta(n.Name), n.Servers, cmp.Or(n.Resources, workload.Resources("500m", "1Gi", "1Gi")), m.apart(),
+		)})
+	}
+	return []compose.Stage{pool, servers, m.beforeCluster(servers)}, nil
+}
+
+// apart is a node for each server of NFS: with the node's network all listen at the same port, which Rook does not say of its pods, so that
+// nobody else keeps them apart.
+func (m *model) apart() object.Map {
+	out := m.across(rook.NFSApp, "rook_cluster", m.instance)
+	out["podAntiAffinity"] = object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.List{object.Map{
+		"topologyKey": hostLabel, "labelSelector": object.Map{"matchLabels": object.Map{"app": rook.NFSApp}},
+	}}}
+	return out
+}
+
+// nfsStatus is what clients of NFS need to know.
+func (m *model) nfsStatus() []storagev1.NFSStatus {
+	var out []storagev1.NFSStatus
+	for _, n := range m.spec.NFS {
+		told := storagev1.NFSStatus{Name: n.Name}
+		for i := range n.Servers {
+			told.Servers = append(told.Servers, common.Hostname(fmt.Sprintf("%s.%s.svc", rook.NFSName(n.Name, i), m.instance)))
+		}
+		out = append(out, told)
+	}
+	slices.SortFunc(out, func(a, b storagev1.NFSStatus) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}

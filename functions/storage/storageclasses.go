@@ -1,0 +1,85 @@
+package storage
+
+import (
+	"cmp"
+	"errors"
+
+	"k8s.io/utils/ptr"
+
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+)
+
+// classPrefix begins the names of composed resources of StorageClasses.
+const classPrefix = "storage-class-"
+
+// csi are the drivers by which Kubernetes keeps volumes in Ceph. Nil: the platform has none.
+func (m *model) csi() *platformv1.RookCSI { return ptr.Deref(m.platform.Rook, platformv1.Rook{}).CSI }
+
+// classed are the pools of which there are StorageClasses.
+func (m *model) classed() []pool {
+	var out []pool
+	for _, p := range m.pools {
+		if p.StorageClass != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (m *model) hasClasses() bool { return len(m.classed()) > 0 }
+
+// className is one that no other claim's can have, and none of the platform's: StorageClasses have no namespace.
+func (m *model) className(p pool) string { return m.instance + "-" + p.name }
+
+// checkClasses refuses volumes that nobody would make, and pools in which others write.
+func (m *model) checkClasses() error {
+	var errs []error
+	for _, p := range m.classed() {
+		field := p.field + ".storageClass"
+		switch {
+		case m.isExternal():
+			errs = append(errs, invalid.Field(field, "Rook makes users for it only of a Ceph cluster that it runs; leave it out"))
+		case p.Application != blockDevices:
+			errs = append(errs, invalid.Field(field, "Kubernetes keeps volumes in pools of application rbd; leave it out"))
+		case p.Purpose != "":
+			errs = append(errs, invalid.Field(field, "users of OpenStack write in this pool, which is for %s; name another pool, without purpose",
+				p.Purpose))
+		case m.csi() == nil:
+			errs = append(errs, invalid.Field(field, "the platform runs no CSI drivers for it; leave it out, or ask the platform team for them "+
+				"(rook.csi of the PlatformConfig)"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// storageClasses come once there are pools. They outlive the claim, as volumes do.
+func storageClasses(m *model) ([]compose.Stage, error) {
+	operator := cmp.Or(string(ptr.Deref(m.platform.Rook, platformv1.Rook{}).Namespace), "rook-ceph")
+	driver := rook.BlockDriver(cmp.Or(m.csi().DriverNamePrefix, operator))
+	var stage compose.Stage
+	for _, p := range m.classed() {
+		o, _ := m.seen.Get(classPrefix + p.name)
+		meta := m.meta(p.name)
+		meta.Name = m.className(p)
+		// Kubernetes changes nothing of a StorageClass, and volumes stay with their driver.
+		stage = append(stage, compose.Resource{Name: classPrefix + p.name, Retain: true, Object: rook.StorageClass(
+			meta, o.Keep(driver, "provisioner"), m.instance, p.name, p.StorageClass.ReclaimPolicy,
+		)})
+	}
+	return []compose.Stage{stage}, nil
+}
+
+// classStatus says how volumes are asked for.
+func (m *model) classStatus() []storagev1.StorageClassStatus {
+	var out []storagev1.StorageClassStatus
+	for _, p := range m.classed() {
+		if m.isReady(classPrefix + p.name) {
+			out = append(out, storagev1.StorageClassStatus{Pool: p.name, Name: m.className(p)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+package storage
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// TestClassesRefused: volumes that nobody would make, and pools in which others write.
+func TestClassesRefused(t *testing.T) {
+	without := strings.Replace(open, ", csi: {}", "", 1)
+	for name, tc := range map[string]struct{ reason, spec, platform, field, words string }{
+		"Good":    {"Nobody else writes in it.", with("pools: [{name: pvcs, storageClass: {}}]"), open, "", ""},
+		"Drivers": {"Nobody would make volumes.", with("pools: [{name: pvcs, storageClass: {}}]"), without, "spec.pools[0].storageClass", "the platform runs no CSI drivers"},
+		"Purpose": {
+			"Cinder would see volumes of Kubernetes, and could delete them.", with("pools: [{name: volumes, storageClass: {}}]"), open,
+			"spec.pools[0].storageClass", "users of OpenStack write in this pool, which is for volumes",
+		},
+		"Objects": {"It has no block devices.", with("pools: [{name: a, application: rgw, storageClass: {}}]"), open, "spec.pools[0].storageClass", "of application rbd"},
+		"Somebody's": {
+			"Rook makes no users there.", "{" + strings.Replace(somebody, "{name: images}", "{name: images}, {name: a, storageClass: {}}", 1) + "}", open,
+			"spec.pools[1].storageClass", "only of a Ceph cluster that it runs",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, tc.reason, world(tc.spec, tc.platform).Run(func(simulate.Step) {}), tc.field, tc.words)
+		})
+	}
+}
+
+// TestClasses: each pool has its own, under a name that nobody else has, in the cluster of the nodes, and its driver stays.
+func TestClasses(t *testing.T) {
+	const instance, pools = "tenant-a-storage-72da48a0ed7f612b5eac", "pools: [{name: pvcs, storageClass: {}}, {name: scratch, storageClass: {reclaimPolicy: Delete}}]"
+	w := complete(t, with(pools))
+	made := kind.Desired(t, w)
+	for pool, policy := range map[string]string{"pvcs": "Retain", "scratch": "Delete"} {
+		class := made[classPrefix+pool]
+		parameters, _ := class["parameters"].(map[string]any)
+		got := []any{class["metadata"].(map[string]any)["name"], class["provisioner"], class["reclaimPolicy"], parameters["pool"], parameters["clusterID"]}
+		if diff := cmp.Diff([]any{instance + "-" + pool, "rook.rbd.csi.ceph.com", policy, pool, instance}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", pool, diff)
+		}
+	}
+	want := []any{map[string]any{"pool": "pvcs", "name": instance + "-pvcs"}, map[string]any{"pool": "scratch", "name": instance + "-scratch"}}
+	if diff := cmp.Diff(want, New().Run(w.Request()).Composite.Object.At("status", "storageClasses").List()); diff != "" {
+		t.Errorf("what a person is told (-want +got):\n%s", diff)
+	}
+	around(w, strings.Replace(open, "csi: {}", "csi: {driverNamePrefix: other}", 1))
+	if got := kind.Desired(t, w)[classPrefix+"pvcs"]["provisioner"]; got != "rook.rbd.csi.ceph.com" {
+		t.Errorf("the driver of volumes that are there becomes %v", got)
+	}
+	if got := kind.Desired(t, func() *simulate.World {
+		w := world(with(pools), strings.Replace(open, "csi: {}", "csi: {driverNamePrefix: other}", 1))
+		if err := w.Run(func(simulate.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}())[classPrefix+"pvcs"]["provisioner"]; got != "other.rbd.csi.ceph.com" {
+		t.Errorf("the platform's driver is not taken: %v", got)
+	}
+}

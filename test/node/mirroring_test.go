@@ -1,0 +1,135 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// mirrored is what a pool is told in Ceph, as rbd says it.
+func (s *stored) mirrored(ctx context.Context, out any, args ...string) error {
+	folder := "/var/lib/rook/" + s.namespace
+	text, err := kubectl(ctx, append([]string{"exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "timeout", "60", "rbd",
+		"--conf=" + folder + "/" + s.namespace + ".config", "--id=admin", "--keyring=" + folder + "/client.admin.keyring", "--format=json"}, args...)...)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(text), out)
+}
+
+// setMirroring says how the pool vms is copied. Nil: it is not.
+func (s *stored) setMirroring(of map[string]any) {
+	s.t.Helper()
+	pools, _, _ := unstructured.NestedSlice(s.claim.Object, "spec", "pools")
+	for _, p := range pools {
+		if pool, _ := p.(map[string]any); pool["name"] == "vms" {
+			delete(pool, "mirroring")
+			if of != nil {
+				pool["mirroring"] = of
+			}
+		}
+	}
+	s.set(pools, "pools")
+}
+
+// testMirroring: a pool is copied as the claim says, the token of this cluster comes to the claim's namespace, and another cluster to which
+// nobody gets through makes nothing of this one unready: Rook's own words are on the claim.
+func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
+	s.setMirroring(map[string]any{"mode": "image", "snapshotSchedules": []any{map[string]any{"interval": "1h"}}})
+	started := time.Now()
+	apply(ctx, t, s.claim)
+	token := ""
+	eventually(ctx, t, 5*time.Minute, func() error {
+		u, err := s.now(ctx)
+		if err != nil {
+			return err
+		}
+		name, _, _ := unstructured.NestedString(u.Object, "status", "mirroring", "tokenSecretRef", "name")
+		if name == "" {
+			return errors.New("the claim knows no token")
+		}
+		token = string(secret(ctx, t, s.claim.GetNamespace(), name)["token"])
+		return s.is(ctx)
+	})
+	t.Logf("copied after %.0f s", time.Since(started).Seconds())
+	var info struct {
+		Mode string `json:"mode"`
+	}
+	if err := s.mirrored(ctx, &info, "mirror", "pool", "info", "vms"); err != nil || info.Mode != "image" {
+		t.Errorf("Ceph copies in mode %q: %v", info.Mode, err)
+	}
+	var schedules []struct {
+		Interval string `json:"interval"`
+	}
+	if err := s.mirrored(ctx, &schedules, "mirror", "snapshot", "schedule", "ls", "--pool", "vms"); err != nil || len(schedules) != 1 ||
+		schedules[0].Interval != "1h" {
+		t.Errorf("Ceph takes snapshots at %v: %v", schedules, err)
+	}
+	// Its own token is that of no other cluster: Ceph refuses it.
+	other := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "other"}, Data: map[string][]byte{"token": []byte(token)},
+	}
+	if err := cluster.Client.Create(ctx, other); client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
+	s.set(map[string]any{"peer": map[string]any{"secretRef": map[string]any{"name": "other"}}}, "mirroring")
+	started = time.Now()
+	apply(ctx, t, s.claim)
+	eventually(ctx, t, 5*time.Minute, func() error {
+		u, err := s.now(ctx)
+		if err != nil {
+			return err
+		}
+		if c, _ := platform.ConditionOf(u, "MirroringHealthy"); c.Reason != "PeerNotAdded" {
+			return fmt.Errorf("the claim says of the other cluster: %s %s", c.Reason, c.Message)
+		}
+		for _, typ := range []string{"PoolsReady", "MirroringReady", "Ready"} {
+			if c, _ := platform.ConditionOf(u, typ); c.Status != "True" {
+				return fmt.Errorf("%s: %s", typ, c.Message)
+			}
+		}
+		return nil
+	})
+	t.Logf("the claim says after %.0f s that nobody gets through to the other cluster, and is ready", time.Since(started).Seconds())
+	pool := object(cephKind("CephBlockPool"))
+	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: "vms"}, pool); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("Rook says of the pool: %.600s", fmt.Sprint(pool.Object["status"]))
+	if known := fmt.Sprint(s.access(ctx, t)); !strings.Contains(known, "vms") {
+		t.Errorf("nobody is offered the pool any more: %s", known)
+	}
+	s.setMirroring(nil)
+	unstructured.RemoveNestedField(s.claim.Object, "spec", "mirroring")
+	apply(ctx, t, s.claim)
+	eventually(ctx, t, 5*time.Minute, func() error {
+		if err := s.mirrored(ctx, &info, "mirror", "pool", "info", "vms"); err != nil {
+			return err
+		}
+		if info.Mode != "disabled" {
+			return fmt.Errorf("the pool is still copied, in mode %q", info.Mode)
+		}
+		return s.is(ctx)
+	})
+	// What was taken out of the claim is kept, and whoever runs the platform deletes it.
+	mirror := object(cephKind("CephRBDMirror"))
+	mirror.SetNamespace(s.namespace)
+	mirror.SetName("mirror")
+	if err := cluster.Client.Delete(ctx, mirror); err != nil {
+		t.Error(err)
+	}
+}
