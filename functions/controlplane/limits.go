@@ -87,6 +87,8 @@ func mentions(path string, value any) []mention {
 		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case controlplanev1.Storage:
 		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+	case controlplanev1.ExternalQueue:
+		return externalQueueMentions(path, v)
 	case controlplanev1.S3:
 		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
 	}
@@ -273,7 +275,9 @@ func (r *row) allowsAny(entries []string, value string) bool {
 }
 
 func (r *row) isHost() bool {
-	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &identityHosts, &downloadHosts, &nfsServers, &vaultServers}, r)
+	return slices.Contains([]*row{
+		&s3Endpoints, &directoryHosts, &openIDHosts, &identityHosts, &externalQueueHosts, &downloadHosts, &nfsServers, &vaultServers,
+	}, r)
 }
 
 // limitDomains are the domains of the limits that hold here, without the one that stands for all.

@@ -16,9 +16,10 @@ import (
 
 // TestObjects: what the operator is asked for, whole.
 func TestObjects(t *testing.T) {
-	kept := rabbitmq.Account{Meta: object.Meta{Name: "glance", Namespace: "cloud"}, Cluster: "rabbitmq", Secret: "glance-queue"}
+	own := common.Broker{RabbitMQRef: common.LocalReference{Name: "rabbitmq"}}
+	kept := rabbitmq.Account{Meta: object.Meta{Name: "glance", Namespace: "cloud"}, Broker: own, Secret: "glance-queue"}
 	cell := rabbitmq.Account{
-		Meta: object.Meta{Name: "nova-cell1", Namespace: "cloud"}, Cluster: "rabbitmq", Vhost: "nova/cell1", Login: "nova_cell1", Secret: "nova-cell1-queue",
+		Meta: object.Meta{Name: "nova-cell1", Namespace: "cloud"}, Broker: own, Vhost: "nova/cell1", Login: "nova_cell1", Secret: "nova-cell1-queue",
 		DeleteData: true,
 	}
 	objecttest.Run(t, map[string]objecttest.Case{
