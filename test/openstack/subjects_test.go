@@ -37,6 +37,7 @@ var subjects = []subject{
 	{name: "Cinder", ceph: true},
 	{name: "Configuration"},
 	{name: "ExternalKeystone"},
+	{name: "ExternalQueue", releases: []release.Release{"2025.2"}},
 	{name: "Glance", ceph: true},
 	{name: "Horizon", browser: true, guests: true},
 	{name: "Heat"},
