@@ -25,6 +25,9 @@ var externalQueueHosts = row{"queueHosts", func(l *platformv1.Limit) []string { 
 
 // externalQueueMentions are both addresses of it.
 func externalQueueMentions(path string, q controlplanev1.ExternalQueue) []mention {
+	if q.Host == "" {
+		return nil
+	}
 	at := func(field string, port int32) mention {
 		return mention{&externalQueueHosts, path + field, net.JoinHostPort(q.Host, strconv.Itoa(int(port)))}
 	}
