@@ -77,6 +77,9 @@ func TestExternalQueueRefused(t *testing.T) {
 	cells := "{" + aQueue + ", services: {placement: {enabled: true}, nova: {enabled: true, cells: [{name: a, infrastructure: {rabbitmq: {replicas: 1}}}]}}}"
 	checkRefused(t, "Nobody would make virtual hosts on both.", deriveError(t, cells, trusting), "spec.services.nova.cells[0].infrastructure.rabbitmq",
 		"each cell has a virtual host to itself")
+	half := strings.Replace(trusting, `queueHosts: ["*"]`, `queueHosts: ["queue.example.org:5672"]`, 1)
+	checkRefused(t, "The operator's way there is a limit's business, too.", deriveError(t, "{"+aQueue+"}", half),
+		"spec.infrastructure.rabbitmq.external.managementPort", `"queue.example.org:443" is not in the queueHosts`)
 	spec := "{" + aQueue + ", services: {placement: {enabled: true}, nova: {enabled: true}}}"
 	if err := deriveError(t, spec, trusting); err != nil {
 		t.Errorf("without queueIssuer, which is for queues of our own: %v", err)

@@ -239,10 +239,6 @@ func TestDeniedByDefault(t *testing.T) {
 			"{" + aQueue + "}", "spec.infrastructure.rabbitmq.external.host", "queue.example.org",
 			"queueHosts: [queue.example.org]", "queueHosts: ['queue.example.org:15672'], keystoneHosts: ['*'], s3Endpoints: ['*']",
 		},
-		"queue's administration": {
-			"{" + aQueue + "}", "spec.infrastructure.rabbitmq.external.managementPort", "queue.example.org:443",
-			"queueHosts: ['queue.example.org:443', 'queue.example.org:5672']", "queueHosts: ['queue.example.org:5672']",
-		},
 		"storage class": {
 			"{infrastructure: {rabbitmq: {storageClass: gold}}}", "spec.infrastructure.rabbitmq.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [gold-2]",
 		},
