@@ -31,7 +31,11 @@ func externalQueueMentions(path string, q controlplanev1.ExternalQueue) []mentio
 	at := func(field string, port int32) mention {
 		return mention{&externalQueueHosts, path + field, net.JoinHostPort(q.Host, strconv.Itoa(int(port)))}
 	}
-	return []mention{at(".host", queuePort(&q)), at(".managementPort", managementPort(&q))}
+	out := []mention{at(".host", queuePort(&q))}
+	if managementPort(&q) != queuePort(&q) {
+		out = append(out, at(".managementPort", managementPort(&q)))
+	}
+	return out
 }
 
 func queuePort(q *controlplanev1.ExternalQueue) int32 { return cmp.Or(q.Port, common.QueuePort) }

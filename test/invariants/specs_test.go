@@ -122,6 +122,7 @@ var constraints = map[string]constraint{
 		exposure, _ := global["exposure"].(object)
 		services, _ := o["services"].(object)
 		elsewhere(o)
+		queueElsewhere(o)
 		knownProvider(services)
 		testsOfIdentity(o)
 		guests(o)
@@ -235,6 +236,7 @@ var constraints = map[string]constraint{
 	"publicURL":       addresses, "authURL": addresses,
 	"external.authURL":    sample("https://identity.example.com/v3", "https://[fd00::1]:5000/identity/v3"),
 	"external.user":       sample("cloud-admin", "cloud@example.com"),
+	"external.host":       sample("queue.example.com"),
 	"s3.endpoint":         sample("s3.example.com", "S3:9000"),
 	"spec.providerConfig": sample("in-cluster", "management"),
 	"endpoints": sample(
