@@ -259,10 +259,11 @@ func TestQueueElsewhere(t *testing.T) {
 	if _, opened := w.Observed["southbound-network-policy"]; !opened {
 		t.Error("OVN's southbound database is not opened")
 	}
-	said := ""
+	var all strings.Builder
 	for _, o := range w.Observed {
-		said += fmt.Sprint(o.Tree())
+		fmt.Fprint(&all, o.Tree())
 	}
+	said := all.String()
 	for _, words := range []string{"queue.example.com", "nova_cell1-" + cloud} {
 		if !strings.Contains(said, words) {
 			t.Errorf("nothing says %q", words)

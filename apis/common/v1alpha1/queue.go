@@ -6,7 +6,7 @@ import "cmp"
 const QueuePort = 5671
 
 // Broker is a message queue, as those who make virtual hosts and users there are told of it. Exactly one field is set.
-type Broker struct {
+type Broker struct { //nolint:recvcheck // What is generated takes a pointer, and a sentence a value.
 	// RabbitmqCluster object in the same namespace.
 	// +optional
 	RabbitMQRef LocalReference `json:"rabbitMQRef,omitzero"`

@@ -1,7 +1,8 @@
 package rabbitmq
 
 import (
-	"fmt"
+	"net"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -50,7 +51,7 @@ type External struct {
 // lets none of its objects go.
 func (e External) Connection(meta object.Meta) *unstructured.Unstructured {
 	return secret.Composed(meta, e.Password, Watched(), object.Map{
-		"uri":              fmt.Sprintf("https://%s:%d", e.Host, e.ManagementPort),
+		"uri":              "https://" + net.JoinHostPort(e.Host, strconv.Itoa(int(e.ManagementPort))),
 		secret.UsernameKey: e.User,
 		secret.PasswordKey: "{{ .password }}",
 	}, object.Map{secret.PasswordKey: e.PasswordKey})
