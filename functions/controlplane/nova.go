@@ -160,14 +160,8 @@ func (m *model) checkCellServers(s *serviceState) error {
 		if said.MariaDB != nil {
 			errs = append(errs, checkOwnDatabase(field+".mariadb", spec.Cells[i].Infrastructure.Database, was.Database, said.MariaDB))
 		}
-		switch {
-		case said.RabbitMQ == nil:
-		case m.spec.Infrastructure.RabbitMQ.External != nil:
-			errs = append(errs, invalid.Field(field+".rabbitmq", "the queue is somebody else's, where each cell has a virtual host to itself; "+
-				"leave this out"))
-		default:
-			_, err := m.ownQueue(field+".rabbitmq", said.RabbitMQ, was.Queue)
-			errs = append(errs, err)
+		if said.RabbitMQ != nil {
+			errs = append(errs, m.checkOwnQueue(field+".rabbitmq", said.RabbitMQ, was.Queue))
 		}
 	}
 	return errors.Join(errs...)
