@@ -1,5 +1,7 @@
 package apis_test
 
+import "strings"
+
 // elsewhere is a Keystone that somebody else runs, with more of it, and more of the claim, and the region that it takes.
 func elsewhere(keystone, more string) string {
 	return "global: {region: eu-de-2}\nservices: {keystone: {external: {authURL: 'https://identity.example.com/v3', user: cloud-admin, " +
@@ -677,6 +679,70 @@ services:
 			old:    new(databaseElsewhere("")),
 			spec:   "infrastructure: {mariadb: {external: {host: db2.example.com, port: 3307, user: another, secretRef: {name: b}}}}",
 		},
+		"QueueElsewhere": {
+			reason: "Its address, its authority, and who administrates it are all that has to be said.",
+			spec:   queueElsewhere("", ""),
+		},
+		"QueueElsewhereAtPorts": {
+			reason: "A load balancer has ports of its own.",
+			spec:   queueElsewhere(", port: 443, managementPort: 8443", ""),
+		},
+		"QueueElsewhereByTemplate": {
+			reason:  "The name stands in the template of a Secret.",
+			spec:    strings.Replace(queueElsewhere("", ""), "user: cloud-admin", "user: '{{ .password }}'", 1),
+			field:   "spec.infrastructure.rabbitmq.external.user",
+			message: "should match",
+		},
+		"QueueElsewhereByURL": {
+			reason:  "It would say how it is spoken to, and its path would be lost.",
+			spec:    strings.Replace(queueElsewhere("", ""), "host: queue.example.com", "host: 'https://queue.example.com'", 1),
+			field:   "spec.infrastructure.rabbitmq.external.host",
+			message: "should match",
+		},
+		"QueueElsewhereOff": {
+			reason:  "There is one, or there is none.",
+			spec:    queueElsewhere("", ", enabled: false"),
+			field:   "spec.infrastructure.rabbitmq.external",
+			message: "whoever runs a queue says what it is like; say nothing but external, or leave external out",
+		},
+		"QueueElsewhereWithMembers": {
+			reason:  "Nobody would run them.",
+			spec:    queueElsewhere("", ", replicas: 3"),
+			field:   "spec.infrastructure.rabbitmq.external",
+			message: "whoever runs a queue says what it is like; say nothing but external, or leave external out",
+		},
+		"QueueElsewhereExposed": {
+			reason:  "It has an address.",
+			spec:    queueElsewhere("", ", exposure: {type: LoadBalancer, networks: [10.0.0.0/8]}"),
+			field:   "spec.infrastructure.rabbitmq.external",
+			message: "whoever runs a queue says what it is like; say nothing but external, or leave external out",
+		},
+		"QueueElsewhereLater": {
+			reason:  "What is under way on a queue does not move.",
+			old:     new(""),
+			spec:    queueElsewhere("", ""),
+			field:   "spec.infrastructure.rabbitmq",
+			message: "external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane",
+		},
+		"QueueElsewhereNoLonger": {
+			reason:  "The same the other way round.",
+			old:     new(queueElsewhere("", "")),
+			spec:    "",
+			field:   "spec.infrastructure.rabbitmq",
+			message: "external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane",
+		},
+		"QueueElsewhereMoves": {
+			reason:  "RabbitMQ's operator would not make there what it has made here.",
+			old:     new(queueElsewhere("", "")),
+			spec:    strings.Replace(queueElsewhere("", ""), "queue.example.com", "another.example.com", 1),
+			field:   "spec.infrastructure.rabbitmq",
+			message: "external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane",
+		},
+		"QueueElsewhereAnotherAdministrator": {
+			reason: "The same queue may be administrated by another one, and at another port.",
+			old:    new(queueElsewhere("", "")),
+			spec:   strings.Replace(queueElsewhere(", managementPort: 443", ""), "user: cloud-admin", "user: another", 1),
+		},
 		"KeystoneElsewhere": {
 			reason: "Its address, its authority, and who administrates it are all that has to be said.",
 			spec:   elsewhere("", ""),
@@ -788,4 +854,10 @@ services:
 			message: "the Keystone is somebody else's, who lets services in there; leave this out",
 		},
 	},
+}
+
+// queueElsewhere is a spec with a queue that somebody else runs, with more of it and of what the claim says of the queue.
+func queueElsewhere(external, more string) string {
+	return "infrastructure: {rabbitmq: {external: {host: queue.example.com, user: cloud-admin, caSecretRef: {name: a, key: ca.crt}, " +
+		"passwordSecretRef: {name: b, key: password}" + external + "}" + more + "}}"
 }

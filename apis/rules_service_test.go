@@ -460,6 +460,22 @@ var credentialRotationCases = kindCases{
 			reason: "RabbitMQ is not asked by a login of Keystone.",
 			spec:   `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{rabbitMQRef: {name: rabbitmq}, vhost: nova}]}}`,
 		},
+		"QueueUserElsewhere": {
+			reason: "Somebody else runs the queue.",
+			spec:   `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{connectionSecretRef: {name: a}, vhost: nova}]}}`,
+		},
+		"QueueUserOfTwo": {
+			reason:  "On which of the two?",
+			spec:    `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{rabbitMQRef: {name: a}, connectionSecretRef: {name: a}, vhost: nova}]}}`,
+			field:   "spec.queue.permissions[0]",
+			message: "a queue is a RabbitmqCluster, or one that somebody else runs; name one of rabbitMQRef and connectionSecretRef",
+		},
+		"QueueUserOfNone": {
+			reason:  "On none.",
+			spec:    `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{vhost: nova}]}}`,
+			field:   "spec.queue.permissions[0]",
+			message: "a queue is a RabbitmqCluster, or one that somebody else runs; name one of rabbitMQRef and connectionSecretRef",
+		},
 		"QueueUserWithLogin": {
 			reason:  "Nobody would log in by it.",
 			spec:    `{target: QueueUser, queue: {permissions: [{rabbitMQRef: {name: rabbitmq}, vhost: nova}]}}`,

@@ -47,8 +47,11 @@ type queue struct {
 	vhosts map[virtualHost]*unstructured.Unstructured
 }
 
-// virtualHost is one of a RabbitmqCluster.
-type virtualHost struct{ cluster, name string }
+// virtualHost is one of a broker.
+type virtualHost struct {
+	broker common.Broker
+	name   string
+}
 
 // defaultVhost is in every RabbitMQ, without a Vhost.
 const defaultVhost = "/"
@@ -115,11 +118,9 @@ func (q *queue) virtualHosts(ctx context.Context, reader client.Reader, w *world
 	out := map[virtualHost]*unstructured.Unstructured{}
 	for _, o := range objects {
 		name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
-		cluster, _, _ := unstructured.NestedString(o.Object, "spec", "rabbitmqClusterReference", "name")
-		if slices.ContainsFunc(w.rotation.Spec.Queue.Permissions, func(p c5c3v1.QueuePermission) bool {
-			return string(p.RabbitMQRef.Name) == cluster && p.Vhost == name
-		}) {
-			out[virtualHost{cluster, name}] = o
+		broker := rabbitmq.BrokerOf(o)
+		if slices.Contains(w.rotation.Spec.Queue.Permissions, c5c3v1.QueuePermission{Broker: broker, Vhost: name}) {
+			out[virtualHost{broker, name}] = o
 		}
 	}
 	return out, nil
@@ -158,24 +159,24 @@ type order struct {
 
 // orders of a user, for each queue, in the order of the spec.
 func (*queue) orders(w *world, id string) []order {
-	var clusters []common.ObjectName
-	permissions := map[common.ObjectName][]*unstructured.Unstructured{}
-	users := map[common.ObjectName]*unstructured.Unstructured{}
+	var brokers []common.Broker
+	permissions := map[common.Broker][]*unstructured.Unstructured{}
+	users := map[common.Broker]*unstructured.Unstructured{}
 	for _, p := range w.rotation.Spec.Queue.Permissions {
-		cluster := p.RabbitMQRef.Name
-		a := rabbitmq.Account{Meta: metaOf(w, id, id+"-"+string(cluster)), Vhost: p.Vhost, Login: id, Cluster: string(cluster)}
+		broker := p.Broker
+		a := rabbitmq.Account{Meta: metaOf(w, id, id+"-"+broker.Name()), Vhost: p.Vhost, Login: id, Broker: broker}
 		a.Secret = a.Meta.Name
-		if users[cluster] == nil {
-			clusters, users[cluster] = append(clusters, cluster), a.User()
-			users[cluster].SetOwnerReferences(owners(w))
+		if users[broker] == nil {
+			brokers, users[broker] = append(brokers, broker), a.User()
+			users[broker].SetOwnerReferences(owners(w, broker))
 		}
 		const digits = 8
 		a.Meta.Name += "-" + names.Hash(digits, p.Vhost)
-		permissions[cluster] = append(permissions[cluster], a.Permission())
+		permissions[broker] = append(permissions[broker], a.Permission())
 	}
-	out := make([]order, len(clusters))
-	for i, c := range clusters {
-		out[i] = order{users[c], permissions[c]}
+	out := make([]order, len(brokers))
+	for i, b := range brokers {
+		out[i] = order{users[b], permissions[b]}
 	}
 	return out
 }
@@ -186,14 +187,19 @@ func metaOf(w *world, id, name string) object.Meta {
 	}}
 }
 
-// owners of a User: the rotation, if it is to be deleted with it.
-func owners(w *world) []metav1.OwnerReference {
+// owners of a User: the rotation, if it is to be deleted with it. What deletes that in the foreground waits for the User on a broker that
+// somebody else runs: without the Secret of the connection, which goes with the namespace, the operator would never let the User go.
+func owners(w *world, broker common.Broker) []metav1.OwnerReference {
 	if w.rotation.Spec.Queue.DeletionPolicy != common.DeletionPolicyDelete {
 		return nil
 	}
-	return []metav1.OwnerReference{{
+	own := metav1.OwnerReference{
 		APIVersion: "c5c3.io/v1alpha1", Kind: "CredentialRotation", Name: w.rotation.Name, UID: w.rotation.UID,
-	}}
+	}
+	if broker.ConnectionSecretRef.Name != "" {
+		own.BlockOwnerDeletion = new(true)
+	}
+	return []metav1.OwnerReference{own}
 }
 
 // ensure is the next step for a user to be ordered as the spec says. Nil: it is.
@@ -244,22 +250,21 @@ func (q *queue) ensure(w *world, id, password string) *controller.Step {
 // absent says why there is no virtual host yet for a Permission to be in: no words if there is. The operator tries again after a pause that
 // grows each time, so one that is made too early comes minutes late.
 func (q *queue) absent(permission *unstructured.Unstructured) string {
-	vhost, cluster := hostOf(permission)
-	if vhost == defaultVhost {
+	host := hostOf(permission)
+	if host.name == defaultVhost {
 		return ""
 	}
-	if why := unready(q.vhosts[virtualHost{cluster, vhost}]); why != "" {
-		return fmt.Sprintf("RabbitMQ's messaging topology operator has not made virtual host %s in RabbitmqCluster %s yet: its Vhost %s",
-			vhost, cluster, why)
+	if why := unready(q.vhosts[host]); why != "" {
+		return fmt.Sprintf("RabbitMQ's messaging topology operator has not made virtual host %s in %s yet: its Vhost %s",
+			host.name, host.broker, why)
 	}
 	return ""
 }
 
-// hostOf a Permission is the virtual host, and the RabbitmqCluster that it is in.
-func hostOf(permission *unstructured.Unstructured) (vhost, cluster string) {
-	vhost, _, _ = unstructured.NestedString(permission.Object, "spec", "vhost")
-	cluster, _, _ = unstructured.NestedString(permission.Object, "spec", "rabbitmqClusterReference", "name")
-	return vhost, cluster
+// hostOf a Permission is the virtual host.
+func hostOf(permission *unstructured.Unstructured) virtualHost {
+	vhost, _, _ := unstructured.NestedString(permission.Object, "spec", "vhost")
+	return virtualHost{rabbitmq.BrokerOf(permission), vhost}
 }
 
 // orderUser makes a User, whose Secret has a name that no other User's has had: under that of an earlier one, its Secret may still be there
@@ -318,9 +323,9 @@ func (q *queue) supply(w *world, id, password string, user *unstructured.Unstruc
 // permit makes a Permission.
 func (q *queue) permit(id string, user, permission *unstructured.Unstructured) *controller.Step {
 	permission.SetOwnerReferences(ownedBy(user))
-	vhost, _ := hostOf(permission)
 	return &controller.Step{
-		Name: "QueueUserPermitted", Do: createAll(permission), Note: fmt.Sprintf("gives %s the virtual host %s", q.title(id), vhost),
+		Name: "QueueUserPermitted", Do: createAll(permission),
+		Note: fmt.Sprintf("gives %s the virtual host %s", q.title(id), hostOf(permission).name),
 	}
 }
 
@@ -346,11 +351,11 @@ func createAll(objects ...client.Object) controller.Action {
 // awaits says what the operator has not done yet of what a user is to be: no words if everything is done.
 func (q *queue) awaits(w *world, id string) string {
 	for _, o := range q.orders(w, id) {
-		cluster, _, _ := unstructured.NestedString(o.user.Object, "spec", "rabbitmqClusterReference", "name")
+		broker := rabbitmq.BrokerOf(o.user)
 		user := q.users[o.user.GetName()]
 		if why := unready(user); why != "" {
-			return fmt.Sprintf("RabbitMQ's messaging topology operator has not made user %s in RabbitmqCluster %s yet: User %s %s",
-				id, cluster, o.user.GetName(), why)
+			return fmt.Sprintf("RabbitMQ's messaging topology operator has not made user %s in %s yet: User %s %s",
+				id, broker, o.user.GetName(), why)
 		}
 		for _, p := range o.permissions {
 			is := q.permissions[p.GetName()]
@@ -362,9 +367,8 @@ func (q *queue) awaits(w *world, id string) string {
 				why = "is being deleted with an earlier User"
 			}
 			if why != "" {
-				vhost, _ := hostOf(p)
-				return fmt.Sprintf("RabbitMQ's messaging topology operator has not given user %s the virtual host %s of RabbitmqCluster %s yet: "+
-					"Permission %s %s", id, vhost, cluster, p.GetName(), why)
+				return fmt.Sprintf("RabbitMQ's messaging topology operator has not given user %s the virtual host %s of %s yet: "+
+					"Permission %s %s", id, hostOf(p).name, broker, p.GetName(), why)
 			}
 		}
 	}

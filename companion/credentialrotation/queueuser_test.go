@@ -386,3 +386,37 @@ func TestQueueUserHistories(t *testing.T) {
 		c.verifyBroker(t)
 	})
 }
+
+// TestExternalBroker: a user of a queue that somebody else runs is made by the Secret with which that is administrated. What deletes the
+// rotation waits for it, if it is to be deleted with it.
+func TestExternalBroker(t *testing.T) {
+	w := &world{rotation: rotationOf(queueUser), target: &queue{}}
+	w.rotation.Spec.Queue.DeletionPolicy = "Delete"
+	own, theirs := permissionIn("glance"), c5c3v1.QueuePermission{Vhost: "nova-cloud"}
+	theirs.ConnectionSecretRef.Name = "rabbitmq" // The same name as that of a RabbitmqCluster.
+	w.rotation.Spec.Queue.Permissions = []c5c3v1.QueuePermission{own, theirs}
+	orders := (&queue{}).orders(w, "glance-0")
+	if len(orders) != 2 {
+		t.Fatalf("%d orders of two brokers", len(orders))
+	}
+	reference := func(u *unstructured.Unstructured) any {
+		out, _, _ := unstructured.NestedMap(u.Object, "spec", "rabbitmqClusterReference")
+		return out
+	}
+	want := map[string]any{"connectionSecret": map[string]any{"name": "rabbitmq"}}
+	if diff := cmp.Diff(any(want), reference(orders[1].user)); diff != "" {
+		t.Errorf("the User (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(any(want), reference(orders[1].permissions[0])); diff != "" {
+		t.Errorf("the Permission (-want +got):\n%s", diff)
+	}
+	for i, blocks := range []bool{false, true} {
+		if by := orders[i].user.GetOwnerReferences(); len(by) != 1 || (by[0].BlockOwnerDeletion != nil) != blocks {
+			t.Errorf("order %d is owned by %+v", i, by)
+		}
+	}
+	q := &queue{vhosts: map[virtualHost]*unstructured.Unstructured{{own.Broker, "glance"}: nil}}
+	if why := q.awaits(w, "glance-0"); !strings.Contains(why, "RabbitmqCluster rabbitmq yet: User") {
+		t.Errorf("it waits for %q", why)
+	}
+}

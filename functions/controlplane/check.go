@@ -61,7 +61,7 @@ func (m *model) checkQueue(s *serviceState) error {
 	switch {
 	case !m.messaging():
 		return invalid.Field("spec.infrastructure.rabbitmq.enabled", "%s needs the message queue; leave it on, or services.%[1]s off", s.name)
-	case m.platform.QueueIssuer == "":
+	case m.runsQueue() && m.platform.QueueIssuer == "":
 		return invalid.Field(s.field(".enabled"), "the platform names no issuer for message queues, without which nobody may make this "+
 			"service's virtual hosts; leave it off, or ask the platform team to name one in queueIssuer of the PlatformConfig")
 	}

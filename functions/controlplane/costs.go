@@ -61,7 +61,7 @@ func (m *model) parts() []part {
 			field: field, replicas: 1, times: int32(databases), storage: string(b.StagingStorage.StorageSize),
 		})
 	}
-	if m.messaging() {
+	if m.runsQueue() {
 		out = append(out, part{
 			field: "spec.infrastructure.rabbitmq", replicas: ptr.Deref(i.RabbitMQ.Replicas, m.size.messaging),
 			resources: merge.Over(i.RabbitMQ.Resources, m.size.messagingResources),

@@ -12,7 +12,8 @@ import (
 //
 //   - The catalog uses the identity service: K-ORC logs in to delete its entries. So do all other services, which have entries of their
 //     own. Between these nothing is said: K-ORC itself keeps a domain or a project until nothing refers to it any more.
-//   - A service with a queue uses RabbitMQ, which its operator asks to delete virtual hosts and users.
+//   - A service with a queue uses RabbitMQ, which its operator asks to delete virtual hosts and users. Of one that somebody else runs it
+//     needs a Secret, which stays until the namespace goes.
 //   - The identity service uses its database, and the namespaces that it and its pods live in. A namespace that goes before the Objects
 //     in it leaves them hanging for ever; one that goes before that service takes the pods along that K-ORC has to log in at.
 //   - A database that is elsewhere uses the Secret that its operator logs in by.
@@ -44,7 +45,7 @@ func catalogDeletionOrder(m *model) ([]compose.Stage, error) {
 // serviceDeletionOrder keeps the identity service until another one is gone, and the queue until that has taken its virtual hosts away.
 func (m *model) serviceDeletionOrder(s *serviceState) []compose.Stage {
 	stages := m.logsIn(s.name)
-	if slices.Contains(s.needs, messagingComponent) {
+	if m.runsQueue() && slices.Contains(s.needs, messagingComponent) {
 		stages[0] = append(stages[0], m.uses(s.name, messagingResource, s.kind.Kind+" has virtual hosts and users there to delete"))
 	}
 	return stages

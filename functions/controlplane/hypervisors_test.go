@@ -21,7 +21,7 @@ func TestHypervisorAccess(t *testing.T) {
 	)
 	queue := func(name string) common.Queue {
 		return common.Queue{
-			RabbitMQRef: common.LocalReference{Name: common.ObjectName(name)}, Host: name + "." + instance + ".svc", Port: 5671,
+			Broker: common.Broker{RabbitMQRef: common.LocalReference{Name: common.ObjectName(name)}}, Host: name + "." + instance + ".svc", Port: 5671,
 			CASecretRef: common.SecretKeyReference{Name: "rabbitmq-tls", Key: "ca.crt"},
 		}
 	}

@@ -89,6 +89,8 @@ func mentions(path string, value any) []mention {
 		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case controlplanev1.ExternalMariaDB:
 		return databaseMentions(path, v)
+	case controlplanev1.ExternalQueue:
+		return externalQueueMentions(path, v)
 	case controlplanev1.S3:
 		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
 	}
@@ -275,7 +277,9 @@ func (r *row) allowsAny(entries []string, value string) bool {
 }
 
 func (r *row) isHost() bool {
-	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &identityHosts, &databaseHosts, &downloadHosts, &nfsServers, &vaultServers}, r)
+	return slices.Contains([]*row{
+		&s3Endpoints, &directoryHosts, &openIDHosts, &identityHosts, &databaseHosts, &externalQueueHosts, &downloadHosts, &nfsServers, &vaultServers,
+	}, r)
 }
 
 // limitDomains are the domains of the limits that hold here, without the one that stands for all.

@@ -243,6 +243,10 @@ func TestDeniedByDefault(t *testing.T) {
 			"{" + aDatabase + "}", "spec.infrastructure.mariadb.external.host", "db.example.org:3307",
 			"databaseHosts: ['db.example.org:3307']", "databaseHosts: ['db.example.org:3306'], keystoneHosts: ['*'], s3Endpoints: ['*']",
 		},
+		"queue": {
+			"{" + aQueue + "}", "spec.infrastructure.rabbitmq.external.host", "queue.example.org",
+			"queueHosts: [queue.example.org]", "queueHosts: ['queue.example.org:15672'], keystoneHosts: ['*'], s3Endpoints: ['*']",
+		},
 		"storage class": {
 			"{infrastructure: {rabbitmq: {storageClass: gold}}}", "spec.infrastructure.rabbitmq.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [gold-2]",
 		},

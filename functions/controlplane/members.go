@@ -28,7 +28,7 @@ func (m *model) queueMembers() error {
 		class:    string(cmp.Or(r.StorageClass, m.platform.StorageClass)),
 	}
 	seen, _ := m.seen.Get(messagingResource)
-	if !m.messaging() || !seen.Exists() {
+	if !m.runsQueue() || !seen.Exists() {
 		return nil
 	}
 	is, _ := seen.Int("spec", "replicas")

@@ -13,6 +13,9 @@ const rabbitMQName = "rabbitmq"
 
 // messaging is RabbitMQ.
 func messaging(m *model) ([]compose.Stage, error) {
+	if !m.runsQueue() {
+		return m.externalMessaging(), nil
+	}
 	image, err := m.thirdPartyImage(release.RabbitMQ)
 	if err != nil {
 		return nil, err

@@ -164,6 +164,11 @@ func (m *model) clusterDomain() string {
 	return cmp.Or(string(m.platform.ClusterDomain), "cluster.local")
 }
 
+// messaging reports whether there is a queue, runsQueue whether it is one of the control plane's own.
 func (m *model) messaging() bool { return ptr.Deref(m.spec.Infrastructure.RabbitMQ.Enabled, true) }
+
+func (m *model) runsQueue() bool {
+	return m.messaging() && m.spec.Infrastructure.RabbitMQ.External == nil
+}
 
 func (m *model) locks() bool { return ptr.Deref(m.spec.Infrastructure.Valkey.Enabled, true) }

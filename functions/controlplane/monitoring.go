@@ -17,7 +17,7 @@ func monitored(m *model) ([]compose.Stage, error) {
 		return nil, err
 	}
 	stage = append(stage, companion...)
-	if m.messaging() {
+	if m.runsQueue() {
 		c := m.cluster("")
 		stage = append(stage,
 			compose.Resource{Name: "messaging-monitor", Object: c.Monitor(m.monitoring)},

@@ -64,7 +64,7 @@ func policies(m *model) ([]compose.Stage, error) {
 			stage = append(stage, compose.Resource{Name: p.Name + "-network-policy", Object: p.Object})
 		}
 	}
-	if m.messaging() {
+	if m.runsQueue() {
 		policy := m.cluster("").NetworkPolicy([]map[string]string{workload.Ours()}, m.monitoring.Enabled, m.neighbours)
 		stage = append(stage, compose.Resource{Name: rabbitMQName + "-network-policy", Object: policy})
 	}

@@ -18,8 +18,6 @@ import (
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	novacompute "github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -164,8 +162,7 @@ func (m *model) checkCellServers(s *serviceState) error {
 			errs = append(errs, checkOwnDatabase(field+".mariadb", spec.Cells[i].Infrastructure.Database, was.Database, said.MariaDB))
 		}
 		if said.RabbitMQ != nil {
-			_, err := m.ownQueue(field+".rabbitmq", said.RabbitMQ, was.Queue)
-			errs = append(errs, err)
+			errs = append(errs, m.checkOwnQueue(field+".rabbitmq", said.RabbitMQ, was.Queue))
 		}
 	}
 	return errors.Join(errs...)
@@ -224,11 +221,14 @@ func processOver(out common.Process, said []*common.Process) common.Process {
 
 // queueSpec is what a service is told of the message queue.
 func (m *model) queueSpec() common.Queue {
+	if m.spec.Infrastructure.RabbitMQ.External != nil {
+		return m.externalQueueSpec()
+	}
 	return common.Queue{
-		RabbitMQRef: common.LocalReference{Name: rabbitMQName},
+		Broker:      common.Broker{RabbitMQRef: local(rabbitMQName)},
 		Host:        m.queueHost(),
 		Port:        common.QueuePort,
-		CASecretRef: common.SecretKeyReference{Name: common.ObjectName(rabbitmq.TLSSecret(rabbitMQName)), Key: certificate.CAKey},
+		CASecretRef: queueAuthority(),
 	}
 }
 
@@ -431,7 +431,8 @@ func novaTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 	for _, c := range spec.Cells {
 		name := novacellv1.Name(s.name, c.Name)
 		cell := controlplanev1.CellAccess{
-			Name: c.Name, Queue: spec.Queue, ExternalQueue: m.externalQueue(), VirtualHost: novacompute.CellName(c.Name),
+			Name: c.Name, Queue: spec.Queue, ExternalQueue: m.externalQueue(),
+			VirtualHost:    spec.Queue.VirtualHost(novacompute.CellName(c.Name)),
 			QueueSecretRef: local(novacompute.Secret(name, novacompute.QueueSecret)), MetadataHost: m.hostOf(s.name + "-metadata"),
 			HypervisorNetworks: c.HypervisorNetworks,
 		}

@@ -110,7 +110,7 @@ func TestNovaTold(t *testing.T) {
 	const open = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}, limits: [{name: a, namespaces: ['*'], domains: ['*']}]}"
 	n := novaOf(t, compute(", consoles: {serial: true}, cells: [{name: a}, {name: b, disabled: true, consoles: {hostname: b.example.org, serialHostname: s.example.org}}]"), open)
 	queue := common.Queue{
-		RabbitMQRef: common.LocalReference{Name: "rabbitmq"}, Host: "rabbitmq." + instance + ".svc", Port: 5671,
+		Broker: common.Broker{RabbitMQRef: common.LocalReference{Name: "rabbitmq"}}, Host: "rabbitmq." + instance + ".svc", Port: 5671,
 		CASecretRef: common.SecretKeyReference{Name: "rabbitmq-tls", Key: "ca.crt"},
 	}
 	if diff := cmp.Diff(queue, n.Queue); diff != "" {

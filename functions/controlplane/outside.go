@@ -14,7 +14,7 @@ const queueService = "messaging-external-service"
 
 // queueExposed reports whether hypervisors of other clusters are to reach the queue.
 func (m *model) queueExposed() bool {
-	return m.messaging() && outside.Exposes(m.spec.Infrastructure.RabbitMQ.Exposure)
+	return m.runsQueue() && outside.Exposes(m.spec.Infrastructure.RabbitMQ.Exposure)
 }
 
 // queueExposure is that Service. The queue does not wait for it: its certificate is made anew when there is an address.
@@ -33,6 +33,9 @@ func queueExposure(m *model) ([]compose.Stage, error) {
 
 // externalQueue is where other clusters reach the queue. Nil: nowhere yet.
 func (m *model) externalQueue() *controlplanev1.ExternalAddress {
+	if q := m.spec.Infrastructure.RabbitMQ.External; q != nil {
+		return &controlplanev1.ExternalAddress{Host: q.Host, Port: queuePort(q)} // Where it is for the control plane's own cluster, too.
+	}
 	seen, ok := m.seen.Get(queueService)
 	if !ok || !m.queueExposed() {
 		return nil

@@ -27,7 +27,7 @@ var inside = map[string][]string{
 		"S3.Bucket", "S3.Prefix", "S3.Region", "RestoreFrom.TargetRecoveryTime", "OVNRestoreFrom.TargetRecoveryTime",
 		"S3Store.Bucket", "S3Store.Region", "S3Store.URLFormat", "SwiftStore.Region", "SwiftStore.Container", "Swift.Container", "Vault.Mount", "Vault.Namespace",
 		"LDAP.User", "LDAP.Suffix", "LDAP.UserTreeDN", "LDAP.GroupTreeDN", "Federation.ClientID", "Federation.Scopes",
-		"ExternalMariaDB.User", "ExternalKeystone.User", "ExternalKeystone.UserDomain", "ExternalKeystone.Project", "ExternalKeystone.ProjectDomain",
+		"ExternalMariaDB.User", "ExternalQueue.User", "ExternalKeystone.User", "ExternalKeystone.UserDomain", "ExternalKeystone.Project", "ExternalKeystone.ProjectDomain",
 	},
 	"users' browsers go there, with the user's own token, and nothing of the platform does": {"Federation.TrustedDashboards"},
 	"options and rules that reach outside are refused by internal/openstack/override":       {"Overrides.Config", "Overrides.Policy", "LDAP.Options"},

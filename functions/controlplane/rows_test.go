@@ -21,7 +21,7 @@ import (
 func TestRows(t *testing.T) {
 	rows := []row{
 		registries, hostDomains, secretStores, gateways, ingressClasses, exposureNamespaces, annotations, issuers, nodeSelectors, tolerations,
-		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, identityHosts, databaseHosts, downloadHosts, storageNetworks, nfsServers, vaultServers,
+		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, identityHosts, databaseHosts, externalQueueHosts, downloadHosts, storageNetworks, nfsServers, vaultServers,
 		hypervisorNetworks,
 	}
 	// A control plane has none of these: functions/hypervisor and functions/storage read them.

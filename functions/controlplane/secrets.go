@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
@@ -55,6 +56,10 @@ func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []named {
 	if r := db.RestoreFrom; r != nil {
 		add(&r.S3.CredentialsSecretRef.Name, mariaDB+"restoreFrom.s3.credentialsSecretRef", mariadb.BucketKeys(r.S3.PrivateCA)...)
 		key(r.RootPasswordSecretRef, mariaDB+"restoreFrom.rootPasswordSecretRef")
+	}
+	if q := s.Infrastructure.RabbitMQ.External; q != nil {
+		key(&q.CASecretRef, "spec.infrastructure.rabbitmq.external.caSecretRef")
+		key(&q.PasswordSecretRef, "spec.infrastructure.rabbitmq.external.passwordSecretRef")
 	}
 	for _, service := range services {
 		if service.secrets != nil {
@@ -179,6 +184,12 @@ func claimSecrets(m *model) ([]compose.Stage, error) { return m.secrets.Stages()
 
 // pullSecrets brings both sets, neither of which waits for the other.
 func pullSecrets(m *model) ([]compose.Stage, error) { return tenantsecret.SideBySide(m.pull), nil }
+
+// sourceOf is where objects beside the workloads read a Secret of the claim's, of which a reference names the copy.
+func (m *model) sourceOf(r common.SecretKeyReference) secret.Source {
+	i := slices.IndexFunc(m.secrets.Wanted, func(w tenantsecret.Wanted) bool { return m.secrets.Target(w.Name) == string(r.Name) })
+	return m.secrets.Source(m.secrets.Wanted[i].Name)
+}
 
 // copied returns the resources that make the copies which a spec names, for what comes after them.
 func (m *model) copied(refs ...*common.SecretKeyReference) []string {

@@ -9,6 +9,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
@@ -84,6 +85,15 @@ func (m *model) ownQueue(field string, said *controlplanev1.Members, was *common
 		queueMembers{was.Replicas, was.StorageSize, string(was.StorageClass)})
 	out.Replicas, out.StorageSize, out.StorageClass = q.replicas, q.storage, common.ObjectName(q.class)
 	return out, err
+}
+
+// checkOwnQueue refuses what a queue that is there cannot become, and one beside a queue that somebody else runs.
+func (m *model) checkOwnQueue(field string, said *controlplanev1.Members, was *common.QueueServer) error {
+	if m.spec.Infrastructure.RabbitMQ.External != nil {
+		return invalid.Field(field, "the queue is somebody else's, where each cell has a virtual host to itself; leave this out")
+	}
+	_, err := m.ownQueue(field, said, was)
+	return err
 }
 
 func (m *model) ownMembers(

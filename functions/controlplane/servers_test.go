@@ -35,7 +35,7 @@ func TestOwnServers(t *testing.T) {
 		t.Errorf("database (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(&common.Queue{
-		RabbitMQRef: common.LocalReference{Name: "rabbitmq-cell-far"}, Host: "rabbitmq-cell-far." + instance + ".svc", Port: 5671, CASecretRef: n.Queue.CASecretRef,
+		Broker: common.Broker{RabbitMQRef: common.LocalReference{Name: "rabbitmq-cell-far"}}, Host: "rabbitmq-cell-far." + instance + ".svc", Port: 5671, CASecretRef: n.Queue.CASecretRef,
 	}, far.Queue); diff != "" {
 		t.Errorf("queue (-want +got):\n%s", diff)
 	}

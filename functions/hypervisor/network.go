@@ -40,13 +40,14 @@ func network(m *model) ([]compose.Stage, error) {
 		return metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}
 	}
 	const name, component = "app.kubernetes.io/name", "app.kubernetes.io/component"
-	stage := compose.Stage{
-		m.opened("queue", metav1.LabelSelector{MatchLabels: rabbitmq.Pods(string(m.plane.cell.Queue.RabbitMQRef.Name))}, common.QueuePort),
-		m.opened("southbound", metav1.LabelSelector{
-			MatchLabels:      map[string]string{name: ovnv1.Name},
-			MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},
-		}, ovnv1.SouthboundPort),
+	var stage compose.Stage
+	if q := m.plane.cell.Queue; q.SharedAs == "" { // What somebody else runs is not ours to open.
+		stage = append(stage, m.opened("queue", metav1.LabelSelector{MatchLabels: rabbitmq.Pods(q.Name())}, common.QueuePort))
 	}
+	stage = append(stage, m.opened("southbound", metav1.LabelSelector{
+		MatchLabels:      map[string]string{name: ovnv1.Name},
+		MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},
+	}, ovnv1.SouthboundPort))
 	if m.apart() { // A Gateway or an Ingress passes on what comes from elsewhere, and is let in itself.
 		return []compose.Stage{stage}, nil
 	}

@@ -244,6 +244,33 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestQueueElsewhere: a queue that somebody else runs is not opened, and nova-compute uses the virtual host of its cell there.
+func TestQueueElsewhere(t *testing.T) {
+	there := strings.NewReplacer("{rabbitMQRef: {name: rabbitmq}, host: rabbitmq."+cloud+".svc, port: 5671,",
+		"{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: "+cloud+", host: queue.example.com, port: 443,",
+		"virtualHost: nova_cell1", "virtualHost: nova_cell1-"+cloud).Replace(theirs)
+	w := world(mine, "tenant-a", objects(theirClaim, there)...)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if _, opened := w.Observed["queue-network-policy"]; opened {
+		t.Error("it is opened")
+	}
+	if _, opened := w.Observed["southbound-network-policy"]; !opened {
+		t.Error("OVN's southbound database is not opened")
+	}
+	var all strings.Builder
+	for _, o := range w.Observed {
+		fmt.Fprint(&all, o.Tree())
+	}
+	said := all.String()
+	for _, words := range []string{"queue.example.com", "nova_cell1-" + cloud} {
+		if !strings.Contains(said, words) {
+			t.Errorf("nothing says %q", words)
+		}
+	}
+}
+
 // TestClosed: a control plane that does not say where its hypervisors are is not opened to anybody, and the pool is composed all the same.
 func TestClosed(t *testing.T) {
 	w := world(mine, "tenant-a", objects(theirClaim, strings.Replace(theirs, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)

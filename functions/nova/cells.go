@@ -70,7 +70,8 @@ func (m *model) vhosts() []c5c3v1.QueuePermission {
 	var out []c5c3v1.QueuePermission
 	for i := range m.spec.Cells {
 		c := &m.spec.Cells[i]
-		out = append(out, c5c3v1.QueuePermission{RabbitMQRef: m.cellQueue(c).RabbitMQRef, Vhost: compute.CellName(c.Name)})
+		q := m.cellQueue(c)
+		out = append(out, c5c3v1.QueuePermission{Broker: q.Broker, Vhost: q.VirtualHost(compute.CellName(c.Name))})
 	}
 	return out
 }

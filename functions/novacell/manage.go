@@ -35,7 +35,7 @@ func (m *model) manage() {
 	own := mariadb.URL(db.NameOf(compute.App), novaPassword, db.Host, db.Port, db.NameOf(compute.CellName(m.spec.Cell)), address.DatabaseCA)
 	queue := rabbitmq.Transport{
 		UserVar: novaQueueUser, PasswordVar: novaQueuePassword, Hosts: []string{m.spec.Queue.Host}, Port: m.spec.Queue.Port,
-		Vhost: compute.CellName(m.spec.Cell), CAFile: address.QueueCA,
+		Vhost: m.spec.Queue.VirtualHost(compute.CellName(m.spec.Cell)), CAFile: address.QueueCA,
 	}.URL()
 	m.JobEnv = []corev1.EnvVar{
 		workload.SecretEnv(novaPassword, compute.Secret(m.nova, compute.DatabaseSecret), secret.PasswordKey),

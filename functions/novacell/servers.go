@@ -40,7 +40,7 @@ func (m *model) ownQueue() *common.QueueServer {
 
 // databaseName and queueName are what the cell's own servers are called.
 func (m *model) databaseName() string { return string(m.spec.Database.MariaDBRef.Name) }
-func (m *model) queueName() string    { return string(m.spec.Queue.RabbitMQRef.Name) }
+func (m *model) queueName() string    { return m.spec.Queue.Name() }
 
 // clients are the pods that use the cell's own servers: those of the cell, and of its Nova. Other services, and other cells, have no
 // business there.

@@ -91,6 +91,9 @@ var specs = map[string]string{
 	"compute, not exposed": `{size: development, services: {placement: {enabled: true}, nova: {enabled: true, consoles: {graphical: None}}}, global: {exposure: {type: None}}}`,
 	"compute by paths, remote": `{cluster: {ref: {name: east}}, services: {placement: {enabled: true}, nova: {enabled: true, metadata: {replicas: 2}}},
 		global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
+	"compute, queue elsewhere": `{infrastructure: {rabbitmq: {external: {host: queue.example.com, port: 5672, managementPort: 443, user: admin, ` +
+		`caSecretRef: {name: a, key: ca.crt}, passwordSecretRef: {name: b, key: password}}}}, ` +
+		`services: {placement: {enabled: true}, nova: {enabled: true, hypervisorNetworks: [10.20.0.0/16]}, barbican: {enabled: true}}}`,
 	"compute and all else, Keystone elsewhere": `{global: {region: eu-de-2}, services: {keystone: {external: {authURL: "https://[fd00::1]:5001/identity/v3",
 		user: cloud@example.com, userDomain: staff, project: clouds, projectDomain: ops, caSecretRef: {name: corporate, key: ca.pem}, passwordSecretRef: {name: corporate, key: password}}},
 		placement: {enabled: true}, glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]}, nova: {enabled: true}, neutron: {enabled: true},

@@ -29,11 +29,39 @@ func keystoneOf(spec object) object {
 	return keystone
 }
 
-// isElsewhere reports whether somebody else runs what a spec is of, or its Keystone.
-func isElsewhere(spec object) bool {
+// queueElsewhere is the same of a queue: of one that somebody else runs a claim says nothing else, nor has a cell one to itself.
+func queueElsewhere(spec object) {
+	queue := queueOf(spec)
+	external, ok := queue["external"].(object)
+	if !ok {
+		return
+	}
+	maps.DeleteFunc(queue, func(field string, _ any) bool { return field != "external" })
+	external["host"] = "queue.example.com"
+	services, _ := spec["services"].(object)
+	nova, _ := services["nova"].(object)
+	cells, _ := nova["cells"].(list)
+	for _, c := range cells {
+		cell, _ := c.(object)
+		if own, ok := cell["infrastructure"].(object); ok {
+			delete(own, "rabbitmq")
+		}
+	}
+}
+
+// queueOf is what a claim says of its queue.
+func queueOf(spec object) object {
+	infrastructure, _ := spec["infrastructure"].(object)
+	queue, _ := infrastructure["rabbitmq"].(object)
+	return queue
+}
+
+// elsewhereIn are what somebody else runs: what a spec is of, its Keystone, its queue.
+func elsewhereIn(spec object) [3]bool {
 	_, itself := spec["external"]
 	_, keystone := keystoneOf(spec)["external"]
-	return itself || keystone
+	_, queue := queueOf(spec)["external"]
+	return [3]bool{itself, keystone, queue}
 }
 
 // borrowed lets a claim whose database somebody else runs say nothing of how it runs, nor a cell have one like it.

@@ -80,6 +80,8 @@ var orders = map[string][]order{
 		{first: `Deployment\.apps companion`, then: `Keystone.*`, why: "it makes its keys and its schema"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-keystone`, then: `Keystone.*`, why: "it logs in elsewhere with it"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-queue`, then: `ExternalSecret\.external-secrets\.io rabbitmq-(connection|tls)`, why: "what is not there is said of the tenant's"},
+		{first: `ExternalSecret\.external-secrets\.io rabbitmq-(connection|tls)`, then: `(Nova|Neutron)\..*`, why: "their virtual hosts are made with it, and their pods verify it"},
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
 		{first: `IdentityCatalog.*`, then: `Horizon\..*`, why: "users find services there"},
@@ -328,7 +330,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		"\ncinder:\n  enabled: true\n  backends: [{name: ceph-rbd, rbd: {secretRef: {name: volumes-ceph}, networks: [10.1.0.0/16]}}]\n  backup: {file: {storageSize: 1Gi}}" +
 		"\nbarbican:\n  enabled: true\n  vault: {url: 'https://vault.example.com:8200', secretRef: {name: secrets-vault}}" +
 		"\nheat:\n  enabled: true\nhorizon:\n  enabled: true\nkeystone:"
-	for _, file := range []string{"claim", "full", "external-keystone", "external-database"} {
+	for _, file := range []string{"claim", "full", "external-keystone", "external-database", "external-queue"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {
 			t.Fatal(err)

@@ -123,6 +123,7 @@ var constraints = map[string]constraint{
 		services, _ := o["services"].(object)
 		elsewhere(o)
 		borrowed(o)
+		queueElsewhere(o)
 		knownProvider(services)
 		testsOfIdentity(o)
 		guests(o)
@@ -234,10 +235,11 @@ var constraints = map[string]constraint{
 	"cache.servers[]": sample("memcached-0.memcached.cloud.svc:11211", "10.0.0.1:11211"),
 	"internalURL":     sample("https://keystone.cloud.svc:5000/v3", "https://10.0.0.1:5000/v3"),
 	"publicURL":       addresses, "authURL": addresses,
-	"external.authURL":      sample("https://identity.example.com/v3", "https://[fd00::1]:5000/identity/v3"),
-	"external.user":         sample("cloud-admin", "cloud@example.com"),
-	"mariadb.external.host": sample("db.example.com", "db"),
-	"database.sharedAs":     sample("os_0123456789abcdef0123", "a"), "novaDatabase.sharedAs": sample("os_0123456789abcdef0123", "a"),
+	"external.authURL":       sample("https://identity.example.com/v3", "https://[fd00::1]:5000/identity/v3"),
+	"external.user":          sample("cloud-admin", "cloud@example.com"),
+	"rabbitmq.external.host": sample("queue.example.com"),
+	"mariadb.external.host":  sample("db.example.com", "db"),
+	"database.sharedAs":      sample("os_0123456789abcdef0123", "a"), "novaDatabase.sharedAs": sample("os_0123456789abcdef0123", "a"),
 	"s3.endpoint":         sample("s3.example.com", "S3:9000"),
 	"spec.providerConfig": sample("in-cluster", "management"),
 	"endpoints": sample(

@@ -125,7 +125,7 @@ func (w *world) checkQueueLogin(p *pod, c corev1.Container) {
 		vhost := m[4]
 		secret, _ := variable(c, p.place, m[2])
 		named, key := variable(c, p.place, strings.TrimSuffix(strings.TrimPrefix(m[1], "$("), ")"))
-		queue, _, _ := strings.Cut(m[3], ".")
+		queue := w.brokerAt(p.place, m[3])
 		if !w.hasQueueUser(p.place, secret, queue, "") {
 			w.foundf("%s: container %s logs in to %s with %s, of which nobody makes a user there.", p, c.Name, queue, secret)
 		}
@@ -134,13 +134,36 @@ func (w *world) checkQueueLogin(p *pod, c corev1.Container) {
 		}
 		exists := slices.ContainsFunc(w.objects, func(o object) bool {
 			return o.place == p.place && o.is("Vhost.rabbitmq.com") && text(o.manifest, "spec", "name") == vhost &&
-				text(o.manifest, "spec", "rabbitmqClusterReference", "name") == queue
+				brokerIn(at(o.manifest, "spec", "rabbitmqClusterReference"), "name", "connectionSecret") == queue
 		})
 		if !exists || !w.hasQueueUser(p.place, secret, queue, vhost) {
 			w.foundf("%s: container %s uses virtual host %s of %s with %s, for which there is no Vhost or no permission.",
 				p, c.Name, vhost, queue, secret)
 		}
 	}
+}
+
+// brokerAt is the queue at a host: the RabbitmqCluster whose Service that is, or the Secret with which one outside is administrated, which
+// has to be at that host, too.
+func (w *world) brokerAt(where place, host string) string {
+	for _, o := range w.objects {
+		uri := text(o.manifest, "spec", "target", "template", "data", "uri")
+		if o.place == where && o.is("ExternalSecret.external-secrets.io") && strings.HasPrefix(uri, "https://"+host+":") {
+			return text(o.manifest, "spec", "target", "name")
+		}
+	}
+	queue, _, _ := strings.Cut(host, ".")
+	return queue
+}
+
+// brokerIn is the name of the broker that a reference names, by a RabbitmqCluster or by a Secret.
+func brokerIn(reference any, cluster, secret string) string {
+	for _, path := range [][]string{{cluster}, {cluster, "name"}, {secret, "name"}} {
+		if name := text(reference, path...); name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // hasQueueUser reports whether the companion makes a user of the Secret in a queue, with rights in a virtual host if one is named
@@ -150,7 +173,7 @@ func (w *world) hasQueueUser(where place, secret secretName, queue, vhost string
 		return o.place == where && o.is("CredentialRotation.c5c3.io") && text(o.manifest, "spec", "target") == "QueueUser" &&
 			text(o.manifest, "spec", "secretName") == secret.name &&
 			slices.ContainsFunc(list(o.manifest, "spec", "queue", "permissions"), func(permission any) bool {
-				return text(permission, "rabbitMQRef", "name") == queue && (vhost == "" || text(permission, "vhost") == vhost)
+				return brokerIn(permission, "rabbitMQRef", "connectionSecretRef") == queue && (vhost == "" || text(permission, "vhost") == vhost)
 			})
 	})
 }

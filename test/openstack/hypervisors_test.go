@@ -41,6 +41,8 @@ type hypervisor struct { //nolint:recvcheck // it is a value once it listens
 	domain   string
 	// queue is that of its cell. Empty: that of all cells.
 	queue string
+	// broker is the host of a queue that somebody else runs. Empty: it is one of the control plane's.
+	broker string
 }
 
 // host is what Nova knows it by.
@@ -129,13 +131,17 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	host, vhost := cmp.Or(h.queue, "rabbitmq")+"."+ns+".svc", "nova_"+h.cell
+	if h.broker != "" {
+		host, vhost = h.broker, vhost+"-"+ns
+	}
 	conf := fmt.Sprintf(hypervisorConf, h.host()) + h.options(t)
 	env := []corev1.EnvVar{
 		{Name: "SCREEN", Value: h.screen}, {Name: "SERIAL", Value: h.serial},
 		ofQueue("QUEUE_USERNAME", h.cell, "username"), ofQueue("QUEUE_PASSWORD", h.cell, "password"),
 		{Name: "OS_DEFAULT__TRANSPORT_URL", Value: rabbitmq.Transport{
-			UserVar: "QUEUE_USERNAME", PasswordVar: "QUEUE_PASSWORD", Hosts: []string{cmp.Or(h.queue, "rabbitmq") + "." + ns + ".svc"}, Port: 5671,
-			Vhost: "nova_" + h.cell, CAFile: "/etc/nova/authorities.crt",
+			UserVar: "QUEUE_USERNAME", PasswordVar: "QUEUE_PASSWORD", Hosts: []string{host}, Port: 5671,
+			Vhost: vhost, CAFile: "/etc/nova/authorities.crt",
 		}.URL()},
 	}
 	var groups strings.Builder

@@ -71,7 +71,13 @@ func startNova(t *testing.T, r release.Release, end string) nova {
 // startNovaAs does so with another claim, with the consoles that it orders, and a second cell that has a queue of that name.
 func startNovaAs(t *testing.T, claim []byte, r release.Release, end string, consoles novav1.Consoles, queue string) nova {
 	t.Helper()
-	ctx, cloud := context.Background(), start(t, claim, nil)
+	return startNovaIn(t, start(t, claim, nil), r, consoles, hypervisor{domain: "machines" + end + ".tenant-a.example.com", queue: queue})
+}
+
+// startNovaIn makes of a cloud one with hypervisors, on the queue of one that is given: of its own name in the second cell alone.
+func startNovaIn(t *testing.T, cloud *Cloud, r release.Release, consoles novav1.Consoles, like hypervisor) nova {
+	t.Helper()
+	ctx := context.Background()
 	networks(t, cloud)
 	provider, ends := administrator(t, cloud)
 	c, err := openstack.NewComputeV2(provider, ends)
@@ -87,10 +93,10 @@ func startNovaAs(t *testing.T, claim []byte, r release.Release, end string, cons
 	}
 	n.flavor = flavor.ID
 	for _, cell := range []string{"cell1", "cell2"} {
-		h := hypervisor{cell: cell, consoles: consoles, domain: "machines" + end + ".tenant-a.example.com"}
+		h := hypervisor{cell: cell, consoles: consoles, domain: like.domain, broker: like.broker}
 		h.listen(t, cloud)
 		if cell == "cell2" {
-			h.queue = queue
+			h.queue = like.queue
 		}
 		n.hypervisors = append(n.hypervisors, h)
 		h.run(t, cloud, r)

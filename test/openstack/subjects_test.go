@@ -38,6 +38,7 @@ var subjects = []subject{
 	{name: "Configuration"},
 	{name: "ExternalDatabase", releases: []release.Release{"2025.2"}},
 	{name: "ExternalKeystone"},
+	{name: "ExternalQueue", releases: []release.Release{"2025.2"}},
 	{name: "Glance", ceph: true},
 	{name: "Horizon", browser: true, guests: true},
 	{name: "Heat"},

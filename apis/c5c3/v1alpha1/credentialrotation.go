@@ -114,9 +114,9 @@ type QueueUser struct {
 }
 
 // QueuePermission is everything in a virtual host.
+// +kubebuilder:validation:XValidation:rule="has(self.rabbitMQRef) != has(self.connectionSecretRef)",message="a queue is a RabbitmqCluster, or one that somebody else runs; name one of rabbitMQRef and connectionSecretRef"
 type QueuePermission struct {
-	// RabbitmqCluster object in the same namespace.
-	RabbitMQRef common.LocalReference `json:"rabbitMQRef"`
+	common.Broker `json:",inline"`
 	// Name of the virtual host. It need not be there yet: the credential is not ready until it is.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255

@@ -70,7 +70,7 @@ type CellAccess struct {
 	// +optional
 	ExternalQueue *ExternalAddress `json:"externalQueue,omitempty"`
 	// Virtual host of the cell there.
-	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:MaxLength=127
 	VirtualHost string `json:"virtualHost"`
 	// Secret with the user of the queue, who is another one regularly.
 	QueueSecretRef common.LocalReference `json:"queueSecretRef"`

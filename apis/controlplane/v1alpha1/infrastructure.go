@@ -206,11 +206,16 @@ type S3 struct {
 // RabbitMQ is the message queue.
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure))",message="the queue is off, so what is said of it does nothing; leave everything but enabled out, or switch it on"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: quorum queues need a majority"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.enabled) && !self.enabled || has(self.replicas) || has(self.storageSize) || has(self.storageClass) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.exposure))",message="whoever runs a queue says what it is like; say nothing but external, or leave external out",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="has(self.external) == has(oldSelf.external) && (!has(self.external) || self.external.host == oldSelf.external.host)",message="external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane"
 type RabbitMQ struct {
 	// Run the queue. Keystone alone does not need it.
 	// +kubebuilder:default=true
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
+	// A queue that somebody else runs, in place of one of the cloud's own. It cannot be set or removed later.
+	// +optional
+	External *ExternalQueue `json:"external,omitempty"`
 	// Members, an odd number. There can be more of them later, and not fewer. Absent: by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9

@@ -122,6 +122,12 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	DatabaseHosts []HostPattern `json:"databaseHosts,omitempty"`
+
+	// Hosts of message queues that exist elsewhere: queue.example.com. RabbitMQ's operator goes there, with the network of its namespace.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	QueueHosts []HostPattern `json:"queueHosts,omitempty"`
 	// Hosts that users may have images fetched from: *.example.com:443. Only * allows an image service to fetch from any host.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set

@@ -183,6 +183,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]HostPattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.QueueHosts != nil {
+		in, out := &in.QueueHosts, &out.QueueHosts
+		*out = make([]HostPattern, len(*in))
+		copy(*out, *in)
+	}
 	if in.DownloadHosts != nil {
 		in, out := &in.DownloadHosts, &out.DownloadHosts
 		*out = make([]HostPattern, len(*in))

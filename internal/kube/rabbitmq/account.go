@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
@@ -28,8 +29,8 @@ const everything = ".*"
 type Account struct {
 	// Meta of the objects.
 	Meta object.Meta
-	// Cluster is the name of the RabbitmqCluster, which is in the same namespace.
-	Cluster string
+	// Broker is the queue, as an object of the same namespace.
+	Broker common.Broker
 	// Vhost is the name of the virtual host, Login that of the user, where they are not that of the objects. They never change.
 	Vhost, Login string
 	// Secret holds the credentials under the keys username, which is the login, and password. It has the labels of Watched.
@@ -71,7 +72,7 @@ func (a Account) Permission() *unstructured.Unstructured {
 }
 
 func (a Account) object(kind string, spec object.Map) *unstructured.Unstructured {
-	spec["rabbitmqClusterReference"] = object.Map{"name": a.Cluster}
+	spec[brokerReference] = reference(a.Broker)
 	return object.New(apiVersion, kind, a.Meta, spec)
 }
 

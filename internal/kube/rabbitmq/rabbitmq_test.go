@@ -9,17 +9,30 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
 // TestObjects: what the operator is asked for, whole.
 func TestObjects(t *testing.T) {
-	kept := rabbitmq.Account{Meta: object.Meta{Name: "glance", Namespace: "cloud"}, Cluster: "rabbitmq", Secret: "glance-queue"}
+	own := common.Broker{RabbitMQRef: common.LocalReference{Name: "rabbitmq"}}
+	kept := rabbitmq.Account{Meta: object.Meta{Name: "glance", Namespace: "cloud"}, Broker: own, Secret: "glance-queue"}
 	cell := rabbitmq.Account{
-		Meta: object.Meta{Name: "nova-cell1", Namespace: "cloud"}, Cluster: "rabbitmq", Vhost: "nova/cell1", Login: "nova_cell1", Secret: "nova-cell1-queue",
+		Meta: object.Meta{Name: "nova-cell1", Namespace: "cloud"}, Broker: own, Vhost: "nova/cell1", Login: "nova_cell1", Secret: "nova-cell1-queue",
 		DeleteData: true,
+	}
+	elsewhere := kept
+	elsewhere.Broker = common.Broker{ConnectionSecretRef: common.LocalReference{Name: "queue"}}
+	connection := object.Meta{Name: "queue", Namespace: "cloud"}
+	source := func(name string) secret.Source {
+		return secret.Source{Store: "tenant", StoreKind: "SecretStore", Key: name}
+	}
+	external := rabbitmq.External{
+		Host: "queue.example.com", ManagementPort: 15671, User: "admin",
+		Password: source("corporate"), PasswordKey: "word", CA: source("authorities"), CAKey: "a.pem",
 	}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"vhost": {
@@ -49,6 +62,84 @@ spec:
   name: nova/cell1
   rabbitmqClusterReference:
     name: rabbitmq
+`,
+		},
+		"elsewhere": {
+			Reason: "A queue that somebody else runs is named by a Secret, which the operator sees, stays, and has of the tenant's what it needs.",
+			Got:    []runtime.Object{elsewhere.Permission(), external.Connection(connection), external.Authority(object.Meta{Name: "queue-tls", Namespace: "cloud"})},
+			Want: `
+apiVersion: rabbitmq.com/v1beta1
+kind: Permission
+metadata:
+  name: glance
+  namespace: cloud
+spec:
+  permissions:
+    configure: .*
+    read: .*
+    write: .*
+  rabbitmqClusterReference:
+    connectionSecret:
+      name: queue
+  user: glance
+  vhost: glance
+---
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata:
+  name: queue
+  namespace: cloud
+spec:
+  data:
+  - remoteRef:
+      key: corporate
+      property: word
+    secretKey: password
+  refreshInterval: 5m0s
+  refreshPolicy: Periodic
+  secretStoreRef:
+    kind: SecretStore
+    name: tenant
+  target:
+    creationPolicy: Orphan
+    deletionPolicy: Retain
+    name: queue
+    template:
+      data:
+        password: '{{ .password }}'
+        uri: https://queue.example.com:15671
+        username: admin
+      engineVersion: v2
+      metadata:
+        labels:
+          rabbitmq.com/topology-operator: "true"
+      type: Opaque
+---
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata:
+  name: queue-tls
+  namespace: cloud
+spec:
+  data:
+  - remoteRef:
+      key: authorities
+      property: a.pem
+    secretKey: authority
+  refreshInterval: 5m0s
+  refreshPolicy: Periodic
+  secretStoreRef:
+    kind: SecretStore
+    name: tenant
+  target:
+    creationPolicy: Orphan
+    deletionPolicy: Retain
+    name: queue-tls
+    template:
+      data:
+        ca.crt: '{{ .authority }}'
+      engineVersion: v2
+      type: Opaque
 `,
 		},
 		"user": {
@@ -141,4 +232,15 @@ func TestURLNames(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", want.URL(), diff)
 		}
 	})
+}
+
+// TestBrokerOf: what an object names is read as it was written.
+func TestBrokerOf(t *testing.T) {
+	for _, want := range []common.Broker{
+		{RabbitMQRef: common.LocalReference{Name: "rabbitmq"}}, {ConnectionSecretRef: common.LocalReference{Name: "rabbitmq"}},
+	} {
+		if got := rabbitmq.BrokerOf(rabbitmq.Account{Broker: want}.User()); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
 }

@@ -2,6 +2,8 @@ package secret
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -83,6 +85,26 @@ func Fixed(copied *unstructured.Unstructured, values map[string]string) *unstruc
 		"mergePolicy": "Merge", "data": object.Strings(values),
 	})
 	return out
+}
+
+// Composed makes a Secret of a template, which has keys of a source in it under names of its own, and keeps it up to date: it stays as it is
+// while the source cannot be read, and when the ExternalSecret goes. Labels are the Secret's.
+func Composed(meta object.Meta, from Source, labels, template, keys object.Map) *unstructured.Unstructured {
+	data := object.List{}
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		data = append(data, object.Map{"secretKey": name, "remoteRef": object.Map{"key": from.Key, "property": keys[name]}})
+	}
+	out := object.Map{"engineVersion": "v2", "type": string(corev1.SecretTypeOpaque), "data": template}
+	if len(labels) > 0 {
+		out["metadata"] = object.Map{"labels": labels}
+	}
+	return object.New("external-secrets.io/v1", "ExternalSecret", meta, object.Map{
+		"refreshPolicy":   "Periodic",
+		"refreshInterval": refreshInterval,
+		"secretStoreRef":  from.ref(),
+		"target":          object.Map{"name": meta.Name, "creationPolicy": "Orphan", "deletionPolicy": "Retain", "template": out},
+		"data":            data,
+	})
 }
 
 // Pushed copies keys of a Secret of its namespace to an entry of the platform's store, and keeps it up to date. The entry goes with it.

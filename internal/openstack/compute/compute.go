@@ -233,7 +233,8 @@ func (a Address) TransportURL() string {
 	if a.Queue == nil {
 		return ""
 	}
-	return fmt.Sprintf("rabbit://%s%s/%s?ssl=true&ssl_ca_file=%s", anybody, address(a.Queue.Host, a.Queue.Port), CellName(a.Cell), a.QueueCA)
+	return fmt.Sprintf("rabbit://%s%s/%s?ssl=true&ssl_ca_file=%s",
+		anybody, address(a.Queue.Host, a.Queue.Port), a.Queue.VirtualHost(CellName(a.Cell)), a.QueueCA)
 }
 
 func address(host string, port int32) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }

@@ -131,8 +131,12 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 			}
 		}
 	}
-	if s.Queue {
-		server(s.QueuePods, s.Spec.Queue.Port)
+	switch q := s.Spec.Queue; {
+	case !s.Queue:
+	case q.SharedAs != "":
+		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{q.Port}})
+	default:
+		server(s.QueuePods, q.Port)
 	}
 	for i, address := range s.Spec.Cache.Servers {
 		port, err := workload.PortOf("memcached://" + string(address))

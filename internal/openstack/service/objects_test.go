@@ -335,6 +335,40 @@ func TestOutbound(t *testing.T) {
 	}
 }
 
+// TestQueueElsewhere: pods reach a queue that somebody else runs where it is, and one of our own among the pods here; a virtual host has a
+// name there that nobody else has.
+func TestQueueElsewhere(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		queue  common.Queue
+		flows  []workload.Flow
+		vhost  string
+	}{
+		"own": {"It has pods here.", common.Queue{Port: 5671}, []workload.Flow{{Ports: []int32{3306, 5671, 11211, 11212, 5000}}}, "placement"},
+		"elsewhere": {
+			"It has none.", common.Queue{Port: 443, SharedAs: "cloud-0123"},
+			[]workload.Flow{{Ports: []int32{3306, 11211, 11212, 5000}}, {Anywhere: true, Ports: []int32{443}}}, "placement-cloud-0123",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := derived(t, "{}")
+			if err != nil {
+				t.Fatal(err)
+			}
+			definition := *s.Definition
+			definition.Queue = true
+			s.Definition, s.Spec.Queue = &definition, &tc.queue
+			flows, err := s.Outbound()
+			if diff := cmp.Diff(tc.flows, flows); diff != "" || err != nil {
+				t.Errorf("%s %v (-want +got):\n%s", tc.reason, err, diff)
+			}
+			if env := s.queueEnv(); !strings.Contains(env[2].Value, "/"+tc.vhost+"?") {
+				t.Errorf("%s It uses %s", tc.reason, env[2].Value)
+			}
+		})
+	}
+}
+
 // TestOnce: a Job is another one where it would do something else, and the same where it would not.
 func TestOnce(t *testing.T) {
 	s, err := derived(t, "{}")

@@ -41,7 +41,7 @@ func (s *Service) queueSecret() string { return s.Sub("queue") }
 func (s *Service) queueEnv() []corev1.EnvVar {
 	q := s.Spec.Queue
 	url := rabbitmq.Transport{
-		UserVar: queueUserEnv, PasswordVar: queuePasswordEnv, Hosts: []string{q.Host}, Port: q.Port, Vhost: s.user(),
+		UserVar: queueUserEnv, PasswordVar: queuePasswordEnv, Hosts: []string{q.Host}, Port: q.Port, Vhost: q.VirtualHost(s.user()),
 		CAFile: s.Path(queueCA, string(q.CASecretRef.Key)),
 	}.URL()
 	return []corev1.EnvVar{
@@ -62,10 +62,11 @@ func (s *Service) processName(process string) corev1.EnvVar {
 func QueueAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	retained := s.Spec.DeletionPolicy != common.DeletionPolicyDelete
+	q := s.Spec.Queue
 	vhost := rabbitmq.Account{
-		Meta: s.Meta(ObjectName(s.user())), Vhost: s.user(), Cluster: string(s.Spec.Queue.RabbitMQRef.Name), DeleteData: !retained,
+		Meta: s.Meta(ObjectName(s.user())), Vhost: q.VirtualHost(s.user()), Broker: q.Broker, DeleteData: !retained,
 	}
-	own := c5c3v1.QueuePermission{RabbitMQRef: s.Spec.Queue.RabbitMQRef, Vhost: s.user()}
+	own := c5c3v1.QueuePermission{Broker: q.Broker, Vhost: q.VirtualHost(s.user())}
 	user := &c5c3v1.QueueUser{
 		Permissions: append([]c5c3v1.QueuePermission{own}, s.Vhosts...), DeletionPolicy: common.DeletionPolicyRetain,
 	}

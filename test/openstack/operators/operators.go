@@ -30,7 +30,9 @@ var Timeout = 6 * time.Minute
 type Operators struct {
 	Cluster *cluster.Cluster
 	// Public is the authority that everybody trusts: it signs for ClusterIssuers, the Gateway and hosts outside.
-	Public          *pki.Authority
+	Public *pki.Authority
+	// Trusted are authorities that RabbitMQ's topology operator trusts besides, as its Deployment mounts them: of brokers that others run.
+	Trusted         []byte
 	mariaDBOperator string // the program of hack/tools/mariadb-operator
 
 	mu      sync.Mutex

@@ -133,7 +133,7 @@ func (o *Operators) vhost(ctx context.Context, u *unstructured.Unstructured) err
 	if queues := text(u, "spec", "defaultQueueType"); queues != "" {
 		body["default_queue_type"] = queues
 	}
-	if err := o.manage(ctx, u, "vhosts/"+url.PathEscape(text(u, "spec", "name")), body); err != nil {
+	if err := o.manage(ctx, u, http.MethodPut, "vhosts/"+url.PathEscape(text(u, "spec", "name")), body); err != nil {
 		return err
 	}
 	// The companion looks whether it is there.
@@ -153,7 +153,7 @@ func (o *Operators) brokerUser(ctx context.Context, u *unstructured.Unstructured
 	if err != nil {
 		return err
 	}
-	return o.manage(ctx, u, "users/"+url.PathEscape(string(login["username"])), map[string]any{
+	return o.manage(ctx, u, http.MethodPut, "users/"+url.PathEscape(string(login["username"])), map[string]any{
 		"password": string(login["password"]), "tags": append([]string{}, texts(u, "spec", "tags")...),
 	})
 }
@@ -191,37 +191,79 @@ func (o *Operators) permission(ctx context.Context, u *unstructured.Unstructured
 		user = string(login["username"])
 	}
 	right := func(name string) string { return text(u, "spec", "permissions", name) }
-	return o.manage(ctx, u, "permissions/"+url.PathEscape(text(u, "spec", "vhost"))+"/"+url.PathEscape(user),
+	return o.manage(ctx, u, http.MethodPut, "permissions/"+url.PathEscape(text(u, "spec", "vhost"))+"/"+url.PathEscape(user),
 		map[string]any{"configure": right("configure"), "write": right("write"), "read": right("read")})
 }
 
-// manage puts something into the broker that an object of the topology operator refers to.
-func (o *Operators) manage(ctx context.Context, u *unstructured.Unstructured, path string, body map[string]any) error {
-	cluster, err := o.Find("RabbitmqCluster.rabbitmq.com", u.GetNamespace(), text(u, "spec", "rabbitmqClusterReference", "name"))
+// management is the management API of a broker, with its administrator and the authority of its certificate.
+type management struct {
+	uri, username, password string
+	authority               []byte
+}
+
+// manage makes a request of the broker that an object of the topology operator refers to.
+func (o *Operators) manage(ctx context.Context, u *unstructured.Unstructured, method, path string, body map[string]any) error {
+	api, err := o.brokerOf(ctx, u)
 	if err != nil {
 		return err
 	}
-	_, err = o.RabbitMQ(ctx, cluster.GetNamespace(), cluster.GetName(), http.MethodPut, path, body)
+	_, err = o.ask(ctx, api, method, path, body)
 	return err
+}
+
+// brokerOf is the broker that an object refers to. One that somebody else runs is verified by what the operator trusts, and its Secret is
+// one that the operator sees: api/v1beta1/labels.go.
+func (o *Operators) brokerOf(ctx context.Context, u *unstructured.Unstructured) (management, error) {
+	connection := text(u, "spec", "rabbitmqClusterReference", "connectionSecret", "name")
+	if connection == "" {
+		return o.ownBroker(ctx, u.GetNamespace(), text(u, "spec", "rabbitmqClusterReference", "name"))
+	}
+	s := &corev1.Secret{}
+	if err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: u.GetNamespace(), Name: connection}, s); err != nil {
+		return management{}, err
+	}
+	if s.Labels["rabbitmq.com/topology-operator"] != "true" {
+		return management{}, fmt.Errorf("the operator does not see Secret %s, which has not its label", connection)
+	}
+	for _, key := range []string{"uri", "username", "password"} {
+		if len(s.Data[key]) == 0 {
+			return management{}, fmt.Errorf("failed to retrieve %s: key %[1]s missing from credentials", key)
+		}
+	}
+	return management{string(s.Data["uri"]), string(s.Data["username"]), string(s.Data["password"]), o.Trusted}, nil
+}
+
+// ownBroker is one of a RabbitmqCluster.
+func (o *Operators) ownBroker(ctx context.Context, namespace, name string) (management, error) {
+	u, err := o.Find("RabbitmqCluster.rabbitmq.com", namespace, name)
+	if err != nil {
+		return management{}, err
+	}
+	login, err := o.defaultUser(ctx, u)
+	if err != nil {
+		return management{}, err
+	}
+	certificate, err := o.Secret(ctx, namespace, text(u, "spec", "tls", "secretName"))
+	if err != nil {
+		return management{}, err
+	}
+	uri := fmt.Sprintf("https://%s.%s.svc:%d", name, namespace, rabbitManagement)
+	return management{uri, string(login["username"]), string(login["password"]), certificate["ca.crt"]}, nil
 }
 
 var errNotFound = errors.New("not found")
 
 // RabbitMQ makes a request of the management API of a broker, as its administrator, and returns the answer: path is what follows /api/.
 func (o *Operators) RabbitMQ(ctx context.Context, namespace, name, method, path string, body any) ([]byte, error) {
-	u, err := o.Find("RabbitmqCluster.rabbitmq.com", namespace, name)
+	api, err := o.ownBroker(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	login, err := o.defaultUser(ctx, u)
-	if err != nil {
-		return nil, err
-	}
-	certificate, err := o.Secret(ctx, namespace, text(u, "spec", "tls", "secretName"))
-	if err != nil {
-		return nil, err
-	}
-	transport, err := o.transport(certificate["ca.crt"])
+	return o.ask(ctx, api, method, path, body)
+}
+
+func (o *Operators) ask(ctx context.Context, api management, method, path string, body any) ([]byte, error) {
+	transport, err := o.transport(api.authority)
 	if err != nil {
 		return nil, err
 	}
@@ -229,12 +271,11 @@ func (o *Operators) RabbitMQ(ctx context.Context, namespace, name, method, path 
 	if err != nil {
 		return nil, err
 	}
-	address := fmt.Sprintf("https://%s.%s.svc:%d/api/%s", name, namespace, rabbitManagement, path)
-	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(in))
+	request, err := http.NewRequestWithContext(ctx, method, api.uri+"/api/"+path, bytes.NewReader(in))
 	if err != nil {
 		return nil, err
 	}
-	request.SetBasicAuth(string(login["username"]), string(login["password"]))
+	request.SetBasicAuth(api.username, api.password)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {

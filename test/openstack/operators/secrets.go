@@ -5,7 +5,6 @@ package operators
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -70,9 +70,6 @@ func (o *Operators) Copy(ctx context.Context, namespace, name string) error {
 // copied is a copy of keys of Secrets in the namespace that a store of the provider for Kubernetes reads.
 // https://external-secrets.io/latest/provider/kubernetes/
 func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, keys []any) error {
-	if t, _, _ := unstructured.NestedMap(u.Object, "spec", "target", "template", "data"); len(t) > 0 {
-		return errors.New("its template is not supported by this fake")
-	}
 	store, err := o.Find("SecretStore.external-secrets.io", u.GetNamespace(), text(u, "spec", "secretStoreRef", "name"))
 	if err != nil {
 		return err
@@ -90,7 +87,26 @@ func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, ke
 		}
 		data[text(key, "secretKey")] = from[property]
 	}
-	return o.SetSecret(ctx, u.GetNamespace(), text(u, "spec", "target", "name"), data)
+	if data, err = templated(u, data); err != nil {
+		return err
+	}
+	labels, _, _ := unstructured.NestedStringMap(u.Object, "spec", "target", "template", "metadata", "labels")
+	return o.Cluster.Apply(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: text(u, "spec", "target", "name"), Labels: labels}, Data: data,
+	})
+}
+
+// templated is what an ExternalSecret's template makes of its data: without one, the data.
+func templated(u *unstructured.Unstructured, data map[string][]byte) (map[string][]byte, error) {
+	templates, ok, err := unstructured.NestedStringMap(u.Object, "spec", "target", "template", "data")
+	if err != nil || !ok {
+		return data, err
+	}
+	values := map[string]string{}
+	for key, value := range data {
+		values[key] = string(value)
+	}
+	return rendered(templates, values)
 }
 
 // password of a generator: as many digits and symbols as it says, letters for the rest.

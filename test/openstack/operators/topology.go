@@ -82,7 +82,7 @@ func (o *Operators) declared(ctx context.Context, u *unstructured.Unstructured) 
 	if u.GetDeletionTimestamp() != nil {
 		path, err := brokerPath(u)
 		if err == nil {
-			_, err = o.RabbitMQ(ctx, u.GetNamespace(), text(u, "spec", "rabbitmqClusterReference", "name"), http.MethodDelete, path, nil)
+			err = o.manage(ctx, u, http.MethodDelete, path, nil)
 		}
 		if err != nil && !errors.Is(err, errNotFound) {
 			return err
@@ -125,7 +125,7 @@ func (o *Operators) importUser(ctx context.Context, u *unstructured.Unstructured
 	}
 	name := string(login["username"])
 	user := map[string]any{"password": string(login["password"]), "tags": []string{}}
-	if err := o.manage(ctx, u, "users/"+url.PathEscape(name), user); err != nil {
+	if err := o.manage(ctx, u, http.MethodPut, "users/"+url.PathEscape(name), user); err != nil {
 		return err
 	}
 	return unstructured.SetNestedField(u.Object, name, "status", "username")

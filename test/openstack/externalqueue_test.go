@@ -1,0 +1,211 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// brokerPassword is that of the administrator of the queue whom a second cloud has.
+const brokerPassword = `q"4$s{{w}}ord`
+
+// aQueue is what the second claim says of the queue.
+const aQueue = `
+    rabbitmq:
+      external:
+        host: HOST
+        user: cloud-admin
+        caSecretRef: {name: corporate-queue, key: authority.pem}
+        passwordSecretRef: {name: corporate-queue, key: secret}`
+
+// TestExternalQueue: a second claim has no RabbitMQ but that of a first, in another cluster, with the login of an administrator there. Nova
+// runs virtual machines in two cells by it, and what others have there stays as it was.
+func TestExternalQueue(t *testing.T) {
+	const r, end = release.Release("2025.2"), "-external-queue"
+	claim := strings.Replace(string(of(t, "identity.yaml", r, end)), "rabbitmq: {enabled: false}", "rabbitmq: {enabled: true}", 1)
+	b := broker{t, start(t, []byte(claim), nil)}
+	certificate, err := b.cloud.Operators.Secret(context.Background(), b.cloud.Namespace, "rabbitmq-tls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.newTenants()
+	before := b.snapshot()
+	claim = strings.Replace(string(of(t, "machines.yaml", r, end)), "\n    valkey: {", strings.Replace(aQueue, "HOST", b.host(), 1)+"\n    valkey: {", 1)
+	cloud := start(t, []byte(claim), func(o *Options) {
+		o.Secrets = map[string]map[string][]byte{
+			"corporate-queue": {"secret": []byte(brokerPassword), "authority.pem": certificate["ca.crt"]},
+		}
+		o.Prepare = func(c *Cloud) error {
+			c.Operators.Trusted = certificate["ca.crt"]
+			return nil
+		}
+	})
+	n := startNovaIn(t, cloud, r, novav1.Consoles{Graphical: novav1.VNC}, hypervisor{domain: "machines" + end + ".tenant-a.example.com", broker: b.host()})
+	t.Run("Services", func(t *testing.T) { testComputeServices(t, n) })
+	t.Run("Servers", func(t *testing.T) { testServers(t, n) })
+	t.Run("VirtualHosts", func(t *testing.T) { testOwnVirtualHosts(t, cloud, b) })
+	t.Run("Connections", func(t *testing.T) { testConnections(t, cloud, b) })
+	t.Run("NoQueue", func(t *testing.T) { testNoQueue(t, cloud) })
+	t.Run("Untouched", func(t *testing.T) { testBrokerUntouched(t, before, b.snapshot()) })
+}
+
+// broker is the RabbitMQ of the first claim, as whoever runs it sees it.
+type broker struct {
+	t     *testing.T
+	cloud *Cloud
+}
+
+func (b broker) host() string { return "rabbitmq." + b.cloud.Namespace + ".svc" }
+
+// put makes something there, and list gives what there is of a kind.
+func (b broker) put(path string, body map[string]any) {
+	b.t.Helper()
+	_, err := b.cloud.Operators.RabbitMQ(context.Background(), b.cloud.Namespace, "rabbitmq", http.MethodPut, path, body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b broker) list(path string) []map[string]any {
+	b.t.Helper()
+	answer, err := b.cloud.Operators.RabbitMQ(context.Background(), b.cloud.Namespace, "rabbitmq", http.MethodGet, path, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var out []map[string]any
+	if err := json.Unmarshal(answer, &out); err != nil {
+		b.t.Fatalf("%v: %s", err, answer)
+	}
+	return out
+}
+
+// newTenants are the administrator whom the second cloud has, and somebody with a virtual host of a name that Nova has on a queue of its own.
+func (b broker) newTenants() {
+	b.put("users/cloud-admin", map[string]any{"password": brokerPassword, "tags": "administrator"})
+	b.put("users/theirs", map[string]any{"password": "another", "tags": ""})
+	for _, vhost := range []string{"nova", "nova_cell1"} {
+		b.put("vhosts/"+vhost, map[string]any{"description": "of another cloud"})
+		b.put("permissions/"+vhost+"/theirs", map[string]any{"configure": "^a$", "write": "^a$", "read": "^a$"})
+	}
+}
+
+// snapshot is what there is, without what changes by itself.
+func (b broker) snapshot() map[string]any {
+	b.t.Helper()
+	out := map[string]any{}
+	for _, u := range b.list("users") {
+		out["user "+u["name"].(string)] = []any{u["tags"], u["password_hash"]}
+	}
+	for _, v := range b.list("vhosts") {
+		out["virtual host "+v["name"].(string)] = []any{v["description"], v["default_queue_type"], v["tags"]}
+	}
+	for _, p := range b.list("permissions") {
+		out["permission of "+p["user"].(string)+" in "+p["vhost"].(string)] = []any{p["configure"], p["write"], p["read"]}
+	}
+	return out
+}
+
+// ownVirtualHosts are those of the second cloud.
+func ownVirtualHosts(cloud *Cloud) []string {
+	var out []string
+	for _, name := range []string{"nova", "nova_cell1", "nova_cell2"} {
+		out = append(out, name+"-"+cloud.Namespace)
+	}
+	return out
+}
+
+// testOwnVirtualHosts: virtual hosts end with the cloud's name, queues in them outlive the loss of a member, and each user may use just what
+// its service does.
+func testOwnVirtualHosts(t *testing.T, cloud *Cloud, b broker) {
+	var got []string
+	for _, v := range b.list("vhosts") {
+		if name := v["name"].(string); strings.HasSuffix(name, cloud.Namespace) {
+			got = append(got, name)
+			if v["default_queue_type"] != "quorum" {
+				t.Errorf("queues of virtual host %s are of type %v", name, v["default_queue_type"])
+			}
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(ownVirtualHosts(cloud), got); diff != "" {
+		t.Errorf("virtual hosts (-want +got):\n%s", diff)
+	}
+	may := map[string][]string{}
+	for _, p := range b.list("permissions") {
+		if user := p["user"].(string); strings.HasPrefix(user, "nova-") {
+			service := user[:strings.LastIndex(user, "-")]
+			may[service] = append(may[service], p["vhost"].(string))
+			slices.Sort(may[service])
+		}
+	}
+	own := ownVirtualHosts(cloud)
+	if diff := cmp.Diff(map[string][]string{"nova-queue": own, "nova-cell1-queue": own[1:2], "nova-cell2-queue": own[2:]}, may); diff != "" {
+		t.Errorf("who may use which virtual hosts (-want +got):\n%s", diff)
+	}
+	for _, name := range own {
+		for _, q := range b.list("queues/" + url.PathEscape(name)) {
+			if q["type"] != "quorum" && q["type"] != "stream" {
+				t.Errorf("queue %v of %s is of type %v", q["name"], name, q["type"])
+			}
+		}
+	}
+}
+
+// testConnections: all that is connected is so by TLS, and is in each virtual host.
+func testConnections(t *testing.T, cloud *Cloud, b broker) {
+	connected := map[string]bool{}
+	for _, c := range b.list("connections") {
+		vhost, _ := c["vhost"].(string)
+		if connected[vhost] = true; c["ssl"] != true {
+			t.Errorf("a connection of %v to %s is without TLS", c["user"], vhost)
+		}
+	}
+	for _, name := range ownVirtualHosts(cloud) {
+		if !connected[name] {
+			t.Errorf("nobody is connected to %s", name)
+		}
+	}
+}
+
+// testNoQueue: no queue runs beside the services, and what administrates that of others is in one Secret, which no pod reads.
+func testNoQueue(t *testing.T, cloud *Cloud) {
+	ctx, pods := context.Background(), &corev1.PodList{}
+	if err := cloud.Cluster.Client.List(ctx, pods, client.InNamespace(cloud.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pods.Items {
+		if p.Labels["app.kubernetes.io/name"] == "rabbitmq" {
+			t.Errorf("pod %s runs", p.Name)
+		}
+		for _, v := range p.Spec.Volumes {
+			if v.Secret != nil && (v.Secret.SecretName == "rabbitmq-connection" || v.Secret.SecretName == "tenant-corporate-queue") {
+				t.Errorf("pod %s reads Secret %s", p.Name, v.Secret.SecretName)
+			}
+		}
+	}
+	if all := cloud.Operators.All("RabbitmqCluster.rabbitmq.com"); len(all) > 0 {
+		t.Errorf("there are %d RabbitmqClusters", len(all))
+	}
+}
+
+// testBrokerUntouched: nothing that was there has changed.
+func testBrokerUntouched(t *testing.T, before, after map[string]any) {
+	for what, was := range before {
+		if diff := cmp.Diff(was, after[what]); diff != "" {
+			t.Errorf("%s has changed (-before +after):\n%s", what, diff)
+		}
+	}
+}
