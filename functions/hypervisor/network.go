@@ -29,7 +29,7 @@ func (m *model) networks() []string {
 }
 
 // network lets the nodes reach what they talk to in the control plane's namespace, where nothing else does: the queue of their cell, OVN's
-// southbound database, and the APIs that nova-compute asks. Pods here have their node's address, so that policies name networks, and it is
+// southbound database, or the queue that Neutron's agents have, and the APIs that nova-compute asks. Pods here have their node's address, so that policies name networks, and it is
 // the control plane that says which. What the policies add goes with the pool.
 func network(m *model) ([]compose.Stage, error) {
 	apis := append([]string{keystonev1.ServiceName}, compute.Asked()...)
@@ -40,12 +40,17 @@ func network(m *model) ([]compose.Stage, error) {
 		return metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}
 	}
 	const name, component = "app.kubernetes.io/name", "app.kubernetes.io/component"
-	stage := compose.Stage{
-		m.opened("queue", metav1.LabelSelector{MatchLabels: rabbitmq.Pods(string(m.plane.cell.Queue.RabbitMQRef.Name))}, common.QueuePort),
-		m.opened("southbound", metav1.LabelSelector{
+	queue := func(what string, of common.ObjectName) compose.Resource {
+		return m.opened(what, metav1.LabelSelector{MatchLabels: rabbitmq.Pods(string(of))}, common.QueuePort)
+	}
+	stage := compose.Stage{queue("queue", m.plane.cell.Queue.RabbitMQRef.Name)}
+	if m.byOVN() {
+		stage = append(stage, m.opened("southbound", metav1.LabelSelector{
 			MatchLabels:      map[string]string{name: ovnv1.Name},
 			MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},
-		}, ovnv1.SouthboundPort),
+		}, ovnv1.SouthboundPort))
+	} else if of := m.plane.access.Networks.Agents.Queue.RabbitMQRef.Name; of != m.plane.cell.Queue.RabbitMQRef.Name {
+		stage = append(stage, queue("agents-queue", of))
 	}
 	if m.apart() { // A Gateway or an Ingress passes on what comes from elsewhere, and is let in itself.
 		return []compose.Stage{stage}, nil

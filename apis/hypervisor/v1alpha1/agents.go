@@ -18,6 +18,9 @@ type Agents struct {
 	// Neutron's agent, which lets virtual machines reach the metadata API.
 	// +optional
 	Metadata MetadataAgent `json:"metadata,omitempty"`
+	// Neutron's other agents, where they make the control plane's networks (mechanism OVS): those of the switch, of routers and of DHCP.
+	// +optional
+	Neutron NeutronAgents `json:"neutron,omitempty"`
 	// KVM node agent, which reports what libvirt has and does.
 	// +optional
 	KVMNodeAgent Agent `json:"kvmNodeAgent,omitempty"`
@@ -69,6 +72,16 @@ type MetadataAgent struct {
 	// +optional
 	Image *common.Image `json:"image,omitempty"`
 	// Resources of the container. Absent: the platform's.
+	// +optional
+	Resources *common.Resources `json:"resources,omitempty"`
+}
+
+// NeutronAgents are those that make networks without OVN.
+type NeutronAgents struct {
+	// Container image of all of them, that of metadata too. Absent: the image of the control plane's OpenStack release.
+	// +optional
+	Image *common.Image `json:"image,omitempty"`
+	// Resources of the container of each. Absent: the platform's.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
 }
