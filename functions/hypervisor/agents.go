@@ -224,7 +224,9 @@ func (m *model) agentOf(a agent) (daemon, files, error) {
 		data["outlive.sh"] = outliveScript
 	}
 	for _, context := range privsepContexts {
-		c[context] = oslo.Options{"helper_command": privsepCommand, "capabilities": numbers(a.privilege.Capabilities)}
+		if len(a.privilege.Capabilities) > 0 { // Without any it has no helper.
+			c[context] = oslo.Options{"helper_command": privsepCommand, "capabilities": numbers(a.privilege.Capabilities)}
+		}
 	}
 	text, err := c.Render()
 	data["neutron.conf"] = text
@@ -314,7 +316,7 @@ func numbers(of []corev1.Capability) []string {
 		all = append(all, capabilities[c])
 	}
 	slices.Sort(all)
-	out := []string{} // An empty list takes those away that a context asks for by itself.
+	var out []string
 	for _, n := range all {
 		out = append(out, strconv.Itoa(n))
 	}
