@@ -85,7 +85,7 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: metadataComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent, controllerComponent},
-		Follows: []string{switchComponent}, Enabled: (*model).metadataWanted, Build: metadataAgent,
+		Follows: []string{switchComponent, switchAgentComponent}, Enabled: (*model).metadataWanted, Build: metadataAgent,
 	},
 	{
 		Name: routerAgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent},
