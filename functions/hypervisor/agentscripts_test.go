@@ -183,22 +183,22 @@ end`)
 	}
 }
 
-// TestOutlive: what agents start leaves the control group of their pod in every hierarchy, of either version.
+// TestOutlive: what agents start leaves the control group of their pod in every hierarchy, of either version, and does not know the login.
 func TestOutlive(t *testing.T) {
 	for name, tc := range map[string]struct{ make, want string }{
 		"first": {
 			"for h in memory cpuset; do mkdir $h; touch $h/cgroup.procs; done; ln -s memory alias; mkdir other; echo 0-3 >cpuset/cpuset.cpus; " +
 				"echo 0 >cpuset/cpuset.mems; mkdir cpuset/neutron; touch cpuset/neutron/cpuset.cpus cpuset/neutron/cpuset.mems",
-			"ran\n./cpuset/neutron/cgroup.procs 0\n./cpuset/neutron/cpuset.cpus 0-3\n./cpuset/neutron/cpuset.mems 0\n./memory/neutron/cgroup.procs 0\n",
+			"ran without\n./cpuset/neutron/cgroup.procs 0\n./cpuset/neutron/cpuset.cpus 0-3\n./cpuset/neutron/cpuset.mems 0\n./memory/neutron/cgroup.procs 0\n",
 		},
-		"second": {"touch cgroup.controllers cgroup.procs; mkdir kubepods; touch kubepods/cgroup.procs", "ran\n./neutron/cgroup.procs 0\n"},
+		"second": {"touch cgroup.controllers cgroup.procs; mkdir kubepods; touch kubepods/cgroup.procs", "ran without\n./neutron/cgroup.procs 0\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			here, err := os.Getwd()
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := inMounts(t, t.TempDir(), "mount -t tmpfs none /sys/fs/cgroup; cd /sys/fs/cgroup; "+tc.make+"; sh "+here+"/outlive.sh echo ran; "+
+			out := inMounts(t, t.TempDir(), "mount -t tmpfs none /sys/fs/cgroup; cd /sys/fs/cgroup; "+tc.make+"; export OS_DEFAULT__TRANSPORT_URL=secret; sh "+here+"/outlive.sh sh -c 'echo ran ${OS_DEFAULT__TRANSPORT_URL-without}'; "+
 				`find . -path '*/neutron/*' | sort | while read -r file; do echo "$file $(cat "$file")"; done`)
 			if diff := cmp.Diff(tc.want, out); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

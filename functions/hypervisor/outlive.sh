@@ -22,4 +22,6 @@ else
     [ ! -e "$hierarchy/cgroup.procs" ] || [ -L "$hierarchy" ] || leave "$hierarchy"
   done
 fi
+# Virtual machines talk to what is started, which has no business with the queue: another user reads its own environment.
+unset OS_DEFAULT__TRANSPORT_URL
 exec "$@"
