@@ -1,6 +1,7 @@
 package hypervisor
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -30,7 +31,8 @@ func (m *model) byAgents() bool {
 
 func (m *model) byOVN() bool { return m.known() && !m.byAgents() }
 
-// serving are the nodes of each slice that connect routers to the outside. Where agents make the networks, they have DHCP and metadata, too.
+// serving are the nodes of each slice that connect routers to the outside. Where agents make the networks, they have DHCP and metadata,
+// too.
 func (m *model) serving() []group {
 	var out []group
 	for i := range m.groups {
@@ -86,7 +88,8 @@ func switchAgent(m *model) ([]compose.Stage, error) {
 				{Name: "TUNNELS", Value: "yes"}, {Name: "INTERFACE", Value: g.tunnelInterface()},
 			},
 			privilege: workload.Privilege{
-				Reason:       "the switch's socket is root's, and the addresses that tunnels end at are the node's; NET_ADMIN ends connections that a rule forbids",
+				Reason: "the switch's socket is root's, and the addresses that tunnels end at are the node's; NET_ADMIN ends connections that a rule " +
+					"forbids",
 				Capabilities: []corev1.Capability{"NET_ADMIN"},
 			},
 		})
@@ -122,8 +125,8 @@ func routerAgent(m *model) ([]compose.Stage, error) {
 				"DEFAULT": {"enable_metadata_proxy": m.metadataWanted()},
 			}),
 			privilege: workload.Privilege{
-				Reason: "SYS_ADMIN makes a network namespace for each router, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in, and " +
-					"translates addresses; NET_RAW is for keepalived, which tells other nodes that it is there, and says whose addresses are here; " +
+				Reason: "SYS_ADMIN makes a network namespace for each router, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in, " +
+					"and translates addresses; NET_RAW is for keepalived, which tells other nodes that it is there, and says whose addresses are here; " +
 					"SETGID and SETUID are for its watcher, which gives rights up, and DAC_OVERRIDE and DAC_READ_SEARCH for files that others own; " +
 					"routers outlive the pod: they have processes of the node, outside of the pod's control group",
 				Capabilities: []corev1.Capability{"DAC_OVERRIDE", "DAC_READ_SEARCH", "NET_ADMIN", "NET_RAW", "SETGID", "SETUID", "SYS_ADMIN"},
@@ -142,9 +145,9 @@ func addressAgent(m *model) ([]compose.Stage, error) {
 			}),
 			privilege: workload.Privilege{
 				Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in; " +
-					"NET_RAW and NET_BIND_SERVICE are for answers to who has no address yet; dnsmasq becomes nobody with SETGID and SETUID, and is ended " +
-					"with KILL; DAC_OVERRIDE and DAC_READ_SEARCH are for files that it owns; it outlives the pod: it is a process of the node, outside of " +
-					"the pod's control group",
+					"NET_RAW and NET_BIND_SERVICE are for answers to who has no address yet; dnsmasq becomes nobody with SETGID and SETUID, and is " +
+					"ended with KILL; DAC_OVERRIDE and DAC_READ_SEARCH are for files that it owns; it outlives the pod: it is a process of the node, " +
+					"outside of the pod's control group",
 				Capabilities: []corev1.Capability{
 					"DAC_OVERRIDE", "DAC_READ_SEARCH", "KILL", "NET_ADMIN", "NET_BIND_SERVICE", "NET_RAW", "SETGID", "SETUID", "SYS_ADMIN",
 				},
@@ -216,9 +219,7 @@ func agentOptions() oslo.Config {
 func (m *model) agentOf(a agent) (daemon, files, error) {
 	c := agentOptions().Merge(a.options)
 	data := map[string]string{"neutron-agent.sh": neutronAgentScript}
-	for name, text := range a.files {
-		data[name] = text
-	}
+	maps.Copy(data, a.files)
 	if a.keeps {
 		c["agent"]["root_helper"] = "sh " + scripts + "/outlive.sh"
 		data["outlive.sh"] = outliveScript

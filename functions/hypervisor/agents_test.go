@@ -13,7 +13,7 @@ import (
 )
 
 // byAgents is a control plane whose networks agents make, and served a pool with nodes for routers and DHCP.
-var byAgents = theirs[:strings.Index(theirs, "      mechanism: OVN")] + `      mechanism: OVS
+var byAgents = until(theirs, "      mechanism: OVN") + `      mechanism: OVS
       agents:
         queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.` + cloud + `.svc, port: 5671, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
         virtualHost: neutron
@@ -21,7 +21,7 @@ var byAgents = theirs[:strings.Index(theirs, "      mechanism: OVN")] + `      m
         tunnels: [vxlan]
         servicePlugins: [qos, port_forwarding]
         dnsDomain: cloud.example.com.
-` + theirs[strings.Index(theirs, "    volumes:"):]
+` + strings.TrimPrefix(theirs, until(theirs, "    volumes:"))
 
 // agentsClaim and agentsXR are one beside that of most tests.
 var (

@@ -14,8 +14,8 @@ func (m *model) checkAgents(at plane, agents *controlplanev1.NetworkAgents) erro
 	const by = "networks of that control plane are made by agents (mechanism OVS), "
 	switch {
 	case at.providerConfig != m.cluster:
-		return invalid.Field(m.clusterField(), by+"which pools have in its own cluster alone in this version; have the pool there, or refer to a "+
-			"control plane with OVN")
+		return invalid.Field(m.clusterField(), by+"which pools have in its own cluster alone in this version; have the pool there, or refer to "+
+			"a control plane with OVN")
 	case agents != nil && agents.Distributed:
 		return invalid.Field("spec.controlPlaneRef", by+"and its routers are distributed, for which pools have no agents in this version; "+
 			"leave services.neutron.distributedFloatingIPs out there, or refer to a control plane with OVN")
@@ -38,8 +38,8 @@ func (m *model) checkMechanism() error {
 		return nil
 	}
 	if agents.OVNController.Image != nil || agents.OVNController.Resources != nil {
-		refuse("spec.agents.ovnController", "networks of that control plane are made by agents (mechanism OVS), without OVN; leave it out, or say "+
-			"agents.neutron")
+		refuse("spec.agents.ovnController", "networks of that control plane are made by agents (mechanism OVS), without OVN; leave it out, or "+
+			"say agents.neutron")
 	}
 	check := func(field string, n *hypervisorv1.Networks) {
 		if n == nil {

@@ -81,7 +81,7 @@ func (m *model) metadataSecret() corev1.EnvVar {
 func (m *model) agentConfig() oslo.Config {
 	c := oslo.Config{
 		"DEFAULT": {"use_stderr": true, "state_path": "/var/lib/neutron"},
-		"agent": {"root_helper": ""},
+		"agent":   {"root_helper": ""},
 		"ovn": {
 			"ovn_sb_connection": m.plane.access.Networks.Southbound, "ovn_sb_private_key": tlsFolder + "/" + certificate.KeyKey,
 			"ovn_sb_certificate": tlsFolder + "/" + certificate.CertKey, "ovn_sb_ca_cert": tlsFolder + "/" + certificate.CAKey,

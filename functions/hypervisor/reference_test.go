@@ -150,8 +150,8 @@ func TestRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec, other, field, words string
 	}{
-		"Cell":   {"A pool is of one cell that is there.", more("cell: west"), theirs, "spec.cell", `has no cell "west"; choose one of cell1, other`},
-		"OVN":    {"Nobody issues certificates.", mine, somebody, "spec.controlPlaneRef", "OVN of that control plane is somebody else's"},
+		"Cell": {"A pool is of one cell that is there.", more("cell: west"), theirs, "spec.cell", `has no cell "west"; choose one of cell1, other`},
+		"OVN":  {"Nobody issues certificates.", mine, somebody, "spec.controlPlaneRef", "OVN of that control plane is somebody else's"},
 		"Overlap": {
 			"A node would have two of everything.", more("slices: [{name: a, nodeSelector: {gpu: a}}, {name: b, nodeSelector: {rack: b}}]"), theirs,
 			"spec.slices[1].nodeSelector", "a node could belong to slice a and to slice b",

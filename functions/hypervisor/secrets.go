@@ -90,8 +90,8 @@ func (m *model) loginSet() tenantsecret.Set {
 	return set
 }
 
-// logins brings them, and says which ones the pool has. It makes the pool's own certificate for OVN: one for each pool, so that it can be told
-// from others.
+// logins brings them, and says which ones the pool has. It makes the pool's own certificate for OVN: one for each pool, so that it can be
+// told from others.
 func logins(m *model) ([]compose.Stage, error) {
 	stages := m.logins.Stages()
 	if m.byOVN() {
