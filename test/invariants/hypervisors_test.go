@@ -312,8 +312,10 @@ var hypervisorMistakes = map[string]mistake{
 	"nodes that are not left to it": {typ: respond.SpecValid, words: "spec.nodeSelector: no limit of the platform allows", make: func(w *world, _ object) {
 		w.require("platform", platformWith(object{"domain": "example.com"}))
 	}},
-	"agents beside OVN": in(object{"requests": object{"cpu": "100m"}}, "spec.agents.neutron: networks of that control plane are made by OVN",
-		"agents", "neutron", "resources"),
+	"agents of OVN and others": in(object{
+		"neutron":       object{"resources": object{"requests": object{"cpu": "100m"}}},
+		"ovnController": object{"resources": object{"requests": object{"cpu": "100m"}}},
+	}, "networks of that control plane are made by ", "agents"),
 	"slices that overlap": in(list{
 		object{"name": "a", "nodeSelector": object{"a": "a"}}, object{"name": "b", "nodeSelector": object{"b": "b"}},
 	}, "spec.slices[1].nodeSelector: a node could belong to", "slices"),
