@@ -118,15 +118,19 @@ func TestHypervisorAccess(t *testing.T) {
 			},
 		},
 		"Agents": {
-			reason: "Without OVN there is no address of it.",
+			reason: "Without OVN there is no address of it: agents have Neutron's own virtual host, and are told what fits to it.",
 			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
-				"neutron: {enabled: true, mechanism: OVS}}}",
+				"neutron: {enabled: true, mechanism: OVS, distributedFloatingIPs: true, dnsDomain: cloud.example.com., " +
+				"servicePlugins: [router, qos], ml2: {typeDrivers: [geneve, vlan, vxlan]}}}}",
 			platform: queued,
 			cells: []controlplanev1.CellAccess{{
 				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
 				MetadataHost: "nova-metadata." + instance + ".svc",
 			}},
-			networks: &controlplanev1.NetworkAccess{Mechanism: "OVS"},
+			networks: &controlplanev1.NetworkAccess{Mechanism: "OVS", Agents: &controlplanev1.NetworkAgents{
+				Queue: queue("rabbitmq"), VirtualHost: "neutron", QueueSecretRef: local("neutron-queue"), Tunnels: []string{"geneve", "vxlan"},
+				ServicePlugins: []string{"qos"}, Distributed: true, DNSDomain: "cloud.example.com.",
+			}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -214,7 +214,7 @@ func neutronReport(s *serviceState, status *controlplanev1.ControlPlaneClusterSt
 // neutronTells adds where nodes learn which virtual networks they have: of relays, where there are some.
 func neutronTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 	if !m.byOVN() {
-		to.Networks = &controlplanev1.NetworkAccess{Mechanism: string(neutronv1.ByOVS)}
+		to.Networks = &controlplanev1.NetworkAccess{Mechanism: string(neutronv1.ByOVS), Agents: m.networkAgents(s)}
 		return
 	}
 	to.Networks = &controlplanev1.NetworkAccess{
@@ -223,6 +223,15 @@ func neutronTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess
 	}
 	if m.ovnOrdered() {
 		to.Networks.IssuerRef, to.Networks.ExternalSouthbound = ovnIssuer(), m.externalSouthbound()
+	}
+}
+
+// networkAgents are how agents on nodes reach Neutron, by its own user of the queue, and what fits to it.
+func (m *model) networkAgents(s *serviceState) *controlplanev1.NetworkAgents {
+	a, queue := network.AgentsOf(m.spec.Services.Neutron.Networks), m.queueSpec()
+	return &controlplanev1.NetworkAgents{
+		Queue: queue, VirtualHost: queue.VirtualHost(neutronv1.ServiceName), QueueSecretRef: local(openstack.QueueSecret(s.name)),
+		Tunnels: a.Tunnels, ServicePlugins: a.Plugins, Distributed: a.Distributed, DNSDomain: a.DNSDomain,
 	}
 }
 

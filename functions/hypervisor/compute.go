@@ -229,7 +229,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 		app: "nova", component: computeComponent,
 		pod: workload.Pod{
 			UserID: nobody, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.Mercy),
-			Annotations: m.credentialAnnotations(),
+			Annotations: m.credentialAnnotations(m.computeCredentials()...),
 			Volumes: slices.Insert([]corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),
 				m.secretVolume("queue", cell.QueueSecretRef.Name, secret.UsernameKey, secret.PasswordKey),

@@ -23,6 +23,12 @@ var (
 	computeScript string
 	//go:embed metadata.sh
 	metadataScript string
+	//go:embed bridges.sh
+	bridgesScript string
+	//go:embed neutron-agent.sh
+	neutronAgentScript string
+	//go:embed outlive.sh
+	outliveScript string
 )
 
 // Folders in containers and on nodes. Sockets are where every tool looks for them, on the node, too. What has to outlast a restart of the

@@ -30,49 +30,25 @@ var onNodes = map[string][]string{
 var ofAgents = map[string]bool{
 	"DEFAULT nova_metadata_host": true, "DEFAULT nova_metadata_port": true, "DEFAULT nova_metadata_protocol": true,
 	"DEFAULT auth_ca_cert": true, "DEFAULT metadata_proxy_shared_secret": true,
+	"DEFAULT agent_mode": true, "DEFAULT enable_metadata_proxy": true, "DEFAULT enable_isolated_metadata": true, "DEFAULT ovs_use_veth": true,
 }
 
 // TestOptions: Nova and Neutron of every release know what their processes on nodes are told, in files and by the environment.
 func TestOptions(t *testing.T) {
 	for _, r := range release.Releases() {
+		t.Run(string(r)+" agents", func(t *testing.T) {
+			w := world(more(served), "tenant-a", objects(theirClaim, strings.ReplaceAll(byAgents, `"2025.2"`, `"`+string(r)+`"`))...)
+			if checked := checkOptions(t, w, r); checked < 100 {
+				t.Errorf("only %d options are set", checked)
+			}
+		})
 		w := world(more(`cpu: {mode: custom, models: [EPYC], allocationRatio: 4, sharedSet: "2"}, memory: {allocationRatio: 2, reserved: 1Gi}, `+
 			`traits: [CUSTOM_A], pciDevices: [{name: a, vendorID: 10de, productID: 20b5}], `+
 			`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}, `+
 			`virtualization: {liveMigration: {bandwidthPerMigration: 1Gi, parallelOutboundMigrationsPerNode: 2, completionTimeoutPerGiB: 9, `+
 			`maxDowntimeMilliseconds: 100}}`),
 			"tenant-a", objects(theirClaim, strings.ReplaceAll(theirs, `"2025.2"`, `"`+string(r)+`"`), storageClaim, storageXR)...)
-		if err := w.Run(func(simulate.Step) {}); err != nil {
-			t.Fatal(err)
-		}
-		checked := 0
-		for name, o := range kind.Desired(t, w) {
-			data, _ := o["data"].(map[string]any)
-			for file, app := range map[string]string{"nova.conf": "nova", "neutron.conf": "neutron"} {
-				text, ok := data[file].(string)
-				if !ok {
-					continue
-				}
-				known, err := registry.For(app, string(r))
-				if err != nil {
-					t.Fatal(err)
-				}
-				parsed, err := oslo.Parse(text)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for group, options := range parsed {
-					for option := range options {
-						checked++
-						if isOnNodes(app, group, option) {
-							continue
-						}
-						if found := known.Lookup(group, option); len(found) != 1 || found[0].Group != group || found[0].Name != option {
-							t.Errorf("%s: %s: [%s] %s is no option of %s", r, name, group, option, app)
-						}
-					}
-				}
-			}
-		}
+		checked := checkOptions(t, w, r)
 		nova, err := registry.For("nova", string(r))
 		if err != nil {
 			t.Fatal(err)
@@ -84,6 +60,43 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%s: only %d options are set", r, checked)
 		}
 	}
+}
+
+// checkOptions counts the options in files of a pool, of which the release has all.
+func checkOptions(t *testing.T, w *simulate.World, r release.Release) (checked int) {
+	t.Helper()
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range kind.Desired(t, w) {
+		data, _ := o["data"].(map[string]any)
+		for file, app := range map[string]string{"nova.conf": "nova", "neutron.conf": "neutron"} {
+			text, ok := data[file].(string)
+			if !ok {
+				continue
+			}
+			known, err := registry.For(app, string(r))
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed, err := oslo.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for group, options := range parsed {
+				for option := range options {
+					checked++
+					if isOnNodes(app, group, option) {
+						continue
+					}
+					if found := known.Lookup(group, option); len(found) != 1 || found[0].Group != group || found[0].Name != option {
+						t.Errorf("%s: %s: [%s] %s is no option of %s", r, name, group, option, app)
+					}
+				}
+			}
+		}
+	}
+	return checked
 }
 
 func isOnNodes(app, group, option string) bool {

@@ -1,12 +1,13 @@
 package hypervisor
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
@@ -22,9 +23,35 @@ const credentialAnnotation = "credentials.c5c3.io/"
 // daemonSet is the kind of what runs on nodes.
 var daemonSet = schema.GroupKind{Group: "apps", Kind: "DaemonSet"}
 
-// credentials are the Secrets of those that nova-compute logs in by and that the control plane replaces.
+// credentials are the Secrets of those that nova-compute logs in by, and Neutron's agents, and that the control plane replaces.
 func (m *model) credentials() []common.ObjectName {
+	out := m.computeCredentials()
+	if m.byAgents() {
+		out = append(out, m.plane.access.Networks.Agents.QueueSecretRef.Name)
+	}
+	return out
+}
+
+func (m *model) computeCredentials() []common.ObjectName {
 	return []common.ObjectName{m.plane.cell.QueueSecretRef.Name, m.plane.access.CredentialSecretRef.Name}
+}
+
+// usersOf are the DaemonSets, by their composed resources' names, whose pods have what is in a Secret.
+func (m *model) usersOf(secret common.ObjectName) []string {
+	var out []string
+	if slices.Contains(m.computeCredentials(), secret) {
+		for i := range m.groups {
+			out = append(out, m.groups[i].name(computeComponent))
+		}
+		return out
+	}
+	for component, groups := range m.queueUsers() {
+		for i := range groups {
+			out = append(out, groups[i].name(component))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // remoteConsumer is the pool in the control plane's namespace. It says nothing of other pools, and no identity is a secret.
@@ -36,14 +63,14 @@ func (m *model) remoteConsumer() compose.Resource {
 	return m.theirs(compose.Resource{Name: consumerResource, Object: c5c3.RemoteConsumer(m.besideNova(loginsName), spec)})
 }
 
-// wantedCredential is which credential of a Secret nova-compute is to have: the one in use, or as long as nobody says, the one that its
+// wantedCredential is which credential of a Secret pods are to have: the one in use, or as long as nobody says, the one that its
 // pods were told before. Empty: none is known yet.
 func (m *model) wantedCredential(secret common.ObjectName) string {
 	if id := m.credentialIn(secret, "currentID", "status", "credentials"); id != "" {
 		return id
 	}
-	for i := range m.groups {
-		if id := m.toldCredential(&m.groups[i], secret); id != "" {
+	for _, set := range m.usersOf(secret) {
+		if id := m.toldCredential(set, secret); id != "" {
 			return id
 		}
 	}
@@ -55,9 +82,9 @@ func (m *model) wantedCredential(secret common.ObjectName) string {
 func (m *model) hasCredential(secret common.ObjectName) string {
 	rule, _ := ready.For(daemonSet)
 	id, complete := "", true
-	for i := range m.groups {
-		o, there := m.computeSet(&m.groups[i])
-		told := m.toldCredential(&m.groups[i], secret)
+	for _, set := range m.usersOf(secret) {
+		o, there := m.seen.Get(set)
+		told := m.toldCredential(set, secret)
 		complete = complete && there && told != "" && (id == "" || told == id) && rule.Check(o).Ready
 		id = told
 	}
@@ -83,23 +110,19 @@ func (m *model) credentialIn(secret common.ObjectName, field string, list ...str
 	return ""
 }
 
-func (m *model) computeSet(g *group) (*observe.Object, bool) {
-	return m.seen.Get(g.name(computeComponent))
-}
-
-// toldCredential is what the pods of a group's nodes are told now.
-func (m *model) toldCredential(g *group, secret common.ObjectName) string {
-	o, ok := m.computeSet(g)
+// toldCredential is what the pods of a DaemonSet are told now.
+func (m *model) toldCredential(set string, secret common.ObjectName) string {
+	o, ok := m.seen.Get(set)
 	if !ok {
 		return ""
 	}
 	return o.String("spec", "template", "metadata", "annotations", credentialAnnotation+string(secret))
 }
 
-// credentialAnnotations of nova-compute's pods, which replace them when a credential has been replaced.
-func (m *model) credentialAnnotations() map[string]string {
+// credentialAnnotations of pods that have some credentials, which replace them when one has been replaced.
+func (m *model) credentialAnnotations(secrets ...common.ObjectName) map[string]string {
 	out := map[string]string{}
-	for _, secret := range m.credentials() {
+	for _, secret := range secrets {
 		if id := m.wantedCredential(secret); id != "" {
 			out[credentialAnnotation+string(secret)] = id
 		}

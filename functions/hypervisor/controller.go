@@ -52,14 +52,9 @@ func ovnController(m *model) ([]compose.Stage, error) {
 
 func (m *model) controllerDaemon(g *group, config files, component, options string) daemon {
 	encapsulation := ptr.Deref(g.network.Encapsulation, hypervisorv1.Encapsulation{})
-	datapath := "system"
-	if g.network.Datapath == userspace {
-		datapath = "netdev"
-	}
-	var mappings, bridges []string
+	var mappings []string
 	for _, b := range g.network.BridgeMappings {
 		mappings = append(mappings, fmt.Sprintf("%s:%s", b.PhysicalNetwork, b.Bridge))
-		bridges = append(bridges, fmt.Sprintf("%s=%s", b.Bridge, b.Interface))
 	}
 	c := corev1.Container{
 		Name: controllerComponent, Image: m.images.controller, Command: []string{"sh", scripts + "/ovn-controller.sh"},
@@ -68,10 +63,10 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 			corev1.EnvVar{Name: "SOUTHBOUND", Value: m.plane.access.Networks.Southbound},
 			corev1.EnvVar{Name: "TLS", Value: tlsFolder},
 			corev1.EnvVar{Name: "ENCAPSULATION", Value: cmp.Or(encapsulation.Type, "geneve")},
-			corev1.EnvVar{Name: "INTERFACE", Value: string(encapsulation.Interface)},
-			corev1.EnvVar{Name: "DATAPATH", Value: datapath},
+			corev1.EnvVar{Name: "INTERFACE", Value: g.tunnelInterface()},
+			corev1.EnvVar{Name: "DATAPATH", Value: g.datapath()},
 			corev1.EnvVar{Name: "MAPPINGS", Value: strings.Join(mappings, ",")},
-			corev1.EnvVar{Name: "BRIDGES", Value: strings.Join(bridges, " ")},
+			corev1.EnvVar{Name: "BRIDGES", Value: g.bridges()},
 			corev1.EnvVar{Name: "OPTIONS", Value: options},
 		),
 	}
@@ -94,4 +89,26 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 		}},
 		update: appsv1.RollingUpdateDaemonSetStrategyType,
 	}
+}
+
+// datapath is what the switch calls it.
+func (g *group) datapath() string {
+	if g.network.Datapath == userspace {
+		return "netdev"
+	}
+	return "system"
+}
+
+// bridges are the bridges of physical networks, each with the interface that is put into it.
+func (g *group) bridges() string {
+	var out []string
+	for _, b := range g.network.BridgeMappings {
+		out = append(out, fmt.Sprintf("%s=%s", b.Bridge, b.Interface))
+	}
+	return strings.Join(out, " ")
+}
+
+// tunnelInterface is that at whose address tunnels end. Empty: at the node's own.
+func (g *group) tunnelInterface() string {
+	return string(ptr.Deref(g.network.Encapsulation, hypervisorv1.Encapsulation{}).Interface)
 }

@@ -77,11 +77,23 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: controllerComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent},
-		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).known, Build: ovnController,
+		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).byOVN, Build: ovnController,
+	},
+	{
+		Name: switchAgentComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent, pullComponent},
+		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).byAgents, Build: switchAgent,
 	},
 	{
 		Name: metadataComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent, controllerComponent},
-		Follows: []string{switchComponent}, Enabled: (*model).metadataWanted, Build: metadataAgent,
+		Follows: []string{switchComponent, switchAgentComponent}, Enabled: (*model).metadataWanted, Build: metadataAgent,
+	},
+	{
+		Name: routerAgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent},
+		Follows: []string{switchAgentComponent}, Enabled: (*model).served, Build: routerAgent,
+	},
+	{
+		Name: addressAgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent},
+		Follows: []string{switchAgentComponent}, Enabled: (*model).served, Build: addressAgent,
 	},
 	{
 		Name: migrationComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
@@ -101,7 +113,8 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: computeComponent, Phase: common.PhaseCompute,
-		Needs: []string{loginsComponent, switchComponent, controllerComponent, libvirtComponent}, Follows: []string{metadataComponent},
+		Needs:   []string{loginsComponent, switchComponent, controllerComponent, switchAgentComponent, libvirtComponent},
+		Follows: []string{metadataComponent, routerAgentComponent, addressAgentComponent},
 		Enabled: (*model).known, Build: novaCompute, Version: func(m *model) string { return string(m.plane.release) },
 	},
 	{
@@ -123,8 +136,8 @@ var graph = compose.Graph[*model]{
 		Name: nodeAgentComponent, Phase: common.PhaseCompute, Needs: []string{operatorComponent}, Enabled: (*model).nodeAgentWanted, Build: nodeAgent,
 	},
 	{
-		Name: switchAgentComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
-		Follows: []string{switchComponent}, Enabled: (*model).switchAgentWanted, Build: switchAgent,
+		Name: ovsAgentComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
+		Follows: []string{switchComponent}, Enabled: (*model).ovsAgentWanted, Build: ovsAgent,
 	},
 	{
 		Name: injectorComponent, Phase: common.PhaseCompute, Needs: []string{namespaceComponent, pullComponent},
@@ -187,7 +200,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 		return nil, err
 	}
 	m.findPulls()
-	if err := errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart(), m.checkNodesSay()); err != nil {
+	if err := errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart(), m.checkNodesSay(), m.checkMechanism()); err != nil {
 		return nil, err
 	}
 	if !m.known() {
@@ -249,7 +262,7 @@ func (m *model) forgotten() error {
 func (m *model) agents() hypervisorv1.Agents { return ptr.Deref(m.spec.Agents, hypervisorv1.Agents{}) }
 
 func (m *model) metadataWanted() bool {
-	return m.known() && ptr.Deref(m.agents().Metadata.Enabled, true)
+	return (m.byOVN() || m.served()) && ptr.Deref(m.agents().Metadata.Enabled, true)
 }
 
 func (m *model) libvirtManaged() bool {

@@ -17,7 +17,7 @@ import (
 )
 
 // images of what runs on nodes.
-type images struct{ openvswitch, controller, libvirt, compute, agent, switchAgent string }
+type images struct{ openvswitch, controller, libvirt, compute, agent, agents, ovsAgent string }
 
 // registries are where images of nodes may come from. They are a list of their own: what a tenant runs in a control plane has no rights,
 // and what it runs here has the node.
@@ -78,9 +78,16 @@ func (m *model) findImages() error {
 	a.libvirt = own(release.Libvirt, m.spec.Virtualization.Libvirt.Image, "spec.virtualization.libvirt.image")
 	a.compute = ofRelease(release.NovaCompute, agents.NovaCompute.Image, "spec.agents.novaCompute.image")
 	if on(agents.OVSAgent.Enabled) {
-		a.switchAgent = own(release.OVSAgent, agents.OVSAgent.Image, "spec.agents.ovsAgent.image")
+		a.ovsAgent = own(release.OVSAgent, agents.OVSAgent.Image, "spec.agents.ovsAgent.image")
 	}
-	a.agent = ofRelease(release.OVNAgent, agents.Metadata.Image, "spec.agents.metadata.image")
+	if m.byOVN() {
+		a.agent = ofRelease(release.OVNAgent, agents.Metadata.Image, "spec.agents.metadata.image")
+		return errors.Join(errs...)
+	}
+	a.agents = ofRelease(release.NeutronAgents, agents.Neutron.Image, "spec.agents.neutron.image")
+	if a.agent = a.agents; agents.Metadata.Image != nil {
+		a.agent = ofRelease(release.NeutronAgents, agents.Metadata.Image, "spec.agents.metadata.image")
+	}
 	return errors.Join(errs...)
 }
 

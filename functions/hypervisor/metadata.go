@@ -25,6 +25,9 @@ const switchSocket = "unix:" + switchRun + "/db.sock"
 // metadataAgent answers virtual machines that ask for metadata: in a network namespace for each network, by haproxy. It signs what they
 // ask, and passes it on to Nova.
 func metadataAgent(m *model) ([]compose.Stage, error) {
+	if m.byAgents() {
+		return metadataProxy(m)
+	}
 	text, err := m.agentConfig().Render()
 	if err != nil {
 		return nil, err
@@ -51,31 +54,47 @@ func agentProgram(r release.Release) string {
 	return "neutron-ovn-agent"
 }
 
+// privsepContexts are Neutron's, and privsepCommand starts a helper of one. It reads what it may do of the file that it is told of.
+var (
+	privsepContexts = []string{
+		"privsep", "privsep_dhcp_release", "privsep_ovs_vsctl", "privsep_namespace", "privsep_conntrack", "privsep_link",
+	}
+	privsepCommand = privsepHelper + " --config-file " + scripts + "/neutron.conf"
+)
+
+// novaMetadata is where Nova answers.
+func (m *model) novaMetadata() oslo.Config {
+	return oslo.Config{"DEFAULT": {
+		"nova_metadata_host": m.plane.cell.MetadataHost, "nova_metadata_port": novav1.MetadataPort, "nova_metadata_protocol": "https",
+		"auth_ca_cert": authorityFile(m.plane.access.CASecretRef),
+	}}
+}
+
+// metadataSecret is what it knows by that an agent asks.
+func (m *model) metadataSecret() corev1.EnvVar {
+	return workload.SecretEnv(oslo.MustEnvName("DEFAULT", "metadata_proxy_shared_secret"),
+		m.logins.Target(string(m.plane.access.MetadataSecretRef.Name)), secret.PasswordKey)
+}
+
 // agentConfig is its configuration. It knows no database and no message queue.
 // https://docs.openstack.org/neutron/latest/configuration/ovn-agent.html
 func (m *model) agentConfig() oslo.Config {
 	c := oslo.Config{
-		"DEFAULT": {
-			"use_stderr": true, "state_path": "/var/lib/neutron",
-			"nova_metadata_host": m.plane.cell.MetadataHost, "nova_metadata_port": novav1.MetadataPort, "nova_metadata_protocol": "https",
-			"auth_ca_cert": authorityFile(m.plane.access.CASecretRef),
-		},
-		"agent": {"root_helper": ""},
+		"DEFAULT": {"use_stderr": true, "state_path": "/var/lib/neutron"},
+		"agent":   {"root_helper": ""},
 		"ovn": {
 			"ovn_sb_connection": m.plane.access.Networks.Southbound, "ovn_sb_private_key": tlsFolder + "/" + certificate.KeyKey,
 			"ovn_sb_certificate": tlsFolder + "/" + certificate.CertKey, "ovn_sb_ca_cert": tlsFolder + "/" + certificate.CAKey,
 		},
 		"ovs":              {"ovsdb_connection": switchSocket},
 		"oslo_concurrency": {"lock_path": "/tmp"},
-	}
+	}.Merge(m.novaMetadata())
 	if agentProgram(m.plane.release) == "neutron-ovn-agent" {
 		c["agent"]["extensions"] = "metadata"
 	}
 	// Each context of rights is a group of its own, and asks sudo where nothing is said.
-	for _, context := range []string{
-		"privsep", "privsep_dhcp_release", "privsep_ovs_vsctl", "privsep_namespace", "privsep_conntrack", "privsep_link",
-	} {
-		c[context] = oslo.Options{"helper_command": privsepHelper + " --config-file " + scripts + "/neutron.conf"}
+	for _, context := range privsepContexts {
+		c[context] = oslo.Options{"helper_command": privsepCommand}
 	}
 	// Its own context asks for SYS_PTRACE (19) by itself, for processes of other pods: it gets DAC_OVERRIDE, DAC_READ_SEARCH,
 	// NET_BIND_SERVICE, which its haproxies have from it, NET_ADMIN and SYS_ADMIN.
@@ -94,8 +113,7 @@ func (m *model) agentDaemon(config files) daemon {
 		Env: append(itself(),
 			corev1.EnvVar{Name: "PROGRAM", Value: agentProgram(m.plane.release)},
 			corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "host"), Value: "$(" + nodeEnv + ")"},
-			workload.SecretEnv(oslo.MustEnvName("DEFAULT", "metadata_proxy_shared_secret"), m.logins.Target(string(a.MetadataSecretRef.Name)),
-				secret.PasswordKey),
+			m.metadataSecret(),
 		),
 	}
 	workload.Readiness(&c, workload.Exec("sh", scripts+"/metadata.sh", "ready", strconv.Itoa(southboundPort)))

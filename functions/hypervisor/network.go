@@ -29,8 +29,8 @@ func (m *model) networks() []string {
 }
 
 // network lets the nodes reach what they talk to in the control plane's namespace, where nothing else does: the queue of their cell, OVN's
-// southbound database, and the APIs that nova-compute asks. Pods here have their node's address, so that policies name networks, and it is
-// the control plane that says which. What the policies add goes with the pool.
+// southbound database, or the queue that Neutron's agents have, and the APIs that nova-compute asks. Pods here have their node's address, so
+// that policies name networks, and it is the control plane that says which. What the policies add goes with the pool.
 func network(m *model) ([]compose.Stage, error) {
 	apis := append([]string{keystonev1.ServiceName}, compute.Asked()...)
 	ports := append([]int32{keystonev1.Port}, compute.Peers(compute.Asked()).Ports...)
@@ -41,13 +41,20 @@ func network(m *model) ([]compose.Stage, error) {
 	}
 	const name, component = "app.kubernetes.io/name", "app.kubernetes.io/component"
 	var stage compose.Stage
-	if q := m.plane.cell.Queue; q.SharedAs == "" { // What somebody else runs is not ours to open.
-		stage = append(stage, m.opened("queue", metav1.LabelSelector{MatchLabels: rabbitmq.Pods(q.Name())}, common.QueuePort))
+	queue := func(what string, q *common.Queue) {
+		if q.SharedAs == "" { // What somebody else runs is not ours to open.
+			stage = append(stage, m.opened(what, metav1.LabelSelector{MatchLabels: rabbitmq.Pods(q.Name())}, common.QueuePort))
+		}
 	}
-	stage = append(stage, m.opened("southbound", metav1.LabelSelector{
-		MatchLabels:      map[string]string{name: ovnv1.Name},
-		MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},
-	}, ovnv1.SouthboundPort))
+	queue("queue", &m.plane.cell.Queue)
+	if m.byOVN() {
+		stage = append(stage, m.opened("southbound", metav1.LabelSelector{
+			MatchLabels:      map[string]string{name: ovnv1.Name},
+			MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},
+		}, ovnv1.SouthboundPort))
+	} else if of := &m.plane.access.Networks.Agents.Queue; of.Name() != m.plane.cell.Queue.Name() {
+		queue("agents-queue", of)
+	}
 	if m.apart() { // A Gateway or an Ingress passes on what comes from elsewhere, and is let in itself.
 		return []compose.Stage{stage}, nil
 	}

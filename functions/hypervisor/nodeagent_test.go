@@ -156,7 +156,7 @@ func TestAgentsAreWithNodes(t *testing.T) {
 			"agents: {metadata: {enabled: false}, kvmNodeAgent: {enabled: true}, ovsAgent: {enabled: true, image: {tag: '1'}}}", 1)
 		found := 0
 		for name, o := range composedOf(t, world(said, "tenant-a", objects(theirClaim, theirs)...)) {
-			if at, _ := lives(o); strings.HasPrefix(name, nodeAgentComponent) || strings.HasPrefix(name, switchAgentComponent) {
+			if at, _ := lives(o); strings.HasPrefix(name, nodeAgentComponent) || strings.HasPrefix(name, ovsAgentComponent) {
 				found++
 				if at != providerConfigs[nodes] {
 					t.Errorf("%s is in %s, and nodes in %s", name, at, providerConfigs[nodes])
@@ -199,7 +199,7 @@ func TestNodeAgentRefused(t *testing.T) {
 // TestNobodyNeedsAgents: what carries virtual machines does not wait for programs that may not be there.
 func TestNobodyNeedsAgents(t *testing.T) {
 	for _, c := range graph {
-		for _, agent := range []string{nodeAgentComponent, switchAgentComponent} {
+		for _, agent := range []string{nodeAgentComponent, ovsAgentComponent} {
 			if slices.Contains(c.Needs, agent) || slices.Contains(c.Follows, agent) {
 				t.Errorf("%s waits for %s", c.Name, agent)
 			}
@@ -210,7 +210,7 @@ func TestNobodyNeedsAgents(t *testing.T) {
 // TestAgentThatDoesNotRun: the claim says of an agent that it does not run, and of nothing else: what carries virtual machines is there, and
 // is ready.
 func TestAgentThatDoesNotRun(t *testing.T) {
-	for _, agent := range []string{nodeAgentComponent, switchAgentComponent} {
+	for _, agent := range []string{nodeAgentComponent, ovsAgentComponent} {
 		w := world(withNodeAgent(", ovsAgent: {enabled: true, image: {tag: '1'}}"), "tenant-a", objects(theirClaim, theirs)...)
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)

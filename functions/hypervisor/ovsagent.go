@@ -8,28 +8,28 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// switchAgentComponent reports what Open vSwitch of each node has and does, in an OVSNode. The program is somebody else's, and no version
+// ovsAgentComponent reports what Open vSwitch of each node has and does, in an OVSNode. The program is somebody else's, and no version
 // of it is released:
 // https://github.com/C5C3/C5C3/blob/1a3f39c380b9f983f9eaf61138ae79c9c0a874a3/docs/03-components/02-hypervisor.md#ovs-agent
-const switchAgentComponent = "ovs-agent"
+const ovsAgentComponent = "ovs-agent"
 
 // switchAgentRole is a ClusterRole of the chart, which is bound in the pool's namespace: it lets the program make OVSNodes there.
 const switchAgentRole = "cobaltcore:ovs-agent"
 
-func (m *model) switchAgentWanted() bool { return m.known() && on(m.agents().OVSAgent.Enabled) }
+func (m *model) ovsAgentWanted() bool { return m.known() && on(m.agents().OVSAgent.Enabled) }
 
-// switchAgent is on every node. Nothing waits for it.
-func switchAgent(m *model) ([]compose.Stage, error) {
-	w, sets := m.workload(switchAgentComponent, ""), compose.Stage{}
+// ovsAgent is on every node. Nothing waits for it.
+func ovsAgent(m *model) ([]compose.Stage, error) {
+	w, sets := m.workload(ovsAgentComponent, ""), compose.Stage{}
 	for i := range m.groups {
 		set, err := m.on(&m.groups[i], m.switchAgentDaemon())
 		if err != nil {
 			return nil, err
 		}
-		sets = append(sets, compose.Resource{Name: m.groups[i].name(switchAgentComponent), Object: set})
+		sets = append(sets, compose.Resource{Name: m.groups[i].name(ovsAgentComponent), Object: set})
 	}
 	return []compose.Stage{{
-		{Name: switchAgentComponent + "-account", Object: w.ServiceAccount()},
+		{Name: ovsAgentComponent + "-account", Object: w.ServiceAccount()},
 		m.boundHere(w, "-rights", switchAgentRole),
 	}, sets}, nil
 }
@@ -42,17 +42,17 @@ func (m *model) switchAgentDaemon() daemon {
 	database := kept("openvswitch", "/etc/openvswitch")
 	database.ReadOnly = true
 	return daemon{
-		app: switchAgentComponent, component: switchAgentComponent,
+		app: ovsAgentComponent, component: ovsAgentComponent,
 		pod: workload.Pod{
-			UserID: nobody, ServiceAccount: switchAgentComponent, APIAccess: true,
+			UserID: nobody, ServiceAccount: ovsAgentComponent, APIAccess: true,
 			Containers: []corev1.Container{{
-				Name: switchAgentComponent, Image: m.images.switchAgent,
+				Name: ovsAgentComponent, Image: m.images.ovsAgent,
 				Env: []corev1.EnvVar{workload.FieldEnv(nodeEnv, "spec.nodeName")},
 			}},
 		},
 		said: m.agents().OVSAgent.Resources, enough: workload.Resources("50m", "128Mi", "256Mi"),
 		privileges: []workload.Privilege{{
-			Container: switchAgentComponent, RunAsUser: root, HostNetwork: true, HostPaths: []workload.HostPath{run, database},
+			Container: ovsAgentComponent, RunAsUser: root, HostNetwork: true, HostPaths: []workload.HostPath{run, database},
 			Reason: "the switch's sockets and its database are root's, and the network cards that it reports of are in the node's network",
 		}},
 		update: appsv1.RollingUpdateDaemonSetStrategyType,

@@ -17,10 +17,10 @@ func TestSwitchAgent(t *testing.T) {
 		"images: {pullSecrets: [mine]}"), "tenant-a", objects(theirClaim, theirs)...))
 	if diff := cmp.Diff(map[string]string{
 		"ovs-agent": "DaemonSet", "ovs-agent-slice-fast": "DaemonSet", "ovs-agent-account": "ServiceAccount", "ovs-agent-rights": "RoleBinding",
-	}, kindsOf(all, switchAgentComponent)); diff != "" {
+	}, kindsOf(all, ovsAgentComponent)); diff != "" {
 		t.Errorf("there is (-want +got):\n%s", diff)
 	}
-	for _, name := range []string{switchAgentComponent, switchAgentComponent + "-slice-fast"} {
+	for _, name := range []string{ovsAgentComponent, ovsAgentComponent + "-slice-fast"} {
 		template, c := daemonOf(t, all, name)
 		pod := template["spec"].(map[string]any)
 		if diff := cmp.Diff([]any{map[string]any{
@@ -48,7 +48,7 @@ func TestSwitchAgent(t *testing.T) {
 			t.Errorf("%s is pulled with (-want +got):\n%s", name, diff)
 		}
 	}
-	_, binding := lives(all[switchAgentComponent+"-rights"])
+	_, binding := lives(all[ovsAgentComponent+"-rights"])
 	meta, role := binding["metadata"].(map[string]any), binding["roleRef"].(map[string]any)["name"]
 	if role != "cobaltcore:ovs-agent" || meta["namespace"] != "tenant-a-hypervisors-ed08c74e4294644ac141" {
 		t.Errorf("its rights are %v in %v", role, meta["namespace"])

@@ -125,15 +125,20 @@ func (m *model) readPlane(at plane, whose string, status *controlplanev1.Control
 	case n == nil:
 		return m.remembered(fmt.Sprintf("waits for %s, which has no Neutron: services.neutron.enabled has to be true there",
 			whose)), nil
-	case n.Mechanism != string(neutronv1.ByOVN):
-		return plane{}, invalid.Field("spec.controlPlaneRef", "networks of that control plane are made by agents (mechanism %s), of which "+
-			"pools have none yet in this version; refer to one with OVN", n.Mechanism)
+	case n.Mechanism == string(neutronv1.ByOVS):
+		if err := m.checkAgents(at, n.Agents); err != nil {
+			return plane{}, err
+		}
+		if n.Agents == nil {
+			return m.remembered(fmt.Sprintf("waits for %s, which does not say yet how agents reach its Neutron", whose)), nil
+		}
 	case n.Southbound == "":
 		return m.remembered(fmt.Sprintf("waits for OVN's southbound database of %s, whose address is not known yet", whose)), nil
 	case n.IssuerRef == nil:
 		return plane{}, invalid.Field("spec.controlPlaneRef", "OVN of that control plane is somebody else's, who issues no certificates to "+
 			"pools; that is not built yet in this version")
-	case status.Release == "":
+	}
+	if status.Release == "" {
 		return m.remembered(fmt.Sprintf("waits for %s, which does not run yet", whose)), nil
 	}
 	r, err := release.Parse(status.Release)
@@ -194,7 +199,10 @@ func controlPlane(m *model) ([]compose.Stage, error) {
 	data := map[string]string{"claim": string(ref.Namespace) + "/" + string(ref.Name), "cell": m.spec.Cell}
 	if m.known() {
 		data["instance"], data["release"] = m.plane.instance, string(m.plane.release)
-		data["southbound"], data["queue"] = m.plane.access.Networks.Southbound, m.plane.cell.Queue.Host
+		data["queue"] = m.plane.cell.Queue.Host
+		if m.byOVN() {
+			data["southbound"] = m.plane.access.Networks.Southbound
+		}
 	}
 	rule, _ := ready.For(configMap)
 	return []compose.Stage{{{

@@ -100,6 +100,10 @@ func TestWaits(t *testing.T) {
 			objects(theirClaim, strings.Replace(silent, "nova: {enabled: true}, ", "", 1)),
 			"waits for " + whose + ", which has no Nova: services.nova.enabled has to be true there",
 		},
+		"no agents": {
+			objects(theirClaim, until(byAgents, "      agents:")),
+			"waits for " + whose + ", which does not say yet how agents reach its Neutron",
+		},
 		"no Neutron": {
 			objects(theirClaim, until(theirs, "    networks:")),
 			"waits for " + whose + ", which has no Neutron: services.neutron.enabled has to be true there",
@@ -142,14 +146,12 @@ func TestWaits(t *testing.T) {
 
 // TestRefused: what cannot be is refused by the field that says it.
 func TestRefused(t *testing.T) {
-	agents := strings.Replace(theirs, "mechanism: OVN", "mechanism: OVS", 1)
 	somebody := strings.Replace(theirs, "      issuerRef: {name: ovn-ca, kind: Issuer}\n", "", 1)
 	for name, tc := range map[string]struct {
 		reason, spec, other, field, words string
 	}{
-		"Cell":   {"A pool is of one cell that is there.", more("cell: west"), theirs, "spec.cell", `has no cell "west"; choose one of cell1, other`},
-		"Agents": {"Nodes would have nobody to make their networks.", mine, agents, "spec.controlPlaneRef", "made by agents (mechanism OVS)"},
-		"OVN":    {"Nobody issues certificates.", mine, somebody, "spec.controlPlaneRef", "OVN of that control plane is somebody else's"},
+		"Cell": {"A pool is of one cell that is there.", more("cell: west"), theirs, "spec.cell", `has no cell "west"; choose one of cell1, other`},
+		"OVN":  {"Nobody issues certificates.", mine, somebody, "spec.controlPlaneRef", "OVN of that control plane is somebody else's"},
 		"Overlap": {
 			"A node would have two of everything.", more("slices: [{name: a, nodeSelector: {gpu: a}}, {name: b, nodeSelector: {rack: b}}]"), theirs,
 			"spec.slices[1].nodeSelector", "a node could belong to slice a and to slice b",

@@ -16,7 +16,7 @@ import (
 // TestScripts: a shell reads each of them.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
-	if err != nil || len(scripts) != 7 {
+	if err != nil || len(scripts) != 10 {
 		t.Fatalf("%v, %v", scripts, err)
 	}
 	for _, script := range scripts {

@@ -69,7 +69,17 @@ func (m *model) loginSet() tenantsecret.Set {
 		{Name: string(cell.QueueSecretRef.Name), Keys: []string{secret.UsernameKey, secret.PasswordKey}},
 		{Name: string(a.CredentialSecretRef.Name), Keys: []string{credentialID, credentialSecret}},
 		{Name: string(cell.Queue.CASecretRef.Name), Keys: []string{string(cell.Queue.CASecretRef.Key)}},
-		{Name: m.clientSecret(), Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey}},
+	}
+	if m.byOVN() {
+		wanted = append(wanted, tenantsecret.Wanted{
+			Name: m.clientSecret(), Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
+		})
+	}
+	if m.byAgents() {
+		agents := a.Networks.Agents
+		wanted = append(wanted,
+			tenantsecret.Wanted{Name: string(agents.QueueSecretRef.Name), Keys: []string{secret.UsernameKey, secret.PasswordKey}},
+			tenantsecret.Wanted{Name: string(agents.Queue.CASecretRef.Name), Keys: []string{string(agents.Queue.CASecretRef.Key)}})
 	}
 	if m.beside() { // Elsewhere there is no metadata, and what is public is verified by public authorities.
 		wanted = append(wanted,
@@ -80,15 +90,17 @@ func (m *model) loginSet() tenantsecret.Set {
 	return set
 }
 
-// logins brings them, and says which ones the pool has. It makes the pool's own certificate: one for each pool, so that it can be told from
-// others.
+// logins brings them, and says which ones the pool has. It makes the pool's own certificate for OVN: one for each pool, so that it can be
+// told from others.
 func logins(m *model) ([]compose.Stage, error) {
-	meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
-	own := m.theirs(compose.Resource{
-		Name: "ovn-certificate", Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
-	})
 	stages := m.logins.Stages()
-	stages[0] = append(stages[0], own, m.remoteConsumer())
+	if m.byOVN() {
+		meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
+		stages[0] = append(stages[0], m.theirs(compose.Resource{
+			Name: "ovn-certificate", Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
+		}))
+	}
+	stages[0] = append(stages[0], m.remoteConsumer())
 	return stages, nil
 }
 

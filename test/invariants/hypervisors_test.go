@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -47,6 +48,9 @@ func ofPool(spec object) {
 		bridges(s)
 	}
 	bridges(spec)
+	if agents, ok := spec["agents"].(object); ok {
+		delete(agents, "neutron") // That is for a control plane without OVN.
+	}
 	virtualization, _ := spec["virtualization"].(object)
 	if libvirt, _ := virtualization["libvirt"].(object); libvirt["mode"] == "Host" {
 		delete(libvirt, "resources")
@@ -193,6 +197,45 @@ func around(platform object) (map[string][]*structpb.Struct, error) {
 	return required, aroundPools(required)
 }
 
+// agents are what nodes are told of a control plane without OVN.
+const agents = `    networks:
+      mechanism: OVS
+      agents:
+        queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.cloud.svc, port: 5671, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
+        virtualHost: neutron
+        queueSecretRef: {name: neutron-queue}
+        tunnels: [vxlan]
+        servicePlugins: [qos]
+`
+
+// withoutOVN makes a control plane have agents in its place.
+func withoutOVN(required map[string][]*structpb.Struct) error {
+	before, rest, _ := strings.Cut(known["control-plane"], "    networks:")
+	_, after, _ := strings.Cut(rest, "\n")
+	o := object{}
+	if err := yaml.UnmarshalStrict([]byte(before+agents+after), &o); err != nil {
+		return err
+	}
+	s, err := structpb.NewStruct(o)
+	required["control-plane"] = []*structpb.Struct{s}
+	return err
+}
+
+// byAgents makes a pool say nothing that takes OVN.
+func byAgents(spec object) {
+	slices, _ := spec["slices"].(list)
+	for _, of := range append(list{spec}, slices...) {
+		networks, _ := of.(object)["networks"].(object)
+		if encapsulation, ok := networks["encapsulation"].(object); ok {
+			delete(encapsulation, "type")
+		}
+	}
+	if agents, ok := spec["agents"].(object); ok {
+		delete(agents, "ovnController")
+	}
+	put(spec, object{"requests": object{"cpu": "100m"}}, "agents", "neutron", "resources")
+}
+
 func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	namespace, name := rapid.SampledFrom([]string{"tenant-a", "t"}).Draw(t, "namespace"), rapid.SampledFrom([]string{"pool", "p"}).Draw(t, "name")
 	spec := hypervisors.draw(t, namespace, name)["spec"].(object)
@@ -204,6 +247,13 @@ func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	required, err := around(platform)
 	if err != nil {
 		t.Fatal(err)
+	}
+	cluster, _ := spec["cluster"].(object)
+	if cluster == nil && rapid.Bool().Draw(t, "without OVN") {
+		byAgents(spec)
+		if err := withoutOVN(required); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return object{
 		"apiVersion": hypervisors.apiVersion, "kind": "X" + hypervisors.kind, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
@@ -244,6 +294,18 @@ func apartPool(t *testing.T) *simulate.World {
 	return w
 }
 
+// agentPool is one of a control plane without OVN.
+func agentPool(t *testing.T) *simulate.World {
+	t.Helper()
+	w := poolOf(t, "agents", object{"images": object{"pullSecrets": list{"registry"}}}, object{
+		"controlPlaneRef": object{"namespace": "tenant-a", "name": "cloud"},
+	})
+	if err := withoutOVN(w.Required); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 // poolOf is one of its function's tests on a platform, with more in its spec.
 func poolOf(t *testing.T, file string, platform, more object) *simulate.World {
 	t.Helper()
@@ -270,6 +332,10 @@ var hypervisorMistakes = map[string]mistake{
 	"nodes that are not left to it": {typ: respond.SpecValid, words: "spec.nodeSelector: no limit of the platform allows", make: func(w *world, _ object) {
 		w.require("platform", platformWith(object{"domain": "example.com"}))
 	}},
+	"agents of OVN and others": in(object{
+		"neutron":       object{"resources": object{"requests": object{"cpu": "100m"}}},
+		"ovnController": object{"resources": object{"requests": object{"cpu": "100m"}}},
+	}, "networks of that control plane are made by ", "agents"),
 	"slices that overlap": in(list{
 		object{"name": "a", "nodeSelector": object{"a": "a"}}, object{"name": "b", "nodeSelector": object{"b": "b"}},
 	}, "spec.slices[1].nodeSelector: a node could belong to", "slices"),
@@ -349,6 +415,16 @@ var hypervisorOrders = []order{
 	{first: `ConfigMap volume-keys-config-.*`, then: `DaemonSet\.apps volume-keys.*`, why: "its pods run it"},
 	{first: `DaemonSet\.apps openvswitch.*`, then: `ConfigMap (ovn-controller|metadata)-config-.*`, exists: true, why: "they speak to it"},
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
+	{first: `NetworkPolicy\.networking.* .*-(queue|apis)`, then: `ConfigMap openvswitch-agent-config-.*`, exists: true, why: "it connects through them"},
+	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `ConfigMap (openvswitch|l3|dhcp)-agent-config-.*`, why: "they log in with it"},
+	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ConfigMap openvswitch-agent-config-.*`, why: "images are pulled with it"},
+	{first: `ConfigMap openvswitch-agent-config-.*`, then: `DaemonSet\.apps openvswitch-agent.*`, why: "its pods run it"},
+	{first: `ConfigMap l3-agent-config-.*`, then: `DaemonSet\.apps l3-agent.*`, why: "its pods run it"},
+	{first: `ConfigMap dhcp-agent-config-.*`, then: `DaemonSet\.apps dhcp-agent.*`, why: "its pods run it"},
+	{first: `DaemonSet\.apps openvswitch(-slice-.*)?`, then: `ConfigMap openvswitch-agent-config-.*`, exists: true, why: "it speaks to it"},
+	{first: `DaemonSet\.apps openvswitch-agent.*`, then: `ConfigMap (l3|dhcp)-agent-config-.*`, exists: true, why: "nobody would connect what they plug in"},
+	{first: `RemoteConsumer\.c5c3.*`, then: `ConfigMap (openvswitch|l3|dhcp)-agent-config-.*`, why: "nobody takes a login away from pods that are known"},
+	{first: `DaemonSet\.apps (l3|dhcp)-agent.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for an address when they start"},
 	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},
 	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},
 	{first: `ConfigMap control-plane`, then: `RemoteConsumer\.c5c3.*`, why: "it says whose logins the pool has"},

@@ -151,6 +151,7 @@ var subjects = []*subject{
 			"storage-secrets-storage-key-", "storage-secrets-push-", "storage-secrets-workload-",
 			"volume-secrets-push-", "volume-secrets-workload-",
 			"nova-compute-config-", "ovn-controller-config-", "metadata-config-",
+			"openvswitch-agent-config-", "l3-agent-config-", "dhcp-agent-config-",
 		},
 	},
 	{

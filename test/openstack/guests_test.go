@@ -56,7 +56,7 @@ func TestHypervisors(t *testing.T) {
 			if r != restarted {
 				return
 			}
-			t.Run("Restarts", func(t *testing.T) { testRestarts(t, m, g) })
+			t.Run("Restarts", func(t *testing.T) { testRestarts(t, m, g, restarts) })
 			t.Run("Second", func(t *testing.T) { testSecond(t, m, g) })
 			t.Run("Delete", func(t *testing.T) { testDelete(t, m, g) })
 			t.Run("Empty", func(t *testing.T) { testCapacity(t, m, 0) })

@@ -21,12 +21,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// restarts are the pods of a node, and for how long a virtual machine may be without its network while each is replaced. With a switch in
-// userspace it is that of the switch, whose flows go with its process.
-var restarts = []struct {
+// restart is a pod of a node, and for how long a virtual machine may be without its network while it is replaced.
+type restart struct {
 	component string
 	without   time.Duration
-}{
+}
+
+// restarts are those of a node. With a switch in userspace it is that of the switch, whose flows go with its process.
+var restarts = []restart{
 	{"libvirt", 0},
 	{"nova-compute", 0},
 	{"metadata", 0},
@@ -35,9 +37,9 @@ var restarts = []struct {
 }
 
 // testRestarts: each pod of the node is replaced while the virtual machine is pinged, which goes on, and everything works as before.
-func testRestarts(t *testing.T, m *machines, g guest) {
+func testRestarts(t *testing.T, m *machines, g guest, all []restart) {
 	var table strings.Builder
-	for _, r := range restarts {
+	for _, r := range all {
 		t.Run(r.component, func(t *testing.T) {
 			before, took := m.seconds(t, g), time.Duration(0)
 			came := pinged(t, g.address, func() {

@@ -121,4 +121,35 @@ type NetworkAccess struct {
 	// Issuer, in the control plane's namespace, of certificates by which OVN knows nodes. Absent: the databases are somebody else's.
 	// +optional
 	IssuerRef *common.IssuerReference `json:"issuerRef,omitempty"`
+	// What agents of nodes need, so that they fit to Neutron. Absent: OVN makes the networks.
+	// +optional
+	Agents *NetworkAgents `json:"agents,omitempty"`
+}
+
+// NetworkAgents is what agents that make networks on nodes are told.
+type NetworkAgents struct {
+	// Message queue by which Neutron talks to them.
+	Queue common.Queue `json:"queue"`
+	// Virtual host of Neutron there.
+	// +kubebuilder:validation:MaxLength=63
+	VirtualHost string `json:"virtualHost"`
+	// Secret with Neutron's user of the queue, who is another one regularly.
+	QueueSecretRef common.LocalReference `json:"queueSecretRef"`
+	// Protocols of the tunnels between nodes. Absent: there are none.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	// +optional
+	Tunnels []string `json:"tunnels,omitempty"`
+	// Service plugins of Neutron that have a part in agents.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	ServicePlugins []string `json:"servicePlugins,omitempty"`
+	// Routers are distributed: each node has a part of each.
+	// +optional
+	Distributed bool `json:"distributed,omitempty"`
+	// Domain of the names of virtual machines.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	DNSDomain string `json:"dnsDomain,omitempty"`
 }

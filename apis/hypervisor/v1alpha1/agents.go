@@ -18,6 +18,9 @@ type Agents struct {
 	// Neutron's agent, which lets virtual machines reach the metadata API.
 	// +optional
 	Metadata MetadataAgent `json:"metadata,omitempty"`
+	// Neutron's other agents, where they make the control plane's networks (mechanism OVS): those of the switch, of routers and of DHCP.
+	// +optional
+	Neutron NeutronAgents `json:"neutron,omitempty"`
 	// KVM node agent, which reports what libvirt and systemd of a node say to the Hypervisor that the hypervisor operator makes of it: it needs
 	// lifecycle, libvirt of the node's own (virtualization.libvirt.mode), and a limit with hypervisorAgents.
 	// +optional
@@ -84,6 +87,16 @@ type MetadataAgent struct {
 	// +optional
 	Image *common.Image `json:"image,omitempty"`
 	// Resources of the container. Absent: the platform's.
+	// +optional
+	Resources *common.Resources `json:"resources,omitempty"`
+}
+
+// NeutronAgents are those that make networks without OVN.
+type NeutronAgents struct {
+	// Container image of all of them, that of metadata too. Absent: the image of the control plane's OpenStack release.
+	// +optional
+	Image *common.Image `json:"image,omitempty"`
+	// Resources of the container of each. Absent: the platform's.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
 }

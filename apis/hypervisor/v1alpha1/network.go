@@ -19,7 +19,8 @@ type Networks struct {
 	// Way on which running virtual machines move from node to node.
 	// +optional
 	LiveMigration *LiveMigrationNetwork `json:"liveMigration,omitempty"`
-	// Nodes that connect routers to the outside. Without one, virtual machines have no way out.
+	// Nodes that connect routers to the outside. Without one, virtual machines have no way out. Where agents make the control plane's networks
+	// (mechanism OVS), these nodes alone have routers, DHCP and metadata.
 	// +optional
 	Gateway *Gateway `json:"gateway,omitempty"`
 	// Kernel: Open vSwitch forwards in the node's kernel. Userspace: in the daemon itself, where the kernel has no openvswitch
@@ -55,7 +56,7 @@ type Interface string
 
 // Encapsulation says how tunnels between nodes are built.
 type Encapsulation struct {
-	// Protocol of the tunnels. Absent: geneve.
+	// Protocol of the tunnels. Absent: geneve. With mechanism OVS the control plane says it (ml2.typeDrivers).
 	// +kubebuilder:validation:Enum=geneve;vxlan
 	// +optional
 	Type string `json:"type,omitempty"`

@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/utils/ptr"
 
@@ -12,6 +13,9 @@ import (
 // firewall is what the switch of each node does for security groups. Neutron has to know it, too: by it, it tells Nova how to plug.
 // https://docs.openstack.org/neutron/latest/admin/config-ovsfwdriver.html
 const firewall = "openvswitch"
+
+// plug is how agents plug in what is in network namespaces.
+const plug = "openvswitch"
 
 // What each network and each router has, so that the loss of a node is no outage
 // (https://docs.openstack.org/neutron/latest/admin/config-dhcp-ha.html, …/deploy-ovs-ha-vrrp.html).
@@ -40,26 +44,88 @@ type Bridge struct {
 	Network, Bridge string
 }
 
-// AgentOptions are those of neutron-openvswitch-agent on a node that match a Neutron with the mechanism OVS: tunnel is the node's address
-// for tunnels, and bridges are its switches outside. What reaches the message queue is the same as Neutron's own.
-// https://docs.openstack.org/neutron/latest/configuration/openvswitch-agent.html
-func AgentOptions(n neutronv1.Networks, tunnel string, bridges ...Bridge) oslo.Config {
-	tunnels := []string{}
-	types := texts(ptr.Deref(n.ML2, neutronv1.ML2{}).TypeDrivers, []neutronv1.NetworkType{does(neutronv1.ByOVS).tunnels})
-	for _, t := range types {
+// Agents is what those who run agents have to know of a Neutron with the mechanism OVS, so that both fit.
+type Agents struct {
+	// Tunnels are the protocols of those between nodes, Plugins Neutron's service plugins that have a part in agents.
+	Tunnels, Plugins []string
+	// Distributed: each node has a part of each router.
+	Distributed bool
+	// DNSDomain is that of the names of virtual machines. Empty: Neutron's own.
+	DNSDomain string
+}
+
+// AgentsOf is what the agents of a Neutron have to know.
+func AgentsOf(n neutronv1.Networks) Agents {
+	out := Agents{Distributed: n.DistributedFloatingIPs, DNSDomain: n.DNSDomain}
+	for _, t := range texts(ptr.Deref(n.ML2, neutronv1.ML2{}).TypeDrivers, []neutronv1.NetworkType{does(neutronv1.ByOVS).tunnels}) {
 		if t == string(neutronv1.VXLAN) || t == string(neutronv1.Geneve) {
-			tunnels = append(tunnels, t)
+			out.Tunnels = append(out.Tunnels, t)
 		}
 	}
+	for _, p := range texts(n.ServicePlugins, defaultPlugins) {
+		if slices.ContainsFunc(extensions, func(e extension) bool { return e.plugin == p }) {
+			out.Plugins = append(out.Plugins, p)
+		}
+	}
+	return out
+}
+
+// An extension is what a service plugin of Neutron needs of an agent: of the one of the switch, or of that of routers.
+type extension struct {
+	plugin string
+	router bool
+}
+
+// extensions have the names of their plugins.
+// https://docs.openstack.org/neutron/latest/admin/config-qos.html, …/admin/config-fip-port-forwardings.html
+var extensions = []extension{{plugin: "qos"}, {plugin: "port_forwarding", router: true}}
+
+// extensions are those of an agent.
+func (a Agents) extensions(router bool) []string {
+	out := []string{}
+	for _, e := range extensions {
+		if e.router == router && slices.Contains(a.Plugins, e.plugin) {
+			out = append(out, e.plugin)
+		}
+	}
+	return out
+}
+
+// SwitchOptions are those of neutron-openvswitch-agent: bridges are a node's switches outside. It has its node's address for tunnels besides,
+// as [ovs] local_ip. https://docs.openstack.org/neutron/latest/configuration/openvswitch-agent.html
+func (a Agents) SwitchOptions(bridges ...Bridge) oslo.Config {
 	mappings := []string{}
 	for _, b := range bridges {
 		mappings = append(mappings, fmt.Sprintf("%s:%s", b.Network, b.Bridge))
 	}
+	tunnels := append([]string{}, a.Tunnels...) // An empty list says that there are none.
 	return oslo.Config{
 		"agent": {
-			"tunnel_types": tunnels, "l2_population": true, "arp_responder": true, "enable_distributed_routing": n.DistributedFloatingIPs,
+			"tunnel_types": tunnels, "l2_population": true, "arp_responder": true, "enable_distributed_routing": a.Distributed,
+			"extensions": a.extensions(false),
 		},
-		"ovs":           {"local_ip": tunnel, "bridge_mappings": mappings},
+		"ovs":           {"bridge_mappings": mappings},
 		"securitygroup": {"firewall_driver": firewall},
 	}
+}
+
+// RouterOptions are those of neutron-l3-agent on nodes that connect routers to the outside.
+// https://docs.openstack.org/neutron/latest/configuration/l3-agent.html
+func (a Agents) RouterOptions() oslo.Config {
+	mode := "legacy"
+	if a.Distributed {
+		mode = "dvr_snat"
+	}
+	return oslo.Config{
+		"DEFAULT": {"interface_driver": plug, "agent_mode": mode}, "agent": {"extensions": a.extensions(true)},
+	}
+}
+
+// AddressOptions are those of neutron-dhcp-agent. https://docs.openstack.org/neutron/latest/configuration/dhcp-agent.html
+func (a Agents) AddressOptions() oslo.Config {
+	c := oslo.Config{"DEFAULT": {"interface_driver": plug}}
+	if a.DNSDomain != "" {
+		c["DEFAULT"]["dns_domain"] = a.DNSDomain
+	}
+	return c
 }

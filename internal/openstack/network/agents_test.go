@@ -21,8 +21,12 @@ func TestAgents(t *testing.T) {
 			SRIOV:            &neutronv1.SRIOV{ProhibitedVNICTypes: []neutronv1.VNICType{"macvtap"}},
 		},
 	}
-	server, agent := Options(neutronv1.ByOVS, n), AgentOptions(n, "192.0.2.7", Bridge{"physnet1", "br-ex"})
-	for what, c := range map[string]oslo.Config{"server": server, "agent": agent} {
+	n.DNSDomain = "cloud.example.com."
+	server, of := Options(neutronv1.ByOVS, n), AgentsOf(n)
+	agent := of.SwitchOptions(Bridge{"physnet1", "br-ex"})
+	for what, c := range map[string]oslo.Config{
+		"server": server, "agent": agent, "agent of routers": of.RouterOptions(), "agent of DHCP": of.AddressOptions(),
+	} {
 		for _, r := range release.Releases() {
 			known, err := registry.For("neutron", string(r))
 			if err != nil {
@@ -30,7 +34,7 @@ func TestAgents(t *testing.T) {
 			}
 			for group, options := range c {
 				for option := range options {
-					if len(known.Lookup(group, option)) == 0 {
+					if len(known.Lookup(group, option)) == 0 && option != "agent_mode" { // That one the agent of routers has alone.
 						t.Errorf("%s: release %s has no option %s of [%s]", what, r, option, group)
 					}
 				}
@@ -40,12 +44,12 @@ func TestAgents(t *testing.T) {
 	want := `[agent]
 arp_responder = true
 enable_distributed_routing = true
+extensions = qos
 l2_population = true
 tunnel_types = vxlan,geneve
 
 [ovs]
 bridge_mappings = physnet1:br-ex
-local_ip = 192.0.2.7
 
 [securitygroup]
 firewall_driver = openvswitch
@@ -78,7 +82,21 @@ firewall_driver = openvswitch
 	if _, ok := plain["ovn"]; ok {
 		t.Error("there is no OVN")
 	}
-	if diff := cmp.Diff([]string{"vxlan"}, AgentOptions(neutronv1.Networks{}, "192.0.2.7")["agent"]["tunnel_types"]); diff != "" {
-		t.Errorf("tunnels (-want +got):\n%s", diff)
+	if diff := cmp.Diff(Agents{Tunnels: []string{"vxlan"}, Plugins: []string{"qos", "port_forwarding"}}, AgentsOf(neutronv1.Networks{})); diff != "" {
+		t.Errorf("agents (-want +got):\n%s", diff)
+	}
+	flat := AgentsOf(neutronv1.Networks{
+		ML2: &neutronv1.ML2{TypeDrivers: []neutronv1.NetworkType{neutronv1.Flat}}, ServicePlugins: []neutronv1.ServicePlugin{"router"},
+	})
+	if got := flat.SwitchOptions()["agent"]; len(got["tunnel_types"].([]string)) != 0 || len(got["extensions"].([]string)) != 0 {
+		t.Errorf("without tunnels and plugins: %v", got)
+	}
+	for distributed, want := range map[bool]string{false: "legacy", true: "dvr_snat"} {
+		if got := (Agents{Distributed: distributed}).RouterOptions()["DEFAULT"]["agent_mode"]; got != want {
+			t.Errorf("distributed %t: %v", distributed, got)
+		}
+	}
+	if got := of.AddressOptions()["DEFAULT"]["dns_domain"]; got != "cloud.example.com." {
+		t.Errorf("names are in %v", got)
 	}
 }

@@ -32,8 +32,9 @@ const (
 
 // Parts of services that run on nodes.
 const (
-	NovaCompute = "nova-compute"
-	OVNAgent    = "neutron-ovn-agent"
+	NovaCompute   = "nova-compute"
+	NeutronAgents = "neutron-agents"
+	OVNAgent      = "neutron-ovn-agent"
 )
 
 // Where the images of OpenStack's services are: one repository for each service.

@@ -69,7 +69,7 @@ var reference = regexp.MustCompile(`^[a-z0-9.:_-]+(/[a-z0-9._-]+)+(:[A-Za-z0-9_]
 // TestEveryImageHasAName: every service of every release, and everything else.
 func TestEveryImageHasAName(t *testing.T) {
 	for _, r := range release.Releases() {
-		for _, name := range append(release.Services(), release.Companion, release.FederationProxy, release.Memcached, release.Libvirt, release.NovaCompute, release.OVNAgent) {
+		for _, name := range append(release.Services(), release.Companion, release.FederationProxy, release.Memcached, release.Libvirt, release.NovaCompute, release.NeutronAgents, release.OVNAgent) {
 			got, err := release.ImageFor(name, r, release.Override{})
 			if err != nil || !reference.MatchString(got) {
 				t.Errorf("image of %s in %s: %q, %v", name, r, got, err)

@@ -30,7 +30,7 @@ var versions = map[string][len(releases)]string{
 }
 
 // parts are images of parts of a service that run on nodes and need more than it does elsewhere. Their version is the service's.
-var parts = map[string]string{NovaCompute: "nova", OVNAgent: "neutron"}
+var parts = map[string]string{NovaCompute: "nova", NeutronAgents: "neutron", OVNAgent: "neutron"}
 
 // PartOf is the service that an image has a part of, if it has one of any.
 func PartOf(image string) (service string, ok bool) {

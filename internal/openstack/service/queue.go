@@ -35,7 +35,10 @@ var queueOptions = oslo.Config{
 // QueueOptions are those of whatever else shares a virtual host with a service, such as what runs on a hypervisor.
 func QueueOptions() oslo.Config { return oslo.Config{}.Merge(queueOptions) }
 
-func (s *Service) queueSecret() string { return s.Sub("queue") }
+func (s *Service) queueSecret() string { return QueueSecret(s.Name) }
+
+// QueueSecret is the Secret of a service of a name with its user of the message queue, for what else talks to it there.
+func QueueSecret(name string) string { return name + "-queue" }
 
 // queueEnv is how a pod reaches the virtual host.
 func (s *Service) queueEnv() []corev1.EnvVar {

@@ -49,6 +49,12 @@ var programs = []program{
 	{"/usr/sbin/haproxy", "haproxy"},
 	{"/usr/sbin/iptables", "iptables"},
 	{"/usr/bin/genisoimage", "genisoimage"},
+	// What routers and networks have without OVN.
+	{"/usr/sbin/dnsmasq", "dnsmasq-base"},
+	{"/usr/bin/dhcp_release", "dnsmasq-utils"},
+	{"/usr/sbin/keepalived", "keepalived"},
+	{"/usr/bin/arping", "iputils-arping"},
+	{"/usr/sbin/conntrack", "conntrack"},
 	{"/usr/sbin/mkfs.fat", "dosfstools"},
 	{"/usr/bin/ps", "procps"},
 	{"/usr/sbin/ethtool", "ethtool"},

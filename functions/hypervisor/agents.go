@@ -1,0 +1,325 @@
+package hypervisor
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	neutron "github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// Components of a pool whose control plane's networks are made by agents. That of metadata is another process there.
+const (
+	switchAgentComponent  = "openvswitch-agent"
+	routerAgentComponent  = "l3-agent"
+	addressAgentComponent = "dhcp-agent"
+)
+
+// byAgents says that Neutron's agents make the networks, and byOVN that OVN does.
+func (m *model) byAgents() bool {
+	return m.known() && m.plane.access.Networks.Mechanism == string(neutronv1.ByOVS)
+}
+
+func (m *model) byOVN() bool { return m.known() && !m.byAgents() }
+
+// serving are the nodes of each slice that connect routers to the outside. Where agents make the networks, they have DHCP and metadata,
+// too.
+func (m *model) serving() []group {
+	var out []group
+	for i := range m.groups {
+		if m.groups[i].gateway() != nil {
+			out = append(out, m.groups[i].ofGateways())
+		}
+	}
+	return out
+}
+
+// served says that there are agents on such nodes.
+func (m *model) served() bool { return m.byAgents() && len(m.serving()) > 0 }
+
+// agentRun is a folder of the node in which agents keep what they know of what outlives them. It is empty when the node has restarted.
+const agentRun = "/run/neutron"
+
+// agentLogins is where they have the login of the queue.
+const agentLogins = "/etc/neutron"
+
+// told is what is known of the control plane's Neutron.
+func (m *model) told() neutron.Agents {
+	a := m.plane.access.Networks.Agents
+	return neutron.Agents{Tunnels: a.Tunnels, Plugins: a.ServicePlugins, Distributed: a.Distributed, DNSDomain: a.DNSDomain}
+}
+
+// An agent is one of Neutron's on nodes.
+type agent struct {
+	component, program string
+	// options that it has besides those of all, and files besides its configuration.
+	options oslo.Config
+	files   map[string]string
+	env     []corev1.EnvVar
+	// keeps says that it makes network namespaces, with processes in them, which outlive its pod.
+	keeps     bool
+	privilege workload.Privilege
+}
+
+// switchAgent plugs in what is on a node, and makes flows of networks and security groups. They stay while it is replaced.
+func switchAgent(m *model) ([]compose.Stage, error) {
+	out := []compose.Stage{{}, {}}
+	known := map[string]bool{}
+	for i := range m.groups {
+		g := &m.groups[i]
+		var bridges []neutron.Bridge
+		for _, b := range g.network.BridgeMappings {
+			bridges = append(bridges, neutron.Bridge{Network: string(b.PhysicalNetwork), Bridge: string(b.Bridge)})
+		}
+		d, config, err := m.agentOf(agent{
+			component: switchAgentComponent, program: "neutron-openvswitch-agent",
+			options: m.told().SwitchOptions(bridges...).Merge(oslo.Config{"ovs": {"datapath_type": g.datapath()}}),
+			files:   map[string]string{"address.sh": addressScript, "bridges.sh": bridgesScript},
+			env: []corev1.EnvVar{
+				{Name: "TUNNELS", Value: "yes"}, {Name: "INTERFACE", Value: g.tunnelInterface()},
+			},
+			privilege: workload.Privilege{
+				Reason: "the switch's socket is root's, and the addresses that tunnels end at are the node's; NET_ADMIN ends connections that a rule " +
+					"forbids",
+				Capabilities: []corev1.Capability{"NET_ADMIN"},
+			},
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !known[config.revision()] { // Slices may have the same networks.
+			out[0], known[config.revision()] = append(out[0], m.revision(config)), true
+		}
+		d.pod.InitContainers = []corev1.Container{{
+			Name: "bridges", Image: m.images.openvswitch, Command: []string{"sh", scripts + "/bridges.sh"},
+			VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts)},
+			Env:          []corev1.EnvVar{{Name: "DATAPATH", Value: g.datapath()}, {Name: "BRIDGES", Value: g.bridges()}},
+		}}
+		d.privileges = append(d.privileges, workload.Privilege{
+			Container: "bridges", RunAsUser: root, Reason: "the switch's socket is root's", HostPaths: []workload.HostPath{folder("run", switchRun)},
+		})
+		set, err := m.on(g, d)
+		if err != nil {
+			return nil, err
+		}
+		out[1] = append(out[1], compose.Resource{Name: g.name(switchAgentComponent), Object: set})
+	}
+	return out, nil
+}
+
+// routerAgent makes routers, each in a network namespace that packets pass without it.
+func routerAgent(m *model) ([]compose.Stage, error) {
+	return m.onServing(func(g *group) agent {
+		return agent{
+			component: routerAgentComponent, program: "neutron-l3-agent", keeps: true,
+			options: m.told().RouterOptions().Merge(m.plugged(g)).Merge(oslo.Config{
+				"DEFAULT": {"enable_metadata_proxy": m.metadataWanted()},
+			}),
+			privilege: workload.Privilege{
+				Reason: "SYS_ADMIN makes a network namespace for each router, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in, " +
+					"and translates addresses; NET_RAW is for keepalived, which tells other nodes that it is there, and says whose addresses are here; " +
+					"SETGID and SETUID are for its watcher, which gives rights up, and DAC_OVERRIDE and DAC_READ_SEARCH for files that others own; " +
+					"routers outlive the pod: they have processes of the node, outside of the pod's control group",
+				Capabilities: []corev1.Capability{"DAC_OVERRIDE", "DAC_READ_SEARCH", "NET_ADMIN", "NET_RAW", "SETGID", "SETUID", "SYS_ADMIN"},
+			},
+		}
+	})
+}
+
+// addressAgent gives virtual machines their addresses, by a dnsmasq for each network.
+func addressAgent(m *model) ([]compose.Stage, error) {
+	return m.onServing(func(g *group) agent {
+		return agent{
+			component: addressAgentComponent, program: "neutron-dhcp-agent", keeps: true,
+			options: m.told().AddressOptions().Merge(m.plugged(g)).Merge(oslo.Config{
+				"DEFAULT": {"enable_isolated_metadata": m.metadataWanted()},
+			}),
+			privilege: workload.Privilege{
+				Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in; " +
+					"NET_RAW and NET_BIND_SERVICE are for answers to who has no address yet; dnsmasq becomes nobody with SETGID and SETUID, and is " +
+					"ended with KILL; DAC_OVERRIDE and DAC_READ_SEARCH are for files that it owns; it outlives the pod: it is a process of the node, " +
+					"outside of the pod's control group",
+				Capabilities: []corev1.Capability{
+					"DAC_OVERRIDE", "DAC_READ_SEARCH", "KILL", "NET_ADMIN", "NET_BIND_SERVICE", "NET_RAW", "SETGID", "SETUID", "SYS_ADMIN",
+				},
+			},
+		}
+	})
+}
+
+// plugged are the options of agents that plug in network namespaces. A switch in userspace loses a device of its own that goes into one, so
+// that it gets one end of a cable.
+func (m *model) plugged(g *group) oslo.Config {
+	c := oslo.Config{
+		"DEFAULT": {"ovs_use_veth": g.network.Datapath == userspace}, "ovs": {"datapath_type": g.datapath()},
+	}
+	if g.zone != "" {
+		c["agent"] = oslo.Options{"availability_zone": string(g.zone)}
+	}
+	return c
+}
+
+// onServing is an agent on the nodes of each slice that connect routers to the outside.
+func (m *model) onServing(of func(*group) agent) ([]compose.Stage, error) {
+	out := []compose.Stage{{}, {}}
+	known := map[string]bool{}
+	groups := m.serving()
+	for i := range groups {
+		g := &groups[i]
+		a := of(g)
+		d, config, err := m.agentOf(a)
+		if err != nil {
+			return nil, err
+		}
+		if !known[config.revision()] {
+			out[0], known[config.revision()] = append(out[0], m.revision(config)), true
+		}
+		set, err := m.on(g, d)
+		if err != nil {
+			return nil, err
+		}
+		out[1] = append(out[1], compose.Resource{Name: g.name(a.component), Object: set})
+	}
+	return out, nil
+}
+
+// metadataProxy answers what routers and networks pass on of virtual machines that ask for metadata. It signs that, and asks Nova.
+func metadataProxy(m *model) ([]compose.Stage, error) {
+	return m.onServing(func(*group) agent {
+		return agent{
+			component: metadataComponent, program: "neutron-metadata-agent", options: m.novaMetadata(),
+			env: []corev1.EnvVar{m.metadataSecret()},
+			privilege: workload.Privilege{
+				Reason: "its socket is in a folder of the node, which is root's",
+			},
+		}
+	})
+}
+
+// agentOptions are those of all agents. Queues are as Neutron's own.
+func agentOptions() oslo.Config {
+	return oslo.Config{
+		"DEFAULT":          {"use_stderr": true, "state_path": agentRun},
+		"agent":            {"root_helper": ""},
+		"ovs":              {"ovsdb_connection": switchSocket},
+		"oslo_concurrency": {"lock_path": "/tmp"},
+	}.Merge(service.QueueOptions())
+}
+
+// agentOf is an agent on nodes, and what it reads.
+func (m *model) agentOf(a agent) (daemon, files, error) {
+	c := agentOptions().Merge(a.options)
+	data := map[string]string{"neutron-agent.sh": neutronAgentScript}
+	maps.Copy(data, a.files)
+	if a.keeps {
+		c["agent"]["root_helper"] = "sh " + scripts + "/outlive.sh"
+		data["outlive.sh"] = outliveScript
+	}
+	for _, context := range privsepContexts {
+		if len(a.privilege.Capabilities) > 0 { // Without any it has no helper.
+			c[context] = oslo.Options{"helper_command": privsepCommand, "capabilities": numbers(a.privilege.Capabilities)}
+		}
+	}
+	text, err := c.Render()
+	data["neutron.conf"] = text
+	config := files{a.component, data}
+	return m.agentPod(&a, config), config, err
+}
+
+func (m *model) agentPod(a *agent, config files) daemon {
+	to := m.plane.access.Networks.Agents
+	c := corev1.Container{
+		Name: a.component, Image: m.images.agents, Command: []string{"sh", scripts + "/neutron-agent.sh"},
+		VolumeMounts: []corev1.VolumeMount{
+			workload.Mount("config", scripts),
+			workload.Mount("queue", agentLogins+"/queue"), workload.Mount("queue-authority", agentLogins+"/queue-authority"),
+		},
+		Env: append(append(itself(),
+			corev1.EnvVar{Name: "PROGRAM", Value: a.program},
+			corev1.EnvVar{Name: "QUEUE_HOST", Value: to.Queue.Host},
+			corev1.EnvVar{Name: "QUEUE_PORT", Value: strconv.Itoa(int(to.Queue.Port))},
+			corev1.EnvVar{Name: "QUEUE_VHOST", Value: to.VirtualHost},
+			corev1.EnvVar{Name: "QUEUE_CA", Value: agentLogins + "/queue-authority/" + string(to.Queue.CASecretRef.Key)},
+			corev1.EnvVar{Name: "LOGIN", Value: agentLogins + "/queue"}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/login"},
+			corev1.EnvVar{Name: "AGENT", Value: "/tmp/agent"},
+			corev1.EnvVar{Name: "QUEUE_USER", Value: m.wantedCredential(to.QueueSecretRef.Name)}, corev1.EnvVar{Name: "TAKEN", Value: "/tmp/taken"},
+			corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "host"), Value: "$(" + nodeEnv + ")"},
+			corev1.EnvVar{Name: oslo.MustEnvName("oslo_messaging_rabbit", "processname"), Value: a.component},
+		), a.env...),
+	}
+	p := a.privilege
+	p.Container, p.RunAsUser, p.HostNetwork = a.component, root, true
+	p.HostPaths = []workload.HostPath{folder("run", switchRun), folder("state", agentRun)}
+	if a.keeps {
+		c.Env = append(c.Env, corev1.EnvVar{Name: "KEEPER", Value: agentRun + "/" + a.component + ".keeper"})
+		p.HostPID, p.Mounts = true, true
+		namespaces := folder("netns", agentRun+"/"+a.component+".netns")
+		namespaces.MountPath = "/run/netns"
+		p.HostPaths = append(p.HostPaths, namespaces, workload.HostPath{
+			Name: "cgroup", Path: "/sys/fs/cgroup", Type: corev1.HostPathDirectory,
+		})
+	}
+	d := daemon{
+		app: "neutron", component: a.component,
+		pod: workload.Pod{
+			UserID: nobody, Annotations: m.credentialAnnotations(to.QueueSecretRef.Name),
+			Volumes: []corev1.Volume{
+				workload.ConfigVolume("config", config.revision()),
+				m.secretVolume("queue", to.QueueSecretRef.Name, secret.UsernameKey, secret.PasswordKey),
+				m.secretVolume("queue-authority", to.Queue.CASecretRef.Name, string(to.Queue.CASecretRef.Key)),
+			},
+		},
+		said: m.agents().Neutron.Resources, enough: requests("100m", "256Mi"),
+		update: appsv1.RollingUpdateDaemonSetStrategyType,
+	}
+	if a.component == metadataComponent {
+		_, authority, mount := m.authority()
+		c.Image, d.said = m.images.agent, m.agents().Metadata.Resources
+		c.VolumeMounts, d.pod.Volumes = append(c.VolumeMounts, mount...), append(d.pod.Volumes, authority...)
+		p.HostPaths = p.HostPaths[1:] // It has nothing to do with the switch.
+	}
+	workload.Readiness(&c, workload.Look("sh", scripts+"/neutron-agent.sh", "ready"))
+	workload.Liveness(&c, workload.Exec("sh", scripts+"/neutron-agent.sh", "alive"))
+	d.pod.Containers, d.privileges = []corev1.Container{c}, []workload.Privilege{p}
+	return d
+}
+
+// queueUsers are the components of nodes that log in to Neutron's virtual host, with the groups that each is on.
+func (m *model) queueUsers() map[string][]group {
+	out := map[string][]group{switchAgentComponent: m.groups}
+	for _, c := range []string{routerAgentComponent, addressAgentComponent, metadataComponent} {
+		if c != metadataComponent || m.metadataWanted() {
+			out[c] = m.serving()
+		}
+	}
+	return out
+}
+
+// capabilities have these numbers in the kernel, which oslo.privsep wants.
+// https://github.com/torvalds/linux/blob/master/include/uapi/linux/capability.h
+var capabilities = map[corev1.Capability]int{
+	"DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "KILL": 5, "SETGID": 6, "SETUID": 7, "NET_BIND_SERVICE": 10, "NET_ADMIN": 12, "NET_RAW": 13,
+	"SYS_ADMIN": 21,
+}
+
+func numbers(of []corev1.Capability) []string {
+	var all []int
+	for _, c := range of {
+		all = append(all, capabilities[c])
+	}
+	slices.Sort(all)
+	var out []string
+	for _, n := range all {
+		out = append(out, strconv.Itoa(n))
+	}
+	return out
+}

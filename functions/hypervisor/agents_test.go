@@ -1,0 +1,239 @@
+package hypervisor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// byAgents is a control plane whose networks agents make, and served a pool with nodes for routers and DHCP.
+var byAgents = until(theirs, "      mechanism: OVN") + `      mechanism: OVS
+      agents:
+        queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.` + cloud + `.svc, port: 5671, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
+        virtualHost: neutron
+        queueSecretRef: {name: neutron-queue}
+        tunnels: [vxlan]
+        servicePlugins: [qos, port_forwarding]
+        dnsDomain: cloud.example.com.
+` + strings.TrimPrefix(theirs, until(theirs, "    volumes:"))
+
+// agentsClaim and agentsXR are one beside that of most tests.
+var (
+	agentsClaim = strings.NewReplacer("name: cloud}", "name: agents}", "cloud-x", "agents-x").Replace(theirClaim)
+	agentsXR    = strings.NewReplacer("name: cloud}", "name: agents}", "cloud-x", "agents-x").Replace(byAgents)
+)
+
+const served = `networks: {gateway: {nodeSelector: {network-gateway: "true"}}}`
+
+// withAgents is a pool of such a control plane.
+func withAgents(t *testing.T, spec string) *simulate.World {
+	t.Helper()
+	w := world(spec, "tenant-a", objects(theirClaim, byAgents)...)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestAgents: nodes of a control plane without OVN have its agents, and nothing of OVN: that of the switch all of them, those of routers, DHCP
+// and metadata the ones that connect routers to the outside.
+func TestAgents(t *testing.T) {
+	const ofSlice = `slices: [{name: edge, nodeSelector: {tier: edge}, networks: {gateway: {nodeSelector: {edge-gateway: "true"}}}}]`
+	for name, tc := range map[string]struct {
+		reason, spec string
+		want         []string
+	}{
+		"Nobody": {"Networks have nodes of another pool that serve them.", mine, []string{"openvswitch-agent"}},
+		"Gateways": {
+			"One agent of each.", more(served), []string{"dhcp-agent", "l3-agent", "metadata", "openvswitch-agent"},
+		},
+		"Slice": {
+			"Nodes of a slice serve, and the others do not.", more(ofSlice),
+			[]string{"dhcp-agent-slice-edge", "l3-agent-slice-edge", "metadata-slice-edge", "openvswitch-agent", "openvswitch-agent-slice-edge"},
+		},
+		"NoMetadata": {
+			"Nobody answers.", more(served + ", agents: {metadata: {enabled: false}}"), []string{"dhcp-agent", "l3-agent", "openvswitch-agent"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for resource, o := range kind.Desired(t, withAgents(t, tc.spec)) {
+				for _, word := range []string{"ovn", "southbound"} {
+					if strings.Contains(resource, word) {
+						t.Errorf("%s is OVN's", resource)
+					}
+				}
+				labels, _ := o["metadata"].(map[string]any)["labels"].(map[string]any)
+				if o["kind"] == "DaemonSet" && labels["app.kubernetes.io/name"] == "neutron" {
+					got = append(got, resource)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestAgentsOpened: nodes reach the queue that agents have, once where it is that of the cell.
+func TestAgentsOpened(t *testing.T) {
+	own := strings.Replace(byAgents, "      queue: {rabbitMQRef: {name: rabbitmq}", "      queue: {rabbitMQRef: {name: of-cell1}", 1)
+	for name, tc := range map[string]struct {
+		theirs string
+		want   []string
+	}{
+		"Shared": {byAgents, []string{"apis-network-policy", "queue-network-policy"}},
+		"Apart":  {own, []string{"agents-queue-network-policy", "apis-network-policy", "queue-network-policy"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(mine, "tenant-a", objects(theirClaim, tc.theirs)...)
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			got := slices.Sorted(maps.Keys(kind.Desired(t, w)))
+			got = slices.DeleteFunc(got, func(name string) bool { return !strings.HasSuffix(name, "-network-policy") })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAgentsLogin: agents are made for the login of Neutron that is in use, and the control plane is told of one when the pods of all agents
+// have it.
+func TestAgentsLogin(t *testing.T) {
+	const annotation = "credentials.c5c3.io/neutron-queue"
+	sets := []string{"openvswitch-agent", "l3-agent", "dhcp-agent", "metadata"}
+	w := withAgents(t, more(served))
+	if got := observedIDs(composed(t, w, "remote-consumer"))["neutron-queue"]; got != "id-of-neutron-queue" {
+		t.Fatalf("the pool has %q", got)
+	}
+	for _, late := range append([]string{""}, sets...) {
+		t.Run(late, func(t *testing.T) {
+			w := withAgents(t, more(served))
+			consumer, put := inside(t, w, "remote-consumer")
+			for _, c := range consumer["status"].(map[string]any)["credentials"].([]any) {
+				if c := c.(map[string]any); c["secretName"] == "neutron-queue" {
+					c["currentID"] = "next"
+				}
+			}
+			put()
+			for _, set := range sets {
+				o, put := inside(t, w, set)
+				if set != late {
+					o["spec"].(map[string]any)["template"].(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)[annotation] = "next"
+				}
+				put()
+				template := composed(t, w, set)["spec"].(map[string]any)["template"].(map[string]any)
+				if got := template["metadata"].(map[string]any)["annotations"].(map[string]any)[annotation]; got != "next" {
+					t.Errorf("%s is made for %v", set, got)
+				}
+			}
+			want := "next"
+			if late != "" {
+				want = "id-of-neutron-queue"
+			}
+			if got := observedIDs(composed(t, w, "remote-consumer"))["neutron-queue"]; got != want {
+				t.Errorf("the control plane is told of %q, want %q", got, want)
+			}
+			template := composed(t, w, "nova-compute")["spec"].(map[string]any)["template"].(map[string]any)
+			if got, ok := template["metadata"].(map[string]any)["annotations"].(map[string]any)[annotation]; ok {
+				t.Errorf("nova-compute, which has no login of Neutron, is made for %v", got)
+			}
+		})
+	}
+}
+
+// TestAgentsRefused: what takes OVN, or agents, is refused where the other one makes networks.
+func TestAgentsRefused(t *testing.T) {
+	slice := func(networks string) string {
+		return more("slices: [{name: a, nodeSelector: {rack: a}, networks: " + networks + "}]")
+	}
+	distributed := strings.Replace(byAgents, "tunnels:", "distributed: true\n        tunnels:", 1)
+	for name, tc := range map[string]struct {
+		reason, spec, other, field, words string
+	}{
+		"Distributed": {"Nodes would have no part of routers.", mine, distributed, "spec.controlPlaneRef", "its routers are distributed"},
+		"Apart":       {"Agents do not reach the queue.", elsewhere(mine, "east"), byAgents, "spec.cluster", "which pools have in its own cluster alone"},
+		"Tunnels": {
+			"Nodes would not be connected.", more("networks: {encapsulation: {type: vxlan}}"), byAgents, "spec.networks.encapsulation.type", "ml2.typeDrivers",
+		},
+		"TunnelsOfSlice": {
+			"Nor would those of a slice.", slice("{encapsulation: {type: geneve}}"), byAgents, "spec.slices[0].networks.encapsulation.type", "ml2.typeDrivers",
+		},
+		"Bridge": {
+			"Agents would take it over.", slice("{bridgeMappings: [{physicalNetwork: a, bridge: br-tun}]}"), byAgents,
+			"spec.slices[0].networks.bridgeMappings[0].bridge", "br-tun is the agents' own bridge",
+		},
+		"Controller": {
+			"It would have no effect.", more("agents: {ovnController: {resources: {requests: {cpu: 1}}}}"), byAgents, "spec.agents.ovnController",
+			"without OVN",
+		},
+		"Neutron": {
+			"It would have no effect.", more("agents: {neutron: {resources: {requests: {cpu: 1}}}}"), theirs, "spec.agents.neutron",
+			"made by OVN, which has none of these agents",
+		},
+		"Image": {
+			"Another release does not fit.", more(`agents: {neutron: {image: {tag: "1.0.0"}}}`), byAgents, "spec.agents.neutron.image.tag",
+			"the control plane says the release",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := world(tc.spec, "tenant-a", objects(theirClaim, tc.other)...).Run(func(simulate.Step) {})
+			refused(t, tc.reason, err, tc.field, tc.words)
+		})
+	}
+}
+
+// TestAgentsImages: all agents have one image, and that of metadata another one if it says so.
+func TestAgentsImages(t *testing.T) {
+	for _, tc := range []struct{ spec, agents, metadata string }{
+		{served, "registry.example.com/c5c3/neutron-agents:27.0.4", "registry.example.com/c5c3/neutron-agents:27.0.4"},
+		{
+			served + `, agents: {neutron: {image: {tag: 27.0.4-p1}}}`, "registry.example.com/c5c3/neutron-agents:27.0.4-p1",
+			"registry.example.com/c5c3/neutron-agents:27.0.4-p1",
+		},
+		{
+			served + `, agents: {metadata: {image: {tag: 27.0.4-p2}}}`, "registry.example.com/c5c3/neutron-agents:27.0.4",
+			"registry.example.com/c5c3/neutron-agents:27.0.4-p2",
+		},
+	} {
+		w := withAgents(t, more(tc.spec))
+		for set, want := range map[string]string{
+			"openvswitch-agent": tc.agents, "l3-agent": tc.agents, "dhcp-agent": tc.agents, "metadata": tc.metadata,
+		} {
+			pod := composed(t, w, set)["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+			if got := pod["containers"].([]any)[0].(map[string]any)["image"]; got != want {
+				t.Errorf("%s: %s runs %v, want %s", tc.spec, set, got, want)
+			}
+		}
+	}
+}
+
+// TestCapabilities: helpers have the rights that their container has, by the numbers of the kernel.
+func TestCapabilities(t *testing.T) {
+	w := withAgents(t, more(served))
+	for set, want := range map[string]string{
+		"openvswitch-agent": "12", "l3-agent": "1,2,6,7,12,13,21", "dhcp-agent": "1,2,5,6,7,10,12,13,21",
+	} {
+		pod := composed(t, w, set)["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+		config := ""
+		for _, v := range pod["volumes"].([]any) {
+			if m, ok := v.(map[string]any)["configMap"].(map[string]any); ok {
+				config = m["name"].(string)
+			}
+		}
+		text := composed(t, w, config)["data"].(map[string]any)["neutron.conf"].(string)
+		line := fmt.Sprintf("capabilities = %s\n", want)
+		if got := strings.Count(text, line); got != len(privsepContexts) {
+			t.Errorf("%s: %d contexts have %q:\n%s", set, got, line, text)
+		}
+	}
+}

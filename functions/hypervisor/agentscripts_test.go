@@ -1,0 +1,208 @@
+package hypervisor
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// queueLogin is a folder with a login, and the variables of an agent that has it.
+func queueLogin(t *testing.T, dir string) []string {
+	t.Helper()
+	for name, text := range map[string]string{"username": "neutron-1", "password": "secret-1"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{
+		"PROGRAM=agent", "QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=neutron", "QUEUE_CA=/ca.crt", "LOGIN=" + dir, "NODE_IP=10.0.0.1",
+		"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "AGENT=" + dir + "/agent-id",
+	}
+}
+
+// TestNeutronAgent: an agent starts with the login that is there, where tunnels end if it has any, and is restarted for another login. It
+// counts as one with the login of its pod only if it has that.
+func TestNeutronAgent(t *testing.T) {
+	const said = `echo "$OS_DEFAULT__TRANSPORT_URL ${OS_OVS__LOCAL_IP-none} $*"`
+	const url = "rabbit://neutron-1:secret-1@q:5671/neutron?ssl=true&ssl_ca_file=/ca.crt"
+	for name, tc := range map[string]struct {
+		reason string
+		env    []string
+		ip     string
+		taken  bool
+	}{
+		"Any":       {"Nobody says which login it is.", nil, "none", true},
+		"Its":       {"It is the pod's.", []string{"QUEUE_USER=neutron-1"}, "none", true},
+		"Earlier":   {"The pod's one has not come yet.", []string{"QUEUE_USER=neutron-2"}, "none", false},
+		"Tunnels":   {"They end at the node.", []string{"TUNNELS=yes", "INTERFACE="}, "10.0.0.1", true},
+		"Interface": {"They end at an interface of their own.", []string{"TUNNELS=yes", "INTERFACE=bond0"}, "fd00::9", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{"agent": said, "ip": "echo '7: bond0    inet6 fd00::9/64 scope global'"})
+			env := append(queueLogin(t, dir), tc.env...)
+			out, err := script(t, dir, env, "neutron-agent.sh")
+			if want := url + " " + tc.ip + " --config-file /etc/cobaltcore/neutron.conf\n"; err != nil || out != want {
+				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, want)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "taken")); (err == nil) != tc.taken {
+				t.Errorf("%s It counts: %v", tc.reason, err)
+			}
+			if out, err := script(t, dir, env, "neutron-agent.sh", "alive"); err != nil {
+				t.Errorf("it has its login, and is restarted: %v: %s", err, out)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "password"), []byte("secret-2"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := script(t, dir, env, "neutron-agent.sh", "alive"); err == nil || !strings.Contains(out, "the login was replaced") {
+				t.Errorf("it has another login, and is not restarted: %v: %s", err, out)
+			}
+		})
+	}
+}
+
+// TestNeutronAgentReady: an agent is ready when it has a connection to the queue itself, and the login of its pod.
+func TestNeutronAgentReady(t *testing.T) {
+	const connected, listens, elsewhere = "10.0.0.1:9000 10.0.0.2:1627 01", "10.0.0.1:1627 0.0.0.0:0000 0A", "10.0.0.1:9000 10.0.0.2:0050 01"
+	for name, tc := range map[string]struct {
+		reason, socket, connection, words string
+		taken                             bool
+	}{
+		"Connected": {"It has one.", "77", connected, "", true},
+		"Another's": {"Another process of the node has one.", "78", connected, "no connection to the queue", true},
+		"Listens":   {"Somebody listens.", "77", listens, "no connection to the queue", true},
+		"Elsewhere": {"It asks Nova.", "77", elsewhere, "no connection to the queue", true},
+		"Earlier":   {"It has an earlier login.", "77", connected, "the login has not come", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{
+				"ps": "echo 12", "ls": `case $2 in /proc/12/fd) echo "l 64 3 -> socket:[` + tc.socket + `]" ;; esac`,
+				"awk": `exec /usr/bin/awk "$1" "$2" "$3" "$(dirname "$0")/tcp"`,
+			})
+			env := queueLogin(t, dir)
+			line := "  0: " + tc.connection + " 0:0 0:0 0 0 0 77 1\n"
+			files := map[string]string{"agent-id": "11\n", "tcp": "  sl local rem st tx tr re uid t inode\n" + line}
+			if tc.taken {
+				files["taken"] = ""
+			}
+			for name, text := range files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, err := script(t, dir, env, "neutron-agent.sh", "ready")
+			if (err == nil) != (tc.words == "") || !strings.Contains(out, tc.words) {
+				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, tc.words)
+			}
+		})
+	}
+}
+
+// TestBridges: bridges of physical networks are there before an agent looks for them.
+func TestBridges(t *testing.T) {
+	dir := stubs(t, map[string]string{"ovs-vsctl": ""})
+	if out, err := script(t, dir, []string{"DATAPATH=netdev", "BRIDGES=br-ex=bond1 br-b="}, "bridges.sh"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "called"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "ovs-vsctl --timeout=10 --no-wait show\n" +
+		"ovs-vsctl --timeout=10 -- --may-exist add-br br-ex -- set bridge br-ex datapath_type=netdev\n" +
+		"ovs-vsctl --timeout=10 -- --may-exist add-port br-ex bond1\n" +
+		"ovs-vsctl --timeout=10 -- --may-exist add-br br-b -- set bridge br-b datapath_type=netdev\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// inMounts runs a shell's commands with mounts of their own, which root may have, and others in most places.
+func inMounts(t *testing.T, dir, commands string) string {
+	t.Helper()
+	args := []string{"--mount", "--propagation", "private"}
+	if os.Geteuid() != 0 {
+		args = append(args, "--map-root-user", "--net")
+	}
+	if err := exec.CommandContext(t.Context(), "unshare", append(args, "true")...).Run(); err != nil {
+		t.Skipf("nobody may have mounts of his own here: %v", err)
+	}
+	cmd := exec.CommandContext(t.Context(), "unshare", append(args, "sh", "-euc", commands)...)
+	cmd.Env = append([]string{"PATH=" + dir + ":" + os.Getenv("PATH"), "DIR=" + dir}, queueLogin(t, dir)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
+// TestNamespaces: an agent in a new container has the network namespaces of the one before it, also of the one before that, and no name of
+// one that is gone. Nothing is left of who kept them but the last.
+func TestNamespaces(t *testing.T) {
+	dir := stubs(t, map[string]string{
+		"agent": `for name in $MAKE; do ip netns add "$name"; ip -n "$name" link set lo up; done
+for place in /run/netns/*; do
+  [ -e "$place" ] && echo "${place##*/} $(ip -n "${place##*/}" -o addr show dev lo | grep -c 127.0.0.1)"
+done
+true`,
+		"mount": `case $1 in -o) ;; *) exec /bin/mount "$@" ;; esac`,
+	})
+	for _, name := range []string{"neutron-agent.sh", "address.sh"} {
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "outlive.sh"), []byte(`exec "$@"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := inMounts(t, dir, `mkdir "$DIR/netns"; export KEEPER="$DIR/keeper"
+run() {
+  echo "$1"
+  MAKE="$2" unshare --mount --propagation private sh -euc '/bin/mount -t tmpfs none /run; mkdir /run/netns
+    /bin/mount --bind "$DIR/netns" /run/netns; exec sh "$DIR/neutron-agent.sh"'
+}
+run first "qrouter-a qrouter-b"
+one=$(cat "$KEEPER")
+run second qrouter-c
+run third ""
+[ ! -e "/proc/$one/root/" ] || echo "the first one is left" # One that has ended, and that nobody has waited for, has no root.
+end() { until kill -- "-$(cat "$KEEPER")" 2>/dev/null; do sleep 0.1; done; }
+end
+run restarted ""
+end`)
+	const want = "first\nqrouter-a 1\nqrouter-b 1\nsecond\nqrouter-a 1\nqrouter-b 1\nqrouter-c 1\nthird\nqrouter-a 1\nqrouter-b 1\nqrouter-c 1\nrestarted\n"
+	if diff := cmp.Diff(want, out); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestOutlive: what agents start leaves the control group of their pod in every hierarchy, of either version, and does not know the login.
+func TestOutlive(t *testing.T) {
+	for name, tc := range map[string]struct{ make, want string }{
+		"first": {
+			"for h in memory cpuset; do mkdir $h; touch $h/cgroup.procs; done; ln -s memory alias; mkdir other; echo 0-3 >cpuset/cpuset.cpus; " +
+				"echo 0 >cpuset/cpuset.mems; mkdir cpuset/neutron; touch cpuset/neutron/cpuset.cpus cpuset/neutron/cpuset.mems",
+			"ran without\n./cpuset/neutron/cgroup.procs 0\n./cpuset/neutron/cpuset.cpus 0-3\n./cpuset/neutron/cpuset.mems 0\n./memory/neutron/cgroup.procs 0\n",
+		},
+		"second": {"touch cgroup.controllers cgroup.procs; mkdir kubepods; touch kubepods/cgroup.procs", "ran without\n./neutron/cgroup.procs 0\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			here, err := os.Getwd()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := inMounts(t, t.TempDir(), "mount -t tmpfs none /sys/fs/cgroup; cd /sys/fs/cgroup; "+tc.make+"; export OS_DEFAULT__TRANSPORT_URL=secret; sh "+here+"/outlive.sh sh -c 'echo ran ${OS_DEFAULT__TRANSPORT_URL-without}'; "+
+				`find . -path '*/neutron/*' | sort | while read -r file; do echo "$file $(cat "$file")"; done`)
+			if diff := cmp.Diff(tc.want, out); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,71 @@
+#!/bin/sh
+# Runs an agent of Neutron's with the login of the queue that is there when it starts. Another one comes regularly, and the earlier one ends
+# some time later: the kubelet brings new files, and restarts a container whose login is not the one that it started with. What the agent
+# has made goes on meanwhile.
+#
+# Variables: PROGRAM; QUEUE_HOST, QUEUE_PORT, QUEUE_VHOST, QUEUE_CA, LOGIN (a folder), STARTED and AGENT (files); QUEUE_USER (the identity of
+# the login that its pod was made for; empty: any) and TAKEN (a file); KEEPER (a file of the node; empty: it makes no network namespaces),
+# TUNNELS (yes: it is where they end) and INTERFACE (at whose address; empty: NODE_IP).
+set -eu
+
+login() { cat "$LOGIN/username" "$LOGIN/password"; }
+
+# sockets are those of an agent and its processes, and then those that are connected to the queue.
+sockets() {
+  for pid in "$1" $(ps -o pid= --ppid "$1"); do
+    ls -l "/proc/$pid/fd" 2>/dev/null || true # it may have ended
+  done | sed -n 's/.*socket:\[\([0-9]*\)\]$/\1/p' | sort -u
+  awk -v port=":$(printf %04X "$QUEUE_PORT")\$" '$4 == "01" && $3 ~ port { print $10 }' /proc/net/tcp /proc/net/tcp6 | sort -u
+}
+
+case ${1:-run} in
+ready)
+  # A roll-out for another login goes on when it is here, which the control plane counts on. Later ones its pod need not be made for.
+  [ -e "$TAKEN" ] || { echo "the login has not come that the pod was made for"; exit 1; }
+  [ -n "$(sockets "$(cat "$AGENT")" | sort | uniq -d)" ] || { echo "it has no connection to the queue"; exit 1; }
+  exit
+  ;;
+alive)
+  [ "$(login | sha256sum)" = "$(cat "$STARTED")" ] || { echo "the login was replaced"; exit 1; }
+  exit
+  ;;
+esac
+
+# restore gets the network namespaces of the agent before this one. They are mounts, of which each container has its own: a process that
+# outlives the container keeps its view of them. Names without a namespace, of which nobody is left, would be taken for namespaces.
+restore() {
+  before=$(cat "$KEEPER" 2>/dev/null || true)
+  [ -n "$before" ] && tr '\0' ' ' <"/proc/$before/cmdline" 2>/dev/null | grep -qF "$KEEPER" || before=
+  for place in /run/netns/*; do
+    [ -e "$place" ] || continue
+    [ -n "$before" ] && mount --no-canonicalize --bind "/proc/$before/root$place" "$place" 2>/dev/null || rm -f "$place"
+  done
+  outlive=$(dirname "$0")/outlive.sh
+  sh "$outlive" true || {
+    echo "the node does not let agents leave their pod's control group, so that routers and DHCP would end with the pod" >&2
+    exit 1
+  }
+  sh "$outlive" setsid sh -c 'while :; do sleep 86400; done' "$KEEPER" </dev/null >/dev/null 2>&1 &
+  echo "$!" >"$KEEPER"
+  [ -z "$before" ] || kill -- "-$before" || true # it may have ended
+}
+
+login | sha256sum >"$STARTED"
+user=$(cat "$LOGIN/username")
+[ "${QUEUE_USER:-$user}" != "$user" ] || : >"$TAKEN"
+# Names and passwords that are generated have letters, digits and hyphens, which nobody has to escape.
+OS_DEFAULT__TRANSPORT_URL="rabbit://$user:$(cat "$LOGIN/password")@$QUEUE_HOST:$QUEUE_PORT/$QUEUE_VHOST?ssl=true&ssl_ca_file=$QUEUE_CA"
+export OS_DEFAULT__TRANSPORT_URL
+
+if [ "${TUNNELS:-}" = yes ]; then
+  . "$(dirname "$0")/address.sh"
+  OS_OVS__LOCAL_IP=$(address "$INTERFACE" networks.encapsulation.interface)
+  export OS_OVS__LOCAL_IP
+fi
+if [ -n "${KEEPER:-}" ]; then
+  # It sets variables of the kernel in each namespace, and a container has them all to read only.
+  mount -o remount,bind,rw /proc/sys
+  restore
+fi
+echo $$ >"$AGENT"
+exec "$PROGRAM" --config-file /etc/cobaltcore/neutron.conf

@@ -1,0 +1,69 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/agents"
+)
+
+// agentRestarts are the pods of a node without OVN. What they have made goes on while they are replaced; with a switch in userspace the flows
+// of all networks go with its process, until its agent sees that it is another one.
+var agentRestarts = []restart{
+	{"openvswitch-agent", 0},
+	{"l3-agent", 0},
+	{"dhcp-agent", 0},
+	{"metadata", 0},
+	{"nova-compute", 0},
+	{"openvswitch", time.Minute},
+}
+
+// TestHypervisorsOVS: two claims become a cloud without OVN, in which a virtual machine has an address, knows what it is, and answers outside.
+func TestHypervisorsOVS(t *testing.T) {
+	const neutron = "    neutron:\n      enabled: true\n"
+	plane := strings.Replace(string(of(t, "compute.yaml", restarted, "-agents")), neutron, neutron+"      mechanism: OVS\n", 1)
+	m := startMachines(t, []byte(plane), of(t, "hypervisors.yaml", restarted, "-agents"), 9)
+	g := m.boot(t)
+	t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
+	t.Run("Agents", func(t *testing.T) { testAgents(t, m) })
+	t.Run("Capacity", func(t *testing.T) { testCapacity(t, m, 1) })
+	m.memory(t)
+	t.Run("Restarts", func(t *testing.T) { testRestarts(t, m, g, agentRestarts) })
+	t.Run("Second", func(t *testing.T) { testSecond(t, m, g) })
+}
+
+// testAgents: the pool is ready, and Neutron hears of all agents of its node.
+func testAgents(t *testing.T, m *machines) {
+	m.cloud.Operators.Forward(2 * time.Minute)
+	want := []string{"DHCP agent", "L3 agent", "Metadata agent", "Open vSwitch agent"}
+	m.until(t, "the agents of the node", "", func() error {
+		if err := m.cloud.Follow(); err != nil {
+			t.Fatal(err)
+		}
+		if pool := m.cloud.Pool().Status(); pool["phase"] != "Ready" || pool["readyNodes"] != float64(m.nodes) {
+			return fmt.Errorf("the pool is %v with %v of %v nodes", pool["phase"], pool["readyNodes"], pool["nodeCount"])
+		}
+		page, err := agents.List(m.neutron.ServiceClient, agents.ListOpts{}).AllPages(context.Background())
+		if err != nil {
+			return err
+		}
+		all, err := agents.ExtractAgents(page)
+		alive := map[string]bool{}
+		for _, a := range all {
+			if a.Alive && a.Host == "node-0" {
+				alive[a.AgentType] = true
+			}
+		}
+		if got := slices.Sorted(maps.Keys(alive)); err == nil && !slices.Equal(got, want) {
+			err = fmt.Errorf("alive are %v", got)
+		}
+		return err
+	})
+}
