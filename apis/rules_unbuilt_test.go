@@ -48,8 +48,9 @@ func differByUnbuilt(a, b string) bool {
 
 // TestUnbuilt: a definition has nothing that is not built yet, and with everything an API server accepts it, and kubectl installs it.
 func TestUnbuilt(t *testing.T) {
-	// kubectl apply keeps what it applied in an annotation, and all annotations of an object may have 262,144 bytes together.
-	const most = 257_000
+	// kubectl apply keeps what it applied in an annotation, and all annotations of an object may have 262,144 bytes together. What is built has
+	// far less (hack/xrd); whoever builds the next large field has to make room.
+	const most = 260_000
 	for folder := range unbuiltCases {
 		crd := complete(t, folder)
 		kind := crd.Spec.Names.Kind

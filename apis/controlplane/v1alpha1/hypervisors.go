@@ -137,11 +137,13 @@ type NetworkAgents struct {
 	QueueSecretRef common.LocalReference `json:"queueSecretRef"`
 	// Protocols of the tunnels between nodes. Absent: there are none.
 	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=15
 	// +listType=atomic
 	// +optional
 	Tunnels []string `json:"tunnels,omitempty"`
 	// Service plugins of Neutron that have a part in agents.
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=63
 	// +listType=set
 	// +optional
 	ServicePlugins []string `json:"servicePlugins,omitempty"`
