@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	kubeobject "github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 )
@@ -44,7 +45,7 @@ func testAccount(ctx context.Context, t *testing.T, namespace string) {
 		t.Fatal(err)
 	}
 	a := rabbitmq.Account{
-		Meta: kubeobject.Meta{Name: "probe", Namespace: namespace}, Cluster: "rabbitmq", Secret: credentials.Name, DeleteData: true,
+		Meta: kubeobject.Meta{Name: "probe", Namespace: namespace}, Broker: common.Broker{RabbitMQRef: common.LocalReference{Name: "rabbitmq"}}, Secret: credentials.Name, DeleteData: true,
 	}
 	started := time.Now()
 	all := []*unstructured.Unstructured{a.VirtualHost(), a.User(), a.Permission()}

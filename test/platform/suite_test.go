@@ -37,7 +37,7 @@ const remote = "west"
 // every half minute.
 const (
 	soon     = 5 * time.Minute
-	deletion = 6 * time.Minute
+	deletion = 12 * time.Minute
 )
 
 func TestMain(m *testing.M) {
