@@ -278,7 +278,8 @@ func (r *row) allowsAny(entries []string, value string) bool {
 
 func (r *row) isHost() bool {
 	return slices.Contains([]*row{
-		&s3Endpoints, &directoryHosts, &openIDHosts, &identityHosts, &databaseHosts, &externalQueueHosts, &downloadHosts, &nfsServers, &vaultServers,
+		&s3Endpoints, &directoryHosts, &openIDHosts, &identityHosts, &databaseHosts, &externalQueueHosts, &downloadHosts, &nfsServers,
+		&vaultServers,
 	}, r)
 }
 

@@ -133,7 +133,8 @@ var graph = compose.Graph[*model]{
 		Follows: []string{computeComponent}, Enabled: func(m *model) bool { return m.known() && m.operated() }, Build: hypervisorOperator,
 	},
 	{
-		Name: nodeAgentComponent, Phase: common.PhaseCompute, Needs: []string{operatorComponent}, Enabled: (*model).nodeAgentWanted, Build: nodeAgent,
+		Name: nodeAgentComponent, Phase: common.PhaseCompute, Needs: []string{operatorComponent},
+		Enabled: (*model).nodeAgentWanted, Build: nodeAgent,
 	},
 	{
 		Name: ovsAgentComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},

@@ -29,8 +29,8 @@ func (m *model) networks() []string {
 }
 
 // network lets the nodes reach what they talk to in the control plane's namespace, where nothing else does: the queue of their cell, OVN's
-// southbound database, or the queue that Neutron's agents have, and the APIs that nova-compute asks. Pods here have their node's address, so
-// that policies name networks, and it is the control plane that says which. What the policies add goes with the pool.
+// southbound database, or the queue that Neutron's agents have, and the APIs that nova-compute asks. Pods here have their node's address,
+// so that policies name networks, and it is the control plane that says which. What the policies add goes with the pool.
 func network(m *model) ([]compose.Stage, error) {
 	apis := append([]string{keystonev1.ServiceName}, compute.Asked()...)
 	ports := append([]int32{keystonev1.Port}, compute.Peers(compute.Asked()).Ports...)

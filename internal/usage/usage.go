@@ -37,8 +37,8 @@ func Of(meta object.Meta, by, of, reason string) compose.Resource {
 // namespace of the Usage: Crossplane accepts a Usage of an object in another namespace only if it names its user. That must not be the
 // composite resource itself: the Usage would wait for it, and it for the Usage. An attempt to delete the claim is refused, with the
 // namespace of the Usage instead of the reason, which Crossplane leaves out where there is a user
-// (https://github.com/crossplane/crossplane/blob/v2.3.4/internal/webhook/protection/usage/handler.go), and not made again when the Usage has
-// gone: that may be months later.
+// (https://github.com/crossplane/crossplane/blob/v2.3.4/internal/webhook/protection/usage/handler.go), and not made again when the Usage
+// has gone: that may be months later.
 func OfClaim(meta object.Meta, by, apiVersion, kind string, claim common.ClaimReference, reason string) compose.Resource {
 	return compose.Resource{
 		Name: meta.Name, Management: true,

@@ -47,8 +47,8 @@ func mariaDB(w *world, o object) {
 	}
 }
 
-// externalMariaDB: the same, pkg/sql/sql.go: nothing is made of it; the operator logs in there, in its own namespace, and verifies the server
-// by the key ca.crt.
+// externalMariaDB: the same, pkg/sql/sql.go: nothing is made of it; the operator logs in there, in its own namespace, and verifies the
+// server by the key ca.crt.
 func externalMariaDB(w *world, o object) {
 	if !truth(o.manifest, "spec", "tls", "enabled") {
 		w.foundf("%s: the administrator's password goes over the network as it is.", o)

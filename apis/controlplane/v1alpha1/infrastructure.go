@@ -78,8 +78,8 @@ type MariaDB struct {
 	Metrics Metrics `json:"metrics,omitempty"`
 }
 
-// ExternalMariaDB is a server that somebody else runs, or several behind one address. It is only used: what the control plane needs there, it
-// makes there, under names of its own: see docs/external-database.md.
+// ExternalMariaDB is a server that somebody else runs, or several behind one address. It is only used: what the control plane needs there,
+// it makes there, under names of its own: see docs/external-database.md.
 type ExternalMariaDB struct {
 	// Name by which it is reached, which its certificate has to have.
 	// +kubebuilder:validation:MinLength=1

@@ -21,8 +21,8 @@ type Agents struct {
 	// Neutron's other agents, where they make the control plane's networks (mechanism OVS): those of the switch, of routers and of DHCP.
 	// +optional
 	Neutron NeutronAgents `json:"neutron,omitempty"`
-	// KVM node agent, which reports what libvirt and systemd of a node say to the Hypervisor that the hypervisor operator makes of it: it needs
-	// lifecycle, libvirt of the node's own (virtualization.libvirt.mode), and a limit with hypervisorAgents.
+	// KVM node agent, which reports what libvirt and systemd of a node say to the Hypervisor that the hypervisor operator makes of it: it
+	// needs lifecycle, libvirt of the node's own (virtualization.libvirt.mode), and a limit with hypervisorAgents.
 	// +optional
 	KVMNodeAgent PlatformAgent `json:"kvmNodeAgent,omitempty"`
 	// OVS agent, which reports what Open vSwitch has and does, in an OVSNode for each node.

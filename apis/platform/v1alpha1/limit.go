@@ -167,8 +167,8 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	HypervisorRegistries []Registry `json:"hypervisorRegistries,omitempty"`
-	// Agents that pools of hypervisors may have whose every node may read and change what is of other nodes: kvmNodeAgent, which has that right
-	// on the nodes that the chart's value hypervisors.agentNodes names. Nothing is allowed where no limit says it.
+	// Agents that pools of hypervisors may have whose every node may read and change what is of other nodes: kvmNodeAgent, which has that
+	// right on the nodes that the chart's value hypervisors.agentNodes names. Nothing is allowed where no limit says it.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=set
 	// +optional

@@ -80,15 +80,14 @@ func Fixed(copied *unstructured.Unstructured, values map[string]string) *unstruc
 		return copied
 	}
 	out := copied.DeepCopy()
-	target := out.Object["spec"].(map[string]any)["target"].(map[string]any)
-	target["template"] = object.With(target["template"].(map[string]any), object.Map{
-		"mergePolicy": "Merge", "data": object.Strings(values),
-	})
+	for field, v := range map[string]any{"mergePolicy": "Merge", "data": object.Strings(values)} {
+		_ = unstructured.SetNestedField(out.Object, v, "spec", "target", "template", field) // which is an object
+	}
 	return out
 }
 
-// Composed makes a Secret of a template, which has keys of a source in it under names of its own, and keeps it up to date: it stays as it is
-// while the source cannot be read, and when the ExternalSecret goes. Labels are the Secret's.
+// Composed makes a Secret of a template, which has keys of a source in it under names of its own, and keeps it up to date: it stays as it
+// is while the source cannot be read, and when the ExternalSecret goes. Labels are the Secret's.
 func Composed(meta object.Meta, from Source, labels, template, keys object.Map) *unstructured.Unstructured {
 	data := object.List{}
 	for _, name := range slices.Sorted(maps.Keys(keys)) {

@@ -45,9 +45,10 @@ func cephPool(v view) status {
 	if domain == "" {
 		domain = "host"
 	}
-	out["info"], out["poolID"] = map[string]any{"type": kind, "failureDomain": domain}, int64(1)
+	info := map[string]any{"type": kind, "failureDomain": domain}
+	out["info"], out["poolID"] = info, int64(1)
 	if v.get("spec", "mirroring", "enabled") == true {
-		out["info"].(map[string]any)["rbdMirrorBootstrapPeerSecretName"] = "pool-peer-token-" + v.name()
+		info["rbdMirrorBootstrapPeerSecretName"] = "pool-peer-token-" + v.name()
 		out["mirroringStatus"], out["mirroringInfo"] = mirroring(v)
 	}
 	return out

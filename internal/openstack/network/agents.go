@@ -91,8 +91,8 @@ func (a Agents) extensions(router bool) []string {
 	return out
 }
 
-// SwitchOptions are those of neutron-openvswitch-agent: bridges are a node's switches outside. It has its node's address for tunnels besides,
-// as [ovs] local_ip. https://docs.openstack.org/neutron/latest/configuration/openvswitch-agent.html
+// SwitchOptions are those of neutron-openvswitch-agent: bridges are a node's switches outside. It has its node's address for tunnels
+// besides, as [ovs] local_ip. https://docs.openstack.org/neutron/latest/configuration/openvswitch-agent.html
 func (a Agents) SwitchOptions(bridges ...Bridge) oslo.Config {
 	mappings := []string{}
 	for _, b := range bridges {

@@ -28,7 +28,7 @@ var (
 		{Target: "usr/bin", Path: "/bin"}, {Target: "usr/sbin", Path: "/sbin"},
 		{Target: "usr/lib", Path: "/lib"}, {Target: "usr/lib64", Path: "/lib64"}, {Target: "/run", Path: "/var/run"},
 	}
-	baseFiles = map[string]string{ //nolint:gosec // accounts without passwords
+	baseFiles = map[string]string{
 		"passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nservice:x:%[1]d:%[1]d::/nonexistent:/usr/sbin/nologin\n" +
 			"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
 		"group":         "root:x:0:\nservice:x:%[1]d:\nnogroup:x:65534:\n",

@@ -140,7 +140,7 @@ func (o *Operators) externalMariaDB(ctx context.Context, u *unstructured.Unstruc
 }
 
 func (o *Operators) database(ctx context.Context, u *unstructured.Unstructured) error {
-	_, err := o.referred(ctx, u, fmt.Sprintf(
+	err := o.referred(ctx, u, fmt.Sprintf(
 		"CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET %s COLLATE %s", text(u, "spec", "name"),
 		text(u, "spec", "characterSet"), text(u, "spec", "collate")))
 	return err
@@ -163,12 +163,12 @@ func (o *Operators) databaseUser(ctx context.Context, u *unstructured.Unstructur
 	}
 	is += fmt.Sprintf(" WITH MAX_USER_CONNECTIONS %v", connections)
 	// A user who is there is taken over, whosever he is.
-	_, err = o.referred(ctx, u, "CREATE USER IF NOT EXISTS "+is+";\nALTER USER "+is)
+	err = o.referred(ctx, u, "CREATE USER IF NOT EXISTS "+is+";\nALTER USER "+is)
 	return err
 }
 
 func (o *Operators) grant(ctx context.Context, u *unstructured.Unstructured) error {
-	_, err := o.referred(ctx, u, fmt.Sprintf("GRANT %s ON `%s`.%s TO %s@%s",
+	err := o.referred(ctx, u, fmt.Sprintf("GRANT %s ON `%s`.%s TO %s@%s",
 		strings.Join(texts(u, "spec", "privileges"), ", "), text(u, "spec", "database"), text(u, "spec", "table"),
 		quoted(text(u, "spec", "username")), quoted(text(u, "spec", "host"))))
 	return err
@@ -184,13 +184,14 @@ func (o *Operators) SQL(ctx context.Context, namespace, server, statement string
 }
 
 // referred runs a statement on the server that an object is of.
-func (o *Operators) referred(ctx context.Context, u *unstructured.Unstructured, statement string) (string, error) {
+func (o *Operators) referred(ctx context.Context, u *unstructured.Unstructured, statement string) error {
 	kind := cmp.Or(text(u, "spec", "mariaDbRef", "kind"), "MariaDB")
 	server, err := o.Find(kind+".k8s.mariadb.com", u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"))
 	if err != nil {
-		return "", err
+		return err
 	}
-	return o.query(ctx, server, statement)
+	_, err = o.query(ctx, server, statement)
+	return err
 }
 
 // query runs a statement on a server, as the one whom its object names: on one of our own as root, on one elsewhere as its administrator,

@@ -24,11 +24,12 @@ const (
 	valkeySet                = "myprimary"
 )
 
-// asked starts a server beside a sentinel, as a member of its hostname. Who is the primary, the sentinels of the others say, if there are any
-// yet; if not, the first member is. Both write into their configuration.
+// asked starts a server beside a sentinel, as a member of its hostname. Who is the primary, the sentinels of the others say, if there are
+// any yet; if not, the first member is. Both write into their configuration.
 const asked = `me=$(hostname)%[1]s
 first=%[2]s%[1]s
-primary=$(timeout 3 valkey-cli --tls --cacert %[3]s/ca.crt -a "$PASSWORD" --no-auth-warning -h %[4]s -p %[5]d --raw sentinel get-primary-addr-by-name %[6]s | head -1)
+primary=$(timeout 3 valkey-cli --tls --cacert %[3]s/ca.crt -a "$PASSWORD" --no-auth-warning -h %[4]s -p %[5]d --raw \
+  sentinel get-primary-addr-by-name %[6]s | head -1)
 case $primary in *%[1]s) ;; *) primary=$first ;; esac
 cat /etc/valkey/valkey.conf >/tmp/valkey.conf
 echo "replica-announce-ip $me" >>/tmp/valkey.conf
