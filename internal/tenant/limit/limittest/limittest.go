@@ -6,6 +6,7 @@ const Everything = `{name: everything, namespaces: ["*"], registries: ["*"], dom
   ingressClasses: ["*"], exposureNamespaces: ["*"], annotations: ["*"], issuers: ["*"], nodeSelectors: ["*"], tolerations: ["*"],
   storageClasses: ["*"], monitoringLabels: ["*"], s3Endpoints: ["*"], directoryHosts: ["*"], openIDHosts: ["*"],
   keystoneHosts: ["*"], databaseHosts: ["*"], queueHosts: ["*"], downloadHosts: ["*"], storageNetworks: ["*"], nfsServers: ["*"],
-  vaultServers: ["*"], hypervisorNetworks: ["*"], hypervisorNodes: ["*"], hypervisorRegistries: ["*"], hypervisorAgents: ["*"], storageNodes: ["*"],
+  vaultServers: ["*"],
+  hypervisorNetworks: ["*"], hypervisorNodes: ["*"], hypervisorRegistries: ["*"], hypervisorAgents: ["*"], storageNodes: ["*"],
   storageDevices: ["*"], storageImages: ["*"],
   maxima: {replicas: 100, processes: 100, storage: "1e30", cpu: "1e30", memory: "1e30"}}`
