@@ -297,7 +297,7 @@ func apartPool(t *testing.T) *simulate.World {
 // agentPool is one of a control plane without OVN.
 func agentPool(t *testing.T) *simulate.World {
 	t.Helper()
-	w := poolOf(t, "agents", object{"images": object{"pullSecrets": list{"registry"}}}, object{
+	w := poolOf(t, "mechanism-ovs", object{"images": object{"pullSecrets": list{"registry"}}}, object{
 		"controlPlaneRef": object{"namespace": "tenant-a", "name": "cloud"},
 	})
 	if err := withoutOVN(w.Required); err != nil {
