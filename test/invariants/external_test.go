@@ -56,6 +56,18 @@ func queueOf(spec object) object {
 	return queue
 }
 
+// ownQueue is what a service is told of a queue of the control plane's own. That of somebody else is drawn in claims.
+func ownQueue(queue object) {
+	if _, ok := queue["caSecretRef"]; !ok {
+		return // It is the order of one.
+	}
+	delete(queue, "connectionSecretRef")
+	delete(queue, "sharedAs")
+	if _, ok := queue["rabbitMQRef"]; !ok {
+		queue["rabbitMQRef"] = object{"name": "rabbitmq"}
+	}
+}
+
 // elsewhereIn are what somebody else runs: what a spec is of, its Keystone, its queue.
 func elsewhereIn(spec object) [3]bool {
 	_, itself := spec["external"]

@@ -61,6 +61,7 @@ var constraints = map[string]constraint{
 	"korc.enabled":      sample(true),
 	"memcached.cpu":     sample("50m", int64(2)),
 	"rabbitmq":          {fix: offAlone},
+	"queue":             {fix: ownQueue}, "novaQueue": {fix: ownQueue},
 	"valkey": {fix: func(o object) {
 		offAlone(o)
 		sentinel, _ := o["sentinel"].(object)

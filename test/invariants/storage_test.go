@@ -264,7 +264,7 @@ var storageMistakes = map[string]mistake{
 	"another cluster anywhere": {typ: respond.SpecValid, words: "spec.mirroring.peer: ", make: func(w *world, spec object) {
 		w.require("platform", platformWith(object{"domain": "example.com", "exposure": outside, "limits": list{object{
 			"name": "some", "namespaces": list{"*"}, "storageNodes": list{"*"}, "storageDevices": list{"*"}, "storageNetworks": list{"10.0.0.0/8"},
-			"tolerations": list{"*"}, "monitoringLabels": list{"*"}, "domains": list{"*"},
+			"tolerations": list{"*"}, "monitoringLabels": list{"*"}, "domains": list{"*"}, "storageImages": list{"*"}, "registries": list{"*"},
 		}}}))
 		delete(spec, "cluster")
 		spec["pools"] = list{object{"name": "p", "application": "rbd", "mirroring": object{"mode": "image"}}}
@@ -275,6 +275,7 @@ var storageMistakes = map[string]mistake{
 		w.require("platform", platformWith(object{"domain": "example.com", "exposure": outside, "limits": list{object{
 			"name": "some", "namespaces": list{"*"}, "storageNodes": list{"*"}, "storageDevices": list{"*"}, "storageNetworks": list{"*"},
 			"tolerations": list{"*"}, "monitoringLabels": list{"*"}, "domains": list{"{namespace}.example.com"},
+			"storageImages": list{"*"}, "registries": list{"*"},
 		}}}))
 		spec["objectStores"] = list{object{"name": "o", "hostname": "others.example.com"}}
 	}},
