@@ -439,7 +439,7 @@ var hypervisorOrders = []order{
 	{first: `(ServiceAccount|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*kvm-node-agent`, then: `DaemonSet\.apps kvm-node-agent.*`, why: "it asks the API server as it starts"},
 	{first: `ConfigMap control-plane`, then: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, why: "a pool is of a control plane"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount .*ovs-agent`, why: "its image is pulled with it"},
-	{first: `DaemonSet\.apps openvswitch.*`, then: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, exists: true, why: "it looks at the switch"},
+	{first: `DaemonSet\.apps openvswitch(-slice-.*)?`, then: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, exists: true, why: "it looks at the switch"},
 	{first: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, then: `DaemonSet\.apps ovs-agent.*`, why: "it asks the API server as it starts"},
 	{first: `Namespace .*`, then: `(ServiceAccount|Issuer\.cert-manager\.io|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*) .*labels-injector`, why: "they are in it"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount (labels-injector|hypervisor-operator)`, why: "its image is pulled with it"},
