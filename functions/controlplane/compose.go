@@ -77,7 +77,7 @@ var infrastructure = compose.Graph[*model]{
 	{Name: databaseComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent}, Build: database},
 	{
 		Name: databaseComponent + "-deletion-order", Phase: common.PhaseInfrastructure, Follows: []string{databaseComponent},
-		Enabled: (*model).borrowsDatabase, Build: databaseDeletionOrder,
+		Enabled: (*model).usesExternalMariaDB, Build: databaseDeletionOrder,
 	},
 	{
 		Name: "database-backup", Phase: common.PhaseInfrastructure, Needs: []string{databaseComponent},

@@ -29,7 +29,7 @@ const (
 // database is MariaDB, with a proxy where one is wanted. The proxy is created when the members are ready: without their certificates its
 // operator would retry with a growing backoff.
 func database(m *model) ([]compose.Stage, error) {
-	if e := m.databaseElsewhere(); e != nil {
+	if e := m.externalMariaDB(); e != nil {
 		return externalDatabase(m, *e), nil
 	}
 	root := m.meta(mariaDBName + "-root")
@@ -139,7 +139,7 @@ func (m *model) connections() int64 {
 
 // databaseReplicas are the members. A server elsewhere has none of ours.
 func (m *model) databaseReplicas() int32 {
-	if m.databaseElsewhere() != nil {
+	if m.externalMariaDB() != nil {
 		return 0
 	}
 	return ptr.Deref(m.spec.Infrastructure.MariaDB.Replicas, m.size.database)
@@ -174,7 +174,7 @@ func (m *model) exporter(name string, of *observe.Object) (mariadb.Exporter, err
 }
 
 func (m *model) databaseMetrics() bool {
-	return m.databaseElsewhere() == nil && ptr.Deref(m.spec.Infrastructure.MariaDB.Metrics.Enabled, m.monitoring.Enabled)
+	return m.externalMariaDB() == nil && ptr.Deref(m.spec.Infrastructure.MariaDB.Metrics.Enabled, m.monitoring.Enabled)
 }
 
 // rootPassword says which of the objects that make the password of the database's root are wanted.

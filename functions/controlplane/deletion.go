@@ -33,7 +33,7 @@ func deletionOrder(m *model) ([]compose.Stage, error) {
 
 // databaseDeletionOrder keeps what the operator logs in by until the server elsewhere is gone.
 func databaseDeletionOrder(m *model) ([]compose.Stage, error) {
-	login := m.databaseLogin(*m.databaseElsewhere())
+	login := m.databaseLogin(*m.externalMariaDB())
 	return []compose.Stage{{m.uses(databaseResource, login, "mariadb-operator logs in to let databases go")}}, nil
 }
 

@@ -25,12 +25,12 @@ func databaseMentions(path string, e controlplanev1.ExternalMariaDB) []mention {
 	return []mention{{&databaseHosts, path + ".host", host}}
 }
 
-// databaseElsewhere is the server that somebody else runs. Nil: the control plane has its own.
-func (m *model) databaseElsewhere() *controlplanev1.ExternalMariaDB {
+// externalMariaDB is the server that somebody else runs. Nil: the control plane has its own.
+func (m *model) externalMariaDB() *controlplanev1.ExternalMariaDB {
 	return m.spec.Infrastructure.MariaDB.External
 }
 
-func (m *model) borrowsDatabase() bool { return m.databaseElsewhere() != nil }
+func (m *model) usesExternalMariaDB() bool { return m.externalMariaDB() != nil }
 
 // databasePort repeats the default of the schema, for callers that do not go through an API server.
 func databasePort(e controlplanev1.ExternalMariaDB) int32 {
@@ -60,7 +60,7 @@ func (m *model) databaseLogin(e controlplanev1.ExternalMariaDB) string {
 // other members have written costs nothing where there are none, and the operator itself takes no server that does not know Galera's
 // variables.
 func (m *model) databaseSpec() common.Database {
-	e := m.databaseElsewhere()
+	e := m.externalMariaDB()
 	if e == nil {
 		return common.Database{
 			MariaDBRef: common.LocalReference{Name: mariaDBName}, Host: m.databaseHost(), Port: mariaDBPort,
@@ -77,7 +77,7 @@ func (m *model) databaseSpec() common.Database {
 // checkCellsElsewhere refuses a database of a cell's own beside one that somebody else runs: it is made as the control plane's own is,
 // which there is not.
 func (m *model) checkCellsElsewhere(field string, said *controlplanev1.CellInfrastructure) error {
-	if m.databaseElsewhere() == nil || said == nil || said.MariaDB == nil {
+	if m.externalMariaDB() == nil || said == nil || said.MariaDB == nil {
 		return nil
 	}
 	return invalid.Field(field+".mariadb", "it is made as the control plane's own database is, and that is elsewhere; leave it out")

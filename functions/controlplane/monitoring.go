@@ -32,7 +32,7 @@ func monitored(m *model) ([]compose.Stage, error) {
 
 // databaseMonitoring is that of the database. Its operator's own monitor has no labels, by which some Prometheus choose.
 func (m *model) databaseMonitoring() compose.Stage {
-	if m.databaseElsewhere() != nil {
+	if m.externalMariaDB() != nil {
 		return nil
 	}
 	const field = "infrastructure.mariadb"

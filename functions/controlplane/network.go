@@ -59,7 +59,7 @@ func policies(m *model) ([]compose.Stage, error) {
 		stage = append(stage, compose.Resource{Name: name + "-network-policy", Object: workload.NetworkPolicy(m.meta(name), pods, in, out)})
 	}
 	database := m.databaseNetwork()
-	if m.databaseElsewhere() == nil {
+	if m.externalMariaDB() == nil {
 		for _, p := range database.Policies(m.meta) {
 			stage = append(stage, compose.Resource{Name: p.Name + "-network-policy", Object: p.Object})
 		}
@@ -104,7 +104,7 @@ func inspectors(s *serviceState) metav1.LabelSelector {
 
 // toDatabase is the way to the control plane's own database, or to any address at the port of one elsewhere: a policy knows no names.
 func (m *model) toDatabase() []workload.Flow {
-	if e := m.databaseElsewhere(); e != nil {
+	if e := m.externalMariaDB(); e != nil {
 		return []workload.Flow{{Anywhere: true, Ports: []int32{databasePort(*e)}}}
 	}
 	out := []workload.Flow{{Pods: mariadb.Pods(mariaDBName), Ports: []int32{mariaDBPort}}}

@@ -19,9 +19,9 @@ import (
 
 // Components of a pool whose control plane's networks are made by agents. That of metadata is another process there.
 const (
-	switchAgentComponent  = "openvswitch-agent"
-	routerAgentComponent  = "l3-agent"
-	addressAgentComponent = "dhcp-agent"
+	openvswitchAgentComponent = "openvswitch-agent"
+	l3AgentComponent          = "l3-agent"
+	dhcpAgentComponent        = "dhcp-agent"
 )
 
 // byAgents says that Neutron's agents make the networks, and byOVN that OVN does.
@@ -31,9 +31,9 @@ func (m *model) byAgents() bool {
 
 func (m *model) byOVN() bool { return m.known() && !m.byAgents() }
 
-// serving are the nodes of each slice that connect routers to the outside. Where agents make the networks, they have DHCP and metadata,
+// gatewayGroups are the nodes of each slice that connect routers to the outside. Where agents make the networks, they have DHCP and metadata,
 // too.
-func (m *model) serving() []group {
+func (m *model) gatewayGroups() []group {
 	var out []group
 	for i := range m.groups {
 		if m.groups[i].gateway() != nil {
@@ -43,8 +43,8 @@ func (m *model) serving() []group {
 	return out
 }
 
-// served says that there are agents on such nodes.
-func (m *model) served() bool { return m.byAgents() && len(m.serving()) > 0 }
+// agentsOnGateways says that there are agents on such nodes.
+func (m *model) agentsOnGateways() bool { return m.byAgents() && len(m.gatewayGroups()) > 0 }
 
 // agentRun is a folder of the node in which agents keep what they know of what outlives them. It is empty when the node has restarted.
 const agentRun = "/run/neutron"
@@ -68,21 +68,21 @@ type agent struct {
 	// keeps says that it makes network namespaces, with processes in them, which outlive its pod.
 	keeps     bool
 	privilege workload.Privilege
+	// first runs before it. Nil: nothing does.
+	first          *corev1.Container
+	firstPrivilege workload.Privilege
 }
 
-// switchAgent plugs in what is on a node, and makes flows of networks and security groups. They stay while it is replaced.
-func switchAgent(m *model) ([]compose.Stage, error) {
-	out := []compose.Stage{{}, {}}
-	known := map[string]bool{}
-	for i := range m.groups {
-		g := &m.groups[i]
+// openvswitchAgent plugs in what is on a node, and makes flows of networks and security groups. They stay while it is replaced.
+func openvswitchAgent(m *model) ([]compose.Stage, error) {
+	return m.onEach(m.groups, func(g *group) agent {
 		var bridges []neutron.Bridge
 		for _, b := range g.network.BridgeMappings {
 			bridges = append(bridges, neutron.Bridge{Network: string(b.PhysicalNetwork), Bridge: string(b.Bridge)})
 		}
-		d, config, err := m.agentOf(agent{
-			component: switchAgentComponent, program: "neutron-openvswitch-agent",
-			options: m.told().SwitchOptions(bridges...).Merge(oslo.Config{"ovs": {"datapath_type": g.datapath()}}),
+		return agent{
+			component: openvswitchAgentComponent, program: "neutron-openvswitch-agent",
+			options: m.told().OpenvswitchOptions(bridges...).Merge(oslo.Config{"ovs": {"datapath_type": g.datapath()}}),
 			files:   map[string]string{"address.sh": addressScript, "bridges.sh": bridgesScript},
 			env: []corev1.EnvVar{
 				{Name: "TUNNELS", Value: "yes"}, {Name: "INTERFACE", Value: g.tunnelInterface()},
@@ -92,36 +92,24 @@ func switchAgent(m *model) ([]compose.Stage, error) {
 					"forbids",
 				Capabilities: []corev1.Capability{"NET_ADMIN"},
 			},
-		})
-		if err != nil {
-			return nil, err
+			first: &corev1.Container{
+				Name: "bridges", Image: m.images.openvswitch, Command: []string{"sh", scripts + "/bridges.sh"},
+				VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts)},
+				Env:          []corev1.EnvVar{{Name: "DATAPATH", Value: g.datapath()}, {Name: "BRIDGES", Value: g.bridges()}},
+			},
+			firstPrivilege: workload.Privilege{
+				Container: "bridges", RunAsUser: root, Reason: "the switch's socket is root's", HostPaths: []workload.HostPath{folder("run", switchRun)},
+			},
 		}
-		if !known[config.revision()] { // Slices may have the same networks.
-			out[0], known[config.revision()] = append(out[0], m.revision(config)), true
-		}
-		d.pod.InitContainers = []corev1.Container{{
-			Name: "bridges", Image: m.images.openvswitch, Command: []string{"sh", scripts + "/bridges.sh"},
-			VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts)},
-			Env:          []corev1.EnvVar{{Name: "DATAPATH", Value: g.datapath()}, {Name: "BRIDGES", Value: g.bridges()}},
-		}}
-		d.privileges = append(d.privileges, workload.Privilege{
-			Container: "bridges", RunAsUser: root, Reason: "the switch's socket is root's", HostPaths: []workload.HostPath{folder("run", switchRun)},
-		})
-		set, err := m.on(g, d)
-		if err != nil {
-			return nil, err
-		}
-		out[1] = append(out[1], compose.Resource{Name: g.name(switchAgentComponent), Object: set})
-	}
-	return out, nil
+	})
 }
 
-// routerAgent makes routers, each in a network namespace that packets pass without it.
-func routerAgent(m *model) ([]compose.Stage, error) {
-	return m.onServing(func(g *group) agent {
+// l3Agent makes routers, each in a network namespace that packets pass without it.
+func l3Agent(m *model) ([]compose.Stage, error) {
+	return m.onEach(m.gatewayGroups(), func(g *group) agent {
 		return agent{
-			component: routerAgentComponent, program: "neutron-l3-agent", keeps: true,
-			options: m.told().RouterOptions().Merge(m.plugged(g)).Merge(oslo.Config{
+			component: l3AgentComponent, program: "neutron-l3-agent", keeps: true,
+			options: m.told().L3Options().Merge(m.plugged(g)).Merge(oslo.Config{
 				"DEFAULT": {"enable_metadata_proxy": m.metadataWanted()},
 			}),
 			privilege: workload.Privilege{
@@ -135,12 +123,12 @@ func routerAgent(m *model) ([]compose.Stage, error) {
 	})
 }
 
-// addressAgent gives virtual machines their addresses, by a dnsmasq for each network.
-func addressAgent(m *model) ([]compose.Stage, error) {
-	return m.onServing(func(g *group) agent {
+// dhcpAgent gives virtual machines their addresses, by a dnsmasq for each network.
+func dhcpAgent(m *model) ([]compose.Stage, error) {
+	return m.onEach(m.gatewayGroups(), func(g *group) agent {
 		return agent{
-			component: addressAgentComponent, program: "neutron-dhcp-agent", keeps: true,
-			options: m.told().AddressOptions().Merge(m.plugged(g)).Merge(oslo.Config{
+			component: dhcpAgentComponent, program: "neutron-dhcp-agent", keeps: true,
+			options: m.told().DHCPOptions().Merge(m.plugged(g)).Merge(oslo.Config{
 				"DEFAULT": {"enable_isolated_metadata": m.metadataWanted()},
 			}),
 			privilege: workload.Privilege{
@@ -168,11 +156,10 @@ func (m *model) plugged(g *group) oslo.Config {
 	return c
 }
 
-// onServing is an agent on the nodes of each slice that connect routers to the outside.
-func (m *model) onServing(of func(*group) agent) ([]compose.Stage, error) {
+// onEach is an agent on the nodes of each of some groups, after what it reads. Groups may read the same.
+func (m *model) onEach(groups []group, of func(*group) agent) ([]compose.Stage, error) {
 	out := []compose.Stage{{}, {}}
 	known := map[string]bool{}
-	groups := m.serving()
 	for i := range groups {
 		g := &groups[i]
 		a := of(g)
@@ -194,7 +181,7 @@ func (m *model) onServing(of func(*group) agent) ([]compose.Stage, error) {
 
 // metadataProxy answers what routers and networks pass on of virtual machines that ask for metadata. It signs that, and asks Nova.
 func metadataProxy(m *model) ([]compose.Stage, error) {
-	return m.onServing(func(*group) agent {
+	return m.onEach(m.gatewayGroups(), func(*group) agent {
 		return agent{
 			component: metadataComponent, program: "neutron-metadata-agent", options: m.novaMetadata(),
 			env: []corev1.EnvVar{m.metadataSecret()},
@@ -290,15 +277,18 @@ func (m *model) agentPod(a *agent, config files) daemon {
 	workload.Readiness(&c, workload.Look("sh", scripts+"/neutron-agent.sh", "ready"))
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/neutron-agent.sh", "alive"))
 	d.pod.Containers, d.privileges = []corev1.Container{c}, []workload.Privilege{p}
+	if a.first != nil {
+		d.pod.InitContainers, d.privileges = []corev1.Container{*a.first}, append(d.privileges, a.firstPrivilege)
+	}
 	return d
 }
 
 // queueUsers are the components of nodes that log in to Neutron's virtual host, with the groups that each is on.
 func (m *model) queueUsers() map[string][]group {
-	out := map[string][]group{switchAgentComponent: m.groups}
-	for _, c := range []string{routerAgentComponent, addressAgentComponent, metadataComponent} {
+	out := map[string][]group{openvswitchAgentComponent: m.groups}
+	for _, c := range []string{l3AgentComponent, dhcpAgentComponent, metadataComponent} {
 		if c != metadataComponent || m.metadataWanted() {
-			out[c] = m.serving()
+			out[c] = m.gatewayGroups()
 		}
 	}
 	return out

@@ -80,20 +80,20 @@ var graph = compose.Graph[*model]{
 		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).byOVN, Build: ovnController,
 	},
 	{
-		Name: switchAgentComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent, pullComponent},
-		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).byAgents, Build: switchAgent,
+		Name: openvswitchAgentComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent, pullComponent},
+		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).byAgents, Build: openvswitchAgent,
 	},
 	{
 		Name: metadataComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent, controllerComponent},
-		Follows: []string{switchComponent, switchAgentComponent}, Enabled: (*model).metadataWanted, Build: metadataAgent,
+		Follows: []string{switchComponent, openvswitchAgentComponent}, Enabled: (*model).metadataWanted, Build: metadataAgent,
 	},
 	{
-		Name: routerAgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent},
-		Follows: []string{switchAgentComponent}, Enabled: (*model).served, Build: routerAgent,
+		Name: l3AgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent},
+		Follows: []string{openvswitchAgentComponent}, Enabled: (*model).agentsOnGateways, Build: l3Agent,
 	},
 	{
-		Name: addressAgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent},
-		Follows: []string{switchAgentComponent}, Enabled: (*model).served, Build: addressAgent,
+		Name: dhcpAgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent},
+		Follows: []string{openvswitchAgentComponent}, Enabled: (*model).agentsOnGateways, Build: dhcpAgent,
 	},
 	{
 		Name: migrationComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
@@ -113,8 +113,8 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: computeComponent, Phase: common.PhaseCompute,
-		Needs:   []string{loginsComponent, switchComponent, controllerComponent, switchAgentComponent, libvirtComponent},
-		Follows: []string{metadataComponent, routerAgentComponent, addressAgentComponent},
+		Needs:   []string{loginsComponent, switchComponent, controllerComponent, openvswitchAgentComponent, libvirtComponent},
+		Follows: []string{metadataComponent, l3AgentComponent, dhcpAgentComponent},
 		Enabled: (*model).known, Build: novaCompute, Version: func(m *model) string { return string(m.plane.release) },
 	},
 	{
@@ -263,7 +263,7 @@ func (m *model) forgotten() error {
 func (m *model) agents() hypervisorv1.Agents { return ptr.Deref(m.spec.Agents, hypervisorv1.Agents{}) }
 
 func (m *model) metadataWanted() bool {
-	return (m.byOVN() || m.served()) && ptr.Deref(m.agents().Metadata.Enabled, true)
+	return (m.byOVN() || m.agentsOnGateways()) && ptr.Deref(m.agents().Metadata.Enabled, true)
 }
 
 func (m *model) libvirtManaged() bool {

@@ -13,8 +13,8 @@ import (
 // https://github.com/C5C3/C5C3/blob/1a3f39c380b9f983f9eaf61138ae79c9c0a874a3/docs/03-components/02-hypervisor.md#ovs-agent
 const ovsAgentComponent = "ovs-agent"
 
-// switchAgentRole is a ClusterRole of the chart, which is bound in the pool's namespace: it lets the program make OVSNodes there.
-const switchAgentRole = "cobaltcore:ovs-agent"
+// ovsAgentRole is a ClusterRole of the chart, which is bound in the pool's namespace: it lets the program make OVSNodes there.
+const ovsAgentRole = "cobaltcore:ovs-agent"
 
 func (m *model) ovsAgentWanted() bool { return m.known() && on(m.agents().OVSAgent.Enabled) }
 
@@ -22,7 +22,7 @@ func (m *model) ovsAgentWanted() bool { return m.known() && on(m.agents().OVSAge
 func ovsAgent(m *model) ([]compose.Stage, error) {
 	w, sets := m.workload(ovsAgentComponent, ""), compose.Stage{}
 	for i := range m.groups {
-		set, err := m.on(&m.groups[i], m.switchAgentDaemon())
+		set, err := m.on(&m.groups[i], m.ovsAgentDaemon())
 		if err != nil {
 			return nil, err
 		}
@@ -30,13 +30,13 @@ func ovsAgent(m *model) ([]compose.Stage, error) {
 	}
 	return []compose.Stage{{
 		{Name: ovsAgentComponent + "-account", Object: w.ServiceAccount()},
-		m.boundHere(w, "-rights", switchAgentRole),
+		m.boundHere(w, "-rights", ovsAgentRole),
 	}, sets}, nil
 }
 
-// switchAgentDaemon is the documented one with less of the node: that is privileged, and sees all processes. No port, no probe and no
+// ovsAgentDaemon is the documented one with less of the node: that is privileged, and sees all processes. No port, no probe and no
 // argument of the program is documented.
-func (m *model) switchAgentDaemon() daemon {
+func (m *model) ovsAgentDaemon() daemon {
 	run := folder("run", switchRun)
 	run.MountPath = "/var" + switchRun
 	database := kept("openvswitch", "/etc/openvswitch")

@@ -29,31 +29,29 @@ func keystoneOf(spec object) object {
 	return keystone
 }
 
-// queueElsewhere is the same of a queue: of one that somebody else runs a claim says nothing else, nor has a cell one to itself.
-func queueElsewhere(spec object) {
-	queue := queueOf(spec)
-	external, ok := queue["external"].(object)
-	if !ok {
+// externalServer lets a claim whose database or queue somebody else runs say nothing else of it, nor a cell have one to itself.
+func externalServer(spec object, server string) {
+	said := serverOf(spec, server)
+	if _, ok := said["external"]; !ok {
 		return
 	}
-	maps.DeleteFunc(queue, func(field string, _ any) bool { return field != "external" })
-	external["host"] = "queue.example.com"
+	maps.DeleteFunc(said, func(field string, _ any) bool { return field != "external" })
 	services, _ := spec["services"].(object)
 	nova, _ := services["nova"].(object)
 	cells, _ := nova["cells"].(list)
 	for _, c := range cells {
 		cell, _ := c.(object)
 		if own, ok := cell["infrastructure"].(object); ok {
-			delete(own, "rabbitmq")
+			delete(own, server)
 		}
 	}
 }
 
-// queueOf is what a claim says of its queue.
-func queueOf(spec object) object {
+// serverOf is what a claim says of its database or its queue.
+func serverOf(spec object, server string) object {
 	infrastructure, _ := spec["infrastructure"].(object)
-	queue, _ := infrastructure["rabbitmq"].(object)
-	return queue
+	said, _ := infrastructure[server].(object)
+	return said
 }
 
 // ownQueue is what a service is told of a queue of the control plane's own. That of somebody else is drawn in claims.
@@ -68,43 +66,13 @@ func ownQueue(queue object) {
 	}
 }
 
-// elsewhereIn are what somebody else runs: what a spec is of, its Keystone, its queue.
-func elsewhereIn(spec object) [3]bool {
+// externalIn says what somebody else runs of a spec: what it is of, its Keystone, its queue, its database, or that of a service.
+func externalIn(spec object) [5]bool {
 	_, itself := spec["external"]
 	_, keystone := keystoneOf(spec)["external"]
-	_, queue := queueOf(spec)["external"]
-	return [3]bool{itself, keystone, queue}
-}
-
-// borrowed lets a claim whose database somebody else runs say nothing of how it runs, nor a cell have one like it.
-func borrowed(spec object) {
-	mariadb := mariadbOf(spec)
-	if _, ok := mariadb["external"]; !ok {
-		return
-	}
-	maps.DeleteFunc(mariadb, func(field string, _ any) bool { return field != "external" })
-	services, _ := spec["services"].(object)
-	nova, _ := services["nova"].(object)
-	cells, _ := nova["cells"].(list)
-	for _, c := range cells {
-		cell, _ := c.(object)
-		if own, ok := cell["infrastructure"].(object); ok {
-			delete(own, "mariadb")
-		}
-	}
-}
-
-// mariadbOf is what a claim says of its database.
-func mariadbOf(spec object) object {
-	infrastructure, _ := spec["infrastructure"].(object)
-	mariadb, _ := infrastructure["mariadb"].(object)
-	return mariadb
-}
-
-// isBorrowed reports whether somebody else runs the database of a claim, or that of a service.
-func isBorrowed(spec object) bool {
-	_, claimed := mariadbOf(spec)["external"]
+	_, queue := serverOf(spec, "rabbitmq")["external"]
+	_, mariadb := serverOf(spec, "mariadb")["external"]
 	database, _ := spec["database"].(object)
-	_, told := database["sharedAs"]
-	return claimed || told
+	_, shared := database["sharedAs"]
+	return [5]bool{itself, keystone, queue, mariadb, shared}
 }

@@ -235,7 +235,7 @@ func anotherRelease(t *rapid.T, w *world) {
 func anotherSpec(t *rapid.T, w *world) {
 	xr, _ := w.draw(t)
 	was, spec := w.xr["spec"].(object), xr["spec"].(object)
-	if elsewhereIn(was) != elsewhereIn(spec) || isBorrowed(was) != isBorrowed(spec) {
+	if externalIn(was) != externalIn(spec) {
 		return // What somebody else runs stays with whoever runs it.
 	}
 	for _, field := range w.keep {

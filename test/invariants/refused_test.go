@@ -42,7 +42,7 @@ func in(value any, words string, path ...string) mistake {
 	return mistake{typ: respond.SpecValid, words: words, edit: true, make: func(w *world, spec object) {
 		// Of a Keystone or a database elsewhere an API server takes nothing that a mistake could be in.
 		delete(keystoneOf(spec), "external")
-		delete(mariadbOf(spec), "external")
+		delete(serverOf(spec, "mariadb"), "external")
 		if w.name == "Keystone" {
 			delete(spec, "external")
 		}

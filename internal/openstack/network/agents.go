@@ -91,9 +91,9 @@ func (a Agents) extensions(router bool) []string {
 	return out
 }
 
-// SwitchOptions are those of neutron-openvswitch-agent: bridges are a node's switches outside. It has its node's address for tunnels
+// OpenvswitchOptions are those of neutron-openvswitch-agent: bridges are a node's switches outside. It has its node's address for tunnels
 // besides, as [ovs] local_ip. https://docs.openstack.org/neutron/latest/configuration/openvswitch-agent.html
-func (a Agents) SwitchOptions(bridges ...Bridge) oslo.Config {
+func (a Agents) OpenvswitchOptions(bridges ...Bridge) oslo.Config {
 	mappings := []string{}
 	for _, b := range bridges {
 		mappings = append(mappings, fmt.Sprintf("%s:%s", b.Network, b.Bridge))
@@ -109,9 +109,9 @@ func (a Agents) SwitchOptions(bridges ...Bridge) oslo.Config {
 	}
 }
 
-// RouterOptions are those of neutron-l3-agent on nodes that connect routers to the outside.
+// L3Options are those of neutron-l3-agent on nodes that connect routers to the outside.
 // https://docs.openstack.org/neutron/latest/configuration/l3-agent.html
-func (a Agents) RouterOptions() oslo.Config {
+func (a Agents) L3Options() oslo.Config {
 	mode := "legacy"
 	if a.Distributed {
 		mode = "dvr_snat"
@@ -121,8 +121,8 @@ func (a Agents) RouterOptions() oslo.Config {
 	}
 }
 
-// AddressOptions are those of neutron-dhcp-agent. https://docs.openstack.org/neutron/latest/configuration/dhcp-agent.html
-func (a Agents) AddressOptions() oslo.Config {
+// DHCPOptions are those of neutron-dhcp-agent. https://docs.openstack.org/neutron/latest/configuration/dhcp-agent.html
+func (a Agents) DHCPOptions() oslo.Config {
 	c := oslo.Config{"DEFAULT": {"interface_driver": plug}}
 	if a.DNSDomain != "" {
 		c["DEFAULT"]["dns_domain"] = a.DNSDomain

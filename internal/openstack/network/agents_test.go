@@ -23,9 +23,9 @@ func TestAgents(t *testing.T) {
 	}
 	n.DNSDomain = "cloud.example.com."
 	server, of := Options(neutronv1.ByOVS, n), AgentsOf(n)
-	agent := of.SwitchOptions(Bridge{"physnet1", "br-ex"})
+	agent := of.OpenvswitchOptions(Bridge{"physnet1", "br-ex"})
 	for what, c := range map[string]oslo.Config{
-		"server": server, "agent": agent, "agent of routers": of.RouterOptions(), "agent of DHCP": of.AddressOptions(),
+		"server": server, "agent": agent, "agent of routers": of.L3Options(), "agent of DHCP": of.DHCPOptions(),
 	} {
 		for _, r := range release.Releases() {
 			known, err := registry.For("neutron", string(r))
@@ -88,15 +88,15 @@ firewall_driver = openvswitch
 	flat := AgentsOf(neutronv1.Networks{
 		ML2: &neutronv1.ML2{TypeDrivers: []neutronv1.NetworkType{neutronv1.Flat}}, ServicePlugins: []neutronv1.ServicePlugin{"router"},
 	})
-	if got := flat.SwitchOptions()["agent"]; len(got["tunnel_types"].([]string)) != 0 || len(got["extensions"].([]string)) != 0 {
+	if got := flat.OpenvswitchOptions()["agent"]; len(got["tunnel_types"].([]string)) != 0 || len(got["extensions"].([]string)) != 0 {
 		t.Errorf("without tunnels and plugins: %v", got)
 	}
 	for distributed, want := range map[bool]string{false: "legacy", true: "dvr_snat"} {
-		if got := (Agents{Distributed: distributed}).RouterOptions()["DEFAULT"]["agent_mode"]; got != want {
+		if got := (Agents{Distributed: distributed}).L3Options()["DEFAULT"]["agent_mode"]; got != want {
 			t.Errorf("distributed %t: %v", distributed, got)
 		}
 	}
-	if got := of.AddressOptions()["DEFAULT"]["dns_domain"]; got != "cloud.example.com." {
+	if got := of.DHCPOptions()["DEFAULT"]["dns_domain"]; got != "cloud.example.com." {
 		t.Errorf("names are in %v", got)
 	}
 }
