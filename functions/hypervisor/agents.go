@@ -31,8 +31,8 @@ func (m *model) byAgents() bool {
 
 func (m *model) byOVN() bool { return m.known() && !m.byAgents() }
 
-// gatewayGroups are the nodes of each slice that connect routers to the outside. Where agents make the networks, they have DHCP and metadata,
-// too.
+// gatewayGroups are the nodes of each slice that connect routers to the outside. Where agents make the networks, these nodes have DHCP and
+// metadata, too.
 func (m *model) gatewayGroups() []group {
 	var out []group
 	for i := range m.groups {
@@ -98,7 +98,8 @@ func openvswitchAgent(m *model) ([]compose.Stage, error) {
 				Env:          []corev1.EnvVar{{Name: "DATAPATH", Value: g.datapath()}, {Name: "BRIDGES", Value: g.bridges()}},
 			},
 			firstPrivilege: workload.Privilege{
-				Container: "bridges", RunAsUser: root, Reason: "the switch's socket is root's", HostPaths: []workload.HostPath{folder("run", switchRun)},
+				Container: "bridges", RunAsUser: root, Reason: "the switch's socket is root's",
+				HostPaths: []workload.HostPath{folder("run", switchRun)},
 			},
 		}
 	})
