@@ -75,13 +75,13 @@ type agent struct {
 
 // openvswitchAgent plugs in what is on a node, and makes flows of networks and security groups. They stay while it is replaced.
 func openvswitchAgent(m *model) ([]compose.Stage, error) {
-	return m.onEach(m.groups, func(g *group) agent {
+	return m.onEach(openvswitchAgentComponent, m.groups, func(g *group) agent {
 		var bridges []neutron.Bridge
 		for _, b := range g.network.BridgeMappings {
 			bridges = append(bridges, neutron.Bridge{Network: string(b.PhysicalNetwork), Bridge: string(b.Bridge)})
 		}
 		return agent{
-			component: openvswitchAgentComponent, program: "neutron-openvswitch-agent",
+			program: "neutron-openvswitch-agent",
 			options: m.told().OpenvswitchOptions(bridges...).Merge(oslo.Config{"ovs": {"datapath_type": g.datapath()}}),
 			files:   map[string]string{"address.sh": addressScript, "bridges.sh": bridgesScript},
 			env: []corev1.EnvVar{
@@ -107,9 +107,9 @@ func openvswitchAgent(m *model) ([]compose.Stage, error) {
 
 // l3Agent makes routers, each in a network namespace that packets pass without it.
 func l3Agent(m *model) ([]compose.Stage, error) {
-	return m.onEach(m.gatewayGroups(), func(g *group) agent {
+	return m.onEach(l3AgentComponent, m.gatewayGroups(), func(g *group) agent {
 		return agent{
-			component: l3AgentComponent, program: "neutron-l3-agent", keeps: true,
+			program: "neutron-l3-agent", keeps: true,
 			options: m.told().L3Options().Merge(m.plugged(g)).Merge(oslo.Config{
 				"DEFAULT": {"enable_metadata_proxy": m.metadataWanted()},
 			}),
@@ -126,9 +126,9 @@ func l3Agent(m *model) ([]compose.Stage, error) {
 
 // dhcpAgent gives virtual machines their addresses, by a dnsmasq for each network.
 func dhcpAgent(m *model) ([]compose.Stage, error) {
-	return m.onEach(m.gatewayGroups(), func(g *group) agent {
+	return m.onEach(dhcpAgentComponent, m.gatewayGroups(), func(g *group) agent {
 		return agent{
-			component: dhcpAgentComponent, program: "neutron-dhcp-agent", keeps: true,
+			program: "neutron-dhcp-agent", keeps: true,
 			options: m.told().DHCPOptions().Merge(m.plugged(g)).Merge(oslo.Config{
 				"DEFAULT": {"enable_isolated_metadata": m.metadataWanted()},
 			}),
@@ -157,13 +157,18 @@ func (m *model) plugged(g *group) oslo.Config {
 	return c
 }
 
-// onEach is an agent on the nodes of each of some groups, after what it reads. Groups may read the same.
-func (m *model) onEach(groups []group, of func(*group) agent) ([]compose.Stage, error) {
+// onEach is an agent on the nodes of each of some groups, after what it reads. Groups may read the same. Where there is none any more, what
+// pods read that are about to go stays until they have.
+func (m *model) onEach(component string, groups []group, of func(*group) agent) ([]compose.Stage, error) {
 	out := []compose.Stage{{}, {}}
+	if len(groups) == 0 {
+		out[0] = compose.Stage{{Revisions: component + "-config"}}
+	}
 	known := map[string]bool{}
 	for i := range groups {
 		g := &groups[i]
 		a := of(g)
+		a.component = component
 		d, config, err := m.agentOf(a)
 		if err != nil {
 			return nil, err
@@ -182,9 +187,9 @@ func (m *model) onEach(groups []group, of func(*group) agent) ([]compose.Stage, 
 
 // metadataProxy answers what routers and networks pass on of virtual machines that ask for metadata. It signs that, and asks Nova.
 func metadataProxy(m *model) ([]compose.Stage, error) {
-	return m.onEach(m.gatewayGroups(), func(*group) agent {
+	return m.onEach(metadataComponent, m.gatewayGroups(), func(*group) agent {
 		return agent{
-			component: metadataComponent, program: "neutron-metadata-agent", options: m.novaMetadata(),
+			program: "neutron-metadata-agent", options: m.novaMetadata(),
 			env: []corev1.EnvVar{m.metadataSecret()},
 			privilege: workload.Privilege{
 				Reason: "its socket is in a folder of the node, which is root's",

@@ -277,6 +277,7 @@ var storageMistakes = map[string]mistake{
 			"tolerations": list{"*"}, "monitoringLabels": list{"*"}, "domains": list{"{namespace}.example.com"},
 			"storageImages": list{"*"}, "registries": list{"*"},
 		}}}))
+		delete(spec, "cluster") // which this platform does not offer
 		spec["objectStores"] = list{object{"name": "o", "hostname": "others.example.com"}}
 	}},
 	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},

@@ -50,6 +50,7 @@ var programs = []program{
 	{"/usr/sbin/iptables", "iptables"},
 	{"/usr/bin/genisoimage", "genisoimage"},
 	// What routers and networks have without OVN.
+	{"/usr/bin/ovs-vsctl", "openvswitch-switch"},
 	{"/usr/sbin/dnsmasq", "dnsmasq-base"},
 	{"/usr/bin/dhcp_release", "dnsmasq-utils"},
 	{"/usr/sbin/keepalived", "keepalived"},
