@@ -85,7 +85,7 @@ func openvswitchAgent(m *model) ([]compose.Stage, error) {
 			options: m.told().OpenvswitchOptions(bridges...).Merge(oslo.Config{"ovs": {"datapath_type": g.datapath()}}),
 			files:   map[string]string{"address.sh": addressScript, "bridges.sh": bridgesScript},
 			env: []corev1.EnvVar{
-				{Name: "TUNNELS", Value: "yes"}, {Name: "INTERFACE", Value: g.tunnelInterface()},
+				{Name: "TUNNELS", Value: "yes"}, {Name: "INTERFACE", Value: g.tunnelInterface()}, {Name: "WATCHER", Value: "ovsdb-client"},
 			},
 			privilege: workload.Privilege{
 				Reason: "the switch's socket is root's, and the addresses that tunnels end at are the node's; NET_ADMIN ends connections that a rule " +
@@ -282,6 +282,7 @@ func (m *model) agentPod(a *agent, config files) daemon {
 	}
 	workload.Readiness(&c, workload.Look("sh", scripts+"/neutron-agent.sh", "ready"))
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/neutron-agent.sh", "alive"))
+	c.StartupProbe.Exec.Command = []string{"sh", scripts + "/neutron-agent.sh", "started"}
 	d.pod.Containers, d.privileges = []corev1.Container{c}, []workload.Privilege{p}
 	if a.first != nil {
 		d.pod.InitContainers, d.privileges = []corev1.Container{*a.first}, append(d.privileges, a.firstPrivilege)

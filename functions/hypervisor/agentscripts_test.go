@@ -101,6 +101,26 @@ func TestNeutronAgentReady(t *testing.T) {
 	}
 }
 
+// TestNeutronAgentStarted: the switch's agent has started when it watches the switch.
+func TestNeutronAgentStarted(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, watcher, processes, words string }{
+		"Watches": {"It does.", "ovsdb-client", "privsep-helper\\novsdb-client", ""},
+		"Dead":    {"Its main thread has died before.", "ovsdb-client", "privsep-helper", "it does not watch the switch"},
+		"Other":   {"Agents of routers and networks do not.", "", "privsep-helper", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{"ps": `[ "$*" = "-o comm= --ppid 11" ] && printf '` + tc.processes + `\n'`})
+			if err := os.WriteFile(filepath.Join(dir, "agent-id"), []byte("11\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := script(t, dir, append(queueLogin(t, dir), "WATCHER="+tc.watcher), "neutron-agent.sh", "started")
+			if (err == nil) != (tc.words == "") || !strings.Contains(out, tc.words) {
+				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, tc.words)
+			}
+		})
+	}
+}
+
 // TestBridges: bridges of physical networks are there before an agent looks for them.
 func TestBridges(t *testing.T) {
 	dir := stubs(t, map[string]string{"ovs-vsctl": ""})

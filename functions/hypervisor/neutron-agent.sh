@@ -5,7 +5,8 @@
 #
 # Variables: PROGRAM; QUEUE_HOST, QUEUE_PORT, QUEUE_VHOST, QUEUE_CA, LOGIN (a folder), STARTED and AGENT (files); QUEUE_USER (the identity of
 # the login that its pod was made for; empty: any) and TAKEN (a file); KEEPER (a file of the node; empty: it makes no network namespaces),
-# TUNNELS (yes: it is where they end) and INTERFACE (at whose address; empty: NODE_IP).
+# TUNNELS (yes: it is where they end) and INTERFACE (at whose address; empty: NODE_IP); WATCHER (the program by which it hears of the switch;
+# empty: it does not).
 set -eu
 
 login() { cat "$LOGIN/username" "$LOGIN/password"; }
@@ -18,11 +19,25 @@ sockets() {
   awk -v port=":$(printf %04X "$QUEUE_PORT")\$" '$4 == "01" && $3 ~ port { print $10 }' /proc/net/tcp /proc/net/tcp6 | sort -u
 }
 
+# watches fails where the agent hears nothing of the switch. It does so from its start, or never: an agent whose main thread has died at that
+# reports to Neutron for ever that it is alive.
+watches() {
+  [ -z "${WATCHER:-}" ] || ps -o comm= --ppid "$(cat "$AGENT")" | grep -qxF "$WATCHER" || {
+    echo "it does not watch the switch"
+    return 1
+  }
+}
+
 case ${1:-run} in
 ready)
   # A roll-out for another login goes on when it is here, which the control plane counts on. Later ones its pod need not be made for.
   [ -e "$TAKEN" ] || { echo "the login has not come that the pod was made for"; exit 1; }
   [ -n "$(sockets "$(cat "$AGENT")" | sort | uniq -d)" ] || { echo "it has no connection to the queue"; exit 1; }
+  watches
+  exit
+  ;;
+started)
+  watches
   exit
   ;;
 alive)
