@@ -184,7 +184,7 @@ func olderRevisions(t *rapid.T, w *world) {
 		}
 		old := name[:strings.LastIndex(name, "-")+1] + older
 		o := w.observed[name].AsMap()
-		if meta, _ := o["metadata"].(object); inside(o) != nil && isCut(meta["name"].(string), name, old) {
+		if o["kind"] == "Object" && isCut(o["metadata"].(object)["name"].(string), name, old) {
 			continue
 		}
 		for _, part := range []object{o, inside(o)} {
