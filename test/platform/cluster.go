@@ -22,8 +22,8 @@ import (
 // controllers are those of Kubernetes that something here depends on. Fewer start sooner.
 const controllers = "clusterrole-aggregation-controller,cronjob-controller,daemonset-controller,deployment-controller," +
 	"disruption-controller,garbage-collector-controller,job-controller,namespace-controller," +
-	"pod-garbage-collector-controller,replicaset-controller,root-ca-certificate-publisher-controller," +
-	"serviceaccount-controller,statefulset-controller,ttl-after-finished-controller"
+	"persistentvolumeclaim-protection-controller,pod-garbage-collector-controller,replicaset-controller," +
+	"root-ca-certificate-publisher-controller,serviceaccount-controller,statefulset-controller,ttl-after-finished-controller"
 
 // Cluster is one Kubernetes API: etcd, kube-apiserver and kube-controller-manager, without a node.
 type Cluster struct {
