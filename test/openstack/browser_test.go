@@ -238,6 +238,10 @@ func (d *driven) picture(name string) {
 	}
 }
 
+// unasked is what Horizon's own page of images writes in a cloud without Cinder: it asks whether to offer a volume, and leaves the answer.
+// https://opendev.org/openstack/horizon/src/branch/master/openstack_dashboard/static/app/core/images/actions/create-volume.service.js
+const unasked = "Possibly unhandled rejection: Service type is not enabled: block-storage"
+
 // complaints are what the browser found wrong with the pages: what the policy of contents keeps it from is among them.
 func (d *driven) complaints() []string {
 	d.t.Helper()
@@ -250,7 +254,7 @@ func (d *driven) complaints() []string {
 	}
 	var out []string
 	for _, e := range entries {
-		if e.Level == "SEVERE" {
+		if e.Level == "SEVERE" && !strings.Contains(e.Message, unasked) {
 			out = append(out, e.Message)
 		}
 	}
