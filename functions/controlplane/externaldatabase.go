@@ -9,10 +9,14 @@ import (
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
+
+// databaseAuthority is the Secret by which services verify a server elsewhere.
+const databaseAuthority = mariaDBName + "-authority"
 
 // databaseHosts are hosts of databases that exist elsewhere.
 var databaseHosts = row{"databaseHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DatabaseHosts) }, limit.Hosts}
@@ -46,9 +50,10 @@ func externalDatabase(m *model, e controlplanev1.ExternalMariaDB) []compose.Stag
 	server := mariadb.External{
 		Meta: m.meta(mariaDBName), Host: e.Host, Port: databasePort(e), User: e.User, Secret: string(e.SecretRef.Name),
 	}
-	return []compose.Stage{{{
-		Name: databaseResource, Object: server.Object(), Retain: true, After: []string{m.databaseLogin(e)},
-	}}}
+	return []compose.Stage{{
+		{Name: databaseResource, Object: server.Object(), Retain: true, After: []string{m.databaseLogin(e)}},
+		m.authority("database-authority", databaseAuthority, common.SecretKeyReference{Name: e.SecretRef.Name, Key: mariadb.CAKey}),
+	}}
 }
 
 // databaseLogin is the resource that makes the copy of the Secret that the operator logs in by.
@@ -69,7 +74,7 @@ func (m *model) databaseSpec() common.Database {
 	}
 	return common.Database{
 		MariaDBRef: common.LocalReference{Name: mariaDBName}, Host: e.Host, Port: databasePort(*e),
-		CASecretRef: common.SecretKeyReference{Name: e.SecretRef.Name, Key: mariadb.CAKey}, Galera: true,
+		CASecretRef: common.SecretKeyReference{Name: databaseAuthority, Key: certificate.CAKey}, Galera: true,
 		SharedAs: names.Shared(m.claim.Namespace, m.claim.Name),
 	}
 }

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -29,10 +30,28 @@ func TestDatabaseElsewhere(t *testing.T) {
 		t.Errorf("the server (-want +got):\n%s", diff)
 	}
 	want := fields(t, `{mariaDBRef: {name: mariadb}, host: db.example.org, port: 3307, galera: true,
-		caSecretRef: {name: tenant-corporate, key: ca.crt}, sharedAs: `+names.Shared("tenant-a", "cloud")+`}`)
+		caSecretRef: {name: mariadb-authority, key: ca.crt}, sharedAs: `+names.Shared("tenant-a", "cloud")+`}`)
 	for _, service := range []string{"keystone", "placement", "neutron", "nova"} {
 		if diff := cmp.Diff(any(want), at(all[service].Map(), "spec", "database")); diff != "" {
 			t.Errorf("%s is told (-want +got):\n%s", service, diff)
+		}
+	}
+}
+
+// TestDatabaseLogin: who verifies the server elsewhere reads a Secret in which there is no password. The one that has it no service is told
+// of: what a service names its companion may read whole.
+func TestDatabaseLogin(t *testing.T) {
+	all := desired(t, ready(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
+	if diff := cmp.Diff(any(fields(t, `{refreshPolicy: Periodic, refreshInterval: 5m0s, secretStoreRef: {name: claim-secrets, kind: SecretStore},
+		data: [{secretKey: authority, remoteRef: {key: corporate, property: ca.crt}}],
+		target: {name: mariadb-authority, creationPolicy: Orphan, deletionPolicy: Retain,
+			template: {engineVersion: v2, type: Opaque, data: {ca.crt: "{{ .authority }}"}}}}`)),
+		at(all["database-authority"].Map(), "spec")); diff != "" {
+		t.Errorf("what services verify it by (-want +got):\n%s", diff)
+	}
+	for _, service := range []string{"keystone", "placement", "neutron", "nova"} {
+		if told := fmt.Sprint(all[service].Map()); strings.Contains(told, "tenant-corporate") {
+			t.Errorf("%s is told of the login: %s", service, told)
 		}
 	}
 }
@@ -63,7 +82,7 @@ func TestNoDatabase(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		"claim-secrets-account", "claim-secrets-role", "claim-secrets-role-binding", "claim-secrets-store", "claim-secrets-tenant-corporate",
-		"database-uses-claim-secrets-tenant-corporate",
+		"database-authority", "database-uses-claim-secrets-tenant-corporate",
 	}, more); diff != "" {
 		t.Errorf("with it there is (-want +got):\n%s", diff)
 	}

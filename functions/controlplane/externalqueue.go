@@ -50,16 +50,13 @@ func (m *model) externalMessaging() []compose.Stage {
 	q := m.spec.Infrastructure.RabbitMQ.External
 	e := rabbitmq.External{
 		Host: q.Host, ManagementPort: managementPort(q), User: q.User,
-		Password: m.sourceOf(q.PasswordSecretRef), PasswordKey: string(q.PasswordSecretRef.Key),
-		CA: m.sourceOf(q.CASecretRef), CAKey: string(q.CASecretRef.Key),
+		Password: m.sourceOf(q.PasswordSecretRef.Name), PasswordKey: string(q.PasswordSecretRef.Key),
 	}
 	return []compose.Stage{{
 		{
 			Name: "messaging-connection", Object: e.Connection(m.meta(queueConnection)), After: m.copied(&q.PasswordSecretRef),
 		},
-		{
-			Name: "messaging-authority", Object: e.Authority(m.meta(rabbitmq.TLSSecret(rabbitMQName))), After: m.copied(&q.CASecretRef),
-		},
+		m.authority("messaging-authority", rabbitmq.TLSSecret(rabbitMQName), q.CASecretRef),
 	}}
 }
 

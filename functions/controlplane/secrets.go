@@ -12,6 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
@@ -185,10 +186,18 @@ func claimSecrets(m *model) ([]compose.Stage, error) { return m.secrets.Stages()
 // pullSecrets brings both sets, neither of which waits for the other.
 func pullSecrets(m *model) ([]compose.Stage, error) { return tenantsecret.SideBySide(m.pull), nil }
 
-// sourceOf is where objects beside the workloads read a Secret of the claim's, of which a reference names the copy.
-func (m *model) sourceOf(r common.SecretKeyReference) secret.Source {
-	i := slices.IndexFunc(m.secrets.Wanted, func(w tenantsecret.Wanted) bool { return m.secrets.Target(w.Name) == string(r.Name) })
+// sourceOf is where objects beside the workloads read a Secret of the claim's, of which a copy has the name.
+func (m *model) sourceOf(name common.ObjectName) secret.Source {
+	i := slices.IndexFunc(m.secrets.Wanted, func(w tenantsecret.Wanted) bool { return m.secrets.Target(w.Name) == string(name) })
 	return m.secrets.Source(m.secrets.Wanted[i].Name)
+}
+
+// authority is a Secret with an authority that a Secret of the claim's has, and with nothing else of it: by which pods, and who starts them,
+// verify what somebody else runs without a login of its administrator.
+func (m *model) authority(resource, name string, of common.SecretKeyReference) compose.Resource {
+	return compose.Resource{
+		Name: resource, Object: certificate.Trusted(m.meta(name), m.sourceOf(of.Name), string(of.Key)), After: m.copied(&of),
+	}
 }
 
 // copied returns the resources that make the copies which a spec names, for what comes after them.

@@ -63,6 +63,7 @@ var orders = map[string][]order{
 		{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) companion`, then: `Deployment\.apps companion`, why: "it would start without rights"},
 		{first: `ExternalSecret\.external-secrets\.io mariadb-root`, then: `MariaDB\.k8s.*`, why: "its root has that password"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-database`, then: `ExternalMariaDB\..*`, why: "its operator logs in elsewhere with it"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-database`, then: `ExternalSecret\.external-secrets\.io mariadb-authority`, why: "what is not there is said of the tenant's"},
 		{first: `Certificate\.cert-manager\.io rabbitmq-tls`, then: `RabbitmqCluster.*`, why: "it serves it"},
 		{first: `MariaDB\.k8s.*`, then: `MaxScale.*`, why: "it makes its users there"},
 		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `PhysicalBackup.*`, why: "there would be nothing to back up"},
@@ -75,6 +76,7 @@ var orders = map[string][]order{
 
 		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `Keystone.*`, why: "its database is there"},
 		{first: `ExternalMariaDB\..*`, then: `Keystone.*`, why: "its database is made there"},
+		{first: `ExternalSecret\.external-secrets\.io mariadb-authority`, then: `Keystone.*`, why: "its pods verify the database by it"},
 		{first: `ExternalMariaDB\..*`, then: `Usage.* database-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `(StatefulSet\.apps|Service) memcached`, then: `Keystone.*`, why: "its pods ask it"},
 		{first: `Deployment\.apps companion`, then: `Keystone.*`, why: "it makes its keys and its schema"},

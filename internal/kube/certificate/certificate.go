@@ -8,6 +8,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
 const apiVersion = "cert-manager.io/v1"
@@ -79,4 +80,10 @@ func issuerKind(i common.IssuerReference) string {
 		return "ClusterIssuer"
 	}
 	return i.Kind
+}
+
+// Trusted makes a Secret with the authority of somebody else's certificate, which a source has under a key, and with nothing else: for
+// those who verify a server, and have no business with what else the source has of it. It stays when the object goes.
+func Trusted(meta object.Meta, from secret.Source, key string) *unstructured.Unstructured {
+	return secret.Composed(meta, from, nil, object.Map{CAKey: "{{ .authority }}"}, object.Map{"authority": key})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
 // TestObjects: what cert-manager is asked for, whole.
@@ -121,6 +122,39 @@ spec:
   - key encipherment
   - server auth
   - client auth
+`,
+		},
+		"trusted": {
+			Reason: "Of what a source has there is the authority, and nothing else.",
+			Got: []runtime.Object{certificate.Trusted(
+				object.Meta{Name: "queue-tls", Namespace: "cloud"}, secret.Source{Store: "tenant", StoreKind: "SecretStore", Key: "authorities"}, "a.pem",
+			)},
+			Want: `
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata:
+  name: queue-tls
+  namespace: cloud
+spec:
+  data:
+  - remoteRef:
+      key: authorities
+      property: a.pem
+    secretKey: authority
+  refreshInterval: 5m0s
+  refreshPolicy: Periodic
+  secretStoreRef:
+    kind: SecretStore
+    name: tenant
+  target:
+    creationPolicy: Orphan
+    deletionPolicy: Retain
+    name: queue-tls
+    template:
+      data:
+        ca.crt: '{{ .authority }}'
+      engineVersion: v2
+      type: Opaque
 `,
 		},
 	})

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
@@ -42,9 +41,6 @@ type External struct {
 	User        string
 	Password    secret.Source
 	PasswordKey string
-	// CA is the source of the authority of its certificate, under a key.
-	CA    secret.Source
-	CAKey string
 }
 
 // Connection makes the Secret that objects name to be made there. It outlives what makes it: without it, the operator deletes nothing, and
@@ -55,9 +51,4 @@ func (e External) Connection(meta object.Meta) *unstructured.Unstructured {
 		secret.UsernameKey: e.User,
 		secret.PasswordKey: "{{ .password }}",
 	}, object.Map{secret.PasswordKey: e.PasswordKey})
-}
-
-// Authority makes the Secret by which clients verify it, in which there is nothing else: under the name and the key of one of our own.
-func (e External) Authority(meta object.Meta) *unstructured.Unstructured {
-	return secret.Composed(meta, e.CA, nil, object.Map{certificate.CAKey: "{{ .authority }}"}, object.Map{"authority": e.CAKey})
 }

@@ -27,12 +27,9 @@ func TestObjects(t *testing.T) {
 	elsewhere := kept
 	elsewhere.Broker = common.Broker{ConnectionSecretRef: common.LocalReference{Name: "queue"}}
 	connection := object.Meta{Name: "queue", Namespace: "cloud"}
-	source := func(name string) secret.Source {
-		return secret.Source{Store: "tenant", StoreKind: "SecretStore", Key: name}
-	}
 	external := rabbitmq.External{
 		Host: "queue.example.com", ManagementPort: 15671, User: "admin",
-		Password: source("corporate"), PasswordKey: "word", CA: source("authorities"), CAKey: "a.pem",
+		Password: secret.Source{Store: "tenant", StoreKind: "SecretStore", Key: "corporate"}, PasswordKey: "word",
 	}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"vhost": {
@@ -66,7 +63,7 @@ spec:
 		},
 		"elsewhere": {
 			Reason: "A queue that somebody else runs is named by a Secret, which the operator sees, stays, and has of the tenant's what it needs.",
-			Got:    []runtime.Object{elsewhere.Permission(), external.Connection(connection), external.Authority(object.Meta{Name: "queue-tls", Namespace: "cloud"})},
+			Got:    []runtime.Object{elsewhere.Permission(), external.Connection(connection)},
 			Want: `
 apiVersion: rabbitmq.com/v1beta1
 kind: Permission
@@ -113,32 +110,6 @@ spec:
       metadata:
         labels:
           rabbitmq.com/topology-operator: "true"
-      type: Opaque
----
-apiVersion: external-secrets.io/v1
-kind: ExternalSecret
-metadata:
-  name: queue-tls
-  namespace: cloud
-spec:
-  data:
-  - remoteRef:
-      key: authorities
-      property: a.pem
-    secretKey: authority
-  refreshInterval: 5m0s
-  refreshPolicy: Periodic
-  secretStoreRef:
-    kind: SecretStore
-    name: tenant
-  target:
-    creationPolicy: Orphan
-    deletionPolicy: Retain
-    name: queue-tls
-    template:
-      data:
-        ca.crt: '{{ .authority }}'
-      engineVersion: v2
       type: Opaque
 `,
 		},
