@@ -199,18 +199,18 @@ func metadataProxy(m *model) ([]compose.Stage, error) {
 }
 
 // agentOptions are those of all agents. Queues are as Neutron's own.
-func agentOptions() oslo.Config {
+func (m *model) agentOptions() oslo.Config {
 	return oslo.Config{
 		"DEFAULT":          {"use_stderr": true, "state_path": agentRun},
 		"agent":            {"root_helper": ""},
 		"ovs":              {"ovsdb_connection": switchSocket},
 		"oslo_concurrency": {"lock_path": "/tmp"},
-	}.Merge(service.QueueOptions())
+	}.Merge(service.QueueOptions(&m.plane.access.Networks.Agents.Queue, neutronv1.ServiceName, m.plane.release))
 }
 
 // agentOf is an agent on nodes, and what it reads.
 func (m *model) agentOf(a agent) (daemon, files, error) {
-	c := agentOptions().Merge(a.options)
+	c := m.agentOptions().Merge(a.options)
 	data := map[string]string{"neutron-agent.sh": neutronAgentScript}
 	maps.Copy(data, a.files)
 	if a.keeps {

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/ceph"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
@@ -101,7 +102,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"vif_plug_ovs_privileged": privsep,
 		// What attaches volumes asks for SYS_ADMIN, too. Of those in a Ceph there is nothing to attach but in QEMU.
 		"privsep_osbrick": with(privsep, oslo.Options{"capabilities": []string{}}),
-	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g), m.migrationOptions(), m.diskOptions(), provider(g), devices(g), m.options)
+	}.Merge(service.QueueOptions(&cell.Queue, novav1.ServiceName, m.plane.release), m.processors(g), m.memory(g), m.migrationOptions(), m.diskOptions(), provider(g), devices(g), m.options)
 	if a.KeyManager != nil {
 		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
 		c = c.Merge(

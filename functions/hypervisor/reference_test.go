@@ -273,6 +273,31 @@ func TestQueueElsewhere(t *testing.T) {
 	}
 }
 
+// TestQueueByName: what is on nodes looks at the name of a certificate of somebody else's queue, as services do.
+func TestQueueByName(t *testing.T) {
+	const told = "ssl_enforce_hostname_verification = true"
+	for _, theirs := range []string{theirs, byAgents} {
+		theirs = strings.Replace(theirs, `release: "2025.2"`, `release: "2025.1"`, 1)
+		for queue, want := range map[string]bool{
+			"{rabbitMQRef: {name: rabbitmq}": false, "{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: " + cloud: true,
+		} {
+			w := world(more(served), "tenant-a", objects(theirClaim, strings.ReplaceAll(theirs, "{rabbitMQRef: {name: rabbitmq}", queue))...)
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			for name, o := range kind.Desired(t, w) {
+				data, _ := o["data"].(map[string]any)
+				for file, text := range data {
+					text, _ := text.(string)
+					if strings.Contains(text, "rabbit_quorum_queue") && strings.Contains(text, told) != want {
+						t.Errorf("queue %s: %s of %s says %q: %t", queue, file, name, told, !want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestClosed: a control plane that does not say where its hypervisors are is not opened to anybody, and the pool is composed all the same.
 func TestClosed(t *testing.T) {
 	w := world(mine, "tenant-a", objects(theirClaim, strings.Replace(theirs, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)

@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // example is a service whose options and images are known.
@@ -366,6 +367,43 @@ func TestQueueElsewhere(t *testing.T) {
 				t.Errorf("%s It uses %s", tc.reason, env[2].Value)
 			}
 		})
+	}
+}
+
+// TestQueueByName: who uses a queue that somebody else runs looks at the name of its certificate, wherever oslo.messaging can be told to.
+func TestQueueByName(t *testing.T) {
+	const group, option = "oslo_messaging_rabbit", "ssl_enforce_hostname_verification"
+	own, elsewhere := &common.Queue{}, &common.Queue{SharedAs: "cloud-0123"}
+	for name, tc := range map[string]struct {
+		reason  string
+		queue   *common.Queue
+		release release.Release
+		want    any
+	}{
+		"elsewhere": {"Others have certificates of its authority.", elsewhere, "2025.1", true},
+		"own":       {"They are all ours.", own, "2025.1", nil},
+		"none":      {"There is none.", nil, "2025.1", nil},
+		"never":     {"It cannot be told.", elsewhere, "2025.2", nil},
+		"always":    {"It need not be told, and warns of it.", elsewhere, "2026.2", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, app := range []string{"barbican", "cinder", "heat", "neutron", "nova"} {
+				got := QueueOptions(tc.queue, app, tc.release)
+				if got[group][option] != tc.want || got[group]["rabbit_quorum_queue"] != true {
+					t.Errorf("%s %s is told %v", tc.reason, app, got)
+				}
+			}
+		})
+	}
+	s, err := derived(t, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := *s.Definition
+	definition.Queue, definition.App = true, "nova"
+	s.Definition, s.Effective, s.Spec.Queue = &definition, "2025.1", elsewhere
+	if got := s.options()[group][option]; got != true {
+		t.Errorf("a service is told %v", got)
 	}
 }
 

@@ -40,7 +40,7 @@ func (s *Service) options() oslo.Config {
 		c[group] = s.AuthOptions()
 	}
 	if s.Queue {
-		c = c.Merge(queueOptions)
+		c = c.Merge(QueueOptions(s.Spec.Queue, s.App, s.Effective))
 	}
 	return c
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // Environment variables with the user of the queue, which changes with its password.
@@ -32,8 +34,21 @@ var queueOptions = oslo.Config{
 	"oslo_messaging_notifications": {"driver": "noop"},
 }
 
-// QueueOptions are those of whatever else shares a virtual host with a service, such as what runs on a hypervisor.
-func QueueOptions() oslo.Config { return oslo.Config{}.Merge(queueOptions) }
+// QueueOptions are those of a program of a release that uses a queue: a service's, or what shares a virtual host with one, such as what runs
+// on a hypervisor.
+//
+// Without being told, oslo.messaging takes any certificate of the authority, whatever its name: of somebody else's, others may have some,
+// too. Releases that always look at the name have the option no more, or on its way out, and some have neither.
+func QueueOptions(q *common.Queue, app string, r release.Release) oslo.Config {
+	const group, byName = "oslo_messaging_rabbit", "ssl_enforce_hostname_verification"
+	out := oslo.Config{}.Merge(queueOptions)
+	if known, err := registry.For(app, string(r)); err == nil && q != nil && q.SharedAs != "" {
+		if found := known.Lookup(group, byName); len(found) > 0 && found[0].Removal == nil {
+			out[group][byName] = true
+		}
+	}
+	return out
+}
 
 func (s *Service) queueSecret() string { return QueueSecret(s.Name) }
 
