@@ -699,6 +699,12 @@ services:
 			field:   "spec.infrastructure.rabbitmq.external.host",
 			message: "should match",
 		},
+		"QueueElsewhereByNoName": {
+			reason:  "No host has it, and no program reads it alike.",
+			spec:    strings.Replace(queueElsewhere("", ""), "host: queue.example.com", "host: queue..example.com", 1),
+			field:   "spec.infrastructure.rabbitmq.external.host",
+			message: "should match",
+		},
 		"QueueElsewhereOff": {
 			reason:  "There is one, or there is none.",
 			spec:    queueElsewhere("", ", enabled: false"),

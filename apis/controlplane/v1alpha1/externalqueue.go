@@ -13,7 +13,7 @@ type ExternalQueue struct {
 	// Host that services connect to, and that virtual hosts and users are made at: queue.example.com.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`
 	// +kubebuilder:example="queue.example.com"
 	Host string `json:"host"`
 	// Port of AMQP over TLS.
