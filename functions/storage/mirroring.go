@@ -128,11 +128,15 @@ func (m *model) mirroringOf(p pool) *rook.Mirroring {
 		out.Schedules = append(out.Schedules, rook.Schedule{Interval: s.Interval, StartTime: s.StartTime})
 	}
 	o, _ := m.seen.Get(poolPrefix + p.name)
-	told := len(o.List("spec", "mirroring", "peers", "secretNames")) > 0
-	if m.peer() != nil && (told || m.isReady(m.peerSecrets.Resource(rook.PeerSecret))) {
+	if m.peer() != nil && (knowsPeer(o) || m.isReady(m.peerSecrets.Resource(rook.PeerSecret))) {
 		out.PeerSecret = rook.PeerSecret
 	}
 	return out
+}
+
+// knowsPeer reports whether Rook was told of the other cluster of a pool.
+func knowsPeer(o *observe.Object) bool {
+	return len(o.List("spec", "mirroring", "peers", "secretNames")) > 0
 }
 
 // awaitsPeer reports whether a pool is as it should be, but for the other cluster, to which Rook does not get through (yet). Rook says the
@@ -204,24 +208,26 @@ func peerName(o *observe.Object) string {
 }
 
 // mirroringHealthy is the condition on pools that are copied. It is about the other cluster as much as about this one, so that nothing
-// waits for it. What this cluster fetches, it knows; what another one fetches from it is known there.
+// waits for it. What this cluster fetches, it knows, once Rook has asked Ceph; what another one fetches from it is known there.
 func (m *model) mirroringHealthy() ready.Verdict {
 	pools := m.mirrored()
 	var waiting, bad []string
 	reason := ""
 	for _, p := range pools {
-		o, _ := m.seen.Get(poolPrefix + p.name)
-		health := o.String("status", "mirroringStatus", "summary", "health")
-		if !o.Exists() || m.peer() == nil {
+		if m.peer() == nil {
 			continue
 		}
-		details := o.String("status", "mirroringStatus", "details")
+		o, _ := m.seen.Get(poolPrefix + p.name)
+		health, details := o.String("status", "mirroringStatus", "summary", "health"), o.String("status", "mirroringStatus", "details")
 		switch {
+		case !knowsPeer(o):
+			reason, bad = cmp.Or(reason, "Unknown"), append(bad, p.name+": Rook does not know of the other cluster yet")
 		case awaitsPeer(o):
 			waiting = append(waiting, p.name)
-		case details != "":
+		case details != "" || health == "":
+			details = cmp.Or(details, "Rook has not looked yet")
 			reason, bad = cmp.Or(reason, "Unknown"), append(bad, fmt.Sprintf("%s: %s", p.name, details))
-		case health != "" && health != "OK":
+		case health != "OK":
 			reason = cmp.Or(reason, health)
 			bad = append(bad, fmt.Sprintf("%s: daemons %s, block devices %s", p.name,
 				cmp.Or(o.String("status", "mirroringStatus", "summary", "daemon_health"), "UNKNOWN"),

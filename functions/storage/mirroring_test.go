@@ -97,6 +97,9 @@ func TestPeerComesLater(t *testing.T) {
 	if ref := statusOf(w)["tokenSecretRef"]; !cmp.Equal(ref, map[string]any{"name": "storage-mirror-token", "key": "token"}) {
 		t.Errorf("the token of this cluster is at %v", ref)
 	}
+	if got := said["MirroringHealthy"]; !strings.HasPrefix(got, "False Unknown") || !strings.Contains(got, "Rook does not know of the other cluster") {
+		t.Errorf("nothing is copied, and the claim says of it: %s", got)
+	}
 	missing = false
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -149,9 +152,14 @@ func TestOtherSiteLost(t *testing.T) {
 		"Unknown": {
 			"Rook cannot ask.", map[string]any{"mirroringStatus": map[string]any{"details": "no such pool"}}, true, "False Unknown",
 		},
-		"Failure": {"The pool is not made.", map[string]any{"phase": "Failure"}, false, "True Healthy"},
+		"Silent": {"Nobody has looked yet.", map[string]any{"mirroringStatus": map[string]any{}}, true, "False Unknown"},
+		"Failure": {
+			"The pool is not made.", map[string]any{"phase": "Failure", "mirroringStatus": map[string]any{}}, false, "False Unknown",
+		},
 		"Earlier": {
-			"Rook has not seen the last change of the pool.", map[string]any{"phase": "Progressing", "observedGeneration": int64(0)}, false, "True Healthy",
+			"Rook has not seen the last change of the pool.", map[string]any{
+				"phase": "Progressing", "observedGeneration": int64(0), "mirroringStatus": map[string]any{},
+			}, false, "False Unknown",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
