@@ -47,9 +47,10 @@ func (m *model) checkNFS() error {
 		}
 		wanted += int(n.Servers)
 	}
-	if nodes := len(m.spec.Nodes); nodes > 0 && wanted > nodes {
-		errs = append(errs, invalid.Field("spec.nfs", "a node has one server, since all listen at the same port, and there are %s for %d of "+
-			"them; name more nodes, or want fewer servers", many(nodes, "node"), wanted))
+	if nodes := len(m.spec.Nodes); m.spec.Network.Host && nodes > 0 && wanted >= nodes {
+		errs = append(errs, invalid.Field("spec.nfs", "a node has one server, since all listen at the same port, and one is replaced by another "+
+			"that runs before it ends: %s for %d of them are too few by %d; name more nodes, or want fewer servers", many(nodes, "node"), wanted,
+			wanted+1-nodes))
 	}
 	return errors.Join(errs...)
 }
@@ -69,12 +70,18 @@ func nfs(m *model) ([]compose.Stage, error) {
 }
 
 // apart is a node for each server of NFS: with the node's network all listen at the same port, which Rook does not say of its pods, so that
-// nobody else keeps them apart.
+// nobody else keeps them apart. Where they have addresses of their own, a server that is replaced may share its node with the one that comes.
 func (m *model) apart() object.Map {
 	out := m.across(rook.NFSApp, "rook_cluster", m.instance)
-	out["podAntiAffinity"] = object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.List{object.Map{
-		"topologyKey": hostLabel, "labelSelector": object.Map{"matchLabels": object.Map{"app": rook.NFSApp}},
-	}}}
+	term := object.Map{"topologyKey": hostLabel, "labelSelector": object.Map{"matchLabels": object.Map{"app": rook.NFSApp}}}
+	if m.spec.Network.Host {
+		out["podAntiAffinity"] = object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.List{term}}
+		return out
+	}
+	const most = 100
+	out["podAntiAffinity"] = object.Map{"preferredDuringSchedulingIgnoredDuringExecution": object.List{
+		object.Map{"weight": int64(most), "podAffinityTerm": term},
+	}}
 	return out
 }
 

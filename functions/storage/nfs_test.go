@@ -13,15 +13,17 @@ import (
 func TestNFSRefused(t *testing.T) {
 	const files = "filesystems: [{name: files}], "
 	for name, tc := range map[string]struct{ reason, spec, field, words string }{
-		"Good":    {"A node for each.", with(files + "nfs: [{name: a, servers: 2}, {name: b}]"), "", ""},
+		"Good":    {"A node for each, and one for the next.", with(files + "nfs: [{name: a}, {name: b}]"), "", ""},
 		"Nothing": {"There is nothing to serve.", with("nfs: [{name: a}]"), "spec.nfs[0]", "there is no file system"},
 		"Nodes": {
-			"Two would listen at one port.", with(files + "nfs: [{name: a, servers: 3}, {name: b}]"), "spec.nfs", "there are 3 nodes for 4 of them",
+			"Two would listen at one port.", with(files + "nfs: [{name: a, servers: 3}, {name: b}]"), "spec.nfs",
+			"3 nodes for 4 of them are too few by 2",
 		},
-		"Pods": {
-			"Nor may they share a node without its network.", with(files + "network: {host: false}, nfs: [{name: a, servers: 4}]"), "spec.nfs",
-			"there are 3 nodes for 4 of them",
+		"Replaced": {
+			"The next version of one would wait for its node for ever, and Rook calls them ready meanwhile.",
+			with(files + "nfs: [{name: a, servers: 2}, {name: b}]"), "spec.nfs", "3 nodes for 3 of them are too few by 1",
 		},
+		"Pods": {"Pods have addresses of their own.", with(files + "network: {host: false}, nfs: [{name: a, servers: 4}]"), "", ""},
 		"Long": {
 			"Kubernetes takes no such host name.", with(files + "nfs: [{name: " + strings.Repeat("a", 30) + "}]"), "spec.nfs[0].name",
 			"characters of 63 at most",
@@ -34,6 +36,19 @@ func TestNFSRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			refused(t, tc.reason, world(tc.spec, open).Run(func(simulate.Step) {}), tc.field, tc.words)
 		})
+	}
+}
+
+// TestServersApart: two servers share a node only where each has an address of its own.
+func TestServersApart(t *testing.T) {
+	for host, want := range map[string]string{"true": "required", "false": "preferred"} {
+		w := complete(t, with("network: {host: "+host+"}, filesystems: [{name: files}], nfs: [{name: a, servers: 2}]"))
+		spec, _ := kind.Desired(t, w)["nfs-servers-a"]["spec"].(map[string]any)
+		placement, _ := spec["server"].(map[string]any)["placement"].(map[string]any)
+		apart, _ := placement["podAntiAffinity"].(map[string]any)
+		if len(apart) != 1 || apart[want+"DuringSchedulingIgnoredDuringExecution"] == nil {
+			t.Errorf("with the nodes' network %s, another node is not %s: %v", host, want, apart)
+		}
 	}
 }
 

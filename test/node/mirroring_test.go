@@ -20,6 +20,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
+// copied is the pool of the claim that is copied.
+const copied = "images"
+
 // mirrored is what a pool is told in Ceph, as rbd says it.
 func (s *stored) mirrored(ctx context.Context, out any, args ...string) error {
 	folder := "/var/lib/rook/" + s.namespace
@@ -31,12 +34,12 @@ func (s *stored) mirrored(ctx context.Context, out any, args ...string) error {
 	return json.Unmarshal([]byte(text), out)
 }
 
-// setMirroring says how the pool vms is copied. Nil: it is not.
+// setMirroring says how the pool is copied. Nil: it is not.
 func (s *stored) setMirroring(of map[string]any) {
 	s.t.Helper()
 	pools, _, _ := unstructured.NestedSlice(s.claim.Object, "spec", "pools")
 	for _, p := range pools {
-		if pool, _ := p.(map[string]any); pool["name"] == "vms" {
+		if pool, _ := p.(map[string]any); pool["name"] == copied {
 			delete(pool, "mirroring")
 			if of != nil {
 				pool["mirroring"] = of
@@ -47,7 +50,7 @@ func (s *stored) setMirroring(of map[string]any) {
 }
 
 // testMirroring: a pool is copied as the claim says, the token of this cluster comes to the claim's namespace, and another cluster to which
-// nobody gets through makes nothing of this one unready: Rook's own words are on the claim.
+// nobody gets through makes nothing of this one unready: Rook's own words are on the claim. The daemon that would fetch from there runs.
 func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 	s.setMirroring(map[string]any{"mode": "image", "snapshotSchedules": []any{map[string]any{"interval": "1h"}}})
 	started := time.Now()
@@ -69,13 +72,13 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 	var info struct {
 		Mode string `json:"mode"`
 	}
-	if err := s.mirrored(ctx, &info, "mirror", "pool", "info", "vms"); err != nil || info.Mode != "image" {
+	if err := s.mirrored(ctx, &info, "mirror", "pool", "info", copied); err != nil || info.Mode != "image" {
 		t.Errorf("Ceph copies in mode %q: %v", info.Mode, err)
 	}
 	var schedules []struct {
 		Interval string `json:"interval"`
 	}
-	if err := s.mirrored(ctx, &schedules, "mirror", "snapshot", "schedule", "ls", "--pool", "vms"); err != nil || len(schedules) != 1 ||
+	if err := s.mirrored(ctx, &schedules, "mirror", "snapshot", "schedule", "ls", "--pool", copied); err != nil || len(schedules) != 1 ||
 		schedules[0].Interval != "1h" {
 		t.Errorf("Ceph takes snapshots at %v: %v", schedules, err)
 	}
@@ -86,7 +89,11 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 	if err := cluster.Client.Create(ctx, other); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
-	s.set(map[string]any{"peer": map[string]any{"secretRef": map[string]any{"name": "other"}}}, "mirroring")
+	s.set(map[string]any{
+		"peer":      map[string]any{"secretRef": map[string]any{"name": "other"}, "direction": "rx-tx"},
+		"daemons":   int64(1),
+		"resources": map[string]any{"requests": map[string]any{"cpu": "50m", "memory": "128Mi"}},
+	}, "mirroring")
 	started = time.Now()
 	apply(ctx, t, s.claim)
 	eventually(ctx, t, 5*time.Minute, func() error {
@@ -105,19 +112,36 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 		return nil
 	})
 	t.Logf("the claim says after %.0f s that nobody gets through to the other cluster, and is ready", time.Since(started).Seconds())
+	eventually(ctx, t, 3*time.Minute, func() error {
+		var known struct {
+			Services map[string]any `json:"services"`
+		}
+		err := s.ceph(ctx, &known, "service", "dump")
+		if err == nil && known.Services["rbd-mirror"] == nil {
+			err = fmt.Errorf("Ceph knows of no daemon that copies; it is in images that were built since test/node/images/ceph has it\n%s",
+				cluster.Waiting(ctx, s.namespace))
+		}
+		return err
+	})
+	t.Logf("the daemon runs after %.0f s", time.Since(started).Seconds())
+	var going map[string]any
+	if err := s.mirrored(ctx, &going, "mirror", "pool", "status", copied); err != nil {
+		t.Error(err)
+	}
+	t.Logf("Ceph says of copying: %v", going)
 	pool := object(cephKind("CephBlockPool"))
-	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: "vms"}, pool); err != nil {
+	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: copied}, pool); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("Rook says of the pool: %.600s", fmt.Sprint(pool.Object["status"]))
-	if known := fmt.Sprint(s.access(ctx, t)); !strings.Contains(known, "vms") {
+	if known := fmt.Sprint(s.access(ctx, t)); !strings.Contains(known, copied) {
 		t.Errorf("nobody is offered the pool any more: %s", known)
 	}
 	s.setMirroring(nil)
 	unstructured.RemoveNestedField(s.claim.Object, "spec", "mirroring")
 	apply(ctx, t, s.claim)
 	eventually(ctx, t, 5*time.Minute, func() error {
-		if err := s.mirrored(ctx, &info, "mirror", "pool", "info", "vms"); err != nil {
+		if err := s.mirrored(ctx, &info, "mirror", "pool", "info", copied); err != nil {
 			return err
 		}
 		if info.Mode != "disabled" {
@@ -125,11 +149,18 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 		}
 		return s.is(ctx)
 	})
-	// What was taken out of the claim is kept, and whoever runs the platform deletes it.
+	// What was taken out of the claim is kept, and whoever runs the platform deletes it, once nobody orders it any more.
+	eventually(ctx, t, 3*time.Minute, func() error {
+		all, err := kubectl(ctx, "get", "objects.kubernetes.crossplane.io", "-o", "name")
+		if err == nil && strings.Contains(all, s.namespace+"-mirror\n") {
+			err = errors.New("the claim still has a daemon that copies")
+		}
+		return err
+	})
 	mirror := object(cephKind("CephRBDMirror"))
 	mirror.SetNamespace(s.namespace)
 	mirror.SetName("mirror")
 	if err := cluster.Client.Delete(ctx, mirror); err != nil {
-		t.Error(err)
+		t.Errorf("the daemon that copied was not kept: %v", err)
 	}
 }

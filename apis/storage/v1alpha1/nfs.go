@@ -11,13 +11,14 @@ type NFS struct {
 	// +kubebuilder:validation:MaxLength=30
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// Servers, each of which has an address of its own, and a node for itself.
+	// Servers, each of which has an address of its own. With network.host each has a node for itself, and there is one node more than servers:
+	// one is replaced by another that runs before it ends.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	// +kubebuilder:default=1
 	// +optional
 	Servers int32 `json:"servers,omitempty"`
-	// Resources of each server. Absent: 1Gi of memory.
+	// Resources of each server, which Rook gives to the bus of messages beside it as well. Absent: 1Gi of memory.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
 }
