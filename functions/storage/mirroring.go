@@ -183,8 +183,9 @@ func (m *model) mirroringStatus() *storagev1.MirroringStatus {
 			Pool: p.name, Peer: peerName(o), Health: o.String(at("health")...), DaemonHealth: o.String(at("daemon_health")...),
 			ImageHealth: o.String(at("image_health")...),
 		}
-		for state := range o.Map(at("image_states")...) {
-			if n, ok := o.Int(append(at("image_states"), state)...); ok && n > 0 {
+		// Ceph has called them image_states since block devices are copied in groups, too; Rook says them here in any case.
+		for state := range o.Map(at("states")...) {
+			if n, ok := o.Int(append(at("states"), state)...); ok && n > 0 {
 				if told.Images == nil {
 					told.Images = map[string]int64{}
 				}

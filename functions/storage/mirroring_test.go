@@ -134,7 +134,7 @@ func statusOf(w *simulate.World) map[string]any {
 func TestOtherSiteLost(t *testing.T) {
 	summary := func(health, daemons, images string) map[string]any {
 		return map[string]any{"mirroringStatus": map[string]any{"summary": map[string]any{
-			"health": health, "daemon_health": daemons, "image_health": images, "image_states": map[string]any{"replaying": int64(3)},
+			"health": health, "daemon_health": daemons, "image_health": images, "states": map[string]any{"replaying": int64(3)},
 		}}}
 	}
 	for name, tc := range map[string]struct {
@@ -202,7 +202,7 @@ func TestMirroringStatus(t *testing.T) {
 		}
 		return map[string]any{
 			"mirroringStatus": map[string]any{"summary": map[string]any{
-				"health": "WARNING", "daemon_health": "OK", "image_health": "WARNING", "image_states": map[string]any{"replaying": int64(3), "error": int64(0)},
+				"health": "WARNING", "daemon_health": "OK", "image_health": "WARNING", "states": map[string]any{"replaying": int64(3), "error": int64(0)},
 			}},
 			"mirroringInfo": map[string]any{"peers": []any{map[string]any{"site_name": "other-site", "uuid": "u"}}},
 		}

@@ -66,7 +66,7 @@ func mirroring(v view) (summary, info map[string]any) {
 		})
 	}
 	summary = map[string]any{"lastChecked": at, "summary": map[string]any{
-		"health": health, "daemon_health": health, "image_health": "OK", "states": map[string]any{}, "image_states": map[string]any{},
+		"health": health, "daemon_health": health, "image_health": "OK", "states": map[string]any{}, "group_states": map[string]any{},
 	}}
 	info = map[string]any{
 		"lastChecked": at, "mode": v.text("spec", "mirroring", "mode"), "site_name": fsid(v.text("metadata", "namespace")), "peers": peers,
