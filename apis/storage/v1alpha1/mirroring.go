@@ -27,7 +27,7 @@ type MirrorPeer struct {
 	// Secret with the other cluster's bootstrap token, as token.
 	SecretRef common.SecretReference `json:"secretRef"`
 	// Which way block devices are copied, by Ceph's names: rx-only is from the other cluster to this one; rx-tx is both ways, so that either
-	// cluster can take over from the other and give back.
+	// cluster can take over from the other and give back. With rx-tx the other one gets what opens this one's pools, as by its token.
 	// +kubebuilder:default=rx-tx
 	// +optional
 	Direction MirrorDirection `json:"direction,omitempty"`
