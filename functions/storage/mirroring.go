@@ -197,22 +197,38 @@ func (m *model) mirroringStatus() *storagev1.MirroringStatus {
 	return out
 }
 
-// peerName is what Ceph calls the other cluster of a pool. Ceph knows one.
-func peerName(o *observe.Object) string {
+// peersOf are the other clusters of a pool, as Ceph knows them.
+func peersOf(o *observe.Object) []map[string]any {
+	var out []map[string]any
 	for _, p := range o.List("status", "mirroringInfo", "peers") {
 		if peer, ok := p.(map[string]any); ok {
-			name, _ := peer["site_name"].(string)
-			return name
+			out = append(out, peer)
 		}
 	}
+	return out
+}
+
+// peerName is what Ceph calls the other cluster of a pool. Ceph knows one.
+func peerName(o *observe.Object) string {
+	for _, p := range peersOf(o) {
+		name, _ := p["site_name"].(string)
+		return name
+	}
 	return ""
+}
+
+// givesOnly reports whether the other cluster of a pool is one that only fetches from here. Ceph remembers it so where its daemons come
+// before its token does, and takes that without effect then (seen with 18.2.7).
+func givesOnly(o *observe.Object) bool {
+	peers := peersOf(o)
+	return len(peers) > 0 && !slices.ContainsFunc(peers, func(p map[string]any) bool { return p["direction"] != "tx-only" })
 }
 
 // mirroringHealthy is the condition on pools that are copied. It is about the other cluster as much as about this one, so that nothing
 // waits for it. What this cluster fetches, it knows, once Rook has asked Ceph; what another one fetches from it is known there.
 func (m *model) mirroringHealthy() ready.Verdict {
 	pools := m.mirrored()
-	var waiting, bad []string
+	var waiting, giving, bad []string
 	reason := ""
 	for _, p := range pools {
 		if m.peer() == nil {
@@ -225,6 +241,8 @@ func (m *model) mirroringHealthy() ready.Verdict {
 			reason, bad = cmp.Or(reason, "Unknown"), append(bad, p.name+": Rook does not know of the other cluster yet")
 		case awaitsPeer(o):
 			waiting = append(waiting, p.name)
+		case givesOnly(o):
+			giving = append(giving, p.name)
 		case details != "" || health == "":
 			details = cmp.Or(details, "Rook has not looked yet")
 			reason, bad = cmp.Or(reason, "Unknown"), append(bad, fmt.Sprintf("%s: %s", p.name, details))
@@ -242,6 +260,10 @@ func (m *model) mirroringHealthy() ready.Verdict {
 		return ready.Wait("PeerNotAdded", "Rook does not get through to the other cluster with the token that Secret %s has, and so copies "+
 			"nothing of pools %s that is not copied already: the token has to be that cluster's, it has to have pools of these names with "+
 			"mirroring, and nodes have to reach its monitors and daemons", m.peer().SecretRef.Name, strings.Join(waiting, ", "))
+	case len(giving) > 0:
+		return ready.Wait("PeerOnlyFetches", "the other cluster came to fetch before its token was there, so that Ceph goes on to fetch nothing "+
+			"from it into pools %s; whoever runs the platform tells Ceph otherwise (rbd mirror pool peer set), as docs/storage.md says",
+			strings.Join(giving, ", "))
 	case len(bad) > 0:
 		return ready.Wait(reason, "copying from the other cluster does not go well: %s", strings.Join(bad, "; "))
 	case m.peer() == nil:

@@ -152,6 +152,12 @@ func TestOtherSiteLost(t *testing.T) {
 		"Unknown": {
 			"Rook cannot ask.", map[string]any{"mirroringStatus": map[string]any{"details": "no such pool"}}, true, "False Unknown",
 		},
+		"Fetched": {
+			"The other one's daemons came before its token, and Ceph takes that without effect.", map[string]any{
+				"mirroringInfo":   map[string]any{"peers": []any{map[string]any{"direction": "tx-only", "site_name": "s", "uuid": "u"}}},
+				"mirroringStatus": map[string]any{"summary": map[string]any{"health": "WARNING", "daemon_health": "WARNING"}},
+			}, true, "False PeerOnlyFetches",
+		},
 		"Silent": {"Nobody has looked yet.", map[string]any{"mirroringStatus": map[string]any{}}, true, "False Unknown"},
 		"Failure": {
 			"The pool is not made.", map[string]any{"phase": "Failure", "mirroringStatus": map[string]any{}}, false, "False Unknown",

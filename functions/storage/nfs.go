@@ -70,7 +70,7 @@ func nfs(m *model) ([]compose.Stage, error) {
 }
 
 // apart is a node for each server of NFS: with the node's network all listen at the same port, which Rook does not say of its pods, so that
-// nobody else keeps them apart. Where they have addresses of their own, a server that is replaced may share its node with the one that comes.
+// nobody else keeps them apart. Where they have addresses of their own, a server that is replaced may share a node with the one that comes.
 func (m *model) apart() object.Map {
 	out := m.across(rook.NFSApp, "rook_cluster", m.instance)
 	term := object.Map{"topologyKey": hostLabel, "labelSelector": object.Map{"matchLabels": object.Map{"app": rook.NFSApp}}}
