@@ -192,8 +192,8 @@ func (m *model) sourceOf(name common.ObjectName) secret.Source {
 	return m.secrets.Source(m.secrets.Wanted[i].Name)
 }
 
-// authority is a Secret with an authority that a Secret of the claim's has, and with nothing else of it: by which pods, and who starts them,
-// verify what somebody else runs without a login of its administrator.
+// authority is a Secret with an authority that a Secret of the claim's has, and with nothing else of it: by which pods verify what somebody
+// else runs, without having its administrator's login.
 func (m *model) authority(resource, name string, of common.SecretKeyReference) compose.Resource {
 	return compose.Resource{
 		Name: resource, Object: certificate.Trusted(m.meta(name), m.sourceOf(of.Name), string(of.Key)), After: m.copied(&of),

@@ -148,8 +148,8 @@ func dhcpAgent(m *model) ([]compose.Stage, error) {
 	})
 }
 
-// proxies are the haproxies that virtual machines ask for metadata: nobody's, by the number that nobody has everywhere. Where nothing is said
-// they are of the agent's user, which is root here. Who answers them has to know, and lets in whoever reaches its socket.
+// proxies are the haproxies that virtual machines ask for metadata: nobody's, by the number that nobody has everywhere. Where nothing is
+// said they are of the agent's user, which is root here. Who answers them has to know, and lets in whoever reaches its socket.
 var proxies = oslo.Config{"DEFAULT": {"metadata_proxy_user": "65534", "metadata_proxy_group": "65534"}}
 
 // plugged are the options of agents that plug in network namespaces. A switch in userspace loses a device of its own that goes into one, so

@@ -34,8 +34,8 @@ var queueOptions = oslo.Config{
 	"oslo_messaging_notifications": {"driver": "noop"},
 }
 
-// QueueOptions are those of a program of a release that uses a queue: a service's, or what shares a virtual host with one, such as what runs
-// on a hypervisor.
+// QueueOptions are those of a program of a release that uses a queue: of a service, or of what shares a virtual host with one, such as what
+// runs on a hypervisor.
 //
 // Without being told, oslo.messaging takes any certificate of the authority, whatever its name: of somebody else's, others may have some,
 // too. Releases that always look at the name have the option no more, or on its way out, and some have neither.
