@@ -147,6 +147,35 @@ var hypervisorCases = kindCases{
 			spec: `pciDevices: [{name: a, vendorID: 10de, productID: 20b5}, {name: b, address: "0000:3b:*.*", resourceClass: CUSTOM_B}, ` +
 				`{name: c, vendorID: "8086", productID: "1572", address: "*:*:00.1", deviceType: type-VF, numaPolicy: required}]`,
 		},
+		"Cards": {
+			reason: "Virtual functions of a network card, and a whole one.",
+			spec: `pciDevices: [{name: a, vendorID: "8086", productID: "1889", interface: ens1f0, physicalNetwork: physnet1}, ` +
+				`{name: b, address: "0000:3b:00.1", interface: ens1f1, physicalNetwork: physnet1}]`,
+		},
+		"CardOfNoNetwork": {
+			reason:  "No port would get it.",
+			spec:    `pciDevices: [{name: a, vendorID: "8086", productID: "1889", interface: ens1f0}]`,
+			field:   "spec.pciDevices[0]",
+			message: "give interface and physicalNetwork together: they say which network card leads to which network",
+		},
+		"NetworkOfNoCard": {
+			reason:  "No agent would know of it, and no port be bound.",
+			spec:    `slices: [{name: a, nodeSelector: {rack: "1"}, pciDevices: [{name: a, vendorID: "8086", productID: "1889", physicalNetwork: physnet1}]}]`,
+			field:   "spec.slices[0].pciDevices[0]",
+			message: "give interface and physicalNetwork together: they say which network card leads to which network",
+		},
+		"CardOfAnyKind": {
+			reason:  "The node's own card would be a virtual machine's.",
+			spec:    `pciDevices: [{name: a, interface: ens1f0, physicalNetwork: physnet1}]`,
+			field:   "spec.pciDevices[0]",
+			message: "say which devices: give vendorID and productID, or address, or all three",
+		},
+		"CardForFlavors": {
+			reason:  "Placement would not count it.",
+			spec:    `pciDevices: [{name: a, address: "0000:3b:00.1", interface: ens1f0, physicalNetwork: physnet1, resourceClass: CUSTOM_A}]`,
+			field:   "spec.pciDevices[0]",
+			message: "leave deviceType, numaPolicy and resourceClass out: they are for flavors, and ports ask for devices of a physicalNetwork",
+		},
 		"SameZone": {
 			reason:  "Nova's own processes are there.",
 			spec:    `slices: [{name: a, nodeSelector: {rack: "1"}, availabilityZone: internal}]`,

@@ -105,8 +105,8 @@ func TestIsUnbuilt(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", field, diff)
 		}
 	}
-	if !apis.IsUnbuilt("HypervisorCluster", "spec.pciDevices[12].physicalNetwork") {
-		t.Error("a list's items have no names, and it has fields that are not built")
+	if apis.IsUnbuilt("HypervisorCluster", "spec.pciDevices[12].physicalNetwork") || !apis.IsUnbuilt("HypervisorCluster", "spec.agents.haAgent") {
+		t.Error("a pool has network cards, and no HA agent")
 	}
 	if apis.IsUnbuilt("Keystone", "spec.cortex") {
 		t.Error("a Keystone has no Cortex")

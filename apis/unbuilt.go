@@ -22,8 +22,6 @@ var unbuilt = map[string][]string{
 		"spec.allowedNamespaces",
 		"spec.cluster.gardener",
 		"spec.deletionPolicy",
-		"spec.pciDevices[].physicalNetwork",
-		"spec.slices[].pciDevices[].physicalNetwork",
 	},
 	"Nova": {
 		"spec.quotas.unifiedLimits",

@@ -117,6 +117,25 @@ func TestHypervisorAccess(t *testing.T) {
 				IssuerRef: &common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"},
 			},
 		},
+		"Cards": {
+			reason: "With OVN there are agents of network cards, which are told of no tunnels.",
+			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
+				"neutron: {enabled: true, ml2: {physicalNetworks: [{name: physnet1}, {name: physnet2}], sriov: {}}}}}",
+			platform: queued, observed: map[string]*structpb.Struct{
+				"ovn": structOf(t, fields(t, "{status: {southbound: {endpoint: 'ssl:south:6642'}}}")),
+			},
+			cells: []controlplanev1.CellAccess{{
+				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
+				MetadataHost: "nova-metadata." + instance + ".svc",
+			}},
+			networks: &controlplanev1.NetworkAccess{
+				Mechanism: "OVN", Southbound: "ssl:south:6642", IssuerRef: &common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"},
+				Agents: &controlplanev1.NetworkAgents{
+					Queue: queue("rabbitmq"), VirtualHost: "neutron", QueueSecretRef: local("neutron-queue"),
+					SRIOVNetworks: []string{"physnet1", "physnet2"}, ServicePlugins: []string{"qos", "port_forwarding"},
+				},
+			},
+		},
 		"Agents": {
 			reason: "Without OVN there is no address of it: agents have Neutron's own virtual host, and are told what fits to it.",
 			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +

@@ -224,14 +224,18 @@ func neutronTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess
 	if m.ovnOrdered() {
 		to.Networks.IssuerRef, to.Networks.ExternalSouthbound = ovnIssuer(), m.externalSouthbound()
 	}
+	if n := m.spec.Services.Neutron; network.HasAgents(n.Mechanism, n.Networks) {
+		to.Networks.Agents = m.networkAgents(s)
+	}
 }
 
 // networkAgents are how agents on nodes reach Neutron, by its own user of the queue, and what fits to it.
 func (m *model) networkAgents(s *serviceState) *controlplanev1.NetworkAgents {
-	a, queue := network.AgentsOf(m.spec.Services.Neutron.Networks), m.queueSpec()
+	n, queue := m.spec.Services.Neutron, m.queueSpec()
+	a := network.AgentsOf(n.Mechanism, n.Networks)
 	return &controlplanev1.NetworkAgents{
 		Queue: queue, VirtualHost: queue.VirtualHost(neutronv1.ServiceName), QueueSecretRef: local(openstack.QueueSecret(s.name)),
-		Tunnels: a.Tunnels, ServicePlugins: a.Plugins, Distributed: a.Distributed, DNSDomain: a.DNSDomain,
+		Tunnels: a.Tunnels, SRIOVNetworks: a.Cards, ServicePlugins: a.Plugins, Distributed: a.Distributed, DNSDomain: a.DNSDomain,
 	}
 }
 

@@ -281,11 +281,14 @@ func (m *model) agentPod(a *agent, config files) daemon {
 		said: m.agents().Neutron.Resources, enough: requests("100m", "256Mi"),
 		update: appsv1.RollingUpdateDaemonSetStrategyType,
 	}
-	if a.component == metadataComponent {
+	switch a.component {
+	case metadataComponent:
 		_, authority, mount := m.authority()
 		c.Image, d.said = m.images.agent, m.agents().Metadata.Resources
 		c.VolumeMounts, d.pod.Volumes = append(c.VolumeMounts, mount...), append(d.pod.Volumes, authority...)
 		p.HostPaths = p.HostPaths[1:] // It has nothing to do with the switch.
+	case sriovAgentComponent:
+		p.HostPaths = nil // Nor has this, which leaves nothing behind besides.
 	}
 	workload.Readiness(&c, workload.Look("sh", scripts+"/neutron-agent.sh", "ready"))
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/neutron-agent.sh", "alive"))
@@ -299,7 +302,11 @@ func (m *model) agentPod(a *agent, config files) daemon {
 
 // queueUsers are the components of nodes that log in to Neutron's virtual host, with the groups that each is on.
 func (m *model) queueUsers() map[string][]group {
-	out := map[string][]group{openvswitchAgentComponent: m.groups}
+	out := map[string][]group{sriovAgentComponent: m.cardGroups()}
+	if !m.byAgents() {
+		return out
+	}
+	out[openvswitchAgentComponent] = m.groups
 	for _, c := range []string{l3AgentComponent, dhcpAgentComponent, metadataComponent} {
 		if c != metadataComponent || m.metadataWanted() {
 			out[c] = m.gatewayGroups()

@@ -34,6 +34,9 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 	if !m.metadataWanted() { // What its pods read that are about to go stays until they have.
 		configs = append(configs, compose.Resource{Revisions: metadataComponent + "-config"})
 	}
+	if !m.hasCards() { // Likewise.
+		configs = append(configs, compose.Resource{Revisions: sriovAgentComponent + "-config"})
+	}
 	known := map[string]bool{}
 	for i := range m.groups {
 		g := &m.groups[i]

@@ -42,6 +42,10 @@ func TestOptions(t *testing.T) {
 				t.Errorf("only %d options are set", checked)
 			}
 		})
+		cards := world(more(carded), "tenant-a", objects(theirClaim, strings.ReplaceAll(withCards, `"2025.2"`, `"`+string(r)+`"`))...)
+		if checked := checkOptions(t, cards, r); checked < 60 {
+			t.Errorf("%s: only %d options are set with cards", r, checked)
+		}
 		w := world(more(`cpu: {mode: custom, models: [EPYC], allocationRatio: 4, sharedSet: "2"}, memory: {allocationRatio: 2, reserved: 1Gi}, `+
 			`traits: [CUSTOM_A], pciDevices: [{name: a, vendorID: 10de, productID: 20b5}], `+
 			`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}, `+
@@ -114,7 +118,7 @@ func TestTaken(t *testing.T) {
 		set.Add(crd)
 	}
 	all := map[string]map[string]encoded.Struct{"webhook": composedOf(t, hooked(injecting))}
-	for _, spec := range []string{"smallest", "slices", "host", "disks", "images", "injector", "lifecycle", "agents"} {
+	for _, spec := range []string{"smallest", "slices", "host", "disks", "images", "injector", "lifecycle", "agents", "cards"} {
 		w, _ := kind.Ready(t, spec)
 		all[spec] = map[string]encoded.Struct{}
 		for name := range w.Observed {

@@ -26,7 +26,7 @@ var daemonSet = schema.GroupKind{Group: "apps", Kind: "DaemonSet"}
 // credentials are the Secrets of those that nova-compute logs in by, and Neutron's agents, and that the control plane replaces.
 func (m *model) credentials() []common.ObjectName {
 	out := m.computeCredentials()
-	if m.byAgents() {
+	if m.queued() {
 		out = append(out, m.plane.access.Networks.Agents.QueueSecretRef.Name)
 	}
 	return out

@@ -96,6 +96,10 @@ var graph = compose.Graph[*model]{
 		Follows: []string{openvswitchAgentComponent}, Enabled: (*model).agentsOnGateways, Build: dhcpAgent,
 	},
 	{
+		Name: sriovAgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent, pullComponent},
+		Follows: []string{networkComponent}, Enabled: (*model).hasCards, Build: sriovAgent,
+	},
+	{
 		Name: migrationComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
 		Enabled: (*model).libvirtManaged, Build: migration,
 	},
@@ -114,7 +118,7 @@ var graph = compose.Graph[*model]{
 	{
 		Name: computeComponent, Phase: common.PhaseCompute,
 		Needs:   []string{loginsComponent, switchComponent, controllerComponent, openvswitchAgentComponent, libvirtComponent},
-		Follows: []string{metadataComponent, l3AgentComponent, dhcpAgentComponent},
+		Follows: []string{metadataComponent, l3AgentComponent, dhcpAgentComponent, sriovAgentComponent},
 		Enabled: (*model).known, Build: novaCompute, Version: func(m *model) string { return string(m.plane.release) },
 	},
 	{
@@ -201,7 +205,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 		return nil, err
 	}
 	m.findPulls()
-	if err := errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart(), m.checkNodesSay(), m.checkMechanism()); err != nil {
+	if err := errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart(), m.checkNodesSay(), m.checkMechanism(), m.checkCards()); err != nil {
 		return nil, err
 	}
 	if !m.known() {

@@ -22,7 +22,7 @@ var kind = servicetest.Kind{
 	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XHypervisorCluster"},
 	Runner:           New(), Name: "hypervisors-x7d2f",
 	World: func(w *simulate.World) {
-		around(w, "tenant-a", objects(theirClaim, theirs, storageClaim, storageXR, agentsClaim, agentsXR)...)
+		around(w, "tenant-a", objects(theirClaim, theirs, storageClaim, storageXR, agentsClaim, agentsXR, cardsClaim, cardsXR)...)
 	},
 }
 

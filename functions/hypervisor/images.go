@@ -80,11 +80,13 @@ func (m *model) findImages() error {
 	if on(agents.OVSAgent.Enabled) {
 		a.ovsAgent = own(release.OVSAgent, agents.OVSAgent.Image, "spec.agents.ovsAgent.image")
 	}
+	if m.queued() {
+		a.agents = ofRelease(release.NeutronAgents, agents.Neutron.Image, "spec.agents.neutron.image")
+	}
 	if m.byOVN() {
 		a.agent = ofRelease(release.OVNAgent, agents.Metadata.Image, "spec.agents.metadata.image")
 		return errors.Join(errs...)
 	}
-	a.agents = ofRelease(release.NeutronAgents, agents.Neutron.Image, "spec.agents.neutron.image")
 	if a.agent = a.agents; agents.Metadata.Image != nil {
 		a.agent = ofRelease(release.NeutronAgents, agents.Metadata.Image, "spec.agents.metadata.image")
 	}

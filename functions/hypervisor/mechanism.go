@@ -30,8 +30,9 @@ func (m *model) checkMechanism() error {
 	agents := m.agents()
 	switch {
 	case m.byOVN():
-		if agents.Neutron.Image != nil || agents.Neutron.Resources != nil {
-			refuse("spec.agents.neutron", "networks of that control plane are made by OVN, which has none of these agents; leave it out")
+		if !m.hasCards() && (agents.Neutron.Image != nil || agents.Neutron.Resources != nil) {
+			refuse("spec.agents.neutron", "networks of that control plane are made by OVN, which has none of these agents; leave it out, or name "+
+				"the physicalNetwork of network cards in pciDevices")
 		}
 		return errors.Join(errs...)
 	case !m.known():

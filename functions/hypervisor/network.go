@@ -29,7 +29,7 @@ func (m *model) networks() []string {
 }
 
 // network lets the nodes reach what they talk to in the control plane's namespace, where nothing else does: the queue of their cell, OVN's
-// southbound database, or the queue that Neutron's agents have, and the APIs that nova-compute asks. Pods here have their node's address,
+// southbound database, the queue that Neutron's agents have, and the APIs that nova-compute asks. Pods here have their node's address,
 // so that policies name networks, and it is the control plane that says which. What the policies add goes with the pool.
 func network(m *model) ([]compose.Stage, error) {
 	apis := append([]string{keystonev1.ServiceName}, compute.Asked()...)
@@ -52,8 +52,11 @@ func network(m *model) ([]compose.Stage, error) {
 			MatchLabels:      map[string]string{name: ovnv1.Name},
 			MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},
 		}, ovnv1.SouthboundPort))
-	} else if of := &m.plane.access.Networks.Agents.Queue; of.Name() != m.plane.cell.Queue.Name() {
-		queue("agents-queue", of)
+	}
+	if m.queued() {
+		if of := &m.plane.access.Networks.Agents.Queue; of.Name() != m.plane.cell.Queue.Name() {
+			queue("agents-queue", of)
+		}
 	}
 	if m.apart() { // A Gateway or an Ingress passes on what comes from elsewhere, and is let in itself.
 		return []compose.Stage{stage}, nil

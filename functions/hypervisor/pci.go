@@ -2,6 +2,7 @@ package hypervisor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,16 +14,26 @@ import (
 
 // devices are those of a node that virtual machines get, and what flavors call them, as Nova reads it. Placement counts them on every node,
 // for Nova does not start without on one where it once did. https://docs.openstack.org/nova/latest/admin/pci-passthrough.html
+// Those of a physical network it does not count, and no flavor gets them: ports do, of networks there
+// (https://docs.openstack.org/neutron/latest/admin/config-sriov.html).
 func devices(g *group) oslo.Config {
 	var specs, aliases oslo.Multi
 	for _, d := range g.node.PCIDevices {
-		kind := []string{"vendor_id", d.VendorID, "product_id", d.ProductID, "resource_class", d.ResourceClass}
-		specs = append(specs, line(append([]string{"address", d.Address}, kind...)...))
-		aliases = append(aliases, line(append([]string{"name", d.Name, "device_type", d.DeviceType, "numa_policy", d.NUMAPolicy}, kind...)...))
+		where, kind := []string{"address", d.Address}, []string{"vendor_id", d.VendorID, "product_id", d.ProductID, "resource_class", d.ResourceClass}
+		if d.Address == "" { // Nova takes one of them.
+			where = []string{"devname", string(d.Interface)}
+		}
+		specs = append(specs, line(slices.Concat(where, kind, []string{"physical_network", string(d.PhysicalNetwork)})...))
+		if d.PhysicalNetwork == "" {
+			aliases = append(aliases, line(append([]string{"name", d.Name, "device_type", d.DeviceType, "numa_policy", d.NUMAPolicy}, kind...)...))
+		}
 	}
 	c := oslo.Config{"pci": {"report_in_placement": true}}
 	if len(specs) > 0 {
-		c["pci"]["device_spec"], c["pci"]["alias"] = specs, aliases
+		c["pci"]["device_spec"] = specs
+	}
+	if len(aliases) > 0 {
+		c["pci"]["alias"] = aliases
 		c["filter_scheduler"] = oslo.Options{"pci_in_placement": true} // Nova refuses aliases without vendor and product otherwise.
 	}
 	return c

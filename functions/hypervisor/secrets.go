@@ -75,7 +75,7 @@ func (m *model) loginSet() tenantsecret.Set {
 			Name: m.clientSecret(), Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
 		})
 	}
-	if m.byAgents() {
+	if m.queued() {
 		agents := a.Networks.Agents
 		wanted = append(wanted,
 			tenantsecret.Wanted{Name: string(agents.QueueSecretRef.Name), Keys: []string{secret.UsernameKey, secret.PasswordKey}},

@@ -121,12 +121,12 @@ type NetworkAccess struct {
 	// Issuer, in the control plane's namespace, of certificates by which OVN knows nodes. Absent: the databases are somebody else's.
 	// +optional
 	IssuerRef *common.IssuerReference `json:"issuerRef,omitempty"`
-	// What agents of nodes need, so that they fit to Neutron. Absent: OVN makes the networks.
+	// What agents of nodes need, so that they fit to Neutron. Absent: OVN makes the networks, and there are no network cards (ml2.sriov).
 	// +optional
 	Agents *NetworkAgents `json:"agents,omitempty"`
 }
 
-// NetworkAgents is what agents that make networks on nodes are told.
+// NetworkAgents is what Neutron's agents on nodes are told: those that make networks, and those of network cards.
 type NetworkAgents struct {
 	// Message queue by which Neutron talks to them.
 	Queue common.Queue `json:"queue"`
@@ -141,6 +141,12 @@ type NetworkAgents struct {
 	// +listType=atomic
 	// +optional
 	Tunnels []string `json:"tunnels,omitempty"`
+	// Physical networks in which virtual machines may have functions of network cards (SR-IOV). Absent: none.
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	// +listType=set
+	// +optional
+	SRIOVNetworks []string `json:"sriovNetworks,omitempty"`
 	// Service plugins of Neutron that have a part in agents.
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=63

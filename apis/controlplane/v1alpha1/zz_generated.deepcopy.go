@@ -1135,6 +1135,11 @@ func (in *NetworkAgents) DeepCopyInto(out *NetworkAgents) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.SRIOVNetworks != nil {
+		in, out := &in.SRIOVNetworks, &out.SRIOVNetworks
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.ServicePlugins != nil {
 		in, out := &in.ServicePlugins, &out.ServicePlugins
 		*out = make([]string, len(*in))

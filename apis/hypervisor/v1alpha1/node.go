@@ -110,12 +110,15 @@ type HugePages struct {
 	Count int32 `json:"count"`
 }
 
-// PCIDevice is a kind of device that is passed through to virtual machines. Flavors ask for it by name.
-// +kubebuilder:validation:XValidation:rule="!has(self.address) || has(self.vendorID) || has(self.resourceClass)",message="give resourceClass: Nova finds devices by it where it is not told vendor and product"
+// PCIDevice is a kind of device that is passed through to virtual machines. Flavors ask for it by name, and ports for one of a physical
+// network.
+// +kubebuilder:validation:XValidation:rule="has(self.interface) == has(self.physicalNetwork)",message="give interface and physicalNetwork together: they say which network card leads to which network"
+// +kubebuilder:validation:XValidation:rule="!has(self.physicalNetwork) || !has(self.deviceType) && !has(self.numaPolicy) && !has(self.resourceClass)",message="leave deviceType, numaPolicy and resourceClass out: they are for flavors, and ports ask for devices of a physicalNetwork"
+// +kubebuilder:validation:XValidation:rule="!has(self.address) || has(self.vendorID) || has(self.resourceClass) || has(self.physicalNetwork)",message="give resourceClass: Nova finds devices by it where it is not told vendor and product"
 // +kubebuilder:validation:XValidation:rule="has(self.vendorID) == has(self.productID)",message="give vendorID and productID together"
 // +kubebuilder:validation:XValidation:rule="has(self.vendorID) || has(self.address)",message="say which devices: give vendorID and productID, or address, or all three"
 type PCIDevice struct {
-	// Name that flavors ask for (the alias of Nova).
+	// Name that flavors ask for (the alias of Nova). With physicalNetwork nobody asks for it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`
@@ -143,7 +146,12 @@ type PCIDevice struct {
 	// +kubebuilder:validation:Enum=required;legacy;preferred;socket
 	// +optional
 	NUMAPolicy string `json:"numaPolicy,omitempty"`
-	// Physical network of a network device, so that ports on it get one.
+	// Interface of the node that is a network card with virtual functions (SR-IOV): ens1f0. Of these, and of the card, the devices are those
+	// of vendorID and productID, or the ones at address. Neutron's agent of the node configures the virtual functions.
+	// +optional
+	Interface Interface `json:"interface,omitempty"`
+	// Physical network that the interface leads to, one of those in ml2.physicalNetworks of a control plane with ml2.sriov. Ports get the
+	// devices, by their kind: openstack port create --vnic-type direct.
 	// +optional
 	PhysicalNetwork PhysicalNetwork `json:"physicalNetwork,omitempty"`
 	// Resource class under which Placement counts the devices. Absent: made of vendor and product.

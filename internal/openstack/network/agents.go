@@ -44,7 +44,13 @@ type Bridge struct {
 	Network, Bridge string
 }
 
-// Agents is what those who run agents have to know of a Neutron with the mechanism OVS, so that both fit.
+// Card is an interface of a node that is a network card with virtual functions (SR-IOV), in a physical network.
+type Card struct {
+	// Network is its name in the claim, and Interface that of the card on the node.
+	Network, Interface string
+}
+
+// Agents is what those who run agents have to know of a Neutron, so that both fit.
 type Agents struct {
 	// Tunnels are the protocols of those between nodes, Plugins Neutron's service plugins that have a part in agents.
 	Tunnels, Plugins []string
@@ -52,14 +58,25 @@ type Agents struct {
 	Distributed bool
 	// DNSDomain is that of the names of virtual machines. Empty: Neutron's own.
 	DNSDomain string
+	// Cards are the physical networks in which virtual machines may have functions of network cards. Empty: they may not.
+	Cards []string
 }
 
-// AgentsOf is what the agents of a Neutron have to know.
-func AgentsOf(n neutronv1.Networks) Agents {
-	out := Agents{Distributed: n.DistributedFloatingIPs, DNSDomain: n.DNSDomain}
-	for _, t := range texts(ptr.Deref(n.ML2, neutronv1.ML2{}).TypeDrivers, []neutronv1.NetworkType{does(neutronv1.ByOVS).tunnels}) {
-		if t == string(neutronv1.VXLAN) || t == string(neutronv1.Geneve) {
-			out.Tunnels = append(out.Tunnels, t)
+// AgentsOf is what the agents of a Neutron have to know. With OVN they are those of network cards alone.
+func AgentsOf(by neutronv1.Mechanism, n neutronv1.Networks) Agents {
+	var out Agents
+	ml2 := ptr.Deref(n.ML2, neutronv1.ML2{})
+	if ml2.SRIOV != nil {
+		for _, p := range ml2.PhysicalNetworks {
+			out.Cards = append(out.Cards, p.Name)
+		}
+	}
+	if by == neutronv1.ByOVS {
+		out.Distributed, out.DNSDomain = n.DistributedFloatingIPs, n.DNSDomain
+		for _, t := range texts(ml2.TypeDrivers, []neutronv1.NetworkType{does(by).tunnels}) {
+			if t == string(neutronv1.VXLAN) || t == string(neutronv1.Geneve) {
+				out.Tunnels = append(out.Tunnels, t)
+			}
 		}
 	}
 	for _, p := range texts(n.ServicePlugins, defaultPlugins) {
@@ -70,7 +87,7 @@ func AgentsOf(n neutronv1.Networks) Agents {
 	return out
 }
 
-// An extension is what a service plugin of Neutron needs of an agent: of the one of the switch, or of that of routers.
+// An extension is what a service plugin of Neutron needs of an agent: of those that plug virtual machines in, or of that of routers.
 type extension struct {
 	plugin string
 	router bool
@@ -107,6 +124,18 @@ func (a Agents) OpenvswitchOptions(bridges ...Bridge) oslo.Config {
 		"ovs":           {"bridge_mappings": mappings},
 		"securitygroup": {"firewall_driver": firewall},
 	}
+}
+
+// SRIOVOptions are those of neutron-sriov-nic-agent: cards are a node's, of which a physical network may have several.
+// https://docs.openstack.org/neutron/latest/configuration/sriov-agent.html
+func (a Agents) SRIOVOptions(cards ...Card) oslo.Config {
+	mappings := []string{}
+	for _, c := range cards {
+		if m := fmt.Sprintf("%s:%s", c.Network, c.Interface); !slices.Contains(mappings, m) {
+			mappings = append(mappings, m)
+		}
+	}
+	return oslo.Config{"agent": {"extensions": a.extensions(false)}, "sriov_nic": {"physical_device_mappings": mappings}}
 }
 
 // L3Options are those of neutron-l3-agent on nodes that connect routers to the outside.

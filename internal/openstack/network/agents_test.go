@@ -22,10 +22,11 @@ func TestAgents(t *testing.T) {
 		},
 	}
 	n.DNSDomain = "cloud.example.com."
-	server, of := Options(neutronv1.ByOVS, n), AgentsOf(n)
+	server, of := Options(neutronv1.ByOVS, n), AgentsOf(neutronv1.ByOVS, n)
 	agent := of.OpenvswitchOptions(Bridge{"physnet1", "br-ex"})
 	for what, c := range map[string]oslo.Config{
 		"server": server, "agent": agent, "agent of routers": of.L3Options(), "agent of DHCP": of.DHCPOptions(),
+		"agent of cards": of.SRIOVOptions(Card{"physnet1", "ens1f0"}),
 	} {
 		for _, r := range release.Releases() {
 			known, err := registry.For("neutron", string(r))
@@ -82,10 +83,10 @@ firewall_driver = openvswitch
 	if _, ok := plain["ovn"]; ok {
 		t.Error("there is no OVN")
 	}
-	if diff := cmp.Diff(Agents{Tunnels: []string{"vxlan"}, Plugins: []string{"qos", "port_forwarding"}}, AgentsOf(neutronv1.Networks{})); diff != "" {
+	if diff := cmp.Diff(Agents{Tunnels: []string{"vxlan"}, Plugins: []string{"qos", "port_forwarding"}}, AgentsOf(neutronv1.ByOVS, neutronv1.Networks{})); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)
 	}
-	flat := AgentsOf(neutronv1.Networks{
+	flat := AgentsOf(neutronv1.ByOVS, neutronv1.Networks{
 		ML2: &neutronv1.ML2{TypeDrivers: []neutronv1.NetworkType{neutronv1.Flat}}, ServicePlugins: []neutronv1.ServicePlugin{"router"},
 	})
 	if got := flat.OpenvswitchOptions()["agent"]; len(got["tunnel_types"].([]string)) != 0 || len(got["extensions"].([]string)) != 0 {
@@ -98,5 +99,44 @@ firewall_driver = openvswitch
 	}
 	if got := of.DHCPOptions()["DEFAULT"]["dns_domain"]; got != "cloud.example.com." {
 		t.Errorf("names are in %v", got)
+	}
+}
+
+// TestCards: with OVN there is an agent of network cards alone, which is told what has a part in it.
+func TestCards(t *testing.T) {
+	n := neutronv1.Networks{
+		DistributedFloatingIPs: true,
+		ML2: &neutronv1.ML2{
+			PhysicalNetworks: []neutronv1.PhysicalNetwork{{Name: "physnet1"}, {Name: "physnet2"}}, SRIOV: &neutronv1.SRIOV{},
+		},
+	}
+	n.DNSDomain = "cloud.example.com."
+	plugins, networks := []string{"qos", "port_forwarding"}, []string{"physnet1", "physnet2"}
+	for by, want := range map[neutronv1.Mechanism]Agents{
+		"": {Plugins: plugins, Cards: networks}, neutronv1.ByOVN: {Plugins: plugins, Cards: networks},
+		neutronv1.ByOVS: {Plugins: plugins, Cards: networks, Tunnels: []string{"vxlan"}, Distributed: true, DNSDomain: n.DNSDomain},
+	} {
+		if diff := cmp.Diff(want, AgentsOf(by, n)); diff != "" {
+			t.Errorf("agents by %q (-want +got):\n%s", by, diff)
+		}
+	}
+	n.ML2.SRIOV = nil
+	if got := AgentsOf(neutronv1.ByOVS, n).Cards; got != nil {
+		t.Errorf("nobody has cards, and there are some in %q", got)
+	}
+	want := `[agent]
+extensions = qos
+
+[sriov_nic]
+physical_device_mappings = physnet1:ens1f0,physnet1:ens1f1,physnet2:ens2f0
+`
+	text, err := AgentsOf("", n).SRIOVOptions(
+		Card{"physnet1", "ens1f0"}, Card{"physnet1", "ens1f1"}, Card{"physnet2", "ens2f0"}, Card{"physnet1", "ens1f0"},
+	).Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, text); diff != "" {
+		t.Errorf("options (-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,109 @@
+package hypervisor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	neutron "github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+)
+
+// sriovAgentComponent is Neutron's agent of network cards with virtual functions, whoever makes the networks.
+const sriovAgentComponent = "sriov-agent"
+
+// cards are the network cards of a group's nodes, and the physical networks that they lead to.
+func (g *group) cards() []neutron.Card {
+	var out []neutron.Card
+	for _, d := range g.node.PCIDevices {
+		if d.PhysicalNetwork != "" {
+			out = append(out, neutron.Card{Network: string(d.PhysicalNetwork), Interface: string(d.Interface)})
+		}
+	}
+	return out
+}
+
+// cardGroups are the groups whose nodes have any.
+func (m *model) cardGroups() []group {
+	return slices.DeleteFunc(slices.Clone(m.groups), func(g group) bool { return len(g.cards()) == 0 })
+}
+
+// hasCards says that nodes have such cards, so that there are agents of them.
+func (m *model) hasCards() bool { return m.known() && len(m.cardGroups()) > 0 }
+
+// queued says that agents on nodes log in to Neutron's virtual host of the queue.
+func (m *model) queued() bool { return m.byAgents() || m.hasCards() }
+
+// sriovAgent tells Neutron which cards a node has, and configures the virtual functions that virtual machines have: whether they are up, send
+// by other addresses, and how fast. They keep that while it is replaced. It finds them in /sys, and a node without a card that the pool has
+// gets no ports of it.
+func sriovAgent(m *model) ([]compose.Stage, error) {
+	return m.onEach(sriovAgentComponent, m.cardGroups(), func(g *group) agent {
+		return agent{
+			program: "neutron-sriov-nic-agent",
+			// It has no files of its own, and nothing to do with the switch.
+			options: m.told().SRIOVOptions(g.cards()...).Merge(oslo.Config{"DEFAULT": {"state_path": "/tmp"}}),
+			privilege: workload.Privilege{
+				Reason:       "NET_ADMIN configures virtual functions of the node's network cards",
+				Capabilities: []corev1.Capability{"NET_ADMIN"},
+			},
+		}
+	})
+}
+
+// checkCards refuses network cards that ports would never get: Neutron gives them to ports of its physical networks, and Nova knows each of
+// one.
+func (m *model) checkCards() error {
+	if !m.hasCards() {
+		return nil
+	}
+	errs := []error{checkDevices(m, "spec", m.spec.PCIDevices)}
+	for i := range m.spec.Slices {
+		errs = append(errs, checkDevices(m, fmt.Sprintf("spec.slices[%d]", i), m.spec.Slices[i].PCIDevices))
+	}
+	return errors.Join(errs...)
+}
+
+func checkDevices(m *model, path string, devices []hypervisorv1.PCIDevice) error {
+	var errs []error
+	networks := map[hypervisorv1.Interface]hypervisorv1.PhysicalNetwork{}
+	for i, d := range devices {
+		if d.PhysicalNetwork == "" {
+			continue
+		}
+		field := fmt.Sprintf("%s.pciDevices[%d]", path, i)
+		if before, ok := networks[d.Interface]; ok && before != d.PhysicalNetwork {
+			errs = append(errs, invalid.Field(field+".interface", "%s leads to %s already, and Nova knows a network card of one physical network; "+
+				"say that here, too, or name another interface", d.Interface, before))
+		}
+		networks[d.Interface] = d.PhysicalNetwork
+		errs = append(errs, m.checkPhysicalNetwork(field+".physicalNetwork", string(d.PhysicalNetwork)))
+	}
+	return errors.Join(errs...)
+}
+
+// checkPhysicalNetwork refuses a network of which the control plane gives nobody functions of cards.
+func (m *model) checkPhysicalNetwork(field, name string) error {
+	var known []string
+	if to := m.plane.access.Networks.Agents; to != nil {
+		known = to.SRIOVNetworks
+	}
+	switch {
+	case len(known) == 0:
+		return invalid.Field(field, "the control plane gives no functions of network cards to virtual machines; have its owner set "+
+			"services.neutron.ml2.sriov there, or leave the device out")
+	case !slices.Contains(known, name):
+		return invalid.Field(field, "the control plane has no physical network %q; choose one of %s", name, strings.Join(known, ", "))
+	case m.plane.providerConfig != m.cluster:
+		return invalid.Field(field, "Neutron's agent of network cards does not reach the queue of a control plane in another cluster in this "+
+			"version; have the pool in the control plane's cluster, or leave the device out")
+	}
+	return nil
+}
