@@ -72,10 +72,8 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	for i := range max(c.options.Nodes, 1) {
 		c.Cluster.Nodes[fmt.Sprintf("node-%d", i)] = nodeLabels(&claim.Spec, i == 0)
 	}
-	for _, name := range interfaces(&claim.Spec) {
-		if c.pool.Uplinks[name], err = c.Cluster.Uplink(name); err != nil {
-			return fmt.Errorf("cannot give nodes their interface %s: %w", name, err)
-		}
+	if err := c.plug(); err != nil {
+		return err
 	}
 	w.Reconcile, w.Remove = c.world.Reconcile, c.world.Remove
 	w.Reports = func(kind, name string) map[string]any {
@@ -93,6 +91,38 @@ func (c *Cloud) addPool(ctx context.Context) error {
 		c.told("the hypervisors are ready")
 	}
 	return err
+}
+
+// ChangePool makes the pool what another version of its claim says.
+func (c *Cloud) ChangePool(claim []byte) error {
+	next, err := preview.World(claim, c.options.Platform, kinds.Runners())
+	if err != nil {
+		return err
+	}
+	spec := hypervisorv1.HypervisorCluster{}
+	if err := yaml.Unmarshal(claim, &spec); err != nil {
+		return fmt.Errorf("cannot read the claim of hypervisors: %w", err)
+	}
+	c.pool.spec, c.pool.world.XR.Fields["spec"] = spec.Spec, next.XR.GetFields()["spec"]
+	if err := c.plug(); err != nil {
+		return err
+	}
+	return c.Follow()
+}
+
+// plug gives nodes the interfaces that the pool's claim names and they do not have.
+func (c *Cloud) plug() error {
+	for _, name := range interfaces(&c.pool.spec) {
+		if c.pool.Uplinks[name] != "" {
+			continue
+		}
+		uplink, err := c.Cluster.Uplink(name)
+		if err != nil {
+			return fmt.Errorf("cannot give nodes their interface %s: %w", name, err)
+		}
+		c.pool.Uplinks[name] = uplink
+	}
+	return nil
 }
 
 // WaitForHypervisors waits until Nova knows all nodes, and their cell has them. Compute is a client of it.
@@ -141,6 +171,11 @@ func interfaces(s *hypervisorv1.HypervisorClusterSpec) []string {
 	for _, b := range ptr.Deref(s.Networks, hypervisorv1.Networks{}).BridgeMappings {
 		if b.Interface != "" {
 			out = append(out, string(b.Interface))
+		}
+	}
+	for _, d := range s.PCIDevices {
+		if d.Interface != "" {
+			out = append(out, string(d.Interface))
 		}
 	}
 	return out

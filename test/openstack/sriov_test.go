@@ -1,0 +1,98 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/agents"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/portsbinding"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/provider"
+	virtual "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestHypervisorsSRIOV: nodes of a cloud with OVN are given a network card. Neutron hears of it by its agent, and gives ports to the node that
+// it gave to none before. The interface is none of a real card: nothing here has virtual functions, and no virtual machine gets one.
+func TestHypervisorsSRIOV(t *testing.T) {
+	const networks, before = "        physicalNetworks:\n", "  networks:\n"
+	plane := bytes.Replace(of(t, "compute.yaml", restarted, "-sriov"), []byte(networks), []byte("        sriov: {}\n"+networks), 1)
+	pool := of(t, "hypervisors.yaml", restarted, "-sriov")
+	m := startMachines(t, plane, pool, 10)
+	m.hypervisor(t)
+	network := made(t, func() (*virtual.Network, error) {
+		return virtual.Create(context.Background(), m.neutron.ServiceClient, provider.CreateOptsExt{
+			CreateOptsBuilder: virtual.CreateOpts{Name: "cards"},
+			Segments:          []provider.Segment{{NetworkType: "flat", PhysicalNetwork: "physnet1"}},
+		}).Extract()
+	})
+	if got := m.bound(t, network.ID); got != "binding_failed" {
+		t.Errorf("a node without a card has a port of one, as %s", got)
+	}
+	// The pod of libvirt stays as it is, since nobody deletes it: this machine has no /dev/vfio that it would get.
+	const card = `  pciDevices: [{name: vf, vendorID: "8086", productID: "1889", interface: sriov0, physicalNetwork: physnet1}]` + "\n"
+	if err := m.cloud.ChangePool(bytes.Replace(pool, []byte(before), []byte(card+before), 1)); err != nil {
+		t.Fatalf("%v\n%s", err, m.logs(t, "sriov-agent"))
+	}
+	m.lap(t, "the pool has cards")
+	m.until(t, "Neutron's agent of network cards", "", func() error {
+		page, err := agents.List(m.neutron.ServiceClient, agents.ListOpts{AgentType: "NIC Switch agent"}).AllPages(context.Background())
+		if err != nil {
+			return err
+		}
+		all, err := agents.ExtractAgents(page)
+		if err != nil || len(all) != 1 || !all[0].Alive || all[0].Host != "node-0" {
+			return fmt.Errorf("the agents are %+v, %v", all, err)
+		}
+		if diff := cmp.Diff(map[string]any{"physnet1": []any{"sriov0"}}, all[0].Configurations["device_mappings"]); diff != "" {
+			return fmt.Errorf("its cards (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+	m.lap(t, "Neutron knows them")
+	if got := m.bound(t, network.ID); got != "hw_veb" {
+		t.Errorf("a port of a card is %s, want hw_veb\n%s", got, m.logs(t, "sriov-agent"))
+	}
+	m.hypervisor(t) // Nova goes on with what it reads of cards.
+	if err := m.cloud.ChangePool(pool); err != nil {
+		t.Fatal(err)
+	}
+	m.until(t, "the end of the agent", "", func() error {
+		key := client.ObjectKey{Namespace: m.cloud.Pool().Namespace, Name: "sriov-agent"}
+		err := m.cloud.Cluster.Client.Get(context.Background(), key, &appsv1.DaemonSet{})
+		if client.IgnoreNotFound(err) != nil || err == nil {
+			return fmt.Errorf("it is still there, or nobody knows: %v", err)
+		}
+		return nil
+	})
+	m.hypervisor(t)
+}
+
+// bound is as what Neutron gives the node a port of a virtual function of a network, which is removed again.
+func (m *machines) bound(t *testing.T, network string) (vif string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	made := struct {
+		ports.Port
+		portsbinding.PortsBindingExt
+	}{}
+	err := ports.Create(ctx, m.neutron.ServiceClient, portsbinding.CreateOptsExt{
+		CreateOptsBuilder: ports.CreateOpts{NetworkID: network, Name: "card"}, HostID: "node-0", VNICType: "direct",
+	}).ExtractInto(&made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ports.Delete(ctx, m.neutron.ServiceClient, made.ID).ExtractErr(); err != nil && !gophercloud.ResponseCodeIs(err, 404) {
+		t.Fatal(err)
+	}
+	return made.VIFType
+}
