@@ -89,7 +89,7 @@ func previews(t *testing.T) map[string]*preview.Result {
 	// A pool is beside its control plane, here or there, or in another cluster.
 	for _, pair := range [][2]string{
 		{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"}, {"hypervisor/exposed-control-plane.yaml", "hypervisor/own-cluster.yaml"},
-		{"hypervisor/agents-control-plane.yaml", "hypervisor/agents.yaml"},
+		{"hypervisor/agents-control-plane.yaml", "hypervisor/agents.yaml"}, {"hypervisor/sriov-control-plane.yaml", "hypervisor/sriov.yaml"},
 	} {
 		for _, in := range []string{"", west} {
 			there = nil

@@ -15,6 +15,7 @@ var pairs = []struct {
 }{
 	{"Control plane to hypervisors", []string{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"}},
 	{"Control plane without OVN to hypervisors", []string{"hypervisor/agents-control-plane.yaml", "hypervisor/agents.yaml"}},
+	{"Control plane to hypervisors with network cards", []string{"hypervisor/sriov-control-plane.yaml", "hypervisor/sriov.yaml"}},
 	{"Control plane to hypervisors of another cluster", []string{"hypervisor/exposed-control-plane.yaml", "hypervisor/own-cluster.yaml"}},
 	{"Storage to control plane", []string{"storage/claim.yaml", "storage/control-plane.yaml"}},
 	{"Storage of another cluster to control plane", []string{"storage/own-cluster.yaml", "storage/control-plane.yaml"}},

@@ -95,6 +95,11 @@ func apart(spec object) {
 	for _, of := range append(list{spec}, slices...) {
 		delete(of.(object), "availabilityZone")
 		delete(of.(object), "aggregates")
+		all, _ := of.(object)["pciDevices"].(list)
+		for _, d := range all {
+			delete(d.(object), "interface")
+			delete(d.(object), "physicalNetwork")
+		}
 	}
 	if virtualization, ok := spec["virtualization"].(object); ok {
 		delete(virtualization, "evictOnCordon")
@@ -117,12 +122,21 @@ func processors(of object) {
 	}
 }
 
-// devices says of each PCI device both who makes it and what it is.
+// devices says of each PCI device both who makes it and what it is, and of a network card both where it is and where it leads to.
 func devices(of object) {
 	all, _ := of["pciDevices"].(list)
-	for _, d := range all {
+	for i, d := range all {
 		d, _ := d.(object)
 		d["vendorID"], d["productID"] = "10de", "20b5"
+		if d["interface"] == nil || d["physicalNetwork"] == nil {
+			delete(d, "interface")
+			delete(d, "physicalNetwork")
+			continue
+		}
+		d["interface"], d["physicalNetwork"] = fmt.Sprintf("ens%d", i), fmt.Sprintf("physnet%d", 1+i%2)
+		for _, field := range []string{"deviceType", "numaPolicy", "resourceClass"} {
+			delete(d, field)
+		}
 	}
 }
 
@@ -169,7 +183,17 @@ status:
       metadataHost: nova-metadata.cloud.svc
       hypervisorNetworks: [10.20.0.0/16]
       vncURL: https://console.example.com/vnc_lite.html
-    networks: {mechanism: OVN, southbound: "ssl:south.cloud.svc:6642", externalSouthbound: "ssl:192.0.2.1:6642", issuerRef: {name: ovn-ca, kind: Issuer}}
+    networks:
+      mechanism: OVN
+      southbound: "ssl:south.cloud.svc:6642"
+      externalSouthbound: "ssl:192.0.2.1:6642"
+      issuerRef: {name: ovn-ca, kind: Issuer}
+      agents:
+        queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.cloud.svc, port: 5671, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
+        virtualHost: neutron
+        queueSecretRef: {name: neutron-queue}
+        sriovNetworks: [physnet1, physnet2]
+        servicePlugins: [qos]
     volumes:
     - {backend: ceph, user: cinder, secretName: cinder-volume-ceph, secretUUID: u}
     - {backend: archive}
@@ -205,13 +229,15 @@ const agents = `    networks:
         virtualHost: neutron
         queueSecretRef: {name: neutron-queue}
         tunnels: [vxlan]
+        sriovNetworks: [physnet1, physnet2]
         servicePlugins: [qos]
 `
 
 // withoutOVN makes a control plane have agents in its place.
 func withoutOVN(required map[string][]*structpb.Struct) error {
 	before, rest, _ := strings.Cut(known["control-plane"], "    networks:")
-	_, after, _ := strings.Cut(rest, "\n")
+	_, after, _ := strings.Cut(rest, "    volumes:")
+	after = "    volumes:" + after
 	o := object{}
 	if err := yaml.UnmarshalStrict([]byte(before+agents+after), &o); err != nil {
 		return err
@@ -306,6 +332,14 @@ func agentPool(t *testing.T) *simulate.World {
 	return w
 }
 
+// cardPool is one whose nodes have network cards.
+func cardPool(t *testing.T) *simulate.World {
+	t.Helper()
+	return poolOf(t, "cards", object{"images": object{"pullSecrets": list{"registry"}}}, object{
+		"controlPlaneRef": object{"namespace": "tenant-a", "name": "cloud"},
+	})
+}
+
 // poolOf is one of its function's tests on a platform, with more in its spec.
 func poolOf(t *testing.T, file string, platform, more object) *simulate.World {
 	t.Helper()
@@ -336,6 +370,13 @@ var hypervisorMistakes = map[string]mistake{
 		"neutron":       object{"resources": object{"requests": object{"cpu": "100m"}}},
 		"ovnController": object{"resources": object{"requests": object{"cpu": "100m"}}},
 	}, "networks of that control plane are made by ", "agents"),
+	"network cards that lead nowhere": in(list{
+		object{"name": "a", "vendorID": "8086", "productID": "1889", "interface": "ens1", "physicalNetwork": "elsewhere"},
+	}, `spec.pciDevices[0].physicalNetwork: the control plane has no physical network "elsewhere"`, "pciDevices"),
+	"a network card that leads to two networks": in(list{
+		object{"name": "a", "vendorID": "8086", "productID": "1889", "interface": "ens1", "physicalNetwork": "physnet1"},
+		object{"name": "b", "vendorID": "8086", "productID": "188a", "interface": "ens1", "physicalNetwork": "physnet2"},
+	}, "spec.pciDevices[1].interface: ens1 leads to physnet1 already", "pciDevices"),
 	"slices that overlap": in(list{
 		object{"name": "a", "nodeSelector": object{"a": "a"}}, object{"name": "b", "nodeSelector": object{"b": "b"}},
 	}, "spec.slices[1].nodeSelector: a node could belong to", "slices"),
@@ -416,14 +457,18 @@ var hypervisorOrders = []order{
 	{first: `DaemonSet\.apps openvswitch.*`, then: `ConfigMap (ovn-controller|metadata)-config-.*`, exists: true, why: "they speak to it"},
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
 	{first: `NetworkPolicy\.networking.* .*-(queue|apis)`, then: `ConfigMap openvswitch-agent-config-.*`, exists: true, why: "it connects through them"},
-	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `ConfigMap (openvswitch|l3|dhcp)-agent-config-.*`, why: "they log in with it"},
+	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `ConfigMap (openvswitch|l3|dhcp|sriov)-agent-config-.*`, why: "they log in with it"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ConfigMap openvswitch-agent-config-.*`, why: "images are pulled with it"},
 	{first: `ConfigMap openvswitch-agent-config-.*`, then: `DaemonSet\.apps openvswitch-agent.*`, why: "its pods run it"},
 	{first: `ConfigMap l3-agent-config-.*`, then: `DaemonSet\.apps l3-agent.*`, why: "its pods run it"},
 	{first: `ConfigMap dhcp-agent-config-.*`, then: `DaemonSet\.apps dhcp-agent.*`, why: "its pods run it"},
 	{first: `DaemonSet\.apps openvswitch(-slice-.*)?`, then: `ConfigMap openvswitch-agent-config-.*`, exists: true, why: "it speaks to it"},
 	{first: `DaemonSet\.apps openvswitch-agent.*`, then: `ConfigMap (l3|dhcp)-agent-config-.*`, exists: true, why: "nobody would connect what they plug in"},
-	{first: `RemoteConsumer\.c5c3.*`, then: `ConfigMap (openvswitch|l3|dhcp)-agent-config-.*`, why: "nobody takes a login away from pods that are known"},
+	{first: `RemoteConsumer\.c5c3.*`, then: `ConfigMap (openvswitch|l3|dhcp|sriov)-agent-config-.*`, why: "nobody takes a login away from pods that are known"},
+	{first: `NetworkPolicy\.networking.* .*-(queue|apis)`, then: `ConfigMap sriov-agent-config-.*`, exists: true, why: "it connects through them"},
+	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ConfigMap sriov-agent-config-.*`, why: "its image is pulled with it"},
+	{first: `ConfigMap sriov-agent-config-.*`, then: `DaemonSet\.apps sriov-agent.*`, why: "its pods run it"},
+	{first: `DaemonSet\.apps sriov-agent.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "no port is given to a node whose cards nobody has told of"},
 	{first: `DaemonSet\.apps (l3|dhcp)-agent.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for an address when they start"},
 	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},
 	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},

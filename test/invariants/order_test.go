@@ -373,6 +373,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	add("pool apart", "HypervisorCluster", apartPool(t))
 	add("pool with agents", "HypervisorCluster", poolOf(t, "agents", object{}, object{}))
 	add("pool whose networks agents make", "HypervisorCluster", agentPool(t))
+	add("pool with network cards", "HypervisorCluster", cardPool(t))
 	add("pools", "ControlPlane", pooled(t))
 	add("storage", "StorageCluster", storage(t, "everything"))
 	add("storage in a cluster of its own", "StorageCluster", apartStorage(t))
