@@ -205,7 +205,8 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 		return nil, err
 	}
 	m.findPulls()
-	if err := errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart(), m.checkNodesSay(), m.checkMechanism(), m.checkCards()); err != nil {
+	err = errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart(), m.checkNodesSay(), m.checkMechanism(), m.checkCards())
+	if err != nil {
 		return nil, err
 	}
 	if !m.known() {

@@ -19,7 +19,8 @@ import (
 func devices(g *group) oslo.Config {
 	var specs, aliases oslo.Multi
 	for _, d := range g.node.PCIDevices {
-		where, kind := []string{"address", d.Address}, []string{"vendor_id", d.VendorID, "product_id", d.ProductID, "resource_class", d.ResourceClass}
+		where := []string{"address", d.Address}
+		kind := []string{"vendor_id", d.VendorID, "product_id", d.ProductID, "resource_class", d.ResourceClass}
 		if d.Address == "" { // Nova takes one of them.
 			where = []string{"devname", string(d.Interface)}
 		}
