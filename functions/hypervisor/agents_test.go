@@ -110,14 +110,14 @@ func TestAgentsOpened(t *testing.T) {
 // have it.
 func TestAgentsLogin(t *testing.T) {
 	const annotation = "credentials.c5c3.io/neutron-queue"
-	sets := []string{"openvswitch-agent", "l3-agent", "dhcp-agent", "metadata"}
-	w := withAgents(t, more(served))
+	sets, spec := []string{"openvswitch-agent", "l3-agent", "dhcp-agent", "metadata", "sriov-agent"}, more(served+", "+carded)
+	w := ran(t, spec, agentsWithCards)
 	if got := observedIDs(composed(t, w, "remote-consumer"))["neutron-queue"]; got != "id-of-neutron-queue" {
 		t.Fatalf("the pool has %q", got)
 	}
 	for _, late := range append([]string{""}, sets...) {
 		t.Run(late, func(t *testing.T) {
-			w := withAgents(t, more(served))
+			w := ran(t, spec, agentsWithCards)
 			consumer, put := inside(t, w, "remote-consumer")
 			for _, c := range consumer["status"].(map[string]any)["credentials"].([]any) {
 				if c := c.(map[string]any); c["secretName"] == "neutron-queue" {

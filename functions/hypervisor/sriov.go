@@ -41,8 +41,9 @@ func (m *model) hasCards() bool { return m.known() && len(m.cardGroups()) > 0 }
 // queued says that agents on nodes log in to Neutron's virtual host of the queue.
 func (m *model) queued() bool { return m.byAgents() || m.hasCards() }
 
-// sriovAgent tells Neutron which cards a node has, and configures the virtual functions that virtual machines have: whether they are up, may
-// send by other addresses, and how fast. They keep that while it is replaced. It finds them in /sys, and passes over cards that are not there.
+// sriovAgent tells Neutron which cards a node has, and configures the virtual functions that virtual machines have: whether they are up,
+// may send by other addresses, and how fast. They keep that while it is replaced. It finds them in /sys, and passes over cards that are
+// not there.
 func sriovAgent(m *model) ([]compose.Stage, error) {
 	return m.onEach(sriovAgentComponent, m.cardGroups(), func(g *group) agent {
 		return agent{

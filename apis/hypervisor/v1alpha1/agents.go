@@ -18,7 +18,8 @@ type Agents struct {
 	// Neutron's agent, which lets virtual machines reach the metadata API.
 	// +optional
 	Metadata MetadataAgent `json:"metadata,omitempty"`
-	// Neutron's other agents, where they make the control plane's networks (mechanism OVS): those of the switch, of routers and of DHCP.
+	// Neutron's other agents: those of the switch, of routers and of DHCP, where they make the control plane's networks (mechanism OVS), and
+	// that of network cards, where nodes have some (pciDevices[].physicalNetwork).
 	// +optional
 	Neutron NeutronAgents `json:"neutron,omitempty"`
 	// KVM node agent, which reports what libvirt and systemd of a node say to the Hypervisor that the hypervisor operator makes of it: it
@@ -91,7 +92,7 @@ type MetadataAgent struct {
 	Resources *common.Resources `json:"resources,omitempty"`
 }
 
-// NeutronAgents are those that make networks without OVN.
+// NeutronAgents are those that make networks without OVN, and those of network cards.
 type NeutronAgents struct {
 	// Container image of all of them, that of metadata too. Absent: the image of the control plane's OpenStack release.
 	// +optional
