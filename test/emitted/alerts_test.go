@@ -276,6 +276,7 @@ var scenes = func() map[string][]scene {
 		"Keystone": "keystone", "Placement": "placement", "Glance": "glance", "Nova": "nova", "NovaConductor": "nova-conductor",
 		"NovaScheduler": "nova-scheduler", "NovaMetadata": "nova-metadata", "NovaCell": "nova-cell1", "NovaCellConductor": "nova-cell1-conductor",
 		"Horizon": "horizon", "Neutron": "neutron", "NeutronMaintenance": "neutron-maintenance", "NeutronPeriodic": "neutron-periodic", "OVNNorthd": "ovn-northd",
+		"NeutronRpc": "neutron-rpc",
 		"Cinder": "cinder", "CinderScheduler": "cinder-scheduler", "CinderBackup": "cinder-backup", "CinderVolumeCephRbd": "cinder-volume-ceph-rbd",
 		"CinderVolumeArchive": "cinder-volume-archive",
 		"NovaCellMetadata":    "nova-west-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-west-serial",
@@ -296,7 +297,7 @@ var scenes = func() map[string][]scene {
 		delete(scenes, "Nova"+process+"CertificateExpiring") // The certificate is the service's.
 	}
 	for _, name := range []string{
-		"NeutronMaintenance", "NeutronPeriodic", "OVNNorthd", "HeatEngine", "HeatCfn", "CinderScheduler", "CinderBackup", "BarbicanWorker",
+		"NeutronMaintenance", "NeutronPeriodic", "NeutronRpc", "OVNNorthd", "HeatEngine", "HeatCfn", "CinderScheduler", "CinderBackup", "BarbicanWorker",
 		"CinderVolumeCephRbd", "CinderVolumeArchive",
 	} {
 		delete(scenes, name+"CertificateExpiring") // It shows one to databases alone, or it is the service's.
