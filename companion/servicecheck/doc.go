@@ -18,4 +18,9 @@
 // Of hypervisors it also says how many virtual machines they have, and what there is for more: what Nova and Placement said when they were
 // last asked. While one of them does not answer these numbers stay, as those of before, and Ready says that nobody can be asked: no answer
 // is never taken for none of them.
+//
+// Of Cinder it says how much room backends of volumes have: what their managers have told the schedulers, who keep it. A manager of a Ceph
+// that is away goes on to report that it is there; what stops are its looks at how much room there is, which it takes once a minute. A
+// backend of which there was none for five of them is silent, with the numbers of before. Records of Cinder's processes stay: its API has
+// no request that removes one.
 package servicecheck

@@ -56,6 +56,9 @@ func next(w *world) controller.Step {
 
 // gone are the records of processes that will not come back.
 func (w *world) gone() []compute.Service {
+	if w.nova == nil { // Cinder has no request that removes one.
+		return nil
+	}
 	var out []compute.Service
 	for _, s := range w.services {
 		if slices.ContainsFunc(w.check.Spec.Processes, func(p openstackv1.CheckedProcess) bool { return w.removable(s, p) }) {
@@ -115,6 +118,7 @@ func (w *world) count(ctx context.Context, env *controller.Env) error {
 func (w *world) report() {
 	s := &w.check.Status
 	s.Up, s.Down, s.Binaries, s.Nodes, s.Capacity = 0, 0, nil, w.records, w.capacity
+	s.Backends = w.backends
 	gone := w.gone()
 	for _, service := range w.services {
 		if slices.Contains(gone, service) || !w.counts(service) {
@@ -139,8 +143,13 @@ func (w *world) report() {
 	} else {
 		meta.RemoveStatusCondition(&s.Conditions, conditionEvicted)
 	}
-	if missing := w.missing(); len(missing) > 0 {
-		w.set(condition.False("ProcessesDown", strings.Join(missing, "; ")))
+	missing, silent := w.missing(), w.silent()
+	switch {
+	case len(missing) > 0:
+		w.set(condition.False("ProcessesDown", strings.Join(append(missing, silent...), "; ")))
+		return
+	case len(silent) > 0:
+		w.set(condition.False("BackendsSilent", strings.Join(silent, "; ")))
 		return
 	}
 	w.set(condition.True("ProcessesUp", "every process that is known reports"))

@@ -37,6 +37,8 @@ type world struct {
 	open      []compute.Service
 	// capacity is that of the nodes. Nil: there are none.
 	capacity *openstackv1.ComputeCapacity
+	// backends are those of volumes, as they are known by now.
+	backends []openstackv1.CheckedBackendState
 }
 
 // set is what matters of a StatefulSet. One that is not there is none.
@@ -53,14 +55,12 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceChe
 	if w.limited = env.Limit(client.ObjectKeyFromObject(c), soon); w.limited > 0 {
 		return w, nil
 	}
-	var err error
-	w.nova, w.problem, err = compute.Find(ctx, env.Reader, env.Transport, c.Namespace, c.Spec.CloudCredentialsRef)
-	if err != nil || w.problem != "" {
-		return w, err
+	ask := w.askNova
+	if c.Spec.Service == blockStorage {
+		ask = w.askCinder
 	}
-	if w.services, err = w.nova.Services(ctx, ""); err != nil {
-		w.problem = err.Error()
-		return w, nil //nolint:nilerr // It is reported, and asked again.
+	if err := ask(ctx, env); err != nil || w.problem != "" {
+		return w, err
 	}
 	for _, p := range c.Spec.Processes {
 		if err := w.read(ctx, env.Reader, string(p.StatefulSetName)); err != nil {
@@ -72,6 +72,18 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceChe
 		return w, w.askNodes(ctx, env)
 	}
 	return w, nil
+}
+
+// askNova asks which processes there are.
+func (w *world) askNova(ctx context.Context, env *controller.Env) (err error) {
+	w.nova, w.problem, err = compute.Find(ctx, env.Reader, env.Transport, w.check.Namespace, w.check.Spec.CloudCredentialsRef)
+	if err != nil || w.problem != "" {
+		return err
+	}
+	if w.services, err = w.nova.Services(ctx, ""); err != nil {
+		return w.failed(err)
+	}
+	return nil
 }
 
 // read reads a StatefulSet and then its pods.

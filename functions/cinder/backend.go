@@ -60,6 +60,9 @@ type backend struct {
 	shared bool
 }
 
+// process is what its managers are called.
+func (b backend) process() string { return volumes + "-" + b.name }
+
 // findBackends derives the backends.
 func (m *model) findBackends() error {
 	for _, spec := range m.spec.Backends {
@@ -195,7 +198,7 @@ func nfsPrivilege() []workload.Privilege {
 // manager is the process that looks after the volumes of a backend: a single one, or as many as there are to be where they share its
 // volumes.
 func (m *model) manager(seen observe.State, b backend) service.Process {
-	name := volumes + "-" + b.name
+	name := b.process()
 	said := ptr.Deref(b.Volume, m.spec.Volume)
 	if !b.shared {
 		said.Replicas = new(int32(1))
@@ -312,6 +315,7 @@ func (m *model) backendStates(plan compose.Plan) []cinderv1.BackendStatus {
 		default:
 			out[i].Phase = common.ComponentCreating
 		}
+		m.reportRoom(&out[i])
 	}
 	return out
 }

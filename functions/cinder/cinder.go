@@ -28,7 +28,10 @@ import (
 
 // New returns the function of Cinder composite resources.
 func New() function.Runner {
-	return function.Kind[cinderv1.Cinder, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+	return function.Kind[cinderv1.Cinder, *model]{
+		Graph: graph, Derive: derive, Place: service.Place[*model], Status: status,
+		Remarks: []function.Remark[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},
+	}
 }
 
 // How long a process may go on with what it does while a pod stops. What is cut off is an error of the volume or the backup.
@@ -105,6 +108,9 @@ var graph = service.Graph(
 	service.Own[*model]{Component: compose.Component[*model]{
 		Name: typesComponent, Needs: []string{"api", "catalog"}, Build: volumeTypes,
 	}},
+	service.Own[*model]{Component: compose.Component[*model]{
+		Name: checkComponent, Needs: []string{"api", "catalog"}, Build: check,
+	}},
 	service.Own[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
@@ -121,10 +127,14 @@ type model struct {
 	// backends are where volumes are kept, and target where backups are.
 	backends []backend
 	target   target
+	// previous are the backends as they were last reported, and checked is what the companion finds.
+	previous []cinderv1.BackendStatus
+	checked  *observe.Object
 }
 
 func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
-	m := &model{spec: &in.XR.Spec}
+	m := &model{spec: &in.XR.Spec, previous: in.XR.Status.Backends}
+	m.checked, _ = in.Seen.Get(checkComponent)
 	volume.SetDefaults(&m.spec.Storage)
 	setDefaults(m.spec)
 	spec := service.Spec{

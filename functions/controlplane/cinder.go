@@ -13,6 +13,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -291,10 +292,30 @@ func cinderReport(s *serviceState, status *controlplanev1.ControlPlaneClusterSta
 		if name == "" || phase == "" {
 			continue
 		}
-		total, _ := b["totalGiB"].(float64)
-		available, _ := b["availableGiB"].(float64)
 		status.Backends = append(status.Backends, cinderv1.BackendStatus{
-			Name: name, Phase: phase, TotalGiB: int64(total), AvailableGiB: int64(available),
+			Name: name, Phase: phase, TotalGiB: gibibytes(b["totalGiB"]), AvailableGiB: gibibytes(b["availableGiB"]),
 		})
 	}
+}
+
+// gibibytes is a number that was reported, if there is one.
+func gibibytes(reported any) *int64 {
+	n, ok := reported.(float64)
+	if !ok {
+		return nil
+	}
+	return new(int64(n))
+}
+
+// cephConnected repeats what the block storage service says of the Cephs that volumes are in.
+func (m *model) cephConnected() rules.Verdict {
+	if c := m.spec.Services.Cinder; c == nil || !c.Enabled {
+		return rules.Verdict{}
+	}
+	seen, _ := m.seen.Get(cinderv1.ServiceName)
+	c, ok := seen.Condition(cinderv1.CephConnected)
+	if !ok || c.Status == "Unknown" {
+		return rules.Verdict{}
+	}
+	return rules.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }

@@ -81,14 +81,14 @@ func TestCinderRefused(t *testing.T) {
 // TestCinderReport: the claim repeats what is known of backends, and nothing of what says nothing.
 func TestCinderReport(t *testing.T) {
 	m, err := derive(input(t, blocks("", ""), queued, map[string]*structpb.Struct{cinderv1.ServiceName: structOf(t, fields(t, `
-status: {backends: [{name: ceph-rbd, phase: Ready, totalGiB: 100, availableGiB: 60}, {name: b, phase: Creating}, {name: c}, x]}`))}))
+status: {backends: [{name: ceph-rbd, phase: Ready, totalGiB: 100, availableGiB: 0}, {name: b, phase: Creating}, {name: c}, x]}`))}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := m.services[len(m.services)-1]
 	status := controlplanev1.ControlPlaneClusterStatus{}
 	s.report(s, &status)
-	want := []cinderv1.BackendStatus{{Name: "ceph-rbd", Phase: "Ready", TotalGiB: 100, AvailableGiB: 60}, {Name: "b", Phase: "Creating"}}
+	want := []cinderv1.BackendStatus{{Name: "ceph-rbd", Phase: "Ready", TotalGiB: new(int64(100)), AvailableGiB: new(int64(0))}, {Name: "b", Phase: "Creating"}}
 	if diff := cmp.Diff(want, status.Backends); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
@@ -455,11 +456,15 @@ func novaTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 	}
 }
 
-// askedByCompanion are the ports of the services that the companion asks, besides Keystone: Nova, and what Placement and Neutron keep of
-// hypervisors.
+// askedByCompanion are the ports of the services that the companion asks, besides Keystone: Nova, what Placement and Neutron keep of
+// hypervisors, and Cinder.
 func (m *model) askedByCompanion() []int32 {
-	if n := m.spec.Services.Nova; n == nil || !n.Enabled {
-		return nil
+	var out []int32
+	if n := m.spec.Services.Nova; n != nil && n.Enabled {
+		out = append(out, novav1.Port, placementv1.Port, neutronv1.Port)
 	}
-	return []int32{novav1.Port, placementv1.Port, neutronv1.Port}
+	if c := m.spec.Services.Cinder; c != nil && c.Enabled {
+		out = append(out, cinderv1.Port)
+	}
+	return out
 }

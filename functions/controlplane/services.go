@@ -146,5 +146,6 @@ var services = []*service{
 		build: cinder, check: checkCinder, secrets: cinderSecrets, pools: cinderPools, mentions: cinderMentions, pods: cinderPods,
 		tells:   cinderTells,
 		volumes: cinderVolumes, connections: cinderConnections, report: cinderReport, unrestricted: cinderShares,
+		remarks: []function.Remark[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},
 	},
 }

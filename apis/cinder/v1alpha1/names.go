@@ -26,6 +26,9 @@ const (
 	Version = "/v3"
 )
 
+// CephConnected is the condition, of a Cinder and of the claim, that managers of each backend in a Ceph reach it.
+const CephConnected = "CephConnected"
+
 // Keys of the Secrets that backends and backups name.
 const (
 	CephConfigKey        = "ceph.conf"

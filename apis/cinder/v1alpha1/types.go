@@ -90,10 +90,10 @@ type BackendStatus struct {
 	// Phase of the backend.
 	// +kubebuilder:validation:Enum=Waiting;Creating;Ready;Updating;Failed
 	Phase string `json:"phase"`
-	// Room in it, in GiB.
+	// Room in it, in GiB, as was last known.
 	// +optional
-	TotalGiB int64 `json:"totalGiB,omitempty"`
+	TotalGiB *int64 `json:"totalGiB,omitempty"`
 	// Room that is left in it, in GiB.
 	// +optional
-	AvailableGiB int64 `json:"availableGiB,omitempty"`
+	AvailableGiB *int64 `json:"availableGiB,omitempty"`
 }

@@ -313,7 +313,9 @@ func (in *ControlPlaneClusterStatus) DeepCopyInto(out *ControlPlaneClusterStatus
 	if in.Backends != nil {
 		in, out := &in.Backends, &out.Backends
 		*out = make([]cinderv1alpha1.BackendStatus, len(*in))
-		copy(*out, *in)
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
 	}
 	if in.OVN != nil {
 		in, out := &in.OVN, &out.OVN

@@ -8,7 +8,7 @@ import (
 
 // A ServiceCheck asks a running OpenStack service which of its processes are there, and removes the records of those that will not come
 // back: they count as old versions, and hold upgrades up. Of hypervisors whose nodes have gone it removes what Nova, Placement and Neutron
-// keep. Of others it says what virtual machines have, and can have.
+// keep. Of others it says what virtual machines have, and can have; of Cinder's backends, how much room there is for volumes.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -29,11 +29,13 @@ type ServiceCheck struct {
 }
 
 // ServiceCheckSpec is the desired state of a check.
+// +kubebuilder:validation:XValidation:rule="self.service == 'block-storage' || !has(self.backends)",message="only Cinder has backends",fieldPath=".backends"
+// +kubebuilder:validation:XValidation:rule="self.service == 'compute' || !has(self.nodes)",message="only Nova has hypervisors",fieldPath=".nodes"
 type ServiceCheckSpec struct {
 	// How the service is reached, as a user who may list its processes.
 	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
-	// Type of the service in the catalog.
-	// +kubebuilder:validation:Enum=compute
+	// Type of the service in the catalog. Cinder, which is block-storage there, has no request that removes a record: of it none is.
+	// +kubebuilder:validation:Enum=compute;block-storage
 	Service string `json:"service"`
 	// Processes whose hosts are known: pods of these StatefulSets. A record of one of their kind, on a host with one of these names and a
 	// number that no pod has, is removed when it is down. No others are.
@@ -49,6 +51,12 @@ type ServiceCheckSpec struct {
 	// +listMapKey=daemonSet
 	// +optional
 	Nodes []CheckedNodes `json:"nodes,omitempty"`
+	// Backends of Cinder, whose room is asked for.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Backends []CheckedBackend `json:"backends,omitempty"`
 	// How often it asks, in seconds.
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=3600
@@ -77,6 +85,20 @@ type CheckedNodes struct {
 	// it gets new ones again.
 	// +optional
 	EvictOnCordon bool `json:"evictOnCordon,omitempty"`
+}
+
+// CheckedBackend is a place for volumes.
+type CheckedBackend struct {
+	// Name of the backend, as its managers have it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=30
+	Name string `json:"name"`
+	// How often its managers look how much room there is, in seconds. Who says nothing for five times as long is silent.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +kubebuilder:default=60
+	// +optional
+	LooksEverySeconds int32 `json:"looksEverySeconds,omitempty"`
 }
 
 // ServiceCheckStatus is the observed state of a check.
@@ -116,6 +138,34 @@ type ServiceCheckStatus struct {
 	// tells. Absent: it was never known, or there are no nodes to check.
 	// +optional
 	Capacity *ComputeCapacity `json:"capacity,omitempty"`
+	// Backends of Cinder, as they were last known.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Backends []CheckedBackendState `json:"backends,omitempty"`
+}
+
+// CheckedBackendState is what is known of a backend. Numbers are those of its managers' last look at it: they hold while there is no newer.
+type CheckedBackendState struct {
+	// Name of the backend.
+	// +kubebuilder:validation:MaxLength=30
+	Name string `json:"name"`
+	// Managers that report. They do so whether they reach what they keep volumes in or not, once they have reached it as they started.
+	// +optional
+	Up int32 `json:"up,omitempty"`
+	// When one of them has last looked how much room there is, and got an answer. Absent: it was never heard of.
+	// +optional
+	Looked *metav1.Time `json:"looked,omitempty"`
+	// None of them has for longer than it should: what they keep volumes in does not answer, or they are not there.
+	// +optional
+	Silent bool `json:"silent,omitempty"`
+	// Room in it, in GiB. Absent: it was never known, or has no end.
+	// +optional
+	TotalGiB *int64 `json:"totalGiB,omitempty"`
+	// Room that is left in it, in GiB, as the total.
+	// +optional
+	AvailableGiB *int64 `json:"availableGiB,omitempty"`
 }
 
 // ComputeCapacity is what hypervisors have. Room is that of those that take virtual machines: that report, and are not disabled.

@@ -5,19 +5,15 @@ package compute
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
-	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
 // microversion is the first that names records by UUID: numbers repeat from cell to cell.
@@ -100,53 +96,10 @@ func (a *API) Enable(ctx context.Context, s Service) error {
 }
 
 // Refused reports whether Nova said no: nothing came of the request. Of one that got no answer, or an error of the server's, nobody knows.
-func Refused(err error) bool {
-	var f *failed
-	return errors.As(err, &f) && f.code >= http.StatusBadRequest && f.code < http.StatusInternalServerError
-}
-
-// failed is a sentence, and the code of Nova's answer: 0 if there was none.
-type failed struct {
-	sentence string
-	code     int
-}
-
-// Error is the sentence.
-func (f *failed) Error() string { return f.sentence }
+func Refused(err error) bool { return answer.Refused(err) }
 
 // explain makes a sentence of an error of Nova's.
 func explain(what string, err error) error { return explainOf("Nova", what, err) }
 
-// explainOf makes a sentence of an error: what a service says, which Nova and Neutron wrap in its name, and Placement lists.
-func explainOf(service, what string, err error) error {
-	text, code := err.Error(), 0
-	var answer gophercloud.ErrUnexpectedResponseCode
-	if lost := steady.Unanswered(err); lost != "" {
-		text = lost
-	} else if errors.As(err, &answer) {
-		code = answer.Actual
-		text = strings.TrimSuffix(fmt.Sprintf("%s answers %d: %s", service, code, said(answer.Body)), ": ")
-	}
-	return &failed{fmt.Sprintf("cannot %s: %s", what, text), code}
-}
-
-// said is what a service says of an error.
-func said(body []byte) string {
-	var wrapped map[string]struct {
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(body, &wrapped) == nil {
-		for _, e := range wrapped {
-			return e.Message
-		}
-	}
-	var listed struct {
-		Errors []struct {
-			Detail string `json:"detail"`
-		} `json:"errors"`
-	}
-	if json.Unmarshal(body, &listed) == nil && len(listed.Errors) > 0 {
-		return strings.TrimSpace(listed.Errors[0].Detail)
-	}
-	return ""
-}
+// explainOf makes a sentence of an error of another service's.
+func explainOf(service, what string, err error) error { return answer.Explain(service, what, err) }

@@ -1,0 +1,149 @@
+// Package blockstorage asks Cinder's API which of its processes report, and how much room its backends have.
+package blockstorage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/services"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/answer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
+)
+
+// Volume is the name of the program that manages a backend.
+const Volume = "cinder-volume"
+
+// Service is the record of a process.
+type Service struct {
+	Binary, Host string
+	// Backend is the one that it manages, if any.
+	Backend string
+	// Up: it has reported lately. The manager of a backend does if it has once reached what it keeps volumes in.
+	Up bool
+}
+
+// Pool is a part of a backend that volumes are placed in: most backends are one.
+type Pool struct {
+	Backend, Name string
+	// Looked is when a manager has last got an answer to how much room there is. Zero: it never has.
+	Looked time.Time
+	// Total is what it has, and Free what is left of it.
+	Total, Free Room
+}
+
+// Room is an amount in GiB.
+type Room struct {
+	GiB int64
+	// Unknown: there is none that anybody could say. Endless: its driver says that there is no end.
+	Unknown, Endless bool
+}
+
+// Plus is the room of two pools together.
+func (r Room) Plus(o Room) Room { return Room{r.GiB + o.GiB, r.Unknown || o.Unknown, r.Endless || o.Endless} }
+
+// API is Cinder's, for a user who is logged in. Every error is a sentence with what was answered.
+type API struct{ client *gophercloud.ServiceClient }
+
+// Find logs in as an object of a namespace says, and finds Cinder in the catalog. What keeps it from that is the problem; an error is the
+// API server's.
+//
+// The oldest microversion is asked: by newer ones, the list of processes needs a scheduler that answers.
+func Find(
+	ctx context.Context, reader client.Reader, way identity.Transport, namespace string, ref common.CloudCredentialsReference,
+) (api *API, problem string, err error) {
+	cloud, problem, err := identity.FindCloud(ctx, reader, namespace, ref)
+	if err != nil || problem != "" {
+		return nil, problem, err
+	}
+	user, err := way.Login(ctx, cloud)
+	if err != nil {
+		return nil, err.Error(), nil //nolint:nilerr // That is the problem.
+	}
+	service, err := user.Service("block-storage")
+	if err != nil {
+		return nil, err.Error(), nil //nolint:nilerr // That is the problem.
+	}
+	return &API{service}, "", nil
+}
+
+// Services are the records of all processes but the API's, of which there are none.
+// https://docs.openstack.org/api-ref/block-storage/v3/#services-os-services
+func (a *API) Services(ctx context.Context) ([]Service, error) {
+	const what = "list the services of Cinder"
+	pages, err := services.List(a.client, services.ListOpts{}).AllPages(ctx)
+	if err != nil {
+		return nil, explain(what, err)
+	}
+	list, err := services.ExtractServices(pages)
+	if err != nil {
+		return nil, errors.New("cannot " + what + ": Cinder's answer is none")
+	}
+	out := make([]Service, len(list))
+	for i, s := range list {
+		host, backend, _ := strings.Cut(s.Host, "@")
+		out[i] = Service{Binary: s.Binary, Host: host, Backend: backend, Up: s.State == "up"}
+	}
+	return out, nil
+}
+
+// Pools are those that Cinder's schedulers know of backends whose managers report. They are an administrator's to ask for. What a manager
+// says stays until it says something else: a pool of a Ceph that is away is there as it was, but for its age.
+//
+// It is read here and not by gophercloud, which has 0 for what is not known, and no age.
+// https://docs.openstack.org/api-ref/block-storage/v3/#list-all-back-end-storage-pools
+func (a *API) Pools(ctx context.Context) ([]Pool, error) {
+	var body struct {
+		Pools []struct {
+			Name         string `json:"name"`
+			Capabilities struct {
+				Total     any    `json:"total_capacity_gb"`
+				Free      any    `json:"free_capacity_gb"`
+				State     string `json:"backend_state"`
+				Timestamp string `json:"timestamp"`
+			} `json:"capabilities"`
+		} `json:"pools"`
+	}
+	address := a.client.ServiceURL("scheduler-stats", "get_pools") + "?detail=True"
+	if _, err := a.client.Get(ctx, address, &body, nil); err != nil { //nolint:bodyclose // the client does
+		return nil, explain("list the pools of Cinder", err)
+	}
+	out := make([]Pool, 0, len(body.Pools))
+	for _, p := range body.Pools {
+		_, place, _ := strings.Cut(p.Name, "@")
+		backend, name, _ := strings.Cut(place, "#")
+		pool := Pool{Backend: backend, Name: name, Total: roomOf(p.Capabilities.Total), Free: roomOf(p.Capabilities.Free)}
+		// It is in UTC, and may have fractions of seconds.
+		if at, err := time.Parse("2006-01-02T15:04:05", p.Capabilities.Timestamp); err == nil && p.Capabilities.State != "down" {
+			pool.Looked = at
+		}
+		out = append(out, pool)
+	}
+	slices.SortFunc(out, func(a, b Pool) int {
+		return cmp.Or(cmp.Compare(a.Backend, b.Backend), cmp.Compare(a.Name, b.Name), b.Looked.Compare(a.Looked))
+	})
+	// A backend whose managers have begun to share it may be there twice: as it is, and as it was.
+	return slices.CompactFunc(out, func(a, b Pool) bool { return a.Backend == b.Backend && a.Name == b.Name }), nil
+}
+
+// roomOf reads an amount, which is a number, or says that it is none.
+func roomOf(value any) Room {
+	switch v := value.(type) {
+	case float64:
+		return Room{GiB: int64(math.Floor(max(v, 0)))}
+	case string:
+		return Room{Unknown: v != "infinite", Endless: v == "infinite"}
+	}
+	return Room{Unknown: true}
+}
+
+// explain makes a sentence of an error of Cinder's.
+func explain(what string, err error) error { return answer.Explain("Cinder", what, err) }

@@ -1,0 +1,180 @@
+// Package blockstoragetest is a fake of what there is of Cinder's API in package blockstorage, behind a fake Keystone.
+package blockstoragetest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+)
+
+// address of the API in Keystone's catalog.
+const address = "https://cinder.cloud.svc:8776/v3"
+
+// Service is a record as Cinder has it: of a manager, the host has its backend, too.
+type Service struct {
+	Binary, Host string
+	Up           bool
+}
+
+// Pool is one that schedulers know.
+type Pool struct {
+	// Name is host@backend#pool, or cluster@backend#pool.
+	Name string
+	// Looked is when a manager has last said something of it.
+	Looked time.Time
+	// Total and Free are numbers, or words.
+	Total, Free any
+	// State is what its manager says, if it says anything: up or down.
+	State string
+}
+
+// Cinder answers what is asked of it, and leaves the rest to Keystone.
+type Cinder struct {
+	// Keystone gives the tokens.
+	Keystone *identitytest.Keystone
+
+	mutex    sync.Mutex
+	services []Service
+	pools    []Pool
+	down     bool
+	// lost: no scheduler answers. refusal is of every request.
+	lost    bool
+	refusal string
+	asked   int
+}
+
+// New is a Cinder whose API a Keystone knows.
+func New(keystone *identitytest.Keystone) *Cinder {
+	keystone.SetEndpoint("block-storage", address)
+	return &Cinder{Keystone: keystone}
+}
+
+// Set replaces all records.
+func (c *Cinder) Set(all ...Service) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.services = slices.Clone(all)
+}
+
+// SetPools replaces all pools.
+func (c *Cinder) SetPools(all ...Pool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.pools = slices.Clone(all)
+}
+
+// SetDown makes every request fail.
+func (c *Cinder) SetDown(down bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.down = down
+}
+
+// LoseSchedulers makes those requests fail that schedulers answer.
+func (c *Cinder) LoseSchedulers(lost bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.lost = lost
+}
+
+// Refuse makes Cinder refuse every request with a message; none: no longer.
+func (c *Cinder) Refuse(message string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.refusal = message
+}
+
+// Asked is how many requests there were.
+func (c *Cinder) Asked() int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.asked
+}
+
+// RoundTrip answers a request without a network.
+func (c *Cinder) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasPrefix(r.URL.String(), address) {
+		return c.Keystone.RoundTrip(r)
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	w := httptest.NewRecorder()
+	c.serve(w, r)
+	answer := w.Result()
+	answer.Request = r
+	return answer, nil
+}
+
+func (c *Cinder) serve(w http.ResponseWriter, r *http.Request) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.asked++
+	path := strings.TrimPrefix(r.URL.Path, "/v3/")
+	switch {
+	case c.down:
+		fail(w, http.StatusServiceUnavailable, "serviceUnavailable", "")
+	case !c.Keystone.Issued(r.Header.Get("X-Auth-Token")):
+		fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
+	case c.refusal != "":
+		fail(w, http.StatusForbidden, "forbidden", c.refusal)
+	case r.Method != http.MethodGet:
+		fail(w, http.StatusMethodNotAllowed, "badMethod", "")
+	case path == "os-services":
+		c.listServices(w)
+	case path == "scheduler-stats/get_pools" && c.lost:
+		fail(w, http.StatusInternalServerError, "computeFault", "The server has either erred or is incapable of performing the requested operation.")
+	case path == "scheduler-stats/get_pools":
+		c.listPools(w, strings.EqualFold(r.URL.Query().Get("detail"), "true"))
+	default:
+		fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
+	}
+}
+
+func (c *Cinder) listServices(w http.ResponseWriter) {
+	all := []any{}
+	for _, s := range c.services {
+		all = append(all, map[string]any{
+			"binary": s.Binary, "host": s.Host, "zone": "nova", "status": "enabled", "disabled_reason": nil,
+			"state": map[bool]string{true: "up", false: "down"}[s.Up], "updated_at": "2026-03-02T12:00:00.000000",
+		})
+	}
+	write(w, http.StatusOK, map[string]any{"services": all})
+}
+
+func (c *Cinder) listPools(w http.ResponseWriter, detail bool) {
+	all := []any{}
+	for _, p := range c.pools {
+		pool := map[string]any{"name": p.Name}
+		if detail {
+			has := map[string]any{
+				"total_capacity_gb": p.Total, "free_capacity_gb": p.Free, "vendor_name": "Open Source", "reserved_percentage": 0,
+			}
+			if !p.Looked.IsZero() {
+				has["timestamp"] = p.Looked.UTC().Format("2006-01-02T15:04:05.000000")
+			}
+			if p.State != "" {
+				has["backend_state"] = p.State
+			}
+			pool["capabilities"] = has
+		}
+		all = append(all, pool)
+	}
+	write(w, http.StatusOK, map[string]any{"pools": all})
+}
+
+func fail(w http.ResponseWriter, code int, name, message string) {
+	write(w, code, map[string]any{name: map[string]any{"code": code, "message": message}})
+}
+
+func write(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // Maps of texts and numbers, which are always JSON.
+}

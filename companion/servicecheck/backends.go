@@ -1,0 +1,128 @@
+package servicecheck
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/blockstorage"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+)
+
+const (
+	// blockStorage is Cinder's type in the catalog.
+	blockStorage = "block-storage"
+	// looksEvery is how often Cinder's managers look how much room there is, unless they are told otherwise, and patience how often in a row
+	// they may fail to.
+	looksEvery = time.Minute
+	patience   = 5
+)
+
+// askCinder asks which processes there are, and how much room. Nothing of it can be removed by the API.
+func (w *world) askCinder(ctx context.Context, env *controller.Env) error {
+	api, problem, err := blockstorage.Find(ctx, env.Reader, env.Transport, w.check.Namespace, w.check.Spec.CloudCredentialsRef)
+	if err != nil || problem != "" {
+		w.problem = problem
+		return err
+	}
+	all, err := api.Services(ctx)
+	if err != nil {
+		return w.failed(err)
+	}
+	for _, s := range all {
+		w.services = append(w.services, compute.Service{Binary: s.Binary, Host: s.Host, Up: s.Up})
+	}
+	if len(w.check.Spec.Backends) == 0 {
+		return nil
+	}
+	pools, err := api.Pools(ctx)
+	if err != nil {
+		return w.failed(err)
+	}
+	for _, b := range w.check.Spec.Backends {
+		w.backends = append(w.backends, w.backend(b, all, pools))
+	}
+	return nil
+}
+
+// backend is what is known of a backend by now.
+func (w *world) backend(b openstackv1.CheckedBackend, all []blockstorage.Service, pools []blockstorage.Pool) openstackv1.CheckedBackendState {
+	out := openstackv1.CheckedBackendState{Name: b.Name, Silent: true}
+	was := w.check.Status.Backends
+	if i := slices.IndexFunc(was, func(s openstackv1.CheckedBackendState) bool { return s.Name == b.Name }); i >= 0 {
+		out = *was[i].DeepCopy()
+	}
+	out.Up = 0
+	for _, s := range all {
+		if s.Binary == blockstorage.Volume && s.Backend == b.Name && s.Up {
+			out.Up++
+		}
+	}
+	var looked time.Time
+	var total, free blockstorage.Room
+	known := false
+	for _, p := range pools {
+		if p.Backend != b.Name {
+			continue
+		}
+		known, total, free = true, total.Plus(p.Total), free.Plus(p.Free)
+		if p.Looked.After(looked) {
+			looked = p.Looked
+		}
+	}
+	if known {
+		out.TotalGiB, out.AvailableGiB = amount(total, out.TotalGiB), amount(free, out.AvailableGiB)
+	}
+	w.heard(&out, b, looked)
+	return out
+}
+
+// heard takes down when managers have last looked. When that was is no news as long as it was lately: the status changes with the room, and
+// not with each look.
+func (w *world) heard(s *openstackv1.CheckedBackendState, b openstackv1.CheckedBackend, looked time.Time) {
+	longest := patience * cmp.Or(time.Duration(b.LooksEverySeconds)*time.Second, looksEvery)
+	lately := func(t time.Time) bool { return w.now.Sub(t) <= longest }
+	if lately(looked) {
+		s.Silent, s.Looked = false, nil
+		return
+	}
+	// Nobody knows any more: managers are down, or the schedulers have just started. Until now they had.
+	if looked.IsZero() && !s.Silent && s.Looked == nil {
+		looked = w.now
+	}
+	if !looked.IsZero() && (s.Looked == nil || looked.After(s.Looked.Time)) {
+		s.Looked = &metav1.Time{Time: looked}
+	}
+	s.Silent = s.Looked == nil || !lately(s.Looked.Time)
+}
+
+// amount is a room as it is known now. What is not known is what it was before.
+func amount(r blockstorage.Room, before *int64) *int64 {
+	switch {
+	case r.Unknown:
+		return before
+	case r.Endless:
+		return nil
+	}
+	return &r.GiB
+}
+
+// silent names the backends of which nothing is heard.
+func (w *world) silent() (out []string) {
+	for _, b := range w.backends {
+		switch {
+		case !b.Silent:
+		case b.Looked == nil:
+			out = append(out, "backend "+b.Name+" has never said how much room it has")
+		default:
+			out = append(out, fmt.Sprintf("backend %s has not said how much room it has since %s", b.Name, b.Looked.UTC().Format(time.RFC3339)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,152 @@
+package cinder
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+)
+
+// checkComponent asks how much room backends have, and which processes report. Its resource has the same name.
+const checkComponent = "service-check"
+
+// checkEvery is how often the companion asks, in seconds.
+const checkEvery = 60
+
+// check has the companion ask Cinder. Nobody waits for what it finds: that a Ceph is away is no state of what is composed.
+func check(m *model) ([]compose.Stage, error) {
+	spec := openstackv1.ServiceCheckSpec{CloudCredentialsRef: m.Cloud(), Service: cinderv1.ServiceType, IntervalSeconds: checkEvery}
+	known := func(binary, process string) {
+		spec.Processes = append(spec.Processes, openstackv1.CheckedProcess{
+			Binary: binary, StatefulSetName: common.ObjectName(m.Sub(process)),
+		})
+	}
+	known("cinder-scheduler", scheduler)
+	for _, b := range m.backends {
+		known("cinder-volume", b.process())
+		spec.Backends = append(spec.Backends, openstackv1.CheckedBackend{Name: b.Name, LooksEverySeconds: m.looksEvery()})
+	}
+	if m.spec.Backup != nil {
+		known("cinder-backup", backup)
+	}
+	return []compose.Stage{{{
+		Name: checkComponent, Ready: func(*observe.Object) ready.Verdict { return ready.Yes }, Object: c5c3.ServiceCheck(m.Meta(m.Name), spec),
+	}}}, nil
+}
+
+// looksEvery is how often managers look how much room there is, in seconds: as the tenant says, or as Cinder does.
+// https://docs.openstack.org/cinder/latest/configuration/block-storage/samples/cinder.conf.html
+func (m *model) looksEvery() int32 {
+	const cinders, day = 60, 24 * 60 * 60
+	said := strings.Trim(string(m.spec.Config["DEFAULT"]["backend_stats_polling_interval"].Raw), `"`)
+	if n, err := strconv.Atoi(said); err == nil && n > 0 {
+		return int32(min(n, day)) //nolint:gosec // It is at most a day.
+	}
+	return cinders
+}
+
+// looked is what the companion knows of a backend.
+type looked struct {
+	openstackv1.CheckedBackendState
+	known bool
+	// since is when its managers have last looked how much room there is, where they have not lately.
+	since string
+}
+
+// lookedAt is what the companion knows of a backend: nothing before it has looked.
+func (m *model) lookedAt(name string) (out looked) {
+	for _, reported := range m.checked.List("status", "backends") {
+		b, _ := reported.(map[string]any)
+		if b["name"] != name {
+			continue
+		}
+		out.known = true
+		out.Silent, _ = b["silent"].(bool)
+		out.since, _ = b["looked"].(string)
+		up, _ := b["up"].(float64)
+		out.Up = int32(up)
+		out.TotalGiB, out.AvailableGiB = whole(b["totalGiB"]), whole(b["availableGiB"])
+	}
+	return out
+}
+
+// whole is a number that was reported, if there is one.
+func whole(reported any) *int64 {
+	n, ok := reported.(float64)
+	if !ok {
+		return nil
+	}
+	return new(int64(n))
+}
+
+// reportRoom says how much room a backend has: what was known of it holds while the companion knows nothing of it.
+func (m *model) reportRoom(out *cinderv1.BackendStatus) {
+	if at := m.lookedAt(out.Name); at.known {
+		out.TotalGiB, out.AvailableGiB = at.TotalGiB, at.AvailableGiB
+		return
+	}
+	i := slices.IndexFunc(m.previous, func(b cinderv1.BackendStatus) bool { return b.Name == out.Name })
+	if i >= 0 {
+		out.TotalGiB, out.AvailableGiB = m.previous[i].TotalGiB, m.previous[i].AvailableGiB
+	}
+}
+
+// cephConnected is whether managers of each backend that is in a Ceph reach it. Without such a backend there is nothing to say, and nothing
+// before the companion has looked at all of them.
+func (m *model) cephConnected() ready.Verdict {
+	var lost []string
+	some := false
+	for _, b := range m.backends {
+		if b.secret == nil {
+			continue
+		}
+		at := m.lookedAt(b.Name)
+		if !at.known {
+			return ready.Verdict{}
+		}
+		some = true
+		if at.Silent {
+			lost = append(lost, m.advice(b, at))
+		}
+	}
+	if !some {
+		return ready.Verdict{}
+	}
+	v := ready.Verdict{Ready: true, Reason: "Connected", Message: "managers of each backend reach its Ceph"}
+	if len(lost) > 0 {
+		v = ready.Verdict{Reason: "Unreachable", Message: strings.Join(lost, "; ")}
+	}
+	if c, _ := m.checked.Condition("Ready"); c.Status == "False" && c.Reason == "ServiceUnavailable" {
+		v.Message += "; that was last known, and nobody can be asked now: " + strings.Join(strings.Fields(c.Message), " ")
+	}
+	return v
+}
+
+// advice says of a backend that does not reach its Ceph since when, and what to do.
+func (m *model) advice(b backend, at looked) string {
+	what := "its Ceph has not answered since " + at.since
+	switch {
+	case at.Up == 0:
+		what = "no manager of it reports: none does before it has reached its Ceph as it starts"
+	case at.since == "":
+		what = "its Ceph has not answered yet"
+	}
+	see := ""
+	switch {
+	case b.Ceph != nil:
+		see = fmt.Sprintf("whether StorageCluster %s of %s is healthy (its status.health), and lets this control plane in",
+			b.Ceph.ClusterRef.Name, b.Ceph.ClusterRef.Namespace)
+	case b.RBD != nil:
+		see = fmt.Sprintf("whether its monitors and OSDs are up (ceph -s) and within networks, and take the key of client.%s in Secret %s",
+			b.RBD.User, b.RBD.SecretRef.Name)
+	}
+	return fmt.Sprintf("backend %s: %s; see %s; the logs of pods %s have what it answers", b.Name, what, see, m.Sub(b.process()))
+}
