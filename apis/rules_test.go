@@ -56,6 +56,7 @@ var allCases = map[string]kindCases{
 	"RoleAssignment":      roleAssignmentCases,
 	"CredentialRotation":  credentialRotationCases,
 	"SecretAggregate":     secretAggregateCases,
+	"ServiceCheck":        serviceCheckCases,
 }
 
 func TestSpecs(t *testing.T) {

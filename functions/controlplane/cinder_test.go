@@ -9,6 +9,7 @@ import (
 
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
 // blocks is a claim with a Cinder that has a pool, and more.
@@ -91,5 +92,54 @@ status: {backends: [{name: ceph-rbd, phase: Ready, totalGiB: 100, availableGiB: 
 	want := []cinderv1.BackendStatus{{Name: "ceph-rbd", Phase: "Ready", TotalGiB: new(int64(100)), AvailableGiB: new(int64(0))}, {Name: "b", Phase: "Creating"}}
 	if diff := cmp.Diff(want, status.Backends); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestCephConnected: what Cinder says of the Cephs that volumes are in comes to the claim.
+func TestCephConnected(t *testing.T) {
+	says := func(status, reason, message string) map[string]*structpb.Struct {
+		return map[string]*structpb.Struct{cinderv1.ServiceName: structOf(t, fields(t, "{status: {conditions: [{type: CephConnected, status: '"+
+			status+"', reason: "+reason+", message: "+message+"}]}}"))}
+	}
+	for name, tc := range map[string]struct {
+		reason, spec string
+		observed     map[string]*structpb.Struct
+		want         rules.Verdict
+	}{
+		"NoCinder": {reason: "There is nothing to say.", spec: "{}"},
+		"Off":      {reason: "Nor of one that is off.", spec: "{services: {cinder: {enabled: false}}}"},
+		"NotYet":   {reason: "It has said nothing.", spec: blocks("", "")},
+		"Retired":  {reason: "It has nothing to say any more.", spec: blocks("", ""), observed: says("Unknown", "Retired", "none")},
+		"True": {
+			reason: "They answer.", spec: blocks("", ""), observed: says("True", "Connected", "all do"),
+			want: rules.Verdict{Ready: true, Reason: "Connected", Message: "all do"},
+		},
+		"False": {
+			reason: "One does not.", spec: blocks("", ""), observed: says("False", "Unreachable", "one does not"),
+			want: rules.Verdict{Reason: "Unreachable", Message: "one does not"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := derive(input(t, tc.spec, queued, tc.observed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, m.cephConnected()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestAskedByCompanion: it reaches the services that it asks, and no others.
+func TestAskedByCompanion(t *testing.T) {
+	for spec, want := range map[string][]int32{"{}": nil, blocks("", ""): {8776}} {
+		m, err := derive(input(t, spec, queued, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, m.askedByCompanion()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", spec, diff)
+		}
 	}
 }

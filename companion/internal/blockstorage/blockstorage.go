@@ -4,8 +4,8 @@ package blockstorage
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -136,13 +136,15 @@ func (a *API) Pools(ctx context.Context) ([]Pool, error) {
 
 // roomOf reads an amount, which is a number, or says that it is none.
 func roomOf(value any) Room {
-	switch v := value.(type) {
-	case float64:
-		return Room{GiB: int64(math.Floor(max(v, 0)))}
-	case string:
-		return Room{Unknown: v != "infinite", Endless: v == "infinite"}
+	if value == "infinite" {
+		return Room{Endless: true}
 	}
-	return Room{Unknown: true}
+	number, _ := value.(json.Number)
+	n, err := number.Float64()
+	if err != nil {
+		return Room{Unknown: true}
+	}
+	return Room{GiB: int64(max(n, 0))}
 }
 
 // explain makes a sentence of an error of Cinder's.

@@ -402,6 +402,16 @@ func serviceCheck(v view) status {
 			"totalMemoryMiB": int64(131072), "availableMemoryMiB": int64(131072),
 		}
 	}
+	if list, _ := v.get("spec", "backends").([]any); len(list) > 0 { // Each has a manager that has just looked.
+		backends := make([]any, len(list))
+		for i, b := range list {
+			named, _ := b.(map[string]any)
+			backends[i] = map[string]any{
+				"name": named["name"], "up": int64(1), "totalGiB": int64(1024), "availableGiB": int64(1000),
+			}
+		}
+		out["backends"] = backends
+	}
 	return out
 }
 

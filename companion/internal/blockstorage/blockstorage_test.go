@@ -1,0 +1,163 @@
+package blockstorage_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/blockstorage"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/blockstorage/blockstoragetest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+)
+
+const password = "correct-horse-battery"
+
+func find(t *testing.T, cinder http.RoundTripper, secrets ...client.Object) (*blockstorage.API, string) {
+	t.Helper()
+	reader := crash.NewServer(clientgoscheme.Scheme, nil, secrets...)
+	ref := common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
+	api, problem, err := blockstorage.Find(t.Context(), reader, func([]byte) (http.RoundTripper, error) { return cinder, nil }, "cloud", ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api, problem
+}
+
+func found(t *testing.T) (*blockstorage.API, *blockstoragetest.Cinder) {
+	t.Helper()
+	cinder := blockstoragetest.New(identitytest.New(map[string]string{"admin": password}))
+	api, problem := find(t, cinder, identitytest.Clouds("cloud", "clouds", password))
+	if problem != "" {
+		t.Fatal(problem)
+	}
+	return api, cinder
+}
+
+// TestServices: a manager is of a backend, and other processes are of none.
+func TestServices(t *testing.T) {
+	api, cinder := found(t)
+	cinder.Set(
+		blockstoragetest.Service{Binary: "cinder-scheduler", Host: "cinder-scheduler-0", Up: true},
+		blockstoragetest.Service{Binary: "cinder-volume", Host: "cinder-volume-ceph-rbd-0@ceph-rbd"},
+	)
+	got, err := api.Services(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []blockstorage.Service{
+		{Binary: "cinder-scheduler", Host: "cinder-scheduler-0", Up: true},
+		{Binary: blockstorage.Volume, Host: "cinder-volume-ceph-rbd-0", Backend: "ceph-rbd"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestPools: numbers are numbers, words are none, and a manager that says that its backend is down has not looked at it.
+func TestPools(t *testing.T) {
+	at := time.Date(2026, 3, 2, 12, 0, 0, 500_000_000, time.UTC)
+	for name, tc := range map[string]struct {
+		reason string
+		pools  []blockstoragetest.Pool
+		want   []blockstorage.Pool
+	}{
+		"None": {reason: "No manager has said anything.", want: []blockstorage.Pool{}},
+		"Known": {
+			"Parts of a GiB are no volume.",
+			[]blockstoragetest.Pool{{Name: "cinder@ceph-rbd#ceph-rbd", Looked: at, Total: 99.99, Free: 0.5, State: "up"}},
+			[]blockstorage.Pool{{Backend: "ceph-rbd", Name: "ceph-rbd", Looked: at, Total: blockstorage.Room{GiB: 99}}},
+		},
+		"Unknown": {
+			"A driver that could not ask says so.",
+			[]blockstoragetest.Pool{{Name: "cinder@ceph-rbd#ceph-rbd", Looked: at, Total: "unknown", Free: "unknown", State: "down"}},
+			[]blockstorage.Pool{{Backend: "ceph-rbd", Name: "ceph-rbd", Total: blockstorage.Room{Unknown: true}, Free: blockstorage.Room{Unknown: true}}},
+		},
+		"Endless": {
+			"So does one of what has no end, and one that says nothing.",
+			[]blockstoragetest.Pool{{Name: "host@b", Looked: at, Total: "infinite"}},
+			[]blockstorage.Pool{{Backend: "b", Looked: at, Total: blockstorage.Room{Endless: true}, Free: blockstorage.Room{Unknown: true}}},
+		},
+		"More than all": {
+			"More may be promised than there is.",
+			[]blockstoragetest.Pool{{Name: "host@b#b", Total: 1, Free: -3.5}},
+			[]blockstorage.Pool{{Backend: "b", Name: "b", Total: blockstorage.Room{GiB: 1}}},
+		},
+		"Joined": {
+			"Its managers have begun to share it: what the last one alone said is over.",
+			[]blockstoragetest.Pool{
+				{Name: "cinder-volume-b-0@b#b", Looked: at.Add(-time.Hour), Total: 10, Free: 1}, {Name: "cinder@b#b", Looked: at, Total: 20, Free: 2},
+			},
+			[]blockstorage.Pool{{Backend: "b", Name: "b", Looked: at, Total: blockstorage.Room{GiB: 20}, Free: blockstorage.Room{GiB: 2}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api, cinder := found(t)
+			cinder.SetPools(tc.pools...)
+			got, err := api.Pools(t.Context())
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+				t.Errorf("%s %v (-want +got):\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+}
+
+// TestPlus: what is not known of a part is not known of the whole.
+func TestPlus(t *testing.T) {
+	got := blockstorage.Room{GiB: 1, Unknown: true}.Plus(blockstorage.Room{GiB: 2, Endless: true})
+	if want := (blockstorage.Room{GiB: 3, Unknown: true, Endless: true}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestErrors: what Cinder answers when something is wrong is said.
+func TestErrors(t *testing.T) {
+	api, cinder := found(t)
+	for want, prepare := range map[string]func(){
+		"Cinder answers 403: Policy doesn't allow it to be performed.": func() { cinder.Refuse("Policy doesn't allow it to be performed.") },
+		"Cinder answers 503": func() { cinder.SetDown(true) },
+	} {
+		prepare()
+		if _, err := api.Services(t.Context()); err == nil || err.Error() != "cannot list the services of Cinder: "+want {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if _, err := api.Pools(t.Context()); err == nil || err.Error() != "cannot list the pools of Cinder: "+want {
+			t.Errorf("%v, want %q", err, want)
+		}
+		cinder.Refuse("")
+		cinder.SetDown(false)
+	}
+}
+
+// TestFind: what keeps it from Cinder is said.
+func TestFind(t *testing.T) {
+	keystone := identitytest.New(map[string]string{"admin": password})
+	cinder := &blockstoragetest.Cinder{Keystone: keystone} // It is not in the catalog.
+	for _, tc := range []struct {
+		reason string
+		secret *corev1.Secret
+		want   string
+	}{
+		{reason: "It has not come yet.", want: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+		{reason: "Keystone says no.", secret: identitytest.Clouds("cloud", "clouds", "another"), want: "cannot log in as user admin"},
+		{
+			reason: "Cinder is not there yet.", secret: identitytest.Clouds("cloud", "clouds", password),
+			want: "cannot find service block-storage: Keystone's catalog has no internal endpoint of that type",
+		},
+	} {
+		var there []client.Object
+		if tc.secret != nil {
+			there = append(there, tc.secret)
+		}
+		if api, problem := find(t, cinder, there...); api != nil || !strings.Contains(problem, tc.want) {
+			t.Errorf("%s %q, want %q", tc.reason, problem, tc.want)
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package servicecheck
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/blockstorage/blockstoragetest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+)
+
+// volumes is a Cinder with two backends, one of which two managers share, and what is around it.
+type volumes struct {
+	*cluster
+	cinder *blockstoragetest.Cinder
+	r      *Reconciler
+}
+
+const (
+	shared = "cinder-volume-ceph-rbd"
+	alone  = "cinder-volume-archive-1"
+)
+
+func newVolumes(t *testing.T, objects ...client.Object) *volumes {
+	t.Helper()
+	c := newCluster(t, append(objects, replicas("cinder-scheduler", 1), replicas(shared, 2), replicas(alone, 1))...)
+	c.edit(name, func(s *openstackv1.ServiceCheckSpec) {
+		s.Service = "block-storage"
+		s.Processes = []openstackv1.CheckedProcess{
+			{Binary: "cinder-scheduler", StatefulSetName: "cinder-scheduler"},
+			{Binary: "cinder-volume", StatefulSetName: shared}, {Binary: "cinder-volume", StatefulSetName: alone},
+		}
+		s.Backends = []openstackv1.CheckedBackend{{Name: "ceph-rbd"}, {Name: "archive_1", LooksEverySeconds: 600}}
+	})
+	cinder := blockstoragetest.New(identitytest.New(map[string]string{"admin": password}))
+	v := &volumes{cluster: c, cinder: cinder, r: c.reconciler(c.api, cinder)}
+	v.report(true, true, true)
+	v.look()
+	return v
+}
+
+// report says which managers report. Schedulers do.
+func (v *volumes) report(first, second, other bool) {
+	v.cinder.Set(
+		blockstoragetest.Service{Binary: "cinder-scheduler", Host: "cinder-scheduler-0", Up: true},
+		blockstoragetest.Service{Binary: "cinder-volume", Host: shared + "-0@ceph-rbd", Up: first},
+		blockstoragetest.Service{Binary: "cinder-volume", Host: shared + "-1@ceph-rbd", Up: second},
+		blockstoragetest.Service{Binary: "cinder-volume", Host: alone + "-0@archive_1", Up: other},
+	)
+}
+
+// look has all managers look now.
+func (v *volumes) look() {
+	v.cinder.SetPools(
+		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", Looked: v.clock.Now(), Total: 100.9, Free: 60.2, State: "up"},
+		blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", Looked: v.clock.Now(), Total: 10, Free: 0.0},
+	)
+}
+
+// after is what is known of the backends some time later, and whether it is well.
+func (v *volumes) after(d time.Duration) (backends []openstackv1.CheckedBackendState, ready metav1.Condition) {
+	v.t.Helper()
+	v.clock.SetTime(v.clock.Now().Add(d))
+	if _, err := v.pass(v.r); err != nil {
+		v.t.Fatal(err)
+	}
+	s := v.check().Status
+	c := *meta.FindStatusCondition(s.Conditions, conditionReady)
+	return s.Backends, metav1.Condition{Status: c.Status, Reason: c.Reason, Message: c.Message}
+}
+
+var (
+	whole = openstackv1.CheckedBackendState{Name: "ceph-rbd", Up: 2, TotalGiB: new(int64(100)), AvailableGiB: new(int64(60))}
+	full  = openstackv1.CheckedBackendState{Name: "archive_1", Up: 1, TotalGiB: new(int64(10)), AvailableGiB: new(int64(0))}
+	well  = metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "every process that is known reports"}
+)
+
+// lastHeard is a backend of which nothing was heard since a time.
+func lastHeard(s openstackv1.CheckedBackendState, at time.Time, silent bool, up int32) openstackv1.CheckedBackendState {
+	s.Looked, s.Silent, s.Up = &metav1.Time{Time: at}, silent, up
+	return s
+}
+
+// compare compares what is known with what is to be: times are the same that are the same instant.
+func compare(t *testing.T, reason string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) })); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", reason, diff)
+	}
+}
+
+// TestBackends: how much room there is is what managers have said, as long as they say it.
+func TestBackends(t *testing.T) {
+	v := newVolumes(t)
+	begin := v.clock.Now()
+	got, ready := v.after(0)
+	compare(t, "Both are known.", []openstackv1.CheckedBackendState{whole, full}, got)
+	compare(t, "All is well.", well, ready)
+
+	// A Ceph goes away: its managers go on to report, and look no more.
+	got, ready = v.after(5 * time.Minute)
+	compare(t, "It may be late.", []openstackv1.CheckedBackendState{whole, full}, got)
+	compare(t, "All is well yet.", well, ready)
+	got, ready = v.after(time.Minute)
+	compare(t, "It is too late, and what looks every ten minutes is not.", []openstackv1.CheckedBackendState{lastHeard(whole, begin, true, 2), full}, got)
+	const silent = "backend ceph-rbd has not said how much room it has since 2001-09-09T01:46:40Z"
+	compare(t, "It is said.", metav1.Condition{Status: "False", Reason: "BackendsSilent", Message: silent}, ready)
+
+	// Its managers start again, and do not reach it.
+	v.report(false, false, true)
+	v.cinder.SetPools(blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", Looked: v.clock.Now(), Total: 10, Free: 0.0})
+	got, ready = v.after(time.Minute)
+	compare(t, "What it had is known still.", []openstackv1.CheckedBackendState{lastHeard(whole, begin, true, 0), full}, got)
+	compare(t, "Both is said.", metav1.Condition{Status: "False", Reason: "ProcessesDown", Message: "cinder-volume does not report from " +
+		shared + "-0, " + shared + "-1; " + silent}, ready)
+
+	v.report(true, true, true)
+	v.look()
+	got, ready = v.after(time.Minute)
+	compare(t, "It is back.", []openstackv1.CheckedBackendState{whole, full}, got)
+	compare(t, "All is well again.", well, ready)
+}
+
+// TestSchedulersStart: those that have just started know of no backend, which is no news of it for a while.
+func TestSchedulersStart(t *testing.T) {
+	v := newVolumes(t)
+	v.after(0)
+	v.cinder.SetPools()
+	begin := v.clock.Now().Add(time.Minute)
+	got, ready := v.after(time.Minute)
+	compare(t, "They have been there a minute ago.", []openstackv1.CheckedBackendState{lastHeard(whole, begin, false, 2), lastHeard(full, begin, false, 1)}, got)
+	compare(t, "That is well.", well, ready)
+	got, _ = v.after(6 * time.Minute)
+	compare(t, "They say nothing for too long.", []openstackv1.CheckedBackendState{lastHeard(whole, begin, true, 2), lastHeard(full, begin, false, 1)}, got)
+	v.look()
+	got, _ = v.after(time.Minute)
+	compare(t, "They do.", []openstackv1.CheckedBackendState{whole, full}, got)
+}
+
+// TestBackendsNeverSaid: what nobody has ever said is no number, and no 0.
+func TestBackendsNeverSaid(t *testing.T) {
+	v := newVolumes(t)
+	v.cinder.SetPools()
+	want := []openstackv1.CheckedBackendState{{Name: "ceph-rbd", Up: 2, Silent: true}, {Name: "archive_1", Up: 1, Silent: true}}
+	for range 2 {
+		got, ready := v.after(time.Minute)
+		compare(t, "Nothing is known of them.", want, got)
+		compare(t, "It is said.", metav1.Condition{Status: "False", Reason: "BackendsSilent", Message: "backend ceph-rbd has never said how much " +
+			"room it has; backend archive_1 has never said how much room it has"}, ready)
+	}
+}
+
+// TestWords: what is no number keeps what was known, or says that there is no end.
+func TestWords(t *testing.T) {
+	v := newVolumes(t)
+	v.after(0)
+	v.cinder.SetPools(
+		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", Looked: v.clock.Now(), Total: "unknown", Free: "unknown"},
+		blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", Looked: v.clock.Now(), Total: "infinite", Free: "infinite"},
+	)
+	got, ready := v.after(time.Minute)
+	compare(t, "One did not find out, and one has no end.", []openstackv1.CheckedBackendState{whole, {Name: "archive_1", Up: 1}}, got)
+	compare(t, "That is well.", well, ready)
+	v.cinder.SetPools(
+		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", Looked: v.clock.Now(), Total: "unknown", Free: "unknown", State: "down"},
+		blockstoragetest.Pool{Name: alone + "-0@archive_1#a", Looked: v.clock.Now(), Total: 3, Free: 2},
+		blockstoragetest.Pool{Name: alone + "-0@archive_1#b", Looked: v.clock.Now(), Total: 4, Free: 1.5},
+	)
+	at := v.clock.Now().Add(time.Minute)
+	two := openstackv1.CheckedBackendState{Name: "archive_1", Up: 1, TotalGiB: new(int64(7)), AvailableGiB: new(int64(3))}
+	got, _ = v.after(time.Minute)
+	compare(t, "One says that it is down, and one is of two parts.", []openstackv1.CheckedBackendState{lastHeard(whole, at, false, 2), two}, got)
+}
+
+// TestBackendsUnknown: what was known is kept while nobody can be asked.
+func TestBackendsUnknown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		prepare func(*blockstoragetest.Cinder)
+		says    string
+	}{
+		"Cinder":     {"It does not answer.", func(c *blockstoragetest.Cinder) { c.SetDown(true) }, "cannot list the services of Cinder: Cinder answers 503"},
+		"Schedulers": {"Cinder alone does not know.", func(c *blockstoragetest.Cinder) { c.LoseSchedulers(true) }, "cannot list the pools of Cinder: Cinder answers 500"},
+		"Rights":     {"The user may not ask.", func(c *blockstoragetest.Cinder) { c.Refuse("Policy doesn't allow it.") }, "Cinder answers 403: Policy doesn't allow it."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newVolumes(t)
+			v.after(0)
+			tc.prepare(v.cinder)
+			got, ready := v.after(time.Hour)
+			compare(t, tc.reason, []openstackv1.CheckedBackendState{whole, full}, got)
+			if ready.Status != "False" || ready.Reason != "ServiceUnavailable" || !strings.Contains(ready.Message, tc.says) {
+				t.Errorf("%s It says %+v", tc.reason, ready)
+			}
+		})
+	}
+}
+
+// TestBackendsOrdered: one that is not asked for any more is not reported, and without any, no scheduler is asked.
+func TestBackendsOrdered(t *testing.T) {
+	v := newVolumes(t)
+	v.after(0)
+	v.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Backends = s.Backends[1:] })
+	got, _ := v.after(time.Minute)
+	compare(t, "One is left.", []openstackv1.CheckedBackendState{full}, got)
+	v.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Backends = nil })
+	v.cinder.LoseSchedulers(true)
+	got, ready := v.after(time.Minute)
+	compare(t, "None is.", []openstackv1.CheckedBackendState(nil), got)
+	compare(t, "Processes are known.", well, ready)
+}
+
+// TestVolumeRecordsStay: Cinder has no request that removes one, also of a pod that was scaled away.
+func TestVolumeRecordsStay(t *testing.T) {
+	v := newVolumes(t)
+	v.cinder.Set(
+		blockstoragetest.Service{Binary: "cinder-scheduler", Host: "cinder-scheduler-0", Up: true},
+		blockstoragetest.Service{Binary: "cinder-scheduler", Host: "cinder-scheduler-1"},
+		blockstoragetest.Service{Binary: "cinder-volume", Host: shared + "-0@ceph-rbd", Up: true},
+		blockstoragetest.Service{Binary: "cinder-volume", Host: shared + "-1@ceph-rbd", Up: true},
+		blockstoragetest.Service{Binary: "cinder-volume", Host: alone + "-0@archive_1", Up: true},
+	)
+	_, ready := v.after(0)
+	compare(t, "It is nobody's fault.", well, ready)
+	if s := v.check().Status; s.Up != 4 || s.Down != 1 || s.Removed != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestCinderAskedOnce: a pass that comes in between asks nobody.
+func TestCinderAskedOnce(t *testing.T) {
+	v := newVolumes(t)
+	for range 3 {
+		v.after(0)
+	}
+	if n := v.cinder.Asked(); n != 2 {
+		t.Errorf("%d requests, want one for the services and one for the pools", n)
+	}
+}
+
+// TestBackendsCrash: wherever it fails, in the end it says what is.
+func TestBackendsCrash(t *testing.T) {
+	life := func(t *testing.T, at crash.Point) *crash.API {
+		t.Helper()
+		v := newVolumes(t)
+		a := crash.New(v.api, at)
+		r := v.reconciler(a.Client(), a.HTTP(v.cinder))
+		for range 4 {
+			_, _ = v.pass(r)
+			a.PassEnded()
+			v.clock.SetTime(v.clock.Now().Add(time.Minute))
+		}
+		compare(t, "It knows both.", []openstackv1.CheckedBackendState{whole, full}, v.check().Status.Backends)
+		return a
+	}
+	crashed := life(t, crash.Nowhere)
+	crash.Run(t, crashed.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
+}

@@ -1,0 +1,176 @@
+package cinder
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// parsed reads an object from YAML.
+func parsed(t *testing.T, text string) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// finds puts something else into the place of what the companion says. Empty: its object is not there.
+func finds(t *testing.T, w *simulate.World, status string) {
+	t.Helper()
+	if status == "" {
+		delete(w.Observed, checkComponent)
+		return
+	}
+	all := w.Observed[checkComponent].Map()
+	all["status"] = parsed(t, status)
+	changed, err := structpb.NewStruct(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Observed[checkComponent] = encoded.Of(changed)
+}
+
+// TestCapacity: what the companion knows of backends is repeated, and what was known is kept while it knows nothing. It is said which Ceph
+// does not answer, and whatever is found, the Cinder is as ready as it was.
+func TestCapacity(t *testing.T) {
+	const (
+		first   = "{name: ceph-rbd, up: 2, totalGiB: 100, availableGiB: 60}"
+		second  = "{name: ceph_2, up: 1, totalGiB: 10, availableGiB: 0}"
+		answers = ", conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}]"
+		fails   = ", conditions: [{type: Ready, status: 'False', reason: ServiceUnavailable, message: \"cannot list the pools of Cinder:\\n503\"}]"
+		last    = "[{name: ceph-rbd, phase: Ready, totalGiB: 8, availableGiB: 4}, {name: gone, phase: Ready, totalGiB: 1}]"
+
+		connected = "STATUS_CONDITION_TRUE Connected: managers of each backend reach its Ceph"
+		lost      = "STATUS_CONDITION_FALSE Unreachable: "
+		rbd       = "; see whether its monitors and OSDs are up (ceph -s), lie within rbd.networks, and take the key of client.cinder in " +
+			"rbd.secretRef; the logs of pods cinder-volume-ceph-rbd have what it answers"
+		pool = "; see whether StorageCluster ceph of storage is healthy (its status.health), and lets this control plane in; the logs of pods " +
+			"cinder-volume-ceph-2 have what it answers"
+	)
+	both := []string{"ceph-rbd 100 60", "ceph_2 10 0"}
+	for name, tc := range map[string]struct {
+		reason string
+		// check is the status of the ServiceCheck, and last the Cinder's own of before.
+		check, last string
+		want        []string
+		says        string
+	}{
+		"Both":   {"No room is a number, too.", "{backends: [" + first + ", " + second + "]" + answers + "}", last, both, connected},
+		"NotYet": {"Nobody has looked, and nothing is said.", "{observedGeneration: 1}", "[]", []string{"ceph-rbd - -", "ceph_2 - -"}, ""},
+		"Lost":   {"The check was made anew.", "{observedGeneration: 1}", last, []string{"ceph-rbd 8 4", "ceph_2 - -"}, ""},
+		"NoCheck": {
+			"Somebody has deleted the check.", "", last, []string{"ceph-rbd 8 4", "ceph_2 - -"}, "",
+		},
+		"Half": {
+			"Of one of them nothing is known: it was ordered later.", "{backends: [" + first + "]" + answers + "}", last,
+			[]string{"ceph-rbd 100 60", "ceph_2 - -"}, "",
+		},
+		"Endless": {
+			"What has no end has no number, whatever was known.", "{backends: [{name: ceph-rbd, up: 1}, " + second + "]" + answers + "}", last,
+			[]string{"ceph-rbd - -", "ceph_2 10 0"}, connected,
+		},
+		"Silent": {
+			"Its Ceph is away. What was known of it stays.",
+			"{backends: [{name: ceph-rbd, up: 2, silent: true, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + answers + "}",
+			last, both, lost + "backend ceph-rbd: its Ceph has not answered since 2026-03-02T12:00:00Z" + rbd,
+		},
+		"Late": {
+			"It is not, as long as it may be.",
+			"{backends: [{name: ceph-rbd, up: 2, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + answers + "}",
+			last, both, connected,
+		},
+		"AllSilent": {
+			"One was never reached, and one has no manager.",
+			"{backends: [{name: ceph-rbd, up: 1, silent: true}, {name: ceph_2, silent: true, looked: '2026-03-02T12:00:00Z'}]" + answers + "}",
+			"[]", []string{"ceph-rbd - -", "ceph_2 - -"},
+			lost + "backend ceph-rbd: its Ceph has not answered yet" + rbd +
+				"; backend ceph_2: no manager of it reports: none does before it has reached its Ceph as it starts" + pool,
+		},
+		"Unavailable": {
+			"That nobody can be asked is no news of the Ceph.", "{backends: [" + first + ", " + second + "]" + fails + "}", last, both,
+			connected + "; that was last known, and nobody can be asked now: cannot list the pools of Cinder: 503",
+		},
+		"NeverAvailable": {"Nor where nobody ever could be.", "{observedGeneration: 1" + fails + "}", "[]", []string{"ceph-rbd - -", "ceph_2 - -"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := kind.Ready(t, "pool")
+			finds(t, w, tc.check)
+			status := w.XR.GetFields()["status"].GetStructValue().GetFields()
+			before, err := structpb.NewValue(parsed(t, "all: "+tc.last)["all"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			status["backends"] = before
+			rsp := New().Run(w.Request())
+			reported := cinderv1.CinderStatus{}
+			text, err := json.Marshal(rsp.Composite.Object.At("status").Map())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(text, &reported); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, b := range reported.Backends {
+				got = append(got, b.Name+" "+number(b.TotalGiB)+" "+number(b.AvailableGiB))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			says := ""
+			for _, c := range rsp.Conditions {
+				if c.GetType() == cinderv1.CephConnected && c.GetReason() != "Retired" {
+					says = c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
+				}
+			}
+			if says != tc.says {
+				t.Errorf("%s It says %q, want %q", tc.reason, says, tc.says)
+			}
+			if want := tc.check != ""; (reported.Phase == "Ready") != want { // An object that is not there is made.
+				t.Errorf("%s The Cinder is %s", tc.reason, reported.Phase)
+			}
+		})
+	}
+}
+
+func number(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	text, _ := json.Marshal(*n)
+	return string(text)
+}
+
+// TestNoCeph: where no backend is in one, there is nothing to say of any.
+func TestNoCeph(t *testing.T) {
+	w, _ := kind.Ready(t, "files")
+	for _, c := range New().Run(w.Request()).Conditions {
+		if c.GetType() == cinderv1.CephConnected {
+			t.Errorf("it says %v", c)
+		}
+	}
+}
+
+// TestLooksEvery: who has managers look less often is not taken for one who does not answer.
+func TestLooksEvery(t *testing.T) {
+	for said, want := range map[string]int32{"": 60, "600": 600, `"90"`: 90, "0": 60, "-1": 60, "[1]": 60, "1000000": 86400} {
+		m := &model{spec: &cinderv1.CinderSpec{}}
+		if said != "" {
+			m.spec.Config = common.Config{"DEFAULT": {"backend_stats_polling_interval": apiextensionsv1.JSON{Raw: []byte(said)}}}
+		}
+		if got := m.looksEvery(); got != want {
+			t.Errorf("%q: %d, want %d", said, got, want)
+		}
+	}
+}
