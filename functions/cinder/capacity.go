@@ -42,15 +42,21 @@ func check(m *model) ([]compose.Stage, error) {
 	}}}, nil
 }
 
-// looksEvery is how often managers look how much room there is, in seconds: as the tenant says, or as Cinder does.
+// looksEvery is how often managers look how much room there is, in seconds: as the tenant says, or as Cinder does. They look when they do
+// everything that they do regularly, and not sooner.
 // https://docs.openstack.org/cinder/latest/configuration/block-storage/samples/cinder.conf.html
 func (m *model) looksEvery() int32 {
 	const cinders, day = 60, 24 * 60 * 60
-	said := strings.Trim(string(m.spec.Config["DEFAULT"]["backend_stats_polling_interval"].Raw), `"`)
-	if n, err := strconv.Atoi(said); err == nil && n > 0 {
-		return int32(min(n, day)) //nolint:gosec // It is at most a day.
+	longest := 0
+	for _, option := range []string{"periodic_interval", "backend_stats_polling_interval"} {
+		said := strings.Trim(string(m.spec.Config["DEFAULT"][option].Raw), `"`)
+		n, err := strconv.Atoi(said)
+		if err != nil || n <= 0 {
+			n = cinders
+		}
+		longest = max(longest, min(n, day))
 	}
-	return cinders
+	return int32(longest) //nolint:gosec // It is at most a day.
 }
 
 // looked is what the companion knows of a backend.

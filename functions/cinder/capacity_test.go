@@ -164,13 +164,30 @@ func TestNoCeph(t *testing.T) {
 
 // TestLooksEvery: who has managers look less often is not taken for one who does not answer.
 func TestLooksEvery(t *testing.T) {
-	for said, want := range map[string]int32{"": 60, "600": 600, `"90"`: 90, "0": 60, "-1": 60, "[1]": 60, "1000000": 86400} {
-		m := &model{spec: &cinderv1.CinderSpec{}}
-		if said != "" {
-			m.spec.Config = common.Config{"DEFAULT": {"backend_stats_polling_interval": apiextensionsv1.JSON{Raw: []byte(said)}}}
+	for _, tc := range []struct {
+		reason, periodic, polling string
+		want                      int32
+	}{
+		{"It is Cinder's own.", "", "", 60},
+		{"It is the tenant's.", "", "600", 600},
+		{"A number may be a text.", "", `"90"`, 90},
+		{"They look only when they do anything.", "", "10", 60},
+		{"They do so more often.", "20", "10", 20},
+		{"Or less.", "300", "10", 300},
+		{"What is none is not taken.", "", "[1]", 60},
+		{"Nor what is none in Cinder's eyes.", "0", "-1", 60},
+		{"There is an end to it.", "", "1000000", 86400},
+	} {
+		options := common.Options{}
+		for name, said := range map[string]string{"periodic_interval": tc.periodic, "backend_stats_polling_interval": tc.polling} {
+			if said != "" {
+				options[name] = apiextensionsv1.JSON{Raw: []byte(said)}
+			}
 		}
-		if got := m.looksEvery(); got != want {
-			t.Errorf("%q: %d, want %d", said, got, want)
+		m := &model{spec: &cinderv1.CinderSpec{}}
+		m.spec.Config = common.Config{"DEFAULT": options}
+		if got := m.looksEvery(); got != tc.want {
+			t.Errorf("%s: %d, want %d", tc.reason, got, tc.want)
 		}
 	}
 }

@@ -49,6 +49,7 @@ func TestCinder(t *testing.T) {
 			t.Run("Entries", func(t *testing.T) {
 				testEntries(t, c.cloud, cinderv1.ServiceName, cinderv1.ServiceType, cinderv1.Port, cinderv1.Version)
 			})
+			t.Run("Capacity", func(t *testing.T) { testRoom(t, c, r == release.Releases()[len(release.Releases())-1]) })
 			t.Run("Types", func(t *testing.T) { testVolumeTypes(t, c) })
 			t.Run("Volumes", func(t *testing.T) { testVolumes(t, c) })
 			t.Run("Backup", func(t *testing.T) { testVolumeBackup(t, c) })

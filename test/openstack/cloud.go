@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
@@ -170,6 +171,8 @@ func (c *Cloud) reports(ctx context.Context, kind, name string) map[string]any {
 		return c.schema(ctx, name)
 	case "TestReport":
 		return c.tests(ctx, name)
+	case "ServiceCheck":
+		return c.backends(ctx, name)
 	}
 	m := &openstackv1.CellMapping{}
 	if kind != "CellMapping" || c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, m) != nil {
@@ -232,6 +235,19 @@ func (c *Cloud) schema(ctx context.Context, name string) map[string]any {
 		return map[string]any{"quiesce": false}
 	}
 	return map[string]any{"quiesce": true, "installedRelease": s.Status.InstalledRelease, "conditions": []any{}}
+}
+
+// backends is what the companion knows of Cinder's.
+func (c *Cloud) backends(ctx context.Context, name string) map[string]any {
+	check := &openstackv1.ServiceCheck{}
+	if name != cinderv1.ServiceName || c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, check) != nil {
+		return nil
+	}
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&check.Status)
+	if err != nil {
+		return nil
+	}
+	return map[string]any{"backends": status["backends"]}
 }
 
 // tests is how the last run has ended.

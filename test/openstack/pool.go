@@ -239,7 +239,16 @@ func (c *Cloud) Status() map[string]any {
 
 // Says is what a condition of the pool's claim says: its status and its reason.
 func (p *Pool) Says(condition string) string {
-	for _, c := range kinds.Runners()["XHypervisorCluster.crossplane.c5c3.io"].Run(p.world.Request()).Conditions {
+	return says(p.world, "XHypervisorCluster.crossplane.c5c3.io", condition)
+}
+
+// Says is what a condition of the control plane's claim says.
+func (c *Cloud) Says(condition string) string {
+	return says(c.world, "XControlPlaneCluster.crossplane.c5c3.io", condition)
+}
+
+func says(w *simulate.World, kind, condition string) string {
+	for _, c := range kinds.Runners()[kind].Run(w.Request()).Conditions {
 		if c.GetType() == condition {
 			return c.GetStatus().String() + " " + c.GetReason()
 		}

@@ -232,8 +232,9 @@ func (s series) ofNova() []monitoring.Alert {
 		{
 			Name: "ProcessesDown", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("service_check", "Ready"),
-			Summary: "ServiceCheck {{ $labels.name }}: a process does not report, or the service does not answer.",
-			Action:  "Its condition Ready names the process and its pod; look at that pod's log, then at its queue and database.",
+			Summary: "ServiceCheck {{ $labels.name }}: a process or a backend of volumes does not report, or the service does not answer.",
+			Action: "Its condition Ready names the process and its pod; look at that pod's log, then at its queue and database. Of a backend, " +
+				"the claim's condition CephConnected says what to do.",
 		},
 		{
 			Name: "NodeLeftMachinesBehind", Severity: monitoring.Warning, For: "1h",

@@ -85,6 +85,17 @@ until [ "$(cat /data/osd.pid)" != "$before" ] && timeout 5 ceph tell osd.0 versi
 	return err
 }
 
+// Pause stops the monitor in the middle of what it does: it answers nobody, and no client finds anything of the Ceph. Resume lets it go on.
+func (c *Ceph) Pause(ctx context.Context) error { return c.signal(ctx, "STOP") }
+
+// Resume lets the monitor go on.
+func (c *Ceph) Resume(ctx context.Context) error { return c.signal(ctx, "CONT") }
+
+func (c *Ceph) signal(ctx context.Context, signal string) error {
+	_, err := c.Run(ctx, "kill -"+signal+" $(cat /data/mon.pid)")
+	return err
+}
+
 // Caps are what a client may do, by the kind of daemon that is asked.
 type Caps map[string]string
 

@@ -53,6 +53,7 @@ monmaptool --create --fsid "$FSID" --addv a "$monitor" --set-min-mon-release ree
 mkdir mon.a mgr.x osd.0
 ceph-mon --mkfs -i a --monmap monmap --keyring mon.keyring
 ceph-mon -f -i a --public-addrv "$monitor" &
+echo $! >/data/mon.pid
 until ceph --connect-timeout 5 status >/dev/null 2>&1; do sleep 0.2; done
 
 # No module of this manager loads with Debian's bcrypt, which refuses to be loaded twice in a process; none of them needs it.

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
 	"github.com/c5c3/crossplane-cobaltcore/companion/computecatalog"
@@ -322,9 +323,12 @@ func (o *Operators) cellMapping(ctx context.Context, u *unstructured.Unstructure
 	return o.available(ctx, u, m, "Ready", func() []metav1.Condition { return m.Status.Conditions })
 }
 
-// serviceCheck waits until every process reports.
+// serviceCheck waits until every process reports. What becomes of Cinder's backends nobody waits for.
 func (o *Operators) serviceCheck(ctx context.Context, u *unstructured.Unstructured) error {
 	c := &openstackv1.ServiceCheck{}
+	if service, _, _ := unstructured.NestedString(u.Object, "spec", "service"); service == cinderv1.ServiceType {
+		return o.apply(ctx, u)
+	}
 	return o.available(ctx, u, c, "Ready", func() []metav1.Condition { return c.Status.Conditions })
 }
 
