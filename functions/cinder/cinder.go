@@ -4,12 +4,14 @@ package cinder
 
 import (
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
@@ -276,11 +278,37 @@ var coreProperties = []string{
 	"checksum", "container_format", "disk_format", "image_name", "image_id", "min_disk", "min_ram", "name", "size", "signature_verified",
 }
 
-// archival removes from the database what was deleted.
+// archiveScript is cinder-manage, which removes records of processes besides.
+//
+//go:embed archive.py
+var archiveScript string
+
+// archival removes from the database what was deleted, and what processes have left whose pods were scaled away: no request of the API does.
 func archival(m *model) ([]compose.Stage, error) {
+	ordered, err := json.Marshal(m.ordered())
+	if err != nil {
+		return nil, fmt.Errorf("cannot write down the processes: %w", err)
+	}
 	w := m.Workload.With(m.Sub(archive), archive)
-	pod := m.JobPod(m.Image, m.Files, []string{"cinder-manage", "db", "purge", fmt.Sprint(m.spec.Archive.AfterDays)})
+	pod := m.JobPod(m.Image, m.Files, []string{
+		"/opt/openstack/bin/python", "-c", archiveScript, "db", "purge", fmt.Sprint(m.spec.Archive.AfterDays),
+	})
+	pod.Containers[0].Env = append(pod.Containers[0].Env, corev1.EnvVar{Name: "ORDERED", Value: string(ordered)})
 	return service.Single(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
+}
+
+// ordered are the pods that there are to be: their number by StatefulSet, by program.
+func (m *model) ordered() map[string]map[string]int32 {
+	// A backup service that is taken away has no pods.
+	out := map[string]map[string]int32{"cinder-backup": {m.Sub(backup): 0}}
+	for _, p := range m.Processes {
+		binary := p.Command[0]
+		if out[binary] == nil {
+			out[binary] = map[string]int32{}
+		}
+		out[binary][m.Sub(p.Name)] = ptr.Deref(p.Process.Replicas, 1)
+	}
+	return out
 }
 
 func status(m *model, plan compose.Plan) any {
