@@ -103,14 +103,14 @@ func (e *emitted) processes(section string) *table {
 	return t
 }
 
-// program is what a command runs: its words without shells, options and folders.
+// program is what a command runs: its words without shells, options, folders and what is a script itself.
 func program(words []string) string {
 	var out []string
 	for _, w := range words {
 		if w == "-c" && words[0] == "sh" {
 			return "a script"
 		}
-		if w != "sh" && !strings.HasPrefix(w, "-") && len(out) < 3 {
+		if w != "sh" && !strings.HasPrefix(w, "-") && !strings.Contains(w, "\n") && len(out) < 3 {
 			out = append(out, path.Base(w))
 		}
 	}
