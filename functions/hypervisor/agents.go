@@ -164,13 +164,26 @@ func (m *model) plugged(g *group) oslo.Config {
 	return c
 }
 
-// onEach is an agent on the nodes of each of some groups, after what it reads. Groups may read the same. Where there is none any more, what
-// pods read that are about to go stays until they have.
+// unwanted are the agents of Neutron's that the spec may have wanted before.
+func (m *model) unwanted() []string {
+	var out []string
+	for _, a := range []struct {
+		component string
+		wanted    bool
+	}{
+		{metadataComponent, m.metadataWanted()}, {l3AgentComponent, m.agentsOnGateways()}, {dhcpAgentComponent, m.agentsOnGateways()},
+		{sriovAgentComponent, m.hasCards()},
+	} {
+		if !a.wanted {
+			out = append(out, a.component)
+		}
+	}
+	return out
+}
+
+// onEach is an agent on the nodes of each of some groups, after what it reads. Groups may read the same.
 func (m *model) onEach(component string, groups []group, of func(*group) agent) ([]compose.Stage, error) {
 	out := []compose.Stage{{}, {}}
-	if len(groups) == 0 {
-		out[0] = compose.Stage{{Revisions: component + "-config"}}
-	}
 	known := map[string]bool{}
 	for i := range groups {
 		g := &groups[i]

@@ -264,3 +264,30 @@ func TestProxies(t *testing.T) {
 		}
 	}
 }
+
+// TestGoneAgents: what agents read stays until all is ready, where a pool has no gateways any more.
+func TestGoneAgents(t *testing.T) {
+	w := withAgents(t, more(served))
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	before := kind.Desired(t, w)
+	spec := w.XR.GetFields()["spec"].GetStructValue().GetFields()
+	delete(spec, "networks")
+	spec["cpu"] = parsed("{a: {mode: host-model}}").GetFields()["a"] // for which nova-compute is replaced
+	after := New().Run(w.Request()).Composed
+	for _, component := range []string{l3AgentComponent, dhcpAgentComponent, metadataComponent} {
+		read := 0
+		for name := range before {
+			if strings.HasPrefix(name, component+"-config-") {
+				read++
+				if _, ok := after[name]; !ok {
+					t.Errorf("%s has gone while pods are replaced", name)
+				}
+			}
+		}
+		if _, ok := after[component]; ok || read == 0 {
+			t.Errorf("%s is still wanted: %t; it read %d ConfigMaps", component, ok, read)
+		}
+	}
+}

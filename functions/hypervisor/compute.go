@@ -31,11 +31,8 @@ const (
 // novaCompute starts and ends virtual machines. They go on while it is replaced.
 func novaCompute(m *model) ([]compose.Stage, error) {
 	configs, sets := compose.Stage{}, compose.Stage{}
-	if !m.metadataWanted() { // What its pods read that are about to go stays until they have.
-		configs = append(configs, compose.Resource{Revisions: metadataComponent + "-config"})
-	}
-	if !m.hasCards() { // Likewise.
-		configs = append(configs, compose.Resource{Revisions: sriovAgentComponent + "-config"})
+	for _, component := range m.unwanted() { // What its pods read that are about to go stays until they have.
+		configs = append(configs, compose.Resource{Revisions: component + "-config"})
 	}
 	known := map[string]bool{}
 	for i := range m.groups {
