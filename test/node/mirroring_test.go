@@ -140,7 +140,7 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 	s.setMirroring(nil)
 	unstructured.RemoveNestedField(s.claim.Object, "spec", "mirroring")
 	apply(ctx, t, s.claim)
-	eventually(ctx, t, 5*time.Minute, func() error {
+	if err := within(ctx, 5*time.Minute, func() error {
 		if err := s.mirrored(ctx, &info, "mirror", "pool", "info", copied); err != nil {
 			return err
 		}
@@ -148,7 +148,13 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 			return fmt.Errorf("the pool is still copied, in mode %q", info.Mode)
 		}
 		return s.is(ctx)
-	})
+	}); err != nil {
+		// Rook writes into its log alone why it goes on to copy.
+		said, failed := kubectl(ctx, "logs", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--since=6m")
+		_ = cluster.Client.Get(ctx, client.ObjectKeyFromObject(pool), pool)
+		t.Fatalf("%v\nthe claim: %v\nRook is told: %v\nit says: %v\n%s %v", err, s.is(ctx), pool.Object["spec"], pool.Object["status"],
+			lines(said, "mirror"), failed)
+	}
 	// What was taken out of the claim is kept, and whoever runs the platform deletes it, once nobody orders it any more.
 	eventually(ctx, t, 3*time.Minute, func() error {
 		all, err := kubectl(ctx, "get", "objects.kubernetes.crossplane.io", "-o", "name")
@@ -163,4 +169,16 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 	if err := cluster.Client.Delete(ctx, mirror); err != nil {
 		t.Errorf("the daemon that copied was not kept: %v", err)
 	}
+}
+
+// lines are those of a text that have a word in them.
+func lines(text, word string) string {
+	var out []string
+	for l := range strings.Lines(text) {
+		if strings.Contains(l, word) {
+			out = append(out, l)
+		}
+	}
+	const enough = 40
+	return strings.Join(out[max(len(out)-enough, 0):], "")
 }
