@@ -151,8 +151,8 @@ func (m *model) advice(b backend, at looked) string {
 		see = fmt.Sprintf("whether StorageCluster %s of %s is healthy (its status.health), and lets this control plane in",
 			b.Ceph.ClusterRef.Name, b.Ceph.ClusterRef.Namespace)
 	case b.RBD != nil:
-		see = fmt.Sprintf("whether its monitors and OSDs are up (ceph -s), lie within rbd.networks, and take the key of client.%s in rbd.secretRef",
-			b.RBD.User)
+		see = fmt.Sprintf("whether its monitors and OSDs are up (ceph -s), lie within rbd.networks, and take the key of client.%s in "+
+			"rbd.secretRef", b.RBD.User)
 	}
 	return fmt.Sprintf("backend %s: %s; see %s; the logs of pods %s have what it answers", b.Name, what, see, m.Sub(b.process()))
 }

@@ -283,7 +283,8 @@ var coreProperties = []string{
 //go:embed archive.py
 var archiveScript string
 
-// archival removes from the database what was deleted, and what processes have left whose pods were scaled away: no request of the API does.
+// archival removes from the database what was deleted, and what processes have left whose pods were scaled away: no request of the API
+// does.
 func archival(m *model) ([]compose.Stage, error) {
 	ordered, err := json.Marshal(m.ordered())
 	if err != nil {

@@ -48,7 +48,9 @@ type Room struct {
 }
 
 // Plus is the room of two pools together.
-func (r Room) Plus(o Room) Room { return Room{r.GiB + o.GiB, r.Unknown || o.Unknown, r.Endless || o.Endless} }
+func (r Room) Plus(o Room) Room {
+	return Room{r.GiB + o.GiB, r.Unknown || o.Unknown, r.Endless || o.Endless}
+}
 
 // API is Cinder's, for a user who is logged in. Every error is a sentence with what was answered.
 type API struct{ client *gophercloud.ServiceClient }

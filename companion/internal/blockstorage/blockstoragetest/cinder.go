@@ -129,7 +129,7 @@ func (c *Cinder) serve(w http.ResponseWriter, r *http.Request) {
 	case path == "os-services":
 		c.listServices(w)
 	case path == "scheduler-stats/get_pools" && c.lost:
-		fail(w, http.StatusInternalServerError, "computeFault", "The server has either erred or is incapable of performing the requested operation.")
+		fail(w, http.StatusInternalServerError, "computeFault", "The server has either erred or is incapable of it.")
 	case path == "scheduler-stats/get_pools":
 		c.listPools(w, strings.EqualFold(r.URL.Query().Get("detail"), "true"))
 	default:
