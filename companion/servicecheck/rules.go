@@ -56,7 +56,7 @@ func next(w *world) controller.Step {
 
 // gone are the records of processes that will not come back.
 func (w *world) gone() []compute.Service {
-	if w.nova == nil { // Cinder has no request that removes one.
+	if w.check.Spec.Service == blockStorage { // Cinder has no request that removes one.
 		return nil
 	}
 	var out []compute.Service
