@@ -466,5 +466,5 @@ func checkNoSecret(t *testing.T, calls map[string][]byte, clusters ...*platform.
 // public are keys of Secrets whose values are no secrets, and why.
 var public = map[string]string{
 	"userID": "the name of a user of Ceph", "username": "the name of a user",
-	"application_credential_id": "the name of a credential",
+	"application_credential_id": "the name of a credential", "ceph.conf": "where a Ceph answers", "ceph-rbd.ceph": "the same",
 }
