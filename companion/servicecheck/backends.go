@@ -52,7 +52,9 @@ func (w *world) askCinder(ctx context.Context, env *controller.Env) error {
 }
 
 // backend is what is known of a backend by now.
-func (w *world) backend(b openstackv1.CheckedBackend, all []blockstorage.Service, pools []blockstorage.Pool) openstackv1.CheckedBackendState {
+func (w *world) backend(
+	b openstackv1.CheckedBackend, all []blockstorage.Service, pools []blockstorage.Pool,
+) openstackv1.CheckedBackendState {
 	out := openstackv1.CheckedBackendState{Name: b.Name, Silent: true}
 	was := w.check.Status.Backends
 	if i := slices.IndexFunc(was, func(s openstackv1.CheckedBackendState) bool { return s.Name == b.Name }); i >= 0 {

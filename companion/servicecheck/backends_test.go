@@ -96,7 +96,7 @@ func compare(t *testing.T, reason string, want, got any) {
 	}
 }
 
-// TestBackends: how much room there is is what managers have said, as long as they say it.
+// TestBackends: the room that there is said to be is what managers have said, as long as they say it.
 func TestBackends(t *testing.T) {
 	v := newVolumes(t)
 	begin := v.clock.Now()

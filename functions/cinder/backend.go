@@ -61,7 +61,7 @@ type backend struct {
 }
 
 // process is what its managers are called.
-func (b backend) process() string { return volumes + "-" + b.name }
+func (b *backend) process() string { return volumes + "-" + b.name }
 
 // findBackends derives the backends.
 func (m *model) findBackends() error {

@@ -56,7 +56,7 @@ func (m *model) looksEvery() int32 {
 		}
 		longest = max(longest, min(n, day))
 	}
-	return int32(longest) //nolint:gosec // It is at most a day.
+	return int32(longest)
 }
 
 // looked is what the companion knows of a backend.

@@ -2,6 +2,7 @@ package cinder
 
 import (
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -148,8 +149,7 @@ func number(n *int64) string {
 	if n == nil {
 		return "-"
 	}
-	text, _ := json.Marshal(*n)
-	return string(text)
+	return strconv.FormatInt(*n, 10)
 }
 
 // TestNoCeph: where no backend is in one, there is nothing to say of any.

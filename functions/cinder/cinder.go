@@ -307,7 +307,7 @@ func (m *model) ordered() map[string]map[string]int32 {
 		if out[binary] == nil {
 			out[binary] = map[string]int32{}
 		}
-		out[binary][m.Sub(p.Name)] = ptr.Deref(p.Process.Replicas, 1)
+		out[binary][m.Sub(p.Name)] = ptr.Deref(p.Replicas, 1)
 	}
 	return out
 }

@@ -277,7 +277,7 @@ var scenes = func() map[string][]scene {
 		"NovaScheduler": "nova-scheduler", "NovaMetadata": "nova-metadata", "NovaCell": "nova-cell1", "NovaCellConductor": "nova-cell1-conductor",
 		"Horizon": "horizon", "Neutron": "neutron", "NeutronMaintenance": "neutron-maintenance", "NeutronPeriodic": "neutron-periodic", "OVNNorthd": "ovn-northd",
 		"NeutronRpc": "neutron-rpc",
-		"Cinder": "cinder", "CinderScheduler": "cinder-scheduler", "CinderBackup": "cinder-backup", "CinderVolumeCephRbd": "cinder-volume-ceph-rbd",
+		"Cinder":     "cinder", "CinderScheduler": "cinder-scheduler", "CinderBackup": "cinder-backup", "CinderVolumeCephRbd": "cinder-volume-ceph-rbd",
 		"CinderVolumeArchive": "cinder-volume-archive",
 		"NovaCellMetadata":    "nova-west-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-west-serial",
 	} {

@@ -143,7 +143,13 @@ func (d *driven) do(method, path string, in any) json.RawMessage {
 // element finds one by its selector, as soon as it is there.
 func (d *driven) element(selector string) string {
 	d.t.Helper()
-	for _, id := range d.reference(d.do(http.MethodPost, "/element", map[string]any{"using": "css selector", "value": selector})) {
+	address := "http://" + driverAddress + "/session/" + d.session + "/element"
+	found, err := d.call(http.MethodPost, address, map[string]any{"using": "css selector", "value": selector})
+	if err != nil {
+		d.picture("failed")
+		d.t.Fatalf("%v\nthe page is %s", err, d.ask("return location.href + '\\n' + document.body.innerText.slice(0, 1000)"))
+	}
+	for _, id := range d.reference(found) {
 		return "/element/" + id
 	}
 	return ""

@@ -5,6 +5,7 @@ package openstack
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -49,8 +50,11 @@ func TestHypervisorsSRIOV(t *testing.T) {
 			return err
 		}
 		all, err := agents.ExtractAgents(page)
-		if err != nil || len(all) != 1 || !all[0].Alive || all[0].Host != "node-0" {
-			return fmt.Errorf("the agents are %+v, %v", all, err)
+		if err != nil {
+			return err
+		}
+		if len(all) != 1 || !all[0].Alive || all[0].Host != "node-0" {
+			return fmt.Errorf("the agents are %+v", all)
 		}
 		if diff := cmp.Diff(map[string]any{"physnet1": []any{"sriov0"}}, all[0].Configurations["device_mappings"]); diff != "" {
 			return fmt.Errorf("its cards (-want +got):\n%s", diff)
@@ -68,10 +72,10 @@ func TestHypervisorsSRIOV(t *testing.T) {
 	m.until(t, "the end of the agent", "", func() error {
 		key := client.ObjectKey{Namespace: m.cloud.Pool().Namespace, Name: "sriov-agent"}
 		err := m.cloud.Cluster.Client.Get(context.Background(), key, &appsv1.DaemonSet{})
-		if client.IgnoreNotFound(err) != nil || err == nil {
-			return fmt.Errorf("it is still there, or nobody knows: %v", err)
+		if err == nil {
+			return errors.New("it is still there")
 		}
-		return nil
+		return client.IgnoreNotFound(err)
 	})
 	m.hypervisor(t)
 }

@@ -115,7 +115,7 @@ func (a *API) Pools(ctx context.Context) ([]Pool, error) {
 		} `json:"pools"`
 	}
 	address := a.client.ServiceURL("scheduler-stats", "get_pools") + "?detail=True"
-	if _, err := a.client.Get(ctx, address, &body, nil); err != nil { //nolint:bodyclose // the client does
+	if _, err := a.client.Get(ctx, address, &body, nil); err != nil {
 		return nil, explain("list the pools of Cinder", err)
 	}
 	out := make([]Pool, 0, len(body.Pools))
