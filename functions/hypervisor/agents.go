@@ -110,18 +110,15 @@ func l3Agent(m *model) ([]compose.Stage, error) {
 	return m.onEach(l3AgentComponent, m.gatewayGroups(), func(g *group) agent {
 		return agent{
 			program: "neutron-l3-agent", keeps: true,
-			options: m.told().L3Options().Merge(m.plugged(g), proxies, oslo.Config{
+			options: m.told().L3Options().Merge(m.plugged(g)).Merge(oslo.Config{
 				"DEFAULT": {"enable_metadata_proxy": m.metadataWanted()},
 			}),
 			privilege: workload.Privilege{
 				Reason: "SYS_ADMIN makes a network namespace for each router, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in, " +
 					"and translates addresses; NET_RAW is for keepalived, which tells other nodes that it is there, and says whose addresses are here; " +
-					"SETGID and SETUID are for its watcher and for haproxies, which give rights up, KILL ends these, and DAC_OVERRIDE and " +
-					"DAC_READ_SEARCH are for files that others own; routers outlive the pod: they have processes of the node, outside of the pod's " +
-					"control group",
-				Capabilities: []corev1.Capability{
-					"DAC_OVERRIDE", "DAC_READ_SEARCH", "KILL", "NET_ADMIN", "NET_RAW", "SETGID", "SETUID", "SYS_ADMIN",
-				},
+					"SETGID and SETUID are for its watcher, which gives rights up, and DAC_OVERRIDE and DAC_READ_SEARCH for files that others own; " +
+					"routers outlive the pod: they have processes of the node, outside of the pod's control group",
+				Capabilities: []corev1.Capability{"DAC_OVERRIDE", "DAC_READ_SEARCH", "NET_ADMIN", "NET_RAW", "SETGID", "SETUID", "SYS_ADMIN"},
 			},
 		}
 	})
@@ -132,14 +129,14 @@ func dhcpAgent(m *model) ([]compose.Stage, error) {
 	return m.onEach(dhcpAgentComponent, m.gatewayGroups(), func(g *group) agent {
 		return agent{
 			program: "neutron-dhcp-agent", keeps: true,
-			options: m.told().DHCPOptions().Merge(m.plugged(g), proxies, oslo.Config{
+			options: m.told().DHCPOptions().Merge(m.plugged(g)).Merge(oslo.Config{
 				"DEFAULT": {"enable_isolated_metadata": m.metadataWanted()},
 			}),
 			privilege: workload.Privilege{
 				Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in; " +
-					"NET_RAW and NET_BIND_SERVICE are for answers to who has no address yet; dnsmasq and haproxies become nobody with SETGID and " +
-					"SETUID, and are ended with KILL; DAC_OVERRIDE and DAC_READ_SEARCH are for files that they own; they outlive the pod: they are " +
-					"processes of the node, outside of the pod's control group",
+					"NET_RAW and NET_BIND_SERVICE are for answers to who has no address yet; dnsmasq becomes nobody with SETGID and SETUID, and is " +
+					"ended with KILL; DAC_OVERRIDE and DAC_READ_SEARCH are for files that it owns; it outlives the pod: it is a process of the node, " +
+					"outside of the pod's control group",
 				Capabilities: []corev1.Capability{
 					"DAC_OVERRIDE", "DAC_READ_SEARCH", "KILL", "NET_ADMIN", "NET_BIND_SERVICE", "NET_RAW", "SETGID", "SETUID", "SYS_ADMIN",
 				},
@@ -147,10 +144,6 @@ func dhcpAgent(m *model) ([]compose.Stage, error) {
 		}
 	})
 }
-
-// proxies are the haproxies that virtual machines ask for metadata: nobody's, by the number that nobody has everywhere. Where nothing is
-// said they are of the agent's user, which is root here. Who answers them has to know, and lets in whoever reaches its socket.
-var proxies = oslo.Config{"DEFAULT": {"metadata_proxy_user": "65534", "metadata_proxy_group": "65534"}}
 
 // plugged are the options of agents that plug in network namespaces. A switch in userspace loses a device of its own that goes into one, so
 // that it gets one end of a cable.
@@ -209,7 +202,7 @@ func (m *model) onEach(component string, groups []group, of func(*group) agent) 
 func metadataProxy(m *model) ([]compose.Stage, error) {
 	return m.onEach(metadataComponent, m.gatewayGroups(), func(*group) agent {
 		return agent{
-			program: "neutron-metadata-agent", options: m.novaMetadata().Merge(proxies),
+			program: "neutron-metadata-agent", options: m.novaMetadata(),
 			env: []corev1.EnvVar{m.metadataSecret()},
 			privilege: workload.Privilege{
 				Reason: "its socket is in a folder of the node, which is root's",

