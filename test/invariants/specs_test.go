@@ -148,7 +148,7 @@ var constraints = map[string]constraint{
 		}
 	}},
 	"scopes":           sample(list{"openid"}, list{"groups", "openid"}, list{}),
-	"introspectionURL": sample("https://id.example.com/introspect", "https://id.example.com:8443/introspect"),
+	"introspectionURL": sample("https://id.example.com/introspect", "https://id.example.com:9443/introspect"),
 	"tolerations[]": {fix: func(o object) {
 		if o["operator"] == "Exists" {
 			delete(o, "value")
@@ -199,7 +199,7 @@ var constraints = map[string]constraint{
 	"services.cinder.backup": {fix: backupPlace},
 	"shares[]":               sample("nfs.example.com:/volumes", "[fd00::1]:/more"), "nfs.share": sample("nfs.example.com:/backups"),
 	"volume.cpu": cores, "volume.memory": memory, "backup.cpu": cores, "backup.memory": memory,
-	"backup.s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"), "swift.url": sample("https://objects.example.com:8443/swift/v1/AUTH_"),
+	"backup.s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"), "swift.url": sample("https://objects.example.com:9443/swift/v1/AUTH_"),
 
 	// Networks.
 	"mechanism": sample("OVN"), "servicePlugins": sample(list{"ovn-router", "qos"}, list{"trunk"}, list{}),
