@@ -1,7 +1,6 @@
 package cinder
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,8 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 )
 
@@ -115,20 +112,7 @@ func TestOrdered(t *testing.T) {
 			"cinder-scheduler": {"cinder-scheduler": 1}, "cinder-volume": {"cinder-volume-ceph-rbd": 1}, "cinder-backup": {"cinder-backup": 0},
 		},
 	} {
-		text, err := json.Marshal(servicetest.Spec(t, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		in := function.Input[cinderv1.Cinder]{}
-		in.XR.Name, in.XR.Namespace = cinderv1.ServiceName, "cloud"
-		if err := json.Unmarshal(text, &in.XR.Spec); err != nil {
-			t.Fatal(err)
-		}
-		m, err := derive(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, m.ordered()); diff != "" {
+		if diff := cmp.Diff(want, derived(t, servicetest.Spec(t, file)).ordered()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
 	}

@@ -47,19 +47,7 @@ func TestSwift(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := servicetest.Spec(t, "small")
 			spec["openStackRelease"], spec["backup"] = tc.release, map[string]any{"replicas": 1, "swift": tc.swift}
-			text, err := json.Marshal(spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			in := function.Input[cinderv1.Cinder]{}
-			in.XR.Name, in.XR.Namespace = cinderv1.ServiceName, "cloud"
-			if err := json.Unmarshal(text, &in.XR.Spec); err != nil {
-				t.Fatal(err)
-			}
-			m, err := derive(in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := derived(t, spec)
 			want := map[string]string{
 				"OS_DEFAULT__BACKUP_DRIVER": "cinder.backup.drivers.swift.SwiftBackupDriver", "OS_DEFAULT__BACKUP_SWIFT_AUTH": "per_user",
 			}
@@ -108,4 +96,23 @@ func hasEnv(env []corev1.EnvVar, name string) bool {
 		}
 	}
 	return false
+}
+
+// derived is the model of a Cinder with a spec.
+func derived(t *testing.T, spec map[string]any) *model {
+	t.Helper()
+	text, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := function.Input[cinderv1.Cinder]{}
+	in.XR.Name, in.XR.Namespace = cinderv1.ServiceName, "cloud"
+	if err := json.Unmarshal(text, &in.XR.Spec); err != nil {
+		t.Fatal(err)
+	}
+	m, err := derive(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

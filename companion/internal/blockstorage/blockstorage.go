@@ -62,17 +62,9 @@ type API struct{ client *gophercloud.ServiceClient }
 func Find(
 	ctx context.Context, reader client.Reader, way identity.Transport, namespace string, ref common.CloudCredentialsReference,
 ) (api *API, problem string, err error) {
-	cloud, problem, err := identity.FindCloud(ctx, reader, namespace, ref)
+	_, service, problem, err := way.FindService(ctx, reader, namespace, ref, "block-storage")
 	if err != nil || problem != "" {
 		return nil, problem, err
-	}
-	user, err := way.Login(ctx, cloud)
-	if err != nil {
-		return nil, err.Error(), nil //nolint:nilerr // That is the problem.
-	}
-	service, err := user.Service("block-storage")
-	if err != nil {
-		return nil, err.Error(), nil //nolint:nilerr // That is the problem.
 	}
 	return &API{service}, "", nil
 }

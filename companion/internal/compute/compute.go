@@ -43,17 +43,9 @@ type API struct {
 func Find(
 	ctx context.Context, reader client.Reader, way identity.Transport, namespace string, ref common.CloudCredentialsReference,
 ) (api *API, problem string, err error) {
-	cloud, problem, err := identity.FindCloud(ctx, reader, namespace, ref)
+	user, service, problem, err := way.FindService(ctx, reader, namespace, ref, "compute")
 	if err != nil || problem != "" {
 		return nil, problem, err
-	}
-	user, err := way.Login(ctx, cloud)
-	if err != nil {
-		return nil, err.Error(), nil //nolint:nilerr // That is the problem.
-	}
-	service, err := user.Service("compute")
-	if err != nil {
-		return nil, err.Error(), nil //nolint:nilerr // That is the problem.
 	}
 	service.Microversion = microversion
 	return &API{service, user}, "", nil

@@ -36,6 +36,26 @@ func FindCloud(
 	return c, "", nil
 }
 
+// FindService logs in as an object of a namespace says, and finds a service in the catalog by its type. What keeps it from that is the
+// problem; an error is the API server's.
+func (t Transport) FindService(
+	ctx context.Context, reader client.Reader, namespace string, ref common.CloudCredentialsReference, service string,
+) (user *User, api *gophercloud.ServiceClient, problem string, err error) {
+	cloud, problem, err := FindCloud(ctx, reader, namespace, ref)
+	if err != nil || problem != "" {
+		return nil, nil, problem, err
+	}
+	user, err = t.Login(ctx, cloud)
+	if err != nil {
+		return nil, nil, err.Error(), nil //nolint:nilerr // That is the problem.
+	}
+	api, err = user.Service(service)
+	if err != nil {
+		return nil, nil, err.Error(), nil //nolint:nilerr // That is the problem.
+	}
+	return user, api, "", nil
+}
+
 // APIVersion is what Keystone calls its API: v3.14.
 func (u *User) APIVersion(ctx context.Context) (string, error) {
 	var body struct {

@@ -2,9 +2,7 @@
 package blockstoragetest
 
 import (
-	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -102,14 +100,7 @@ func (c *Cinder) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasPrefix(r.URL.String(), address) {
 		return c.Keystone.RoundTrip(r)
 	}
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	w := httptest.NewRecorder()
-	c.serve(w, r)
-	answer := w.Result()
-	answer.Request = r
-	return answer, nil
+	return identitytest.Answer(r, c.serve)
 }
 
 func (c *Cinder) serve(w http.ResponseWriter, r *http.Request) {
@@ -119,21 +110,21 @@ func (c *Cinder) serve(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/v3/")
 	switch {
 	case c.down:
-		fail(w, http.StatusServiceUnavailable, "serviceUnavailable", "")
+		identitytest.Fail(w, http.StatusServiceUnavailable, "serviceUnavailable", "")
 	case !c.Keystone.Issued(r.Header.Get("X-Auth-Token")):
-		fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
+		identitytest.Fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
 	case c.refusal != "":
-		fail(w, http.StatusForbidden, "forbidden", c.refusal)
+		identitytest.Fail(w, http.StatusForbidden, "forbidden", c.refusal)
 	case r.Method != http.MethodGet:
-		fail(w, http.StatusMethodNotAllowed, "badMethod", "")
+		identitytest.Fail(w, http.StatusMethodNotAllowed, "badMethod", "")
 	case path == "os-services":
 		c.listServices(w)
 	case path == "scheduler-stats/get_pools" && c.lost:
-		fail(w, http.StatusInternalServerError, "computeFault", "The server has either erred or is incapable of it.")
+		identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "The server has either erred or is incapable of it.")
 	case path == "scheduler-stats/get_pools":
 		c.listPools(w, strings.EqualFold(r.URL.Query().Get("detail"), "true"))
 	default:
-		fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
+		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	}
 }
 
@@ -145,7 +136,7 @@ func (c *Cinder) listServices(w http.ResponseWriter) {
 			"state": map[bool]string{true: "up", false: "down"}[s.Up], "updated_at": "2026-03-02T12:00:00.000000",
 		})
 	}
-	write(w, http.StatusOK, map[string]any{"services": all})
+	identitytest.Write(w, http.StatusOK, map[string]any{"services": all})
 }
 
 func (c *Cinder) listPools(w http.ResponseWriter, detail bool) {
@@ -166,15 +157,5 @@ func (c *Cinder) listPools(w http.ResponseWriter, detail bool) {
 		}
 		all = append(all, pool)
 	}
-	write(w, http.StatusOK, map[string]any{"pools": all})
-}
-
-func fail(w http.ResponseWriter, code int, name, message string) {
-	write(w, code, map[string]any{name: map[string]any{"code": code, "message": message}})
-}
-
-func write(w http.ResponseWriter, code int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // Maps of texts and numbers, which are always JSON.
+	identitytest.Write(w, http.StatusOK, map[string]any{"pools": all})
 }

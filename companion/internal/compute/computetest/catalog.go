@@ -11,6 +11,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
 // catalogMicroversion is the one by which flavors and aggregates are asked for.
@@ -86,7 +87,7 @@ func (n *Nova) serveFlavors(w http.ResponseWriter, r *http.Request, path []strin
 		for _, f := range n.flavors {
 			all = append(all, flavorView(f))
 		}
-		write(w, http.StatusOK, map[string]any{"flavors": all})
+		identitytest.Write(w, http.StatusOK, map[string]any{"flavors": all})
 		return
 	case r.Method == http.MethodPost && len(path) == 0:
 		n.makeFlavor(w, body)
@@ -94,7 +95,7 @@ func (n *Nova) serveFlavors(w http.ResponseWriter, r *http.Request, path []strin
 	}
 	i := slices.IndexFunc(n.flavors, func(f common.Flavor) bool { return f.ID == path[0] })
 	if i < 0 {
-		fail(w, http.StatusNotFound, "itemNotFound", "Flavor "+path[0]+" could not be found.")
+		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Flavor "+path[0]+" could not be found.")
 		return
 	}
 	n.serveFlavor(w, r, i, path[1:], body)
@@ -114,9 +115,9 @@ func (n *Nova) serveFlavor(w http.ResponseWriter, r *http.Request, i int, path [
 	case http.MethodPut:
 		change, _ := into[struct{ Description string }](body, "flavor")
 		f.Description = change.Description
-		write(w, http.StatusOK, map[string]any{"flavor": flavorView(*f)})
+		identitytest.Write(w, http.StatusOK, map[string]any{"flavor": flavorView(*f)})
 	case "GET os-flavor-access":
-		write(w, http.StatusOK, map[string]any{"flavor_access": accessOf(*f)})
+		identitytest.Write(w, http.StatusOK, map[string]any{"flavor_access": accessOf(*f)})
 	case "POST action":
 		n.access(w, f, body)
 	case "POST os-extra_specs":
@@ -126,17 +127,17 @@ func (n *Nova) serveFlavor(w http.ResponseWriter, r *http.Request, i int, path [
 			f.ExtraSpecs = map[string]common.ComputeProperty{}
 		}
 		maps.Copy(f.ExtraSpecs, specs)
-		write(w, http.StatusOK, map[string]any{"extra_specs": f.ExtraSpecs})
+		identitytest.Write(w, http.StatusOK, map[string]any{"extra_specs": f.ExtraSpecs})
 	case "DELETE os-extra_specs":
 		if _, ok := f.ExtraSpecs[path[1]]; !ok {
-			fail(w, http.StatusNotFound, "itemNotFound", "Flavor "+f.ID+" has no extra specs with key "+path[1]+".")
+			identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Flavor "+f.ID+" has no extra specs with key "+path[1]+".")
 			return
 		}
 		f.ExtraSpecs = maps.Clone(f.ExtraSpecs)
 		delete(f.ExtraSpecs, path[1])
 		w.WriteHeader(http.StatusOK)
 	default:
-		fail(w, http.StatusMethodNotAllowed, "badMethod", "")
+		identitytest.Fail(w, http.StatusMethodNotAllowed, "badMethod", "")
 	}
 }
 
@@ -148,11 +149,11 @@ func (n *Nova) makeFlavor(w http.ResponseWriter, body map[string]json.RawMessage
 		Ephemeral              int32 `json:"OS-FLV-EXT-DATA:ephemeral"`
 	}](body, "flavor")
 	if !ok {
-		fail(w, http.StatusBadRequest, "badRequest", "Invalid input.")
+		identitytest.Fail(w, http.StatusBadRequest, "badRequest", "Invalid input.")
 		return
 	}
 	if slices.ContainsFunc(n.flavors, func(f common.Flavor) bool { return f.Name == made.Name }) {
-		fail(w, http.StatusConflict, "conflictingRequest", "Flavor with name "+made.Name+" already exists.")
+		identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Flavor with name "+made.Name+" already exists.")
 		return
 	}
 	if made.ID == "" {
@@ -164,14 +165,14 @@ func (n *Nova) makeFlavor(w http.ResponseWriter, body map[string]json.RawMessage
 		EphemeralGiB: made.Ephemeral, SwapMiB: made.Swap, Private: !made.Public,
 	}
 	n.flavors = append(n.flavors, f)
-	write(w, http.StatusOK, map[string]any{"flavor": flavorView(f)})
+	identitytest.Write(w, http.StatusOK, map[string]any{"flavor": flavorView(f)})
 }
 
 func (*Nova) access(w http.ResponseWriter, f *common.Flavor, body map[string]json.RawMessage) {
 	type tenant struct{ Tenant string }
 	if add, ok := into[tenant](body, "addTenantAccess"); ok {
 		if slices.Contains(f.Projects, add.Tenant) {
-			fail(w, http.StatusConflict, "conflictingRequest", "Flavor access already exists.")
+			identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Flavor access already exists.")
 			return
 		}
 		f.Projects = append(slices.Clone(f.Projects), add.Tenant)
@@ -179,7 +180,7 @@ func (*Nova) access(w http.ResponseWriter, f *common.Flavor, body map[string]jso
 	if remove, ok := into[tenant](body, "removeTenantAccess"); ok {
 		f.Projects = slices.DeleteFunc(slices.Clone(f.Projects), func(p string) bool { return p == remove.Tenant })
 	}
-	write(w, http.StatusOK, map[string]any{"flavor_access": accessOf(*f)})
+	identitytest.Write(w, http.StatusOK, map[string]any{"flavor_access": accessOf(*f)})
 }
 
 func accessOf(f common.Flavor) []any {
@@ -207,19 +208,19 @@ func (n *Nova) serveAggregates(w http.ResponseWriter, r *http.Request, path []st
 		for _, g := range n.aggregates {
 			all = append(all, aggregateView(g))
 		}
-		write(w, http.StatusOK, map[string]any{"aggregates": all})
+		identitytest.Write(w, http.StatusOK, map[string]any{"aggregates": all})
 		return
 	}
 	i := slices.IndexFunc(n.aggregates, func(g compute.Aggregate) bool { return strconv.Itoa(g.ID) == path[0] })
 	if i < 0 {
-		fail(w, http.StatusNotFound, "itemNotFound", "Aggregate "+path[0]+" could not be found.")
+		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Aggregate "+path[0]+" could not be found.")
 		return
 	}
 	g := &n.aggregates[i]
 	switch r.Method {
 	case http.MethodDelete:
 		if len(g.Hosts) > 0 {
-			fail(w, http.StatusBadRequest, "badRequest", "Host aggregate is not empty.")
+			identitytest.Fail(w, http.StatusBadRequest, "badRequest", "Host aggregate is not empty.")
 			return
 		}
 		n.aggregates = slices.Delete(n.aggregates, i, i+1)
@@ -235,7 +236,7 @@ func (n *Nova) serveAggregates(w http.ResponseWriter, r *http.Request, path []st
 			return
 		}
 	}
-	write(w, http.StatusOK, map[string]any{"aggregate": aggregateView(*g)})
+	identitytest.Write(w, http.StatusOK, map[string]any{"aggregate": aggregateView(*g)})
 }
 
 func (n *Nova) makeAggregate(w http.ResponseWriter, body map[string]json.RawMessage) {
@@ -244,13 +245,13 @@ func (n *Nova) makeAggregate(w http.ResponseWriter, body map[string]json.RawMess
 		Zone string `json:"availability_zone"`
 	}](body, "aggregate")
 	if slices.ContainsFunc(n.aggregates, func(g compute.Aggregate) bool { return g.Name == made.Name }) {
-		fail(w, http.StatusConflict, "conflictingRequest", "Aggregate "+made.Name+" already exists.")
+		identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Aggregate "+made.Name+" already exists.")
 		return
 	}
 	n.made++
 	g := compute.Aggregate{ID: n.made, HostAggregate: common.HostAggregate{Name: made.Name, AvailabilityZone: made.Zone}}
 	n.aggregates = append(n.aggregates, g)
-	write(w, http.StatusOK, map[string]any{"aggregate": aggregateView(g)})
+	identitytest.Write(w, http.StatusOK, map[string]any{"aggregate": aggregateView(g)})
 }
 
 // act does what is asked of an aggregate's hosts and metadata.
@@ -261,7 +262,7 @@ func (n *Nova) act(w http.ResponseWriter, g *compute.Aggregate, body map[string]
 	}
 	if remove, ok := into[host](body, "remove_host"); ok {
 		if slices.Contains(n.pinned, remove.Host) && g.AvailabilityZone != "" {
-			fail(w, http.StatusConflict, "conflictingRequest", "Cannot remove host from aggregate: instances need to move.")
+			identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Cannot remove host from aggregate: instances need to move.")
 			return false
 		}
 		g.Hosts = slices.DeleteFunc(slices.Clone(g.Hosts), func(h string) bool { return h == remove.Host })
@@ -286,18 +287,18 @@ func (n *Nova) act(w http.ResponseWriter, g *compute.Aggregate, body map[string]
 
 func (n *Nova) addHost(w http.ResponseWriter, g *compute.Aggregate, host string) bool {
 	if !slices.ContainsFunc(n.services, func(s compute.Service) bool { return s.Binary == compute.Compute && s.Host == host }) {
-		fail(w, http.StatusNotFound, "itemNotFound", "Compute host "+host+" could not be found.")
+		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Compute host "+host+" could not be found.")
 		return false
 	}
 	for _, other := range n.aggregates {
 		zone := other.AvailabilityZone
 		if zone != "" && g.AvailabilityZone != "" && zone != g.AvailabilityZone && slices.Contains(other.Hosts, host) {
-			fail(w, http.StatusConflict, "conflictingRequest", "One or more hosts already in availability zone(s) ["+zone+"].")
+			identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "One or more hosts already in availability zone(s) ["+zone+"].")
 			return false
 		}
 	}
 	if slices.Contains(g.Hosts, host) {
-		fail(w, http.StatusConflict, "conflictingRequest", "Aggregate already has host "+host+".")
+		identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Aggregate already has host "+host+".")
 		return false
 	}
 	g.Hosts = append(slices.Clone(g.Hosts), host)

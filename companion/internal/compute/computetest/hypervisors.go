@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
 // Addresses of Nova's neighbours in Keystone's catalog.
@@ -107,11 +108,11 @@ func (n *Nova) leave(w http.ResponseWriter, host string) bool {
 			continue
 		}
 		if len(h.Servers) > 0 {
-			fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that is hosting instances.")
+			identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that is hosting instances.")
 			return false
 		}
 		if slices.ContainsFunc(h.Migrations, func(m compute.Migration) bool { return !m.Over() }) {
-			fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that has in-progress migrations.")
+			identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that has in-progress migrations.")
 			return false
 		}
 		h.left = true
@@ -132,14 +133,14 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 				all = append(all, h.detail(r.URL.Query().Get("with_servers") == "true"))
 			}
 		}
-		write(w, http.StatusOK, map[string]any{"hypervisors": all})
+		identitytest.Write(w, http.StatusOK, map[string]any{"hypervisors": all})
 	case "servers/detail":
 		for _, h := range n.hypervisors {
 			if h.Host == host {
 				all = append(all, h.servers(r)...)
 			}
 		}
-		write(w, http.StatusOK, map[string]any{"servers": all})
+		identitytest.Write(w, http.StatusOK, map[string]any{"servers": all})
 	case "os-migrations":
 		for _, h := range n.hypervisors {
 			if h.Host == host {
@@ -148,7 +149,7 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 				}
 			}
 		}
-		write(w, http.StatusOK, map[string]any{"migrations": all})
+		identitytest.Write(w, http.StatusOK, map[string]any{"migrations": all})
 	default:
 		return false
 	}
@@ -213,15 +214,15 @@ func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
 				}
 				all = append(all, one)
 			}
-			write(w, http.StatusOK, map[string]any{"resource_providers": all})
+			identitytest.Write(w, http.StatusOK, map[string]any{"resource_providers": all})
 			return
 		case len(path) < 2 || !slices.Contains(tree, path[1]):
 			continue
 		case r.Method == http.MethodGet && len(path) == 3 && path[2] == "allocations":
-			write(w, http.StatusOK, map[string]any{"allocations": h.allocations(path[1])})
+			identitytest.Write(w, http.StatusOK, map[string]any{"allocations": h.allocations(path[1])})
 			return
 		case r.Method == http.MethodGet && len(path) == 3:
-			write(w, http.StatusOK, map[string]any{path[2]: h.inventories(path[1])[path[2]]})
+			identitytest.Write(w, http.StatusOK, map[string]any{path[2]: h.inventories(path[1])[path[2]]})
 			return
 		case r.Method == http.MethodDelete && len(path) == 2:
 			h.deleteProvider(w, path[1])
@@ -229,7 +230,7 @@ func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(path) == 1 {
-		write(w, http.StatusOK, map[string]any{"resource_providers": []any{}})
+		identitytest.Write(w, http.StatusOK, map[string]any{"resource_providers": []any{}})
 		return
 	}
 	refuse(w, http.StatusNotFound, "No resource provider with uuid "+path[1]+" found")
@@ -278,7 +279,9 @@ func (h *Hypervisor) deleteProvider(w http.ResponseWriter, id string) {
 
 // refuse is how Placement says no.
 func refuse(w http.ResponseWriter, code int, detail string) {
-	write(w, code, map[string]any{"errors": []any{map[string]any{"status": code, "title": http.StatusText(code), "detail": detail}}})
+	identitytest.Write(w, code, map[string]any{
+		"errors": []any{map[string]any{"status": code, "title": http.StatusText(code), "detail": detail}},
+	})
 }
 
 // serveNeutron answers what is asked of agents. When the first one of a host is removed, its chassis is, too, and nothing says any more
@@ -295,7 +298,7 @@ func (n *Nova) serveNeutron(w http.ResponseWriter, r *http.Request) {
 		for _, a := range n.agents {
 			all = append(all, map[string]any{"id": a.ID, "agent_type": a.Type, "host": a.Host, "alive": a.Alive})
 		}
-		write(w, http.StatusOK, map[string]any{"agents": all})
+		identitytest.Write(w, http.StatusOK, map[string]any{"agents": all})
 	case r.Method == http.MethodDelete:
 		n.removeAgent(w, strings.TrimPrefix(id, "/"))
 	default:
@@ -306,7 +309,7 @@ func (n *Nova) serveNeutron(w http.ResponseWriter, r *http.Request) {
 func (n *Nova) removeAgent(w http.ResponseWriter, id string) {
 	i := slices.IndexFunc(n.agents, func(a compute.Agent) bool { return a.ID == id })
 	if i < 0 {
-		fail(w, http.StatusNotFound, "NeutronError", "Agent "+id+" could not be found")
+		identitytest.Fail(w, http.StatusNotFound, "NeutronError", "Agent "+id+" could not be found")
 		return
 	}
 	host := n.agents[i].Host

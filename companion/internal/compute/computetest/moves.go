@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
 // Moves are the virtual machines whose migration was ordered, by their IDs.
@@ -54,7 +55,7 @@ func (n *Nova) move(w http.ResponseWriter, r *http.Request, id string) {
 		} `json:"os-migrateLive"`
 	}
 	if json.NewDecoder(r.Body).Decode(&body) != nil || body.Order == nil || body.Order.Host != nil || body.Order.Block != "auto" {
-		fail(w, http.StatusBadRequest, "badRequest", "Invalid input.")
+		identitytest.Fail(w, http.StatusBadRequest, "badRequest", "Invalid input.")
 		return
 	}
 	for i := range n.hypervisors {
@@ -66,7 +67,7 @@ func (n *Nova) move(w http.ResponseWriter, r *http.Request, id string) {
 			case s.ID != id:
 				continue
 			case s.Task != "" || s.Status != "ACTIVE" && s.Status != "PAUSED":
-				fail(w, http.StatusConflict, "conflictingRequest", "Cannot 'os-migrateLive' instance "+id+" while it is so.")
+				identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Cannot 'os-migrateLive' instance "+id+" while it is so.")
 				return
 			}
 			s.Task, n.moves = "migrating", append(n.moves, id)
@@ -74,7 +75,7 @@ func (n *Nova) move(w http.ResponseWriter, r *http.Request, id string) {
 			return
 		}
 	}
-	fail(w, http.StatusNotFound, "itemNotFound", "Instance "+id+" could not be found.")
+	identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Instance "+id+" could not be found.")
 }
 
 // disable lets a host have virtual machines, or none.
@@ -85,10 +86,12 @@ func (n *Nova) disable(w http.ResponseWriter, r *http.Request, id string) {
 	}
 	i := slices.IndexFunc(n.services, func(s compute.Service) bool { return s.ID == id })
 	if json.NewDecoder(r.Body).Decode(&body) != nil || i < 0 {
-		fail(w, http.StatusNotFound, "itemNotFound", "Service "+id+" not found.")
+		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Service "+id+" not found.")
 		return
 	}
 	n.services = slices.Clone(n.services)
 	n.services[i].Disabled, n.services[i].Reason = body.Status == "disabled", body.Reason
-	write(w, http.StatusOK, map[string]any{"service": map[string]any{"id": id, "status": body.Status, "disabled_reason": body.Reason}})
+	identitytest.Write(w, http.StatusOK, map[string]any{
+		"service": map[string]any{"id": id, "status": body.Status, "disabled_reason": body.Reason},
+	})
 }

@@ -2,9 +2,7 @@
 package computetest
 
 import (
-	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -110,14 +108,7 @@ func (n *Nova) RoundTrip(r *http.Request) (*http.Response, error) {
 	case !strings.HasPrefix(url, address):
 		return n.Keystone.RoundTrip(r)
 	}
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	w := httptest.NewRecorder()
-	serve(w, r)
-	answer := w.Result()
-	answer.Request = r
-	return answer, nil
+	return identitytest.Answer(r, serve)
 }
 
 func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
@@ -126,19 +117,19 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/v2.1/"), "/")
 	switch {
 	case n.down:
-		fail(w, http.StatusServiceUnavailable, "serviceUnavailable", "")
+		identitytest.Fail(w, http.StatusServiceUnavailable, "serviceUnavailable", "")
 	case !n.Keystone.Issued(r.Header.Get("X-Auth-Token")):
-		fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
+		identitytest.Fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
 	case n.refusal != "":
-		fail(w, http.StatusForbidden, "forbidden", n.refusal)
+		identitytest.Fail(w, http.StatusForbidden, "forbidden", n.refusal)
 	case n.unmakeable != "" && r.Method == http.MethodPost && (path[0] == "flavors" || path[0] == "os-aggregates") && len(path) == 1:
-		fail(w, http.StatusForbidden, "forbidden", n.unmakeable)
+		identitytest.Fail(w, http.StatusForbidden, "forbidden", n.unmakeable)
 	case n.catalog(w, r, path):
 	case r.Method == http.MethodGet && n.serveHypervisors(w, r, path):
 	case r.Method == http.MethodPost && path[0] == "servers" && len(path) == 3:
 		n.move(w, r, path[1])
 	case path[0] != "os-services" || r.Header.Get("X-Openstack-Nova-Api-Version") != "2.53":
-		fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
+		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case r.Method == http.MethodGet && len(path) == 1:
 		n.list(w, r.URL.Query().Get("binary"))
 	case r.Method == http.MethodDelete && len(path) == 2:
@@ -146,7 +137,7 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPut && len(path) == 2:
 		n.disable(w, r, path[1])
 	default:
-		fail(w, http.StatusMethodNotAllowed, "badMethod", "")
+		identitytest.Fail(w, http.StatusMethodNotAllowed, "badMethod", "")
 	}
 }
 
@@ -161,13 +152,13 @@ func (n *Nova) list(w http.ResponseWriter, binary string) {
 			})
 		}
 	}
-	write(w, http.StatusOK, map[string]any{"services": all})
+	identitytest.Write(w, http.StatusOK, map[string]any{"services": all})
 }
 
 func (n *Nova) remove(w http.ResponseWriter, id string) {
 	i := slices.IndexFunc(n.services, func(s compute.Service) bool { return s.ID == id })
 	if i < 0 {
-		fail(w, http.StatusNotFound, "itemNotFound", "Service "+id+" not found.")
+		identitytest.Fail(w, http.StatusNotFound, "itemNotFound", "Service "+id+" not found.")
 		return
 	}
 	if n.services[i].Binary == compute.Compute && !n.leave(w, n.services[i].Host) {
@@ -176,14 +167,4 @@ func (n *Nova) remove(w http.ResponseWriter, id string) {
 	n.deleted = append(n.deleted, n.services[i])
 	n.services = slices.Delete(n.services, i, i+1)
 	w.WriteHeader(http.StatusNoContent)
-}
-
-func fail(w http.ResponseWriter, code int, name, message string) {
-	write(w, code, map[string]any{name: map[string]any{"code": code, "message": message}})
-}
-
-func write(w http.ResponseWriter, code int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // Maps of texts and numbers, which are always JSON.
 }

@@ -148,7 +148,7 @@ func (k *Keystone) user(w http.ResponseWriter, r *http.Request, id string) {
 	if options == nil {
 		options = map[string]any{}
 	}
-	write(w, http.StatusOK, map[string]any{"user": map[string]any{
+	Write(w, http.StatusOK, map[string]any{"user": map[string]any{
 		"id": id, "name": name, "domain_id": "default", "enabled": true, "password_expires_at": nil, "options": options,
 		"links": map[string]any{"self": "https://keystone/v3/users/" + id},
 	}})
@@ -188,7 +188,7 @@ func (k *Keystone) endpoint(w http.ResponseWriter, r *http.Request, id string) {
 	if region != "" {
 		answer["region"], answer["region_id"] = region, region
 	}
-	write(w, http.StatusOK, map[string]any{"endpoint": answer})
+	Write(w, http.StatusOK, map[string]any{"endpoint": answer})
 }
 
 // Clouds is the Secret of an administrator, with a cloud named admin.

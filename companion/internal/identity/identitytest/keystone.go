@@ -147,11 +147,16 @@ func (k *Keystone) add(user string, c Credential) Credential {
 
 // RoundTrip answers a request without a network.
 func (k *Keystone) RoundTrip(r *http.Request) (*http.Response, error) {
+	return Answer(r, k.ServeHTTP)
+}
+
+// Answer is what a fake of a service answers to a request, without a network.
+func Answer(r *http.Request, serve http.HandlerFunc) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
 	w := httptest.NewRecorder()
-	k.ServeHTTP(w, r)
+	serve(w, r)
 	answer := w.Result()
 	answer.Request = r
 	return answer, nil
@@ -171,7 +176,7 @@ func (k *Keystone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == "/v3" || r.URL.Path == "/v3/" {
-		write(w, http.StatusOK, map[string]any{"version": map[string]any{"id": "v3.14", "status": "stable"}})
+		Write(w, http.StatusOK, map[string]any{"version": map[string]any{"id": "v3.14", "status": "stable"}})
 		return
 	}
 	t, ok := k.tokens[r.Header.Get("X-Auth-Token")]
@@ -290,7 +295,7 @@ func (k *Keystone) issue(w http.ResponseWriter, t token, answer map[string]any) 
 	id := fmt.Sprintf("token-%d", len(k.tokens))
 	k.tokens[id] = t
 	w.Header().Set("X-Subject-Token", id)
-	write(w, http.StatusCreated, map[string]any{"token": answer})
+	Write(w, http.StatusCreated, map[string]any{"token": answer})
 }
 
 func (k *Keystone) changePassword(w http.ResponseWriter, r *http.Request, t token) {
@@ -324,7 +329,7 @@ func (k *Keystone) applicationCredentials(w http.ResponseWriter, r *http.Request
 			}
 		}
 		links := map[string]any{"self": r.URL.String(), "next": nil, "previous": nil}
-		write(w, http.StatusOK, map[string]any{"application_credentials": list, "links": links})
+		Write(w, http.StatusOK, map[string]any{"application_credentials": list, "links": links})
 	case r.Method == http.MethodPost && len(path) == 0:
 		k.create(w, r, t)
 	case r.Method == http.MethodDelete && len(path) == 1:
@@ -370,7 +375,7 @@ func (k *Keystone) create(w http.ResponseWriter, r *http.Request, t token) {
 			"Conflict occurred attempting to store application_credential - Duplicate entry found with name %s.", body.C.Name))
 	default:
 		made := k.add(t.user, Credential{Name: body.C.Name, Description: body.C.Description, Secret: body.C.Secret, Roles: roles})
-		write(w, http.StatusCreated, map[string]any{"application_credential": made.json(true)})
+		Write(w, http.StatusCreated, map[string]any{"application_credential": made.json(true)})
 	}
 }
 
@@ -402,10 +407,16 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-func write(w http.ResponseWriter, code int, body any) {
+// Fail answers with an error as Nova, Neutron and Cinder say it: under a name.
+func Fail(w http.ResponseWriter, code int, name, message string) {
+	Write(w, code, map[string]any{name: map[string]any{"code": code, "message": message}})
+}
+
+// Write answers with a body, which is made of maps, lists, texts and numbers.
+func Write(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // Maps of strings, which are always JSON.
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // Which are always JSON.
 }
 
 func unauthorized(w http.ResponseWriter) {
@@ -413,5 +424,5 @@ func unauthorized(w http.ResponseWriter) {
 }
 
 func fail(w http.ResponseWriter, code int, message string) {
-	write(w, code, map[string]any{"error": map[string]any{"code": code, "message": message, "title": http.StatusText(code)}})
+	Write(w, code, map[string]any{"error": map[string]any{"code": code, "message": message, "title": http.StatusText(code)}})
 }
