@@ -29,7 +29,7 @@ func LegacyInstance(namespace, name string) string {
 func instance(digits int, namespace, name string) string {
 	const limit = 63
 	suffix := "-" + Hash(digits, namespace, name)
-	prefix := strings.ReplaceAll(namespace+"-"+name, ".", "-")
+	prefix := strings.TrimPrefix(strings.ReplaceAll(namespace+"-"+name, ".", "-"), "-") // What no claim has ordered has no namespace.
 	if len(prefix) > limit-len(suffix) {
 		prefix = strings.TrimRight(prefix[:limit-len(suffix)], "-")
 	}

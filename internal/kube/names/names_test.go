@@ -22,6 +22,10 @@ func TestInstance(t *testing.T) {
 			namespace: "tenant-a", name: "cloud",
 			want: "tenant-a-cloud-aab838129d70f8f9a33a", legacy: "tenant-a-cloud-aab83",
 		},
+		"NoClaim": {
+			reason:    "What somebody has made without a claim, or renders, is in no namespace.",
+			namespace: "", name: "cloud", want: "cloud-", legacy: "cloud-",
+		},
 		"Dots": {
 			reason:    "A claim's name may have dots, a namespace's may not.",
 			namespace: "tenant-a", name: "cloud.eu",
