@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -220,11 +221,11 @@ func checkReported(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan)
 	}
 }
 
-// checkGates holds the first half of invariant 6: what is new has what it needs, as the orders say.
+// checkGates holds the first half of invariant 6: what is new has what it needs, as the orders say. The next revision of a file is not new.
 func (w *world) checkGates(t *rapid.T, plan compose.Plan) {
 	items := plan.Items()
 	for _, i := range items {
-		if w.observed[i.Name] != nil {
+		if w.observed[i.Name] != nil || i.Kind.Kind == "ConfigMap" && w.replaces(i.Name) {
 			continue
 		}
 		then := called(i.Body)
@@ -236,6 +237,39 @@ func (w *world) checkGates(t *rapid.T, plan compose.Plan) {
 				if there := first.Verdict.Ready || o.exists && first.Observed; !there && matches(o.first, called(first.Body)) {
 					t.Errorf("6: %s is new, but %s is not ready: %s", then, called(first.Body), o.why)
 				}
+			}
+		}
+	}
+}
+
+// revised is a name that ends in the hash of what it is the name of.
+var revised = regexp.MustCompile("^(.+)-[0-9a-f]{10}$")
+
+// checkFiles holds that pods which are there are given no file that is not: that whose earlier revision is there is desired with them. What
+// they have already somebody may have deleted.
+func (w *world) checkFiles(t *rapid.T, plan compose.Plan) {
+	desired, earlier := map[string]bool{}, map[string]bool{}
+	for _, i := range plan.Items() {
+		if i.Kind.Kind != "ConfigMap" {
+			continue
+		}
+		name := i.Body.At("metadata", "name").Text()
+		desired[name] = true
+		if stem := revised.FindStringSubmatch(name); stem != nil && i.Observed {
+			earlier[stem[1]] = true
+		}
+	}
+	for _, i := range plan.Items() {
+		for _, v := range i.Body.At("spec", "template", "spec", "volumes").List() {
+			volume, _ := v.(map[string]any)
+			source, _ := volume["configMap"].(map[string]any)
+			name, _ := source["name"].(string)
+			stem := revised.FindStringSubmatch(name)
+			if stem == nil || !i.Observed || !earlier[stem[1]] || desired[name] {
+				continue
+			}
+			if before := w.observed[i.Name].String(); !strings.Contains(before, name) {
+				t.Errorf("6: pods of %s are there, and are to read ConfigMap %s, which is not", called(i.Body), name)
 			}
 		}
 	}

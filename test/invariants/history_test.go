@@ -125,6 +125,7 @@ func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 	}
 	w.note(t, rsp, plan)
 	w.checkGates(t, plan)
+	w.checkFiles(t, plan)
 	w.checkData(t, rsp, plan)
 	if w.held = err != nil; !w.held {
 		checkReported(t, rsp, plan)

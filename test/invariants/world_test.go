@@ -92,10 +92,11 @@ var subjects = []*subject{
 		revisions: []string{"config-"},
 	},
 	{
-		name:   "Horizon",
-		runner: kinds.Runners()["Horizon.horizon.openstack.c5c3.io"],
-		draw:   drawService(horizons, "horizon", "h", "dashboard.eu"),
-		keep:   []string{"target"},
+		name:      "Horizon",
+		runner:    kinds.Runners()["Horizon.horizon.openstack.c5c3.io"],
+		draw:      drawService(horizons, "horizon", "h", "dashboard.eu"),
+		keep:      []string{"target"},
+		revisions: []string{"config-"},
 	},
 	{
 		name:      "Tempest",
@@ -152,6 +153,7 @@ var subjects = []*subject{
 			"volume-secrets-push-", "volume-secrets-workload-",
 			"nova-compute-config-", "ovn-controller-config-", "metadata-config-",
 			"openvswitch-agent-config-", "l3-agent-config-", "dhcp-agent-config-",
+			"sriov-agent-config-",
 		},
 	},
 	{
@@ -388,6 +390,18 @@ func (w *world) names() []string { return slices.Sorted(maps.Keys(w.observed)) }
 // isRevision reports whether a name is that of a revision.
 func (w *world) isRevision(name string) bool {
 	return slices.ContainsFunc(w.revisions, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// replaces reports whether another revision is observed of what a name is a revision of.
+func (w *world) replaces(name string) bool {
+	for _, prefix := range w.revisions {
+		for other := range w.observed {
+			if strings.HasPrefix(name, prefix) && strings.HasPrefix(other, prefix) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func structOf(t *rapid.T, m object) *structpb.Struct {

@@ -122,7 +122,7 @@ func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
 	}
 	part.Total++
 	switch {
-	case item.Observed || open && len(held) == 0:
+	case item.Observed || open && len(held) == 0 || p.replaces(r, item):
 		part.Items = append(part.Items, item)
 	case open:
 		part.Held = union(part.Held, held)
@@ -133,6 +133,13 @@ func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
 	}
 	part.Ready++
 	return true, nil
+}
+
+// replaces reports whether a resource is the next revision of a file that pods read already. They are given its name with all else that is
+// there, whatever their component waits for, and those of a DaemonSet or StatefulSet would have ended before they find it missing.
+func (p *planner) replaces(r Resource, item Item) bool {
+	return r.Revisions != "" && item.Kind.Kind == "ConfigMap" &&
+		slices.ContainsFunc(p.seen.Names(), func(name string) bool { return strings.HasPrefix(name, r.Revisions+"-") })
 }
 
 // held returns the components that hold a resource back: those of what it comes after, where that is not ready.

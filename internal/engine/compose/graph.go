@@ -34,8 +34,8 @@ type Resource struct {
 	// After are resources that must be ready before this one is created, by name. Each is declared earlier, whatever component it belongs to.
 	After []string
 	// Revisions is the part of Name that all revisions of the object share, where Name changes with the content. Older
-	// revisions stay until everything is ready: pods of the last roll-out still read them. A resource with neither name nor object says
-	// that of revisions of which none is wanted any more.
+	// revisions stay until everything is ready: pods of the last roll-out still read them. The next revision of a ConfigMap waits for nothing:
+	// pods of this one are to read it. A resource with neither name nor object says the first of revisions of which none is wanted any more.
 	Revisions string
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,6 +132,16 @@ func (m *toy) ready(r resource) bool {
 	return ok && states[s].wrong == ""
 }
 
+// replaces: there are older revisions of a resource.
+func (m *toy) replaces(r resource) bool {
+	for old := range m.old {
+		if r.revisions != "" && strings.HasPrefix(old, r.revisions+"-") {
+			return true
+		}
+	}
+	return false
+}
+
 // done is ready, by name.
 func (m *toy) done(name string) bool { return m.ready(resource{name: name}) }
 
@@ -214,8 +225,9 @@ func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 			for _, r := range stage {
 				desired := slices.ContainsFunc(part.Items, func(i compose.Item) bool { return i.Name == r.name })
 				waits := slices.ContainsFunc(r.after, func(name string) bool { return !m.done(name) })
-				held = held || open && waits && !m.exists(r)
-				if want := open && !waits || m.exists(r); desired != want {
+				there := m.exists(r) || m.replaces(r)
+				held = held || open && waits && !there
+				if want := open && !waits || there; desired != want {
 					t.Errorf("%s: desired is %t, want %t", r.name, desired, want)
 				}
 				total++
