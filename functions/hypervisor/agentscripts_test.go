@@ -1,6 +1,8 @@
 package hypervisor
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,7 +103,7 @@ func TestNeutronAgentReady(t *testing.T) {
 	}
 }
 
-// TestNeutronAgentStarted: the switch's agent has started when it watches the switch.
+// TestNeutronAgentStarted: the switch's agent has started when it watches the switch, and does not work any more when it does not for long.
 func TestNeutronAgentStarted(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, watcher, processes, words string }{
 		"Watches": {"It does.", "ovsdb-client", "privsep-helper\\novsdb-client", ""},
@@ -113,9 +115,16 @@ func TestNeutronAgentStarted(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "agent-id"), []byte("11\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			out, err := script(t, dir, append(queueLogin(t, dir), "WATCHER="+tc.watcher), "neutron-agent.sh", "started")
-			if (err == nil) != (tc.words == "") || !strings.Contains(out, tc.words) {
-				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, tc.words)
+			env := append(queueLogin(t, dir), "WATCHER="+tc.watcher)
+			login := fmt.Sprintf("%x  -\n", sha256.Sum256([]byte("neutron-1secret-1")))
+			if err := os.WriteFile(filepath.Join(dir, "started"), []byte(login), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, probe := range []string{"started", "alive"} {
+				out, err := script(t, dir, env, "neutron-agent.sh", probe)
+				if (err == nil) != (tc.words == "") || !strings.Contains(out, tc.words) {
+					t.Errorf("%s\n%s: %v, %q, want %q", tc.reason, probe, err, out, tc.words)
+				}
 			}
 		})
 	}

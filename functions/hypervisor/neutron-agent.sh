@@ -19,8 +19,10 @@ sockets() {
   awk -v port=":$(printf %04X "$QUEUE_PORT")\$" '$4 == "01" && $3 ~ port { print $10 }' /proc/net/tcp /proc/net/tcp6 | sort -u
 }
 
-# watches fails where the agent hears nothing of the switch. It does so from its start, or never: an agent whose main thread has died at that
-# reports to Neutron for ever that it is alive.
+# watches fails where the agent hears nothing of the switch. While that restarts nobody does. An agent whose main thread has died, as it may
+# at its start, or waits for what it asked the switch before it went, which Neutron 2025.2 and 2026.1 do without end (_send_msg in
+# https://opendev.org/openstack/neutron/src/tag/27.0.0/neutron/plugins/ml2/drivers/openvswitch/agent/openflow/native/ofswitch.py), never will
+# again, and reports to Neutron that it is alive.
 watches() {
   [ -z "${WATCHER:-}" ] || ps -o comm= --ppid "$(cat "$AGENT")" | grep -qxF "$WATCHER" || {
     echo "it does not watch the switch"
@@ -42,6 +44,7 @@ started)
   ;;
 alive)
   [ "$(login | sha256sum)" = "$(cat "$STARTED")" ] || { echo "the login was replaced"; exit 1; }
+  watches
   exit
   ;;
 esac
