@@ -146,6 +146,12 @@ func (m *model) store(name string) *observe.Object {
 	return o
 }
 
+// left reports whether users of a Keystone were let into an object store before.
+func (m *model) left(store string) bool {
+	_, once := m.store(store).Map("spec", "auth")["keystone"]
+	return once
+}
+
 // login is by what the gateways of an object store check tokens. Nil: they know no Keystone, or not yet: Rook does nothing for an object
 // store whose Secret is not there.
 func (m *model) login(o storagev1.ObjectStore) *rook.Keystone {

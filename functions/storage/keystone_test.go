@@ -79,6 +79,38 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// TestLoginLeft: what is taken out of the object of a store is said to be gone, and goes on to be: left out, it would be refused. A store that
+// never knew a Keystone says nothing of any.
+func TestLoginLeft(t *testing.T) {
+	gone := map[string]any{"auth": map[string]any{"keystone": nil}, "protocols": map[string]any{
+		"s3": map[string]any{"authUseKeystone": false}, "enableAPIs": []any{"s3", "s3website", "admin", "sts", "iam", "notifications"},
+	}}
+	said := func(w *simulate.World) map[string]any {
+		out := map[string]any{}
+		spec, _ := kind.Desired(t, w)["object-store-objects"]["spec"].(map[string]any)
+		for _, field := range []string{"auth", "protocols"} {
+			if v, ok := spec[field]; ok {
+				out[field] = v
+			}
+		}
+		return out
+	}
+	w := complete(t, with(letIn))
+	w.XR.Fields["spec"] = world(with(alone), open).XR.GetFields()["spec"]
+	if diff := cmp.Diff(gone, said(w)); diff != "" {
+		t.Errorf("nobody of a Keystone is to be let in any more (-want +got):\n%s", diff)
+	}
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(gone, said(w)); diff != "" {
+		t.Errorf("long after that (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{}, said(complete(t, with(alone)))); diff != "" {
+		t.Errorf("a store that knew no Keystone (-want +got):\n%s", diff)
+	}
+}
+
 // TestLoginComes: a new store is not made before the Secret is there that Rook reads; one that is there goes on without until then.
 func TestLoginComes(t *testing.T) {
 	w, before := complete(t, with(letIn)), complete(t, with(alone))

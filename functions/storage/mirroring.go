@@ -117,17 +117,20 @@ func (m *model) checkMirroring() error {
 	return errors.Join(errs...)
 }
 
-// mirroringOf says how a pool is copied. Nil: it is not. The other cluster comes once its token is there: Rook fails without, and goes on
-// to be told where it was told once.
+// mirroringOf says how a pool is copied. Nil: it never was. The other cluster comes once its token is there: Rook fails without, and goes
+// on to be told where it was told once.
 func (m *model) mirroringOf(p pool) *rook.Mirroring {
+	o, _ := m.seen.Get(poolPrefix + p.name)
 	if p.Mirroring == nil {
+		if _, once := o.Map("spec", "mirroring")["enabled"]; once {
+			return &rook.Mirroring{}
+		}
 		return nil
 	}
 	out := &rook.Mirroring{Mode: p.Mirroring.Mode}
 	for _, s := range p.Mirroring.SnapshotSchedules {
 		out.Schedules = append(out.Schedules, rook.Schedule{Interval: s.Interval, StartTime: s.StartTime})
 	}
-	o, _ := m.seen.Get(poolPrefix + p.name)
 	if m.peer() != nil && (knowsPeer(o) || m.isReady(m.peerSecrets.Resource(rook.PeerSecret))) {
 		out.PeerSecret = rook.PeerSecret
 	}

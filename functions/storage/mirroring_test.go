@@ -115,6 +115,17 @@ func TestPeerComesLater(t *testing.T) {
 	if got := mirroringSpec(t, w, "images"); got != nil {
 		t.Errorf("a pool is copied that nobody asked for: %v", got)
 	}
+	other := world(with("pools: [{name: volumes}, {name: images}]"), open)
+	w.XR.Fields["spec"] = other.XR.GetFields()["spec"]
+	if diff := cmp.Diff(map[string]any{"enabled": false}, mirroringSpec(t, w, "volumes")); diff != "" {
+		t.Errorf("when it is not to be copied any more (-want +got):\n%s", diff)
+	}
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"enabled": false}, mirroringSpec(t, w, "volumes")); diff != "" {
+		t.Errorf("long after that (-want +got):\n%s", diff)
+	}
 }
 
 func mustYAML(t *testing.T, o any) string {

@@ -36,8 +36,9 @@ var (
 	configMapKind   = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 )
 
-// listen looks for values of Secrets in every call of a function, of whatever test. What it returns says what was found.
-func listen(tap *platform.Tap) func() error {
+// listen looks for values of Secrets in every call of a function, of whatever test. What it returns says what was found, and, where tests were
+// not chosen by their names, that nothing was heard.
+func listen(tap *platform.Tap, chosen bool) func() error {
 	var mu sync.Mutex
 	calls, shown := 0, map[string]int{}
 	tap.Listen(func(request, response []byte) {
@@ -54,7 +55,7 @@ func listen(tap *platform.Tap) func() error {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
-		case calls == 0:
+		case calls == 0 && !chosen:
 			return fmt.Errorf("no call of a function was heard")
 		case len(shown) > 0:
 			return fmt.Errorf("of %d calls of functions there are values of Secrets in: %v", calls, shown)

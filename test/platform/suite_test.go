@@ -64,7 +64,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer cloud.Stop()
-	heard := listen(cloud.Tap)
+	heard := listen(cloud.Tap, flag.Lookup("test.run").Value.String() != "")
 	code := m.Run()
 	if err := heard(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

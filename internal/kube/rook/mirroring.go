@@ -27,7 +27,9 @@ func TokenSecret(cluster string) string { return "cluster-peer-token-" + cluster
 // no other one (WatchPeerTokenSecretPredicate of v1.18.8).
 const PeerSecret = "peer-cluster-peer-token" //nolint:gosec // the name of a Secret
 
-// Mirroring says how block devices of a pool are copied.
+// Mirroring says how block devices of a pool are copied. The zero value says of one whose block devices were that they are not any more.
+// It cannot be left out again: Rook writes an empty one into every pool, and what others take out of that becomes null for most API
+// servers, which they then refuse (https://github.com/kubernetes-sigs/structured-merge-diff/issues/305).
 type Mirroring struct {
 	// Mode is image or pool.
 	Mode string
@@ -42,6 +44,9 @@ type Schedule struct{ Interval, StartTime string }
 
 // spec of a pool's mirroring.
 func (m Mirroring) spec() object.Map {
+	if m.Mode == "" {
+		return object.Map{"enabled": false}
+	}
 	out := object.Map{"enabled": true, "mode": m.Mode}
 	schedules := object.List{}
 	for _, s := range m.Schedules {
