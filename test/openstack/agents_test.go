@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,36 @@ func TestHypervisorsOVS(t *testing.T) {
 	m.memory(t)
 	t.Run("Restarts", func(t *testing.T) { testRestarts(t, m, g, agentRestarts) })
 	t.Run("Second", func(t *testing.T) { testSecond(t, m, g) })
+	t.Run("Stuck", func(t *testing.T) { testStuck(t, m, g) })
+}
+
+// testStuck: an agent of the switch that hears nothing of it any more, and does nothing, is restarted, and takes no ping with it.
+func testStuck(t *testing.T, m *machines, g guest) {
+	ctx, pod := context.Background(), m.pods(t, "openvswitch-agent")[0]
+	in := func(command ...string) error {
+		out, err := m.cloud.Cluster.Exec(ctx, pod.Namespace, pod.Name, command...)
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	}
+	const script = "/etc/cobaltcore/neutron-agent.sh"
+	came := pinged(t, g.address, func() {
+		// From inside, nobody stops the first process of a container.
+		script := `agent=$(pgrep -f '/[n]eutron-openvswitch-agent ') && kill -STOP "$agent" && pkill -KILL -P "$agent" -x ovsdb-client`
+		if out, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
+			t.Fatalf("cannot stop the agent: %v: %s", err, out)
+		}
+		if in("sh", script, "alive") == nil {
+			t.Error("it counts as alive")
+		}
+		m.until(t, "an agent that watches the switch", "", func() error { return in("sh", script, "ready") })
+	})
+	t.Log(came)
+	if came.Gap > 0 {
+		t.Errorf("packets were lost for %s", came.Gap)
+	}
+	testAgents(t, m)
 }
 
 // testAgents: the pool is ready, and Neutron hears of all agents of its node.

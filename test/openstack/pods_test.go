@@ -56,7 +56,9 @@ spec:
         - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
         - {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
         ports: [{name: data, containerPort: 5000, protocol: UDP}]
+        startupProbe: {exec: {command: [test, -e, /tmp/ready]}}
         readinessProbe: {exec: {command: [test, -e, /tmp/ready]}}
+        livenessProbe: {exec: {command: [test, -e, /tmp/ready]}, periodSeconds: 1, failureThreshold: 2}
         lifecycle: {preStop: {exec: {command: [touch, /data/stopped]}}}
         securityContext: {readOnlyRootFilesystem: true}
         volumeMounts: [{name: data, mountPath: /data}, {name: tmp, mountPath: /tmp}]
@@ -115,7 +117,11 @@ func TestPods(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(c.ClaimDir("pods", "data-store-0"), "stopped")); err != nil {
 		t.Errorf("the hook before the end did not run: %v", err)
 	}
-	file := filepath.Join(dir, "node", "var", "lib", "agent", "node")
+	if _, err := c.Exec(ctx, key.Namespace, key.Name, "rm", "/tmp/ready"); err != nil {
+		t.Fatal(err)
+	}
+	answers(t, c, "store.pods.svc:53", "3")
+	file := filepath.Join(dir, "nodes", "node-0", "var", "lib", "agent", "node")
 	waitFor(t, c, "the agent's file", func() bool { _, err := os.Stat(file); return err == nil })
 	if got, err := os.ReadFile(file); err != nil || string(got) != "node-0 node-0\n" {
 		t.Errorf("the agent is on %q (%v), want node-0 twice", got, err)

@@ -109,6 +109,7 @@ func (p *pod) run() {
 	p.cluster.done.Go(func() { p.probe(probing) })
 	for i := range p.object.Spec.Containers {
 		p.cluster.done.Go(func() { p.keep(ctx, i) })
+		p.cluster.done.Go(func() { p.revive(probing, i) })
 	}
 	p.updateStatus(ctx, corev1.PodRunning, "")
 	p.watch(ctx)
@@ -210,7 +211,7 @@ func (p *pod) keep(ctx context.Context, i int) {
 		} else {
 			code = c.ExitCode()
 		}
-		if p.stopping.Load() || (p.object.Spec.RestartPolicy != "" && p.object.Spec.RestartPolicy != corev1.RestartPolicyAlways) {
+		if p.stopping.Load() || !p.restarts() {
 			p.mu.Lock()
 			p.exit[container.Name] = code
 			p.mu.Unlock()
@@ -223,6 +224,17 @@ func (p *pod) keep(ctx context.Context, i int) {
 			return
 		}
 	}
+}
+
+// restarts reports whether containers that end are started again.
+func (p *pod) restarts() bool {
+	policy := p.object.Spec.RestartPolicy
+	return policy == "" || policy == corev1.RestartPolicyAlways
+}
+
+// grace is how long containers have to end.
+func (p *pod) grace() time.Duration {
+	return time.Duration(ptr.Deref(p.object.Spec.TerminationGracePeriodSeconds, 30)) * time.Second
 }
 
 // launch starts a container as the i-th of the pod.
@@ -354,19 +366,24 @@ func secure(s *sandbox.Spec, pod *corev1.Pod, container *corev1.Container) error
 
 // exec runs a command in the i-th container. The error has what it wrote.
 func (p *pod) exec(ctx context.Context, i int, command []string) error {
-	p.mu.Lock()
-	var c *sandbox.Container
-	if len(p.containers) > i+1 {
-		c = p.containers[i+1]
-	}
-	p.mu.Unlock()
-	if c == nil || !c.Running() {
+	c := p.container(i)
+	if c == nil {
 		return fmt.Errorf("container %s does not run", p.object.Spec.Containers[i].Name)
 	}
 	if out, err := c.Exec(ctx, command...); err != nil {
 		return fmt.Errorf("%v: %w: %s", command, err, out)
 	}
 	return nil
+}
+
+// container is the i-th one that runs. Nil: it does not.
+func (p *pod) container(i int) *sandbox.Container {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.containers) <= i+1 || p.containers[i+1] == nil || !p.containers[i+1].Running() {
+		return nil
+	}
+	return p.containers[i+1]
 }
 
 func (p *pod) mounted() map[string]*volume {
@@ -425,7 +442,7 @@ func (p *pod) kill() {
 
 // end runs the hooks, then asks the containers to end, all within the grace period.
 func (p *pod) end() {
-	grace := time.Duration(ptr.Deref(p.object.Spec.TerminationGracePeriodSeconds, 30)) * time.Second
+	grace := p.grace()
 	deadline := time.Now().Add(grace)
 	p.mu.Lock()
 	running := append([]*sandbox.Container{}, p.containers...)

@@ -13,6 +13,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
 // probe asks the containers whether they are ready, until the context ends: first by their startup probes, then by those of
@@ -67,6 +69,33 @@ func (p *pod) started(ctx context.Context, i int) bool {
 		}
 	}
 	return true
+}
+
+// revive ends a container whose liveness probe fails as often as it may, so that it is started again, until the context ends.
+func (p *pod) revive(ctx context.Context, i int) {
+	probe := p.object.Spec.Containers[i].LivenessProbe
+	if probe == nil || !p.restarts() {
+		return
+	}
+	var started *sandbox.Container
+	for failures := int32(0); !p.wait(interval(probe)) && ctx.Err() == nil; {
+		c := p.container(i)
+		if c == nil {
+			continue
+		}
+		if c != started && !p.started(ctx, i) {
+			return
+		}
+		err := p.ask(ctx, i, probe)
+		if failures++; c != started || err == nil {
+			started, failures = c, 0
+		}
+		if failures < max(probe.FailureThreshold, 1) || p.stopping.Load() {
+			continue
+		}
+		fmt.Fprintf(p.cluster.Progress, "cluster: container %s of pod %s is restarted: %v\n", p.object.Spec.Containers[i].Name, p.object.Name, err)
+		c.Stop(p.grace())
+	}
 }
 
 func (p *pod) alive() bool {
