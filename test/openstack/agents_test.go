@@ -54,8 +54,8 @@ func testStuck(t *testing.T, m *machines, g guest) {
 	const script = "/etc/cobaltcore/neutron-agent.sh"
 	came := pinged(t, g.address, func() {
 		// From inside, nobody stops the first process of a container.
-		script := `agent=$(pgrep -f '/[n]eutron-openvswitch-agent ') && kill -STOP "$agent" && pkill -KILL -P "$agent" -x ovsdb-client`
-		if out, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
+		stop := `agent=$(pgrep -f '/[n]eutron-openvswitch-agent ') && kill -STOP "$agent" && pkill -KILL -P "$agent" -x ovsdb-client`
+		if out, err := exec.Command("sh", "-c", stop).CombinedOutput(); err != nil {
 			t.Fatalf("cannot stop the agent: %v: %s", err, out)
 		}
 		if in("sh", script, "alive") == nil {

@@ -73,7 +73,8 @@ func (p *pod) started(ctx context.Context, i int) bool {
 
 // revive ends a container whose liveness probe fails as often as it may, so that it is started again, until the context ends.
 func (p *pod) revive(ctx context.Context, i int) {
-	probe := p.object.Spec.Containers[i].LivenessProbe
+	container := &p.object.Spec.Containers[i]
+	probe := container.LivenessProbe
 	if probe == nil || !p.restarts() {
 		return
 	}
@@ -93,7 +94,7 @@ func (p *pod) revive(ctx context.Context, i int) {
 		if failures < max(probe.FailureThreshold, 1) || p.stopping.Load() {
 			continue
 		}
-		fmt.Fprintf(p.cluster.Progress, "cluster: container %s of pod %s is restarted: %v\n", p.object.Spec.Containers[i].Name, p.object.Name, err)
+		fmt.Fprintf(p.cluster.Progress, "cluster: container %s of pod %s is restarted: %v\n", container.Name, p.object.Name, err)
 		c.Stop(p.grace())
 	}
 }
