@@ -297,7 +297,7 @@ func (m *model) agentPod(a *agent, config files) daemon {
 		p.HostPaths = nil // Nor has this, which leaves nothing behind besides.
 	}
 	workload.Readiness(&c, workload.Look("sh", scripts+"/neutron-agent.sh", "ready"))
-	workload.Liveness(&c, workload.Exec("sh", scripts+"/neutron-agent.sh", "alive"))
+	workload.Liveness(&c, workload.Look("sh", scripts+"/neutron-agent.sh", "alive"))
 	c.StartupProbe.Exec.Command = []string{"sh", scripts + "/neutron-agent.sh", "started"}
 	d.pod.Containers, d.privileges = []corev1.Container{c}, []workload.Privilege{p}
 	if a.first != nil {

@@ -103,27 +103,34 @@ func TestNeutronAgentReady(t *testing.T) {
 	}
 }
 
-// TestNeutronAgentStarted: the switch's agent has started when it watches the switch, and does not work any more when it does not for long.
+// TestNeutronAgentStarted: the switch's agent has started when it watches the switch, and does not work where the switch, which answers, has
+// no flows of it.
 func TestNeutronAgentStarted(t *testing.T) {
-	for name, tc := range map[string]struct{ reason, watcher, processes, words string }{
-		"Watches": {"It does.", "ovsdb-client", "privsep-helper\\novsdb-client", ""},
-		"Dead":    {"Its main thread has died before.", "ovsdb-client", "privsep-helper", "it does not watch the switch"},
-		"Other":   {"Agents of routers and networks do not.", "", "privsep-helper", ""},
+	const flow, none = "echo ' table=23, n_packets=0, n_bytes=0, priority=0 actions=drop'", "echo 'OFPST_FLOW reply (OF1.3) (xid=0x6):'"
+	const unwatched, unserved = "it does not watch the switch", "the switch has no flows of it"
+	for name, tc := range map[string]struct{ reason, watcher, processes, flows, started, alive string }{
+		"Watches": {"It does.", "ovsdb-client", "privsep-helper\\novsdb-client", flow, "", ""},
+		"Dead":    {"Its main thread has died before.", "ovsdb-client", "privsep-helper", flow, unwatched, ""},
+		"Hangs":   {"It waits for a switch that was restarted.", "ovsdb-client", "ovsdb-client", none, unserved, unserved},
+		"Away":    {"So is the switch.", "ovsdb-client", "privsep-helper", "exit 1", unwatched, ""},
+		"Other":   {"Agents of routers and networks do not.", "", "privsep-helper", none, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := stubs(t, map[string]string{"ps": `[ "$*" = "-o comm= --ppid 11" ] && printf '` + tc.processes + `\n'`})
-			if err := os.WriteFile(filepath.Join(dir, "agent-id"), []byte("11\n"), 0o600); err != nil {
-				t.Fatal(err)
+			dir := stubs(t, map[string]string{
+				"ps":        `[ "$*" = "-o comm= --ppid 11" ] && printf '` + tc.processes + `\n'`,
+				"ovs-ofctl": `[ "$6" = table=23 ] || exit 1; ` + tc.flows,
+			})
+			login := fmt.Sprintf("%x  -\n", sha256.Sum256([]byte("neutron-1secret-1")))
+			for name, text := range map[string]string{"agent-id": "11\n", "started": login} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
 			env := append(queueLogin(t, dir), "WATCHER="+tc.watcher)
-			login := fmt.Sprintf("%x  -\n", sha256.Sum256([]byte("neutron-1secret-1")))
-			if err := os.WriteFile(filepath.Join(dir, "started"), []byte(login), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			for _, probe := range []string{"started", "alive"} {
+			for probe, want := range map[string]string{"started": tc.started, "alive": tc.alive} {
 				out, err := script(t, dir, env, "neutron-agent.sh", probe)
-				if (err == nil) != (tc.words == "") || !strings.Contains(out, tc.words) {
-					t.Errorf("%s\n%s: %v, %q, want %q", tc.reason, probe, err, out, tc.words)
+				if (err == nil) != (want == "") || !strings.Contains(out, want) {
+					t.Errorf("%s\n%s: %v, %q, want %q", tc.reason, probe, err, out, want)
 				}
 			}
 		})

@@ -19,10 +19,8 @@ sockets() {
   awk -v port=":$(printf %04X "$QUEUE_PORT")\$" '$4 == "01" && $3 ~ port { print $10 }' /proc/net/tcp /proc/net/tcp6 | sort -u
 }
 
-# watches fails where the agent hears nothing of the switch. While that restarts nobody does. An agent whose main thread has died, as it may
-# at its start, or waits for what it asked the switch before it went, which Neutron 2025.2 and 2026.1 do without end (_send_msg in
-# https://opendev.org/openstack/neutron/src/tag/27.0.0/neutron/plugins/ml2/drivers/openvswitch/agent/openflow/native/ofswitch.py), never will
-# again, and reports to Neutron that it is alive.
+# watches fails where the agent hears nothing of the switch: one whose main thread has died, as it may at its start, reports to Neutron for
+# ever that it is alive.
 watches() {
   [ -z "${WATCHER:-}" ] || ps -o comm= --ppid "$(cat "$AGENT")" | grep -qxF "$WATCHER" || {
     echo "it does not watch the switch"
@@ -30,21 +28,33 @@ watches() {
   }
 }
 
+# serves fails where the switch answers, and has no flow in table 23: the agent makes one there with all others, by which it finds out itself
+# whether the switch was restarted. One that has asked the switch in that moment waits for the answer without end (_send_msg of 2025.2 and
+# 2026.1, https://opendev.org/openstack/neutron/src/tag/27.0.0/neutron/plugins/ml2/drivers/openvswitch/agent/openflow/native/ofswitch.py).
+# Where the switch is away, another agent would do no better.
+serves() {
+  [ -n "${WATCHER:-}" ] || return 0
+  flows=$(ovs-ofctl --timeout=5 -O OpenFlow13 dump-flows unix:/run/openvswitch/br-int.mgmt table=23 2>/dev/null) || return 0
+  case $flows in *actions=*) return 0 ;; esac
+  echo "the switch has no flows of it"
+  return 1
+}
+
 case ${1:-run} in
 ready)
   # A roll-out for another login goes on when it is here, which the control plane counts on. Later ones its pod need not be made for.
   [ -e "$TAKEN" ] || { echo "the login has not come that the pod was made for"; exit 1; }
   [ -n "$(sockets "$(cat "$AGENT")" | sort | uniq -d)" ] || { echo "it has no connection to the queue"; exit 1; }
-  watches
+  watches && serves
   exit
   ;;
 started)
-  watches
+  watches && serves
   exit
   ;;
 alive)
   [ "$(login | sha256sum)" = "$(cat "$STARTED")" ] || { echo "the login was replaced"; exit 1; }
-  watches
+  serves
   exit
   ;;
 esac

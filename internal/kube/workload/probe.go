@@ -104,7 +104,7 @@ func Liveness(c *corev1.Container, check Check) {
 
 func (check Check) probe(p pace) *corev1.Probe {
 	return &corev1.Probe{
-		ProbeHandler: check.handler, PeriodSeconds: p.period, TimeoutSeconds: p.timeout, FailureThreshold: p.failures,
+		ProbeHandler: *check.handler.DeepCopy(), PeriodSeconds: p.period, TimeoutSeconds: p.timeout, FailureThreshold: p.failures,
 	}
 }
 

@@ -43,6 +43,9 @@ func TestProbe(t *testing.T) {
 					t.Errorf("%s: commands of %d s are started every %d s and pile up", name, p.TimeoutSeconds, p.PeriodSeconds)
 				}
 			}
+			if e := c.StartupProbe.Exec; e != nil && (e == c.ReadinessProbe.Exec || e == c.LivenessProbe.Exec) {
+				t.Error("who gives the startup probe another command gives it to the others, too")
+			}
 			tolerated := func(p *corev1.Probe) int32 { return p.PeriodSeconds * p.FailureThreshold }
 			if tolerated(c.ReadinessProbe) >= tolerated(c.LivenessProbe) || tolerated(c.LivenessProbe) >= tolerated(c.StartupProbe) {
 				t.Errorf("%d, %d and %d s of failures are tolerated", tolerated(c.ReadinessProbe), tolerated(c.LivenessProbe), tolerated(c.StartupProbe))
