@@ -146,8 +146,8 @@ func (m *model) store(name string) *observe.Object {
 	return o
 }
 
-// left reports whether users of a Keystone were let into an object store before.
-func (m *model) left(store string) bool {
+// hadKeystone reports whether users of a Keystone were let into an object store before.
+func (m *model) hadKeystone(store string) bool {
 	_, once := m.store(store).Map("spec", "auth")["keystone"]
 	return once
 }

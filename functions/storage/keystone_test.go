@@ -79,9 +79,9 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestLoginLeft: what is taken out of the object of a store is said to be gone, and goes on to be: left out, it would be refused. A store that
-// never knew a Keystone says nothing of any.
-func TestLoginLeft(t *testing.T) {
+// TestKeystoneRemoved: a Keystone that is removed from an object store is unset, and stays so: omitting it would be refused. A store that never
+// had one says nothing of any.
+func TestKeystoneRemoved(t *testing.T) {
 	gone := map[string]any{"auth": map[string]any{"keystone": nil}, "protocols": map[string]any{
 		"s3": map[string]any{"authUseKeystone": false}, "enableAPIs": []any{"s3", "s3website", "admin", "sts", "iam", "notifications"},
 	}}

@@ -59,7 +59,8 @@ func objectStores(m *model) ([]compose.Stage, error) {
 		r := o.DataPool.Redundancy
 		store := compose.Resource{Name: objectsPrefix + o.Name, Retain: true, Object: rook.ObjectStore(m.meta(o.Name), rook.Store{
 			Metadata: m.metadata(r), Data: m.redundancy(r), Gateways: o.Gateways, Certificate: name, Resources: o.Resources,
-			Placement: m.across("rook-ceph-rgw", "rook_object_store", o.Name), Keystone: m.login(o), Left: m.left(o.Name),
+			Placement: m.across("rook-ceph-rgw", "rook_object_store", o.Name), Keystone: m.login(o),
+			KeystoneRemoved: m.hadKeystone(o.Name),
 		})}
 		if o.Keystone != nil {
 			store.After = []string{m.logins.Resource(keystonePrefix + o.Name)}

@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// TestTakenOut: what is not wanted any more of an object that Rook has written, empty, leaves it: an API server refuses what would only be
-// left out.
+// TestTakenOut: what is not desired any more of an object of which Rook owns the empty field is removed; an API server refuses an edit that only
+// omits it.
 func TestTakenOut(t *testing.T) {
 	t.Parallel()
 	const namespace = "taken-out"
@@ -25,9 +25,9 @@ func TestTakenOut(t *testing.T) {
 	pool := func(m *rook.Mirroring) *unstructured.Unstructured {
 		return rook.Pool(meta, "it", "", rook.Redundancy{Copies: 3, FailureDomain: "host"}, rook.Quota{}, m)
 	}
-	store := func(k *rook.Keystone, left bool) *unstructured.Unstructured {
+	store := func(k *rook.Keystone, removed bool) *unstructured.Unstructured {
 		r := rook.Redundancy{Copies: 3, FailureDomain: "host"}
-		return rook.ObjectStore(meta, rook.Store{Metadata: r, Data: r, Gateways: 1, Certificate: "tls", Keystone: k, Left: left})
+		return rook.ObjectStore(meta, rook.Store{Metadata: r, Data: r, Gateways: 1, Certificate: "tls", Keystone: k, KeystoneRemoved: removed})
 	}
 	for name, tc := range map[string]struct {
 		before, with, without *unstructured.Unstructured

@@ -27,9 +27,9 @@ func TokenSecret(cluster string) string { return "cluster-peer-token-" + cluster
 // no other one (WatchPeerTokenSecretPredicate of v1.18.8).
 const PeerSecret = "peer-cluster-peer-token" //nolint:gosec // the name of a Secret
 
-// Mirroring says how block devices of a pool are copied. The zero value says of one whose block devices were that they are not any more.
-// It cannot be left out again: Rook writes an empty one into every pool, and what others take out of that becomes null for most API
-// servers, which they then refuse (https://github.com/kubernetes-sigs/structured-merge-diff/issues/305).
+// Mirroring says how block devices of a pool are copied. The zero value disables it, for a pool that had it. Omitting the field does not:
+// Rook writes an empty one into every pool, and most API servers turn that into null when its last field is removed by server-side apply,
+// and then refuse the null (https://github.com/kubernetes-sigs/structured-merge-diff/issues/305).
 type Mirroring struct {
 	// Mode is image or pool.
 	Mode string

@@ -145,8 +145,8 @@ type Store struct {
 	Placement   object.Map
 	// Keystone is where users of a cloud log in. Nil: there are none.
 	Keystone *Keystone
-	// Left says that there were such users.
-	Left bool
+	// KeystoneRemoved says that the object had a Keystone before.
+	KeystoneRemoved bool
 }
 
 // Keystone is by what a gateway checks tokens.
@@ -189,10 +189,10 @@ func ObjectStore(meta object.Meta, s Store) *unstructured.Unstructured {
 			protocols["enableAPIs"] = object.Array(withoutSwift...)
 		}
 		spec["protocols"] = protocols
-	} else if s.Left {
-		// Left out, what holds it would become null, as that of Mirroring, and only this null is taken. Nor does Rook take back what it has
-		// told gateways of a Keystone (https://github.com/rook/rook/blob/v1.18.8/pkg/operator/ceph/object/config.go), so that they are told
-		// to serve nothing that asks it.
+	} else if s.KeystoneRemoved {
+		// Omitting auth would make it null, as with Mirroring; keystone is nullable. Nor does Rook unset the options of gateways that a
+		// Keystone had set (https://github.com/rook/rook/blob/v1.18.8/pkg/operator/ceph/object/config.go), so that they are told to serve
+		// nothing that asks it.
 		spec["auth"] = object.Map{"keystone": nil}
 		spec["protocols"] = object.Map{"s3": object.Map{"authUseKeystone": false}, "enableAPIs": object.Array(withoutSwift...)}
 	}
