@@ -12,6 +12,18 @@ REGISTRY ?= ghcr.io/c5c3
 COUNT    ?= 6
 PKG      ?= ./functions/... ./internal/... ./companion/...
 
+# Results of compilers are shared among all checkouts of the project, because no path of a checkout is in them.
+export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
+
+# budget runs tests with progress and a summary; it fails at once where a filter (RUN, SERVICE) selects none.
+budget = hack/compile.sh -o "$(CURDIR)/out/bin/testbudget" ./hack/testbudget && "$(CURDIR)/out/bin/testbudget"
+
+# LIMITS are the budget of `make test` in CPU-seconds: of all packages, and of each.
+LIMITS ?= -total 1500 -package 450
+
+# tested are the packages that `make test` and `make test-long` test: all, unless the command names some by PKG.
+tested = $(if $(filter command environment,$(origin PKG)),$(PKG),./...)
+
 # $(call run,NAME) runs a tool of hack/tools, which is built first where it must be.
 run = tool=$$(hack/tools/build.sh $(1)) && "$$tool"
 
@@ -22,7 +34,7 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate verify-generated lint test fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
+.PHONY: help generate verify-generated lint test test-long fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
   bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e mutation mutation-literals mutation-conditions
 
@@ -46,8 +58,13 @@ lint: ## Check style, mistakes and import rules (.golangci.yml says which)
 	$(call run,golangci-lint) run ./...
 	tool=$$(hack/tools/build.sh golangci-lint) && cd hack/package && "$$tool" run --config ../../.golangci.yml ./...
 
-test: ## Run the tests that need nothing but Go
-	go test -timeout 20m ./...
+test: ## Run the tests that need nothing but Go, within a budget of processor time: [PKG=./functions/nova] [RUN=TestName] [ARGS="-count 1"]
+	@$(budget) $(LIMITS) -timeout 2h -run '$(RUN)' $(ARGS) $(tested)
+
+# TestCrash has targets of its own for all of its runs: make crash.
+test-long: export COBALTCORE_TEST_LONG := 1
+test-long: ## Run them with the long searches of the same properties, for up to an hour: [PKG=./test/invariants] [RUN=TestName]
+	@$(budget) -timeout 10h -run '$(RUN)' $(ARGS) $(tested)
 
 fuzz: ## Fuzz every fuzz target for FUZZTIME (30s)
 	@grep -rEo --include='*_test.go' '^func Fuzz[[:alnum:]_]+' . | sed 's/:func /:/' | sort | while IFS=: read -r file target; do \

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// goPackage is a package with tests, as go list prints it.
+type goPackage struct {
+	ImportPath   string
+	Dir          string
+	TestGoFiles  []string
+	XTestGoFiles []string
+}
+
+// list returns the packages that have tests.
+func list(ctx context.Context, o options) ([]goPackage, error) {
+	args := []string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles"}
+	if o.tags != "" {
+		args = append(args, "-tags", o.tags)
+	}
+	text, err := output(ctx, "go", append(args, o.patterns...)...)
+	if err != nil {
+		return nil, err
+	}
+	var out []goPackage
+	for decoder := json.NewDecoder(strings.NewReader(text)); ; {
+		var p goPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
+			out = append(out, p)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no tests in %s", strings.Join(o.patterns, " "))
+	}
+	return out, nil
+}
+
+// match returns an error if a part of the filter selects none of the packages' tests.
+func match(filter string, packages []goPackage) error {
+	if filter == "" {
+		return nil
+	}
+	names, err := tests(packages)
+	if err != nil {
+		return err
+	}
+	for _, alternative := range split(filter, '|') {
+		// Of TestA/b/c, only TestA is a function. Whether b exists is known when TestA has run.
+		expression := split(alternative, '/')[0]
+		pattern, err := regexp.Compile(expression)
+		if err != nil {
+			return fmt.Errorf("filter %q: %w", filter, err)
+		}
+		if !slices.ContainsFunc(names, pattern.MatchString) {
+			return fmt.Errorf("filter %q: no test matches %q; %s", filter, expression, suggest(expression, names))
+		}
+	}
+	return nil
+}
+
+// tests returns the names of the packages' test functions, without compiling them.
+func tests(packages []goPackage) ([]string, error) {
+	var out []string
+	for _, p := range packages {
+		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				return nil, err
+			}
+			for _, d := range file.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if ok && f.Recv == nil && f.Name.Name != "TestMain" && isTest(f.Name.Name) {
+					out = append(out, f.Name.Name)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// isTest reports whether go test runs a function of this name.
+func isTest(name string) bool {
+	for _, prefix := range []string{"Test", "Fuzz", "Example"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// split splits a filter as package testing does: at separators that are in no brackets.
+func split(filter string, separator byte) []string {
+	var out []string
+	brackets, parentheses, begin := 0, 0, 0
+	for i := 0; i < len(filter); i++ {
+		switch filter[i] {
+		case '\\':
+			i++
+		case '[':
+			brackets++
+		case ']':
+			brackets = max(0, brackets-1)
+		case '(':
+			if brackets == 0 {
+				parentheses++
+			}
+		case ')':
+			if brackets == 0 {
+				parentheses--
+			}
+		case separator:
+			if brackets == 0 && parentheses == 0 {
+				out = append(out, filter[begin:i])
+				begin = i + 1
+			}
+		}
+	}
+	return append(out, filter[begin:])
+}
+
+// suggested is how many names of tests an error lists.
+const suggested = 8
+
+// suggest names the tests whose names are most like the expression.
+func suggest(expression string, names []string) string {
+	wanted := strings.ToLower(strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_]|\(\?[a-z]*[:)]`).ReplaceAllString(expression, ""), "_"))
+	ordered := slices.Clone(names)
+	slices.SortStableFunc(ordered, func(a, b string) int { return distance(wanted, a) - distance(wanted, b) })
+	rest := ""
+	if len(ordered) > suggested {
+		rest = fmt.Sprintf(", and %d others", len(ordered)-suggested)
+		ordered = ordered[:suggested]
+	}
+	return "tests with similar names: " + strings.Join(ordered, ", ") + rest
+}
+
+// distance counts the changes from a wanted name in lower case to a test's name. A name that contains the wanted one is close,
+// however long it is.
+func distance(wanted, name string) int {
+	name = strings.ToLower(name)
+	if strings.Contains(name, strings.TrimPrefix(wanted, "test")) {
+		return 0
+	}
+	row := make([]int, len(name)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(wanted) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(name) {
+			replaced := diagonal
+			if wanted[i] != name[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(name)]
+}
