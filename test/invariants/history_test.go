@@ -4,6 +4,7 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -11,20 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// histories is how many histories of each kind are tried, unless -rapid.checks says otherwise: together more than 10000 cases.
-const histories = "120"
+// histories is how many histories of each kind are tried, unless -rapid.checks sets another number: together about 500 cases, and
+// 30,000 in make test-long.
+var histories = effort.Of(2, 120)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	set := false
 	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "rapid.checks" })
 	if !set {
-		if err := flag.Set("rapid.checks", histories); err != nil {
+		if err := flag.Set("rapid.checks", strconv.Itoa(histories)); err != nil {
 			panic(err)
 		}
 	}

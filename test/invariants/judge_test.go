@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
@@ -78,7 +79,7 @@ func under(o object, field string) object {
 }
 
 // clouds is how many clouds are judged: each takes as long as a hundred states of a history.
-const clouds = 40
+var clouds = effort.Of(2, 40)
 
 func marshalYAML(t *rapid.T, o object) []byte {
 	b, err := yaml.Marshal(o)
