@@ -78,6 +78,30 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestCollations: a new database gives all tables of a service one collation. One that was made without that stays so, because new tables
+// refer to those that exist.
+func TestCollations(t *testing.T) {
+	const was = "{replicas: 3, storage: {size: 20Gi}, myCnf: "
+	for name, tc := range map[string]struct {
+		is   string
+		want bool
+	}{
+		"new":                  {"", true},
+		"made before":          {was + `"[mariadb]\nskip-name-resolve\n"}`, false},
+		"made with collations": {was + `"[mariadb]\nloose-character-set-collations=utf8mb3=utf8mb3_general_ci\n"}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, _ := ordered(t, "{}", bare, tc.is)["myCnf"].(string)
+			if got := strings.Contains(config, "\nloose-character-set-collations=utf8mb3=utf8mb3_general_ci,utf8mb4=utf8mb4_general_ci\n"); got != tc.want {
+				t.Errorf("collations are set: %t, want %t:\n%s", got, tc.want, config)
+			}
+			if !strings.Contains(config, "\nloose-innodb-snapshot-isolation=OFF\n") {
+				t.Errorf("snapshot isolation is not off:\n%s", config)
+			}
+		})
+	}
+}
+
 // find is the value at a path with dots, nil if there is none.
 func find(v map[string]any, path string) any { return at(v, strings.Split(path, ".")...) }
 

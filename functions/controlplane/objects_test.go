@@ -223,6 +223,8 @@ myCnf: |
   skip-name-resolve
   character-set-server=utf8
   collation-server=utf8_general_ci
+  loose-innodb-snapshot-isolation=OFF
+  loose-character-set-collations=utf8mb3=utf8mb3_general_ci,utf8mb4=utf8mb4_general_ci
 podDisruptionBudget:
   maxUnavailable: 1
 podSecurityContext:

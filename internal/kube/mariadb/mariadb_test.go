@@ -81,10 +81,17 @@ func TestServer(t *testing.T) {
 			}
 		})
 	}
-	for _, line := range []string{"[mariadb]\n", "max_connections=2048\n", "innodb_buffer_pool_size=1G\n", "character-set-server=utf8\n"} {
+	for _, line := range []string{
+		"[mariadb]\n", "max_connections=2048\n", "innodb_buffer_pool_size=1G\n", "character-set-server=utf8\n",
+		"loose-innodb-snapshot-isolation=OFF\n", "loose-character-set-collations=utf8mb3=utf8mb3_general_ci,",
+	} {
 		if config, _ := at(server.Object().Object, "spec", "myCnf").(string); !strings.Contains(config, line) {
 			t.Errorf("%q is not in the configuration:\n%s", line, config)
 		}
+	}
+	earlier := with(func(s *Server) { s.DefaultCollations = true })
+	if config, _ := at(earlier.Object().Object, "spec", "myCnf").(string); HasCollations(config) || !strings.Contains(config, "isolation=OFF\n") {
+		t.Errorf("a server with MariaDB's collations has the configuration\n%s", config)
 	}
 }
 

@@ -47,6 +47,8 @@ spec:
     skip-name-resolve
     character-set-server=utf8
     collation-server=utf8_general_ci
+    loose-innodb-snapshot-isolation=OFF
+    loose-character-set-collations=utf8mb3=utf8mb3_general_ci,utf8mb4=utf8mb4_general_ci
   podDisruptionBudget:
     maxUnavailable: 1
   podSecurityContext:
@@ -186,6 +188,8 @@ spec:
     skip-name-resolve
     character-set-server=utf8
     collation-server=utf8_general_ci
+    loose-innodb-snapshot-isolation=OFF
+    loose-character-set-collations=utf8mb3=utf8mb3_general_ci,utf8mb4=utf8mb4_general_ci
   nodeSelector:
     disk: fast
   podDisruptionBudget:

@@ -2,6 +2,7 @@ package mariadb
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,6 +38,9 @@ type Server struct {
 	Primary *int64
 	// Transfer is how members of a cluster copy what they have missed. Nil: as the operator does by itself, for clusters that were made so.
 	Transfer *Transfer
+	// DefaultCollations leaves the collation of a table that names its character set alone to MariaDB's default, for servers that were made
+	// so: a new table could not refer to an existing one otherwise.
+	DefaultCollations bool
 	// Bootstrap is what a new server starts from, if not from nothing.
 	Bootstrap object.Map
 }
@@ -148,9 +152,29 @@ func pods(app, instance string) object.Map {
 	return object.Map{"matchLabels": object.Map{"app.kubernetes.io/name": app, "app.kubernetes.io/instance": instance}}
 }
 
-// config is the server's own configuration (https://mariadb.com/kb/en/server-system-variables/). Galera needs rows in the
-// log and interleaved counters; the operator sets both.
+// collationsOption gives tables that name a character set and no collation the collation that databases have.
+const collationsOption = "loose-character-set-collations"
+
+// HasCollations reports whether a configuration decides the collation of tables that name a character set alone.
+func HasCollations(config string) bool { return strings.Contains(config, collationsOption) }
+
+// config is the server's own configuration (https://mariadb.com/docs/server/server-management/variables-and-modes/server-system-variables).
+// Galera needs rows in the log and interleaved counters; the operator sets both.
+//
+// Two defaults of MariaDB 11 break what the services were written for. Both are set with the prefix loose, so that an older image, which does
+// not have them, starts too.
+//
+//   - innodb_snapshot_isolation is on since 11.6.2: a transaction that locks a row which another one has changed after the first one's
+//     snapshot fails with error 1020. Services read rows before they change them, and oslo.db repeats a transaction for that error only
+//     from 17.4.0 on, which 2025.1 does not have (https://bugs.launchpad.net/nova/+bug/2116186).
+//   - character_set_collations gives a table that names its character set and no collation another one since 11.5 (utf8mb3_uca1400_ai_ci) than
+//     the database's, which a table without a character set gets. Services have tables of both kinds; columns of different collations cannot
+//     be compared or refer to each other (https://bugs.launchpad.net/nova/+bug/2084562).
 func (s Server) config() string {
+	collations := ""
+	if !s.DefaultCollations {
+		collations = collationsOption + "=utf8mb3=utf8mb3_general_ci,utf8mb4=utf8mb4_general_ci\n"
+	}
 	return fmt.Sprintf(`[mariadb]
 max_connections=%d
 innodb_buffer_pool_size=%s
@@ -158,7 +182,8 @@ max_allowed_packet=64M
 skip-name-resolve
 character-set-server=utf8
 collation-server=utf8_general_ci
-`, s.Connections, s.BufferPool)
+loose-innodb-snapshot-isolation=OFF
+%s`, s.Connections, s.BufferPool, collations)
 }
 
 func pullSecrets(names []common.ObjectName) object.List {

@@ -24,6 +24,7 @@ func KeepServer(s mariadb.Server, was *observe.Object) mariadb.Server {
 	if encrypted, _ := was.Bool("spec", "tls", "galeraSSTEnabled"); !encrypted {
 		s.Transfer = nil
 	}
+	s.DefaultCollations = !mariadb.HasCollations(was.String("spec", "myCnf"))
 	replicas, _ := was.Int("spec", "replicas")
 	// The member that takes the writes is not removed before another one does.
 	if primary, _ := was.Int("spec", "galera", "primary", "podIndex"); primary >= int64(s.Replicas) {
