@@ -3,6 +3,7 @@
 package images
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -36,6 +37,12 @@ type Image struct {
 	Suite     string                  `json:"suite,omitempty"`
 	Revisions map[release.Release]int `json:"revisions,omitempty"`
 }
+
+// Debian is the suite that images are built on whose row names none.
+const Debian = "bookworm"
+
+// Base returns the Debian suite that the image is built on.
+func (i Image) Base() string { return cmp.Or(i.Suite, Debian) }
 
 // Table are all images.
 func Table() ([]Image, error) {

@@ -124,7 +124,7 @@ func TestGenerateTwice(t *testing.T) {
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("two runs differ:\n%s", diff)
 	}
-	for _, file := range []string{"README.md", "docs/images/preview.svg", "docs/reference/README.md", "docs/reference/sizes.md"} {
+	for _, file := range []string{"README.md", "docs/images/preview.svg", "docs/reference/README.md", "docs/reference/sizes.md", "docs/reference/versions.md"} {
 		if a[file] == "" {
 			t.Errorf("%s is missing or empty", file)
 		}
@@ -142,7 +142,7 @@ func generated(t *testing.T) map[string]string {
 	if err := os.WriteFile(filepath.Join(root, "README.md"), readme, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := generate(root); err != nil {
+	if err := generate(os.DirFS("../.."), root); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{}

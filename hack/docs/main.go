@@ -1,7 +1,7 @@
 // Command docs writes what is generated in the documentation: the reference of every kind, docs/reference/<kind>.md, from the generated
 // definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; what each size of a control plane
-// orders, docs/reference/sizes.md; what runs and flows in and between claims, docs/services.md and docs/clusters.md, from what the
-// functions compose; and the README's pictures of a preview.
+// orders, docs/reference/sizes.md; versions of other projects' programs, docs/reference/versions.md; what runs and flows in and between
+// claims, docs/services.md and docs/clusters.md, from what the functions compose; and the README's pictures of a preview.
 //
 //	docs [<root>]
 //
@@ -11,6 +11,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,17 +24,21 @@ func main() {
 	if len(os.Args) > 1 {
 		root = os.Args[1]
 	}
-	if err := generate(root); err != nil {
+	if err := generate(os.DirFS(root), root); err != nil {
 		fmt.Fprintln(os.Stderr, "docs:", err)
 		os.Exit(1)
 	}
 }
 
-func generate(root string) error {
+// generate writes all pages below a root. Sources is the project, whose files have versions.
+func generate(sources fs.FS, root string) error {
 	if err := reference(filepath.Join(root, "docs", "reference")); err != nil {
 		return err
 	}
-	for name, page := range map[string]func() ([]byte, error){"services.md": services, "clusters.md": clusters} {
+	for name, page := range map[string]func() ([]byte, error){
+		"services.md": services, "clusters.md": clusters,
+		"reference/versions.md": func() ([]byte, error) { return versionsPage(sources) },
+	} {
 		data, err := page()
 		if err != nil {
 			return fmt.Errorf("cannot write %s: %w", name, err)
@@ -103,7 +108,8 @@ func reference(to string) error {
 			}
 		}
 	}
-	fmt.Fprintf(&index, "\n[What each size of a control plane orders](sizes.md).\n\n%s", forms)
+	fmt.Fprintf(&index, "\n[What each size of a control plane orders](sizes.md).\n\n"+
+		"[Versions of other projects' programs, deployed and tested](versions.md).\n\n%s", forms)
 	table, err := sizes()
 	if err != nil {
 		return err

@@ -132,15 +132,12 @@ type job struct {
 	suite string
 }
 
-// bookworm is the Debian that images are built on whose row names none.
-const bookworm = "bookworm"
-
 // planOf says what an image is built of: one of the table, or with -name that of a folder.
 func planOf(ctx context.Context, name string, o options) (*job, error) {
 	if o.name == "" {
 		return plan(ctx, name, o)
 	}
-	j := &job{suite: cmp.Or(o.suite, bookworm), reference: "localhost/" + o.name, files: map[string]string{},
+	j := &job{suite: cmp.Or(o.suite, images.Debian), reference: "localhost/" + o.name, files: map[string]string{},
 		labels: map[string]string{}, args: map[string]string{}}
 	entries, err := os.ReadDir(name)
 	if err != nil {
@@ -175,7 +172,7 @@ func plan(ctx context.Context, name string, o options) (*job, error) {
 	if j.files["Containerfile"], err = j.image.Containerfile(); err != nil {
 		return j, err
 	}
-	j.suite = cmp.Or(o.suite, j.image.Suite, bookworm)
+	j.suite = cmp.Or(o.suite, j.image.Base())
 	j.args["RUNTIME"] = strings.Join(j.image.Runtime, " ")
 	if j.image.Package != "" {
 		if err := j.service(ctx, o); err != nil {

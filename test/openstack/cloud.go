@@ -329,18 +329,19 @@ func (c *Cloud) image(ref string) (cluster.Image, error) {
 			i.Mounts = append(i.Mounts, sandbox.Mount{Source: filepath.Join(i.Root, file), Target: file})
 		}
 	case release.Memcached:
-		i.Entrypoint = []string{"memcached"}
+		i.Root, i.Entrypoint = c.options.Programs.Servers, []string{"memcached"}
 	case operators.MariaDBImage:
-		i.Entrypoint = []string{"mariadbd"}
+		i.Root, i.Entrypoint = c.options.Programs.Servers, []string{"mariadbd"}
 	case operators.RabbitMQImage:
-		i.Root, i.Entrypoint = c.options.Programs.Brokers, []string{"/usr/lib/rabbitmq/bin/rabbitmq-server"}
+		i.Root, i.Entrypoint = c.options.Programs.Servers, []string{"/usr/lib/rabbitmq/bin/rabbitmq-server"}
 	case operators.ValkeyImage:
-		i.Root, i.Entrypoint = c.options.Programs.Brokers, []string{"valkey-server"}
+		i.Root, i.Entrypoint = c.options.Programs.Servers, []string{"valkey-server"}
 	case operators.OperatorImage:
 		operator := c.options.Programs.MariaDBOperator
 		i.Mounts = append(i.Mounts, sandbox.Mount{Source: operator, Target: operator})
 		i.Entrypoint = []string{operator}
 	case release.FederationProxy:
+		i.Root = c.options.Programs.FederationProxy
 		i.Mounts = append(i.Mounts, sandbox.Mount{Source: filepath.Join(c.options.Dir, "empty"), Target: "/etc/apache2"})
 	default:
 		return i, fmt.Errorf("image %s is not known here", ref)

@@ -32,6 +32,8 @@ func TestKeystone(t *testing.T) {
 	internal, public := clientOf(t, c, false), clientOf(t, c, true)
 	t.Run("Tokens", func(t *testing.T) { testTokens(t, internal, public) })
 	t.Run("Catalog", func(t *testing.T) { testCatalog(t, internal, public) })
+	t.Run("Collations", func(t *testing.T) { testCollations(t, c) })
+	t.Run("ParallelWriters", func(t *testing.T) { testParallelWriters(t, c) })
 	t.Run("Live", func(t *testing.T) { testLive(t, c) })
 	t.Run("Lockout", func(t *testing.T) { testLockout(t, c, internal) })
 	t.Run("ServiceUser", func(t *testing.T) { testServiceUser(t, c, internal) })

@@ -59,12 +59,18 @@ func newBorrowed(t *testing.T) *borrowed {
 	if err = errors.Join(err, authority.Write(filepath.Join(b.dir, "pki"), server), os.Mkdir(filepath.Join(b.dir, "tmp"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("mariadb-install-db", "--no-defaults", "--user=root", "--auth-root-authentication-method=normal",
-		"--skip-test-db", "--datadir="+b.file("data"), "--tmpdir="+b.file("tmp")).CombinedOutput()
+	out, err := b.command("mariadb-install-db", "--no-defaults", "--user=root", "--auth-root-authentication-method=normal",
+		"--skip-test-db", "--skip-name-resolve", "--datadir=/mnt/data", "--tmpdir=/mnt/tmp").CombinedOutput()
 	if err != nil {
 		t.Fatalf("cannot make the data folder: %v\n%s", err, out)
 	}
 	return b
+}
+
+// command is a program of the servers' Debian, whose /mnt is the folder of this server.
+func (b *borrowed) command(args ...string) *exec.Cmd {
+	const enter = `mount --bind "$1" "$0/mnt" && shift && exec chroot "$0" "$@"`
+	return exec.Command("unshare", append([]string{"--mount", "sh", "-c", enter, programs.Servers, b.dir}, args...)...)
 }
 
 func (b *borrowed) file(name string) string { return filepath.Join(b.dir, name) }
@@ -91,9 +97,9 @@ func (b *borrowed) start() error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	b.process = exec.Command("mariadbd", "--no-defaults", "--user=root", "--datadir="+b.file("data"), "--tmpdir="+b.file("tmp"),
-		"--socket="+b.file("socket"), "--pid-file="+b.file("pid"), "--bind-address="+b.address, fmt.Sprintf("--port=%d", borrowedPort),
-		"--ssl-ca="+b.file("pki/ca.crt"), "--ssl-cert="+b.file("pki/tls.crt"), "--ssl-key="+b.file("pki/tls.key"),
+	b.process = b.command("mariadbd", "--no-defaults", "--user=root", "--datadir=/mnt/data", "--tmpdir=/mnt/tmp",
+		"--socket=/mnt/socket", "--pid-file=/mnt/pid", "--bind-address="+b.address, fmt.Sprintf("--port=%d", borrowedPort),
+		"--ssl-ca=/mnt/pki/ca.crt", "--ssl-cert=/mnt/pki/tls.crt", "--ssl-key=/mnt/pki/tls.key", "--innodb-snapshot-isolation=OFF",
 		"--require-secure-transport=ON", "--skip-name-resolve", "--max-connections=400", "--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=2")
 	b.process.Stdout, b.process.Stderr = log, log
 	b.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

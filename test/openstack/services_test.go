@@ -59,7 +59,7 @@ func administrator(t *testing.T, c *Cloud) (*gophercloud.ProviderClient, gopherc
 const region = "eu-de-1"
 
 // testEntries: the catalog has the service at a public and an internal address in the claim's region, both with the same path, and its user
-// has the roles that it needs, by the credential that pods log in by.
+// has the roles that it needs, by the credential that pods log in by. Its tables have the collation of its database.
 func testEntries(t *testing.T, cloud *Cloud, service, kind string, port int, path string) {
 	ctx, c := context.Background(), clientOf(t, cloud, false)
 	a := adminOf(t, c)
@@ -91,6 +91,7 @@ func testEntries(t *testing.T, cloud *Cloud, service, kind string, port int, pat
 	_, is := serviceCredential(t, cloud, service)
 	own := login(t, c, ApplicationCredential(is.id, is.secret))
 	checkRoles(t, c, a.token, own.token, "admin", "service")
+	testCollations(t, cloud)
 }
 
 // serviceCredential is what the pods of a service log in by.

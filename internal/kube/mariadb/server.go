@@ -161,15 +161,15 @@ func HasCollations(config string) bool { return strings.Contains(config, collati
 // config is the server's own configuration (https://mariadb.com/docs/server/server-management/variables-and-modes/server-system-variables).
 // Galera needs rows in the log and interleaved counters; the operator sets both.
 //
-// Two defaults of MariaDB 11 break what the services were written for. Both are set with the prefix loose, so that an older image, which does
-// not have them, starts too.
+// Two defaults of MariaDB 11 break what the services were written for. Both options have the prefix loose, so that an older image, which
+// does not know them, starts too.
 //
 //   - innodb_snapshot_isolation is on since 11.6.2: a transaction that locks a row which another one has changed after the first one's
 //     snapshot fails with error 1020. Services read rows before they change them, and oslo.db repeats a transaction for that error only
 //     from 17.4.0 on, which 2025.1 does not have (https://bugs.launchpad.net/nova/+bug/2116186).
-//   - character_set_collations gives a table that names its character set and no collation another one since 11.5 (utf8mb3_uca1400_ai_ci) than
-//     the database's, which a table without a character set gets. Services have tables of both kinds; columns of different collations cannot
-//     be compared or refer to each other (https://bugs.launchpad.net/nova/+bug/2084562).
+//   - character_set_collations gives a table that names its character set and no collation another one (utf8mb3_uca1400_ai_ci, since 11.5)
+//     than the database's, which a table without a character set gets. Services have tables of both kinds; columns of different
+//     collations cannot be compared or refer to each other (https://bugs.launchpad.net/nova/+bug/2084562).
 func (s Server) config() string {
 	collations := ""
 	if !s.DefaultCollations {

@@ -3,7 +3,9 @@ package release
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -68,6 +70,9 @@ var others = map[string]image{
 	OVSAgent:         {"ghcr.io", "c5c3/ovs-agent", ""}, // No version of it is released.
 	RabbitMQ:         {"docker.io", "library/rabbitmq", "4.1.3-management"},
 }
+
+// Others returns the names of the images that are none of OpenStack's services, in alphabetical order.
+func Others() []string { return slices.Sorted(maps.Keys(others)) }
 
 // Override is what a spec says about an image. What is empty stays as the table says.
 type Override struct {

@@ -12,8 +12,10 @@ import (
 type Programs struct {
 	// Services are virtual environments with all of OpenStack's services, by release.
 	Services map[release.Release]string
-	// Brokers is the root of a Debian with RabbitMQ and Valkey.
-	Brokers string
+	// Servers is the root of a Debian with MariaDB, RabbitMQ, Valkey and memcached.
+	Servers string
+	// FederationProxy is the root of a Debian with Apache and mod_auth_openidc.
+	FederationProxy string
 	// Network is the root of a Debian with OVN.
 	Network string
 	// Hypervisor is the root of a Debian with libvirt and QEMU, and Guest what a virtual machine boots: both empty where they were not asked
@@ -39,6 +41,9 @@ type Wanted struct {
 
 // All returns everything, and installs what is missing. Root is the folder of this project.
 func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, error) {
+	if err := checkMachine("/etc/os-release"); err != nil {
+		return nil, err
+	}
 	p := &Programs{Services: map[release.Release]string{}}
 	var more []program
 	if w.Browser {
@@ -49,7 +54,7 @@ func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, 
 	}
 	if w.Guests {
 		var errs [2]error
-		p.Hypervisor, errs[0] = hypervisor.install(ctx, log)
+		p.Hypervisor, errs[0] = image(ctx, release.Libvirt, log)
 		p.Guest, errs[1] = NewGuest(ctx, log)
 		if err := errors.Join(errs[:]...); err != nil {
 			return nil, err
@@ -62,15 +67,25 @@ func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, 
 		}
 		p.Services[r] = venv
 	}
-	var errs [5]error
+	var errs [6]error
 	p.ObjectStore, errs[3] = Tool(ctx, root, "versitygw", log)
-	if p.Network, errs[4] = network.install(ctx, log); len(w.Releases) == 0 {
+	if p.Network, errs[4] = image(ctx, release.OVN, log); len(w.Releases) == 0 {
 		return p, errors.Join(errs[:]...)
 	}
-	p.Brokers, errs[0] = brokers.install(ctx, log)
+	p.Servers, errs[0] = servers.install(ctx, log)
+	p.FederationProxy, errs[5] = image(ctx, release.FederationProxy, log)
 	if w.Ceph {
 		p.Ceph, errs[1] = ceph.install(ctx, log)
 	}
 	p.MariaDBOperator, errs[2] = Tool(ctx, root, "mariadb-operator", log)
 	return p, errors.Join(errs[:]...)
+}
+
+// image returns the root of a Debian with the packages of an image of ours.
+func image(ctx context.Context, name string, log io.Writer) (string, error) {
+	t, err := ofImage(name)
+	if err != nil {
+		return "", err
+	}
+	return t.install(ctx, log)
 }

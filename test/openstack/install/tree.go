@@ -7,42 +7,66 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/images"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// A tree is the root of another Debian, for programs that this machine's has in versions which nobody orders.
+// tree is the root of a Debian of its own, for programs in other versions than those of this machine.
 type tree struct {
-	name     string
-	packages []string
+	name, suite string
+	packages    []string
 }
 
+// newer is the Debian with the servers whose images come from other projects: it has the deployed versions of more of them than the Debian
+// that our images are built on. test/versions lists the differences.
+const newer = "trixie"
+
+// trees without an image of ours.
 var (
-	// brokers are RabbitMQ 4 and Valkey, which Debian 12 does not have.
-	brokers = tree{"brokers", []string{"ca-certificates", "rabbitmq-server", "valkey-server", "valkey-tools"}}
-	// network is OVN with the databases' server, in the versions that its image has.
-	network = tree{"ovn", []string{
-		"ca-certificates", "curl", "openvswitch-common", "openvswitch-switch", "ovn-central", "ovn-common", "ovn-host", "iproute2",
-	}}
-	// hypervisor is libvirt with QEMU, as its image has it.
-	hypervisor = tree{"hypervisor", []string{
-		"iproute2", "libvirt-clients", "libvirt-daemon", "libvirt-daemon-driver-qemu", "libvirt-daemon-driver-secret", "qemu-block-extra",
-		"qemu-system-x86", "qemu-utils",
+	// servers hold the data of a control plane.
+	servers = tree{"servers", newer, []string{
+		"ca-certificates", "rabbitmq-server", "valkey-server", "valkey-tools", "mariadb-server-core", "mariadb-client-core", "mariadb-backup",
+		"memcached",
 	}}
 	// ceph has no dashboard and no modules but those that the manager does not start without.
-	ceph = tree{"ceph", []string{"ca-certificates", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common", "radosgw"}}
+	ceph = tree{"ceph", newer, []string{"ca-certificates", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common", "radosgw"}}
 )
 
-// The Debian that trees are made of.
-const (
-	suite  = "trixie"
-	mirror = "http://deb.debian.org/debian"
-)
+// ofImage returns the tree with the packages of an image of ours, of the Debian that the image is built on.
+func ofImage(name string) (tree, error) {
+	i, err := images.Find(name)
+	if err != nil {
+		return tree{}, err
+	}
+	return tree{name, i.Base(), append([]string{"ca-certificates"}, i.Runtime...)}, nil
+}
+
+// imageTrees are the images of ours with a tree. What the services' images have of Debian is this machine's.
+var imageTrees = []string{release.OVN, release.Libvirt, release.FederationProxy}
+
+// mirror of Debian, which serves the security updates as well.
+const mirror = "http://deb.debian.org"
+
+// sources returns the lines of a suite as an image of Debian has them: updates replace packages of the suite.
+func sources(suite string) []string {
+	return []string{
+		fmt.Sprintf("deb %s/debian %s main", mirror, suite),
+		fmt.Sprintf("deb %s/debian %s-updates main", mirror, suite),
+		fmt.Sprintf("deb %s/debian-security %s-security main", mirror, suite),
+	}
+}
 
 // install returns the folder of a tree, which is made if it is not there.
 func (t tree) install(ctx context.Context, log io.Writer) (string, error) {
-	return once(t.name, append([]string{suite, mirror}, t.packages...), func(dir string) error {
-		fmt.Fprintf(log, "installs Debian %s with %s into %s\n", suite, strings.Join(t.packages, ", "), dir)
-		out, err := exec.CommandContext(ctx, "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
-			`--aptopt=APT::Install-Recommends "false"`, "--include="+strings.Join(t.packages, ","), suite, dir, mirror).CombinedOutput()
+	from := sources(t.suite)
+	return once(t.name, append(append([]string{t.suite}, from...), t.packages...), func(dir string) error {
+		fmt.Fprintf(log, "installs Debian %s with %s into %s\n", t.suite, strings.Join(t.packages, ", "), dir)
+		args := append([]string{
+			"--quiet", "--mode=root", "--variant=minbase", `--aptopt=APT::Install-Recommends "false"`,
+			"--include=" + strings.Join(t.packages, ","), t.suite, dir,
+		}, from...)
+		out, err := exec.CommandContext(ctx, "mmdebstrap", args...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("cannot make %s (mmdebstrap): %w\n%s", filepath.Base(dir), err, tail(out))
 		}

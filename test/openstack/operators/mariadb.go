@@ -5,7 +5,6 @@ package operators
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -64,7 +63,7 @@ func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) e
 			return err
 		}
 	}
-	if err := o.initialise(ctx, u); err != nil {
+	if err := o.restored(ctx, u); err != nil {
 		return err
 	}
 	return o.run(ctx, mariaDBServer(u), name)
@@ -86,6 +85,7 @@ func mariaDBServer(u *unstructured.Unstructured) server {
 	return server{
 		namespace: u.GetNamespace(), name: name, service: name + "-internal", user: mariaDBUser,
 		labels:  map[string]string{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": name},
+		prepare: []string{"/bin/sh", "-c", makeDatabase},
 		data:    "/var/lib/mysql",
 		secrets: map[string]string{"/etc/mysql": name + "-files", tlsDir: name + "-server-cert"},
 		container: corev1.Container{
@@ -94,33 +94,20 @@ func mariaDBServer(u *unstructured.Unstructured) server {
 	}
 }
 
-// initialise makes the data folder, where there is none: an empty one, or the one of the backup that the server starts from.
-func (o *Operators) initialise(ctx context.Context, u *unstructured.Unstructured) error {
+// makeDatabase makes the data folder where there is none, as the entry point of the server's image does.
+const makeDatabase = `[ -d /var/lib/mysql/mysql ] || exec mariadb-install-db --no-defaults --auth-root-authentication-method=normal \
+  --skip-test-db --skip-name-resolve --datadir=/var/lib/mysql --tmpdir=/tmp`
+
+// restored fills the data folder of a new server that starts from a backup.
+func (o *Operators) restored(ctx context.Context, u *unstructured.Unstructured) error {
+	if _, restore, _ := unstructured.NestedMap(u.Object, "spec", "bootstrapFrom"); !restore {
+		return nil
+	}
 	dir := o.Cluster.ClaimDir(u.GetNamespace(), dataClaim(u.GetName()))
 	if _, err := os.Stat(filepath.Join(dir, "mysql")); err == nil {
 		return nil
 	}
-	if _, restore, _ := unstructured.NestedMap(u.Object, "spec", "bootstrapFrom"); restore {
-		return o.restore(ctx, u)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	// Temporary tables are named by the process, and those of two pods may have one number: each needs a folder of its own.
-	tmp, err := os.MkdirTemp("", "mariadb-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(tmp) }()
-	out, err := exec.CommandContext(ctx, "mariadb-install-db",
-		"--no-defaults", "--user=root", "--auth-root-authentication-method=normal",
-		"--skip-test-db", "--datadir="+dir, "--tmpdir="+tmp).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("cannot make the data folder of MariaDB: %w\n%s", err, out)
-	}
-	return filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		return errors.Join(err, os.Lchown(path, mariaDBUser, mariaDBUser)) //nolint:gosec // made above, by nobody else
-	})
+	return o.restore(ctx, u)
 }
 
 // maxScale is a name for the server behind it.

@@ -29,8 +29,10 @@ type server struct {
 	user int64
 	// container, whose first port says whether it is ready. Its volumes are data, which outlives the pod, /tmp, and Secrets by path.
 	container corev1.Container
-	data      string
-	secrets   map[string]string
+	// prepare is the command of an init container with the same image and volumes. Empty: there is none.
+	prepare []string
+	data    string
+	secrets map[string]string
 	// capabilities that it needs besides.
 	capabilities []corev1.Capability
 }
@@ -61,6 +63,12 @@ func (s server) set() *appsv1.StatefulSet {
 		}})
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: at})
 	}
+	var first []corev1.Container
+	if len(s.prepare) > 0 {
+		first = []corev1.Container{{
+			Name: "prepare", Image: c.Image, Command: s.prepare, VolumeMounts: c.VolumeMounts, SecurityContext: c.SecurityContext,
+		}}
+	}
 	return &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: s.name, Namespace: s.namespace},
 		Spec: appsv1.StatefulSetSpec{
@@ -70,7 +78,7 @@ func (s server) set() *appsv1.StatefulSet {
 				ObjectMeta: metav1.ObjectMeta{Labels: s.labels},
 				Spec: corev1.PodSpec{
 					SecurityContext: &corev1.PodSecurityContext{RunAsUser: &s.user, RunAsGroup: &s.user, FSGroup: &s.user},
-					Containers:      []corev1.Container{c}, Volumes: volumes,
+					InitContainers:  first, Containers: []corev1.Container{c}, Volumes: volumes,
 				},
 			},
 			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: dataVolume}}},

@@ -1,0 +1,37 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/images"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
+	"github.com/c5c3/crossplane-cobaltcore/test/versions"
+)
+
+// TestConfigurationVersions: the Debian packages that clouds run from are of the series that docs/reference/versions.md lists.
+func TestConfigurationVersions(t *testing.T) {
+	for name, tree := range map[string]struct{ root, suite string }{
+		"machine":    {"/", images.Debian},
+		"proxy":      {programs.FederationProxy, images.Debian},
+		"servers":    {programs.Servers, "trixie"},
+		"network":    {programs.Network, "trixie"},
+		"hypervisor": {programs.Hypervisor, "trixie"},
+		"ceph":       {programs.Ceph, "trixie"},
+	} {
+		if tree.root == "" {
+			continue // not asked for
+		}
+		installed, err := install.Installed(tree.root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for p, recorded := range versions.DebianVersions {
+			got, ok := installed[p.Package]
+			if want := versions.Series(versions.Upstream(recorded)); ok && p.Suite == tree.suite && versions.Series(versions.Upstream(got)) != want {
+				t.Errorf("%s: package %s is %s, want the series %s; record the version in test/versions/debian.go, and run make generate", name, p.Package, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package versions
+
+// DebianVersions records the version of each Debian package that the table names. Debian replaces a package of a stable suite by its newest
+// patch release; TestConfigurationVersions compares the series with the packages that the suites have installed.
+var DebianVersions = map[Debian]string{
+	{base, "apache2-bin"}:                 "2.4.71-1~deb12u1",
+	{base, "ceph-common"}:                 "16.2.15+ds-0+deb12u2",
+	{base, "chromium"}:                    "156.0.8078.108-1~deb12u1",
+	{base, "containerd"}:                  "1.6.20~ds1-1+deb12u3",
+	{base, "dnsmasq-base"}:                "2.90-4~deb12u2",
+	{base, "haproxy"}:                     "2.6.12-1+deb12u4",
+	{base, "keepalived"}:                  "1:2.2.7-1+b2",
+	{base, "libapache2-mod-auth-openidc"}: "2.4.12.3-2+deb12u5",
+	{base, "libvirt0"}:                    "9.0.0-4+deb12u2",
+	{base, "mariadb-client-core"}:         "1:10.11.19-0+deb12u1",
+	{base, "nfs-common"}:                  "1:2.6.2-4+deb12u1",
+	{base, "nftables"}:                    "1.0.6-2+deb12u2",
+	{base, "novnc"}:                       "1:1.3.0-1",
+	{base, "openvswitch-switch"}:          "3.1.0-2+deb12u1",
+	{base, "python3"}:                     "3.11.2-1+b1",
+	{base, "qemu-utils"}:                  "1:7.2+dfsg-7+deb12u18+b3",
+	{base, "radvd"}:                       "1:2.19-1+b1",
+	{base, "slapd"}:                       "2.5.13+dfsg-5",
+	{base, "spice-html5"}:                 "0.3.0-2",
+	{trixie, "ceph-mon"}:                  "18.2.7+ds-1+deb13u1",
+	{trixie, "erlang-base"}:               "1:27.3.4.1+dfsg-1+deb13u4",
+	{trixie, "libvirt-daemon"}:            "11.3.0-3+deb13u3",
+	{trixie, "mariadb-server-core"}:       "1:11.8.9+ds-0+deb13u1",
+	{trixie, "memcached"}:                 "1.6.38-1",
+	{trixie, "openvswitch-switch"}:        "3.5.0-1+b1",
+	{trixie, "ovn-central"}:               "25.03.0-1",
+	{trixie, "qemu-system-x86"}:           "1:10.0.13+ds-0+deb13u1",
+	{trixie, "rabbitmq-server"}:           "4.0.5-6+deb13u2",
+	{trixie, "valkey-server"}:             "8.1.1+dfsg1-3+deb13u3",
+}

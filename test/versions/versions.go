@@ -1,0 +1,214 @@
+// Package versions lists the programs of other projects that a cloud or its tests run: the version that is deployed, the versions that the
+// suites run, and the reason for a difference. Each version is read from the place that decides it, so that the table cannot fall behind.
+package versions
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/images"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// Program is a row of the table.
+type Program struct {
+	// Name as the program's project writes it.
+	Name string
+	// Deployed is the version that a cloud or its platform runs; nil if only tests run the program. Tested are those of the suites; none if
+	// no suite runs it.
+	Deployed Source
+	Tested   []Source
+	// Packages are further Debian packages of the program, where it is installed from Debian.
+	Packages []string
+	// Reason why no tested version is the deployed one, why no suite runs it, or what it stands for if only tests run it. It is empty if a
+	// tested version is the deployed one.
+	Reason string
+}
+
+// Source is the place that decides a version. The root of the project has the files.
+type Source interface {
+	// Version returns the version without decoration, such as 11.8.5.
+	Version(root fs.FS) (string, error)
+	// String says where the version is from.
+	String() string
+}
+
+// Image is an image of package release, by its name there.
+type Image string
+
+// Version implements Source.
+func (i Image) Version(fs.FS) (string, error) {
+	reference, err := release.ImageFor(string(i), "", release.Override{})
+	if err != nil {
+		return "", err
+	}
+	tag := reference[strings.LastIndex(reference, ":")+1:]
+	return strings.TrimSuffix(strings.TrimPrefix(tag, "v"), "-management"), nil
+}
+
+// String implements Source.
+func (i Image) String() string { return "image " + string(i) }
+
+// Debian is a package of a suite of Debian. DebianVersions records its version.
+type Debian struct{ Suite, Package string }
+
+// Version implements Source.
+func (d Debian) Version(fs.FS) (string, error) {
+	version, ok := DebianVersions[d]
+	if !ok {
+		return "", fmt.Errorf("the version of Debian package %s in %s is not recorded; add it to DebianVersions", d.Package, d.Suite)
+	}
+	return Upstream(version), nil
+}
+
+// String implements Source.
+func (d Debian) String() string { return "Debian " + d.Suite }
+
+// decoration is what Debian adds to a version of a project: an epoch, notes on the sources, the revision.
+var decoration = regexp.MustCompile(`^[0-9]+:|[+~](ds|dfsg)[0-9]*|-[^-]*$`)
+
+// Upstream returns the project's own version of a Debian version: 11.8.9 of 1:11.8.9+ds-0+deb13u1.
+func Upstream(version string) string { return decoration.ReplaceAllString(version, "") }
+
+// Series returns the part of a version that a stable release of Debian keeps: its first two numbers.
+func Series(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(len(parts), 2)], ".")
+}
+
+// Tool is a Go module that a tool of hack/tools requires. Module is the path without its major version.
+type Tool struct{ Name, Module string }
+
+// Version implements Source.
+func (t Tool) Version(root fs.FS) (string, error) {
+	return field(root, "hack/tools/"+t.Name+"/go.mod", t.Module)
+}
+
+// String implements Source.
+func (t Tool) String() string { return "hack/tools/" + t.Name }
+
+// Definitions is a Go module whose definitions composed objects are checked against: hack/crds/modules.txt. Module is the path without its
+// major version. docs/install.md asks for operators of this version.
+type Definitions string
+
+// Version implements Source.
+func (d Definitions) Version(root fs.FS) (string, error) {
+	return field(root, "hack/crds/modules.txt", string(d))
+}
+
+// String implements Source.
+func (d Definitions) String() string { return "hack/crds/modules.txt" }
+
+// Requirement is a Python distribution that images.yaml requires in one version.
+type Requirement string
+
+// Version implements Source. The error lists the versions if there are several.
+func (r Requirement) Version(fs.FS) (string, error) {
+	table, err := images.Table()
+	if err != nil {
+		return "", err
+	}
+	var versions []string
+	for _, i := range table {
+		for _, line := range i.Requires {
+			if version, ok := strings.CutPrefix(line, string(r)+"=="); ok {
+				versions = append(versions, version)
+			}
+		}
+	}
+	slices.Sort(versions)
+	if versions = slices.Compact(versions); len(versions) != 1 {
+		return "", fmt.Errorf("images/images.yaml requires versions %v of %s; require one", versions, r)
+	}
+	return versions[0], nil
+}
+
+// String implements Source.
+func (r Requirement) String() string { return "images/images.yaml" }
+
+// Pinned is a version in the sources: the first group of a regular expression in a file.
+type Pinned struct{ File, Pattern string }
+
+// Version implements Source.
+func (p Pinned) Version(root fs.FS) (string, error) {
+	data, err := fs.ReadFile(root, p.File)
+	if err != nil {
+		return "", err
+	}
+	form, err := regexp.Compile(p.Pattern)
+	if err != nil {
+		return "", err
+	}
+	found := form.FindSubmatch(data)
+	if len(found) != 2 { // the whole and the group
+		return "", fmt.Errorf("%s has no version of the form %s", p.File, p.Pattern)
+	}
+	return string(found[1]), nil
+}
+
+// String implements Source.
+func (p Pinned) String() string { return p.File }
+
+// Known is a version that no file of the project decides, and where it was read.
+type Known struct{ Number, From string }
+
+// Version implements Source.
+func (k Known) Version(fs.FS) (string, error) { return k.Number, nil }
+
+// String implements Source.
+func (k Known) String() string { return k.From }
+
+// field returns the version after a module in a file of lines.
+func field(root fs.FS, file, module string) (string, error) {
+	data, err := fs.ReadFile(root, file)
+	if err != nil {
+		return "", err
+	}
+	found := regexp.MustCompile(`(?m)^(?:require\s+|\s+)?` + regexp.QuoteMeta(module) + `(?:/v[0-9]+)?\s+v(\S+)`).FindSubmatch(data)
+	if found == nil {
+		return "", fmt.Errorf("%s does not have module %s", file, module)
+	}
+	return string(found[1]), nil
+}
+
+// Versions are those of a program, as a person reads them.
+type Versions struct {
+	// Deployed is empty if only tests run the program.
+	Deployed string
+	Tested   []string
+}
+
+// Versions returns the versions of the program. The root of the project has the files.
+func (p Program) Versions(root fs.FS) (Versions, error) {
+	out := Versions{}
+	var err error
+	if p.Deployed != nil {
+		if out.Deployed, err = p.Deployed.Version(root); err != nil {
+			return out, fmt.Errorf("deployed version of %s: %w", p.Name, err)
+		}
+	}
+	for _, s := range p.Tested {
+		version, err := s.Version(root)
+		if err != nil {
+			return out, fmt.Errorf("tested version of %s: %w", p.Name, err)
+		}
+		out.Tested = append(out.Tested, version)
+	}
+	return out, nil
+}
+
+// Check reports a difference without a reason, and a reason without a difference.
+func (p Program) Check(v Versions) error {
+	same := v.Deployed != "" && slices.Contains(v.Tested, v.Deployed)
+	switch {
+	case !same && p.Reason == "":
+		return fmt.Errorf("%s: deployed is %q, tested is %q, and the difference has no reason; test the deployed version, or give a reason",
+			p.Name, v.Deployed, v.Tested)
+	case same && p.Reason != "":
+		return fmt.Errorf("%s: the deployed version %s is tested; remove the reason", p.Name, v.Deployed)
+	}
+	return nil
+}
