@@ -106,7 +106,7 @@ func TestOrdered(t *testing.T) {
 	for file, want := range map[string]map[string]map[string]int32{
 		"medium": {
 			"cinder-scheduler": {"cinder-scheduler": 2}, "cinder-volume": {"cinder-volume-ceph-rbd": 2, "cinder-volume-archive-1": 1},
-			"cinder-backup": {"cinder-backup": 2},
+			"cinder-backup": {"cinder-backup": 2, "cinder-backup-61292825d2": 2},
 		},
 		"small": {
 			"cinder-scheduler": {"cinder-scheduler": 1}, "cinder-volume": {"cinder-volume-ceph-rbd": 1}, "cinder-backup": {"cinder-backup": 0},

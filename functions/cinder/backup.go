@@ -3,6 +3,7 @@ package cinder
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
 )
 
 // targetName ends the names of the objects of where backups are kept, targetResource is what they are called among the resources, and
@@ -160,14 +162,21 @@ func (m *model) fromTenant(source c5c3v1.SecretSource, key string) {
 	m.target.secret.Template[key] = c5c3v1.SecretTemplate("{{ ." + source.Name + " }}")
 }
 
-// backupService is the process that makes backups. It reads and writes the volumes of all backends itself.
-func (m *model) backupService(seen observe.State) service.Process {
+// backupService returns the process that makes backups of the volumes of a zone. It reads and writes the volumes of all backends itself.
+func (m *model) backupService(seen observe.State, zone string, isDefault bool) service.Process {
 	t := m.target
-	p := m.daemon(service.Process{
-		Process: m.spec.Backup.Process, Name: backup, Title: "Cinder's backup service", Command: []string{"cinder-backup"},
+	p := service.Process{
+		Process: m.spec.Backup.Process, Name: backup, Component: backup, Title: "Cinder's backup service", Command: []string{"cinder-backup"},
 		Outage: "no backup is made or restored", Mercy: backupMercy, Env: append([]corev1.EnvVar{programsEnv}, t.env...),
-		Mounts: t.mounts, Reaches: t.reaches,
-	})
+		Mounts: slices.Clone(t.mounts), Reaches: slices.Clone(t.reaches),
+	}
+	if zone != volume.NovaZone {
+		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "storage_availability_zone"), Value: zone})
+	}
+	if !isDefault {
+		p.Name, p.Title = backup+"-"+service.Hash(zone), p.Title+" in zone "+zone
+	}
+	p = m.daemon(p)
 	m.attach(&p, seen, m.backends...)
 	if len(p.Privileges) == 0 {
 		p.Privileges = t.privileges

@@ -219,7 +219,9 @@ func (m *model) processes(seen observe.State) []service.Process {
 		out = append(out, m.manager(seen, b))
 	}
 	if m.spec.Backup != nil {
-		out = append(out, m.backupService(seen))
+		for i, zone := range volume.Zones(&m.spec.Storage) {
+			out = append(out, m.backupService(seen, zone, i == 0))
+		}
 	}
 	return out
 }
@@ -264,6 +266,10 @@ func (m *model) options() oslo.Config {
 	if e := m.spec.Exposure; e != nil && e.Path != "" {
 		// The Gateway takes the path away, so that Cinder cannot see it in requests.
 		c["DEFAULT"]["public_endpoint"] = publicEndpoint(string(m.spec.Endpoints.Public))
+	}
+	// Requests read it, and place volumes there that name neither a zone nor a volume type with one.
+	if zone := volume.DefaultZone(&m.spec.Storage); zone != volume.NovaZone {
+		c["DEFAULT"]["default_availability_zone"] = zone
 	}
 	for _, b := range m.backends {
 		c[b.Name] = b.options

@@ -22,7 +22,7 @@ func TestEachOwner(t *testing.T) {
 			return derive(in)
 		},
 		Groups: []registry.Group{{Name: "ceph-rbd", Template: "rbd"}, {Name: "archive_1", Template: "nfs"}},
-		Tunable: []string{
+		Tunable: []string{"DEFAULT default_availability_zone",
 			"DEFAULT glance_core_properties",
 			"ceph-rbd rados_connect_timeout", "ceph-rbd rbd_flatten_volume_from_snapshot", "ceph-rbd report_discard_supported", "archive_1 nfs_snapshot_support",
 		},

@@ -44,6 +44,12 @@ func volumeTypes(m *model) ([]compose.Stage, error) {
 		if t.Backend != "" {
 			types[i].ExtraSpecs[volume.BackendSpec] = t.Backend
 		}
+		// Volumes of other types go to the default zone unless they name one.
+		if zone := volume.ZoneOf(&m.spec.Storage, t.Backend); t.Backend != "" && zone != volume.DefaultZone(&m.spec.Storage) {
+			if _, ok := t.ExtraSpecs[volume.ZonesSpec]; !ok {
+				types[i].ExtraSpecs[volume.ZonesSpec] = zone
+			}
+		}
 	}
 	list, err := json.Marshal(types)
 	if err != nil {

@@ -10,6 +10,8 @@ import sys
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
+ZONES = "RESKEY:availability_zones"
+
 # The variables are those by which Cinder itself logs in.
 login = {name: os.environ["OS_SERVICE_USER__" + name.upper()] for name in ("application_credential_id", "application_credential_secret")}
 auth = v3.ApplicationCredential(auth_url=os.environ["IDENTITY_URL"], **login)
@@ -39,6 +41,10 @@ for wanted in json.loads(os.environ["VOLUME_TYPES"]):
             "name": name, "description": wanted["description"], "is_public": wanted["is_public"]}})
         print(f"changed the volume type {name}")
     if missing := {k: v for k, v in specs.items() if there["extra_specs"].get(k) != v}:
-        cinder.post(f"{types}/{there['id']}/extra_specs", json={"extra_specs": missing})
-        print(f"set {', '.join(missing)} of the volume type {name}")
+        # Cinder refuses every change of a type that volumes have. Such a type keeps its zones: its volumes name theirs, as they did before.
+        in_use = cinder.post(f"{types}/{there['id']}/extra_specs", json={"extra_specs": missing}, raise_exc=set(missing) != {ZONES})
+        if in_use.status_code < 400:
+            print(f"set {', '.join(missing)} of the volume type {name}")
+        else:
+            print(f"cannot set {ZONES} of the volume type {name}: {in_use.text}")
 sys.stdout.flush()

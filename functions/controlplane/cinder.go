@@ -141,7 +141,9 @@ func cinderPods(m *model, s *serviceState) []part {
 		out = append(out, of(field, m.managersOf(b)))
 	}
 	if c.Backup != nil {
-		out = append(out, of(".backup", m.backupPods(c.Backup)))
+		for range volume.Zones(&c.Storage) { // Each has pods of its own.
+			out = append(out, of(".backup", m.backupPods(c.Backup)))
+		}
 	}
 	return out
 }
@@ -165,7 +167,7 @@ func cinderConnections(m *model, s *serviceState) int64 {
 		out += processes * daemonsOf(m.managersOf(b))
 	}
 	if c.Backup != nil {
-		out += processes * daemonsOf(m.backupPods(c.Backup))
+		out += processes * daemonsOf(m.backupPods(c.Backup)) * int64(len(volume.Zones(&c.Storage)))
 	}
 	return out
 }

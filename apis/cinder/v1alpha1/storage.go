@@ -52,7 +52,7 @@ type Backend struct {
 	// Shares of an NFS server.
 	// +optional
 	NFS *NFS `json:"nfs,omitempty"`
-	// Availability zone of its volumes. Absent: nova.
+	// Availability zone of its volumes. Volumes that name no zone are created in the zone of their volume type's backend. Defaults to nova.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	// +kubebuilder:example="eu-de-1a"

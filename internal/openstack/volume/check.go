@@ -249,6 +249,10 @@ func checkBackup(base string, storage *cinderv1.Storage) error {
 		if _, err := resource.ParseQuantity(f.StorageSize); err != nil {
 			errs = append(errs, invalid.Field(base+".backup.file.storageSize", "%q is no amount; write one such as 100Gi", f.StorageSize))
 		}
+		if zones := Zones(storage); f.AccessMode == ReadWriteOnce && len(zones) > 1 {
+			errs = append(errs, invalid.Field(base+".backup.file.accessMode", "%s serves a single pod, and each availability zone of a backend "+
+				"has one (%s); set ReadWriteMany, or give all backends the same availabilityZone", f.AccessMode, strings.Join(zones, ", ")))
+		}
 		if f.AccessMode == ReadWriteOnce && ptr.Deref(b.Replicas, 1) > 1 {
 			errs = append(errs, invalid.Field(base+".backup.file.accessMode",
 				"%s serves a single pod, and there are %d; choose ReadWriteMany, or set replicas to 1", f.AccessMode, *b.Replicas))

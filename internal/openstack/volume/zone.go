@@ -1,0 +1,55 @@
+package volume
+
+import (
+	"cmp"
+	"slices"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+)
+
+// NovaZone is the availability zone of backends that name none: the default of Cinder's storage_availability_zone.
+const NovaZone = "nova"
+
+// ZonesSpec is the property of a volume type that restricts its volumes to zones, and places those that name none there
+// (https://docs.openstack.org/cinder/latest/admin/availability-zone-type.html).
+const ZonesSpec = "RESKEY:availability_zones"
+
+// Zone returns the availability zone of a backend.
+func Zone(b cinderv1.Backend) string { return cmp.Or(b.AvailabilityZone, NovaZone) }
+
+// DefaultZone returns the zone of volumes that name neither a zone nor a volume type: that of the backend of the default type, or of the
+// first backend if the default type has several. Without it Cinder takes NovaZone, which may have no backend, and refuses them.
+func DefaultZone(s *cinderv1.Storage) string {
+	for _, t := range s.VolumeTypes {
+		if t.Name == s.DefaultVolumeType && t.Backend != "" {
+			return ZoneOf(s, t.Backend)
+		}
+	}
+	if len(s.Backends) > 0 {
+		return Zone(s.Backends[0])
+	}
+	return NovaZone
+}
+
+// ZoneOf returns the zone of the backend of that name, NovaZone if there is none.
+func ZoneOf(s *cinderv1.Storage, backend string) string {
+	for _, b := range s.Backends {
+		if b.Name == backend {
+			return Zone(b)
+		}
+	}
+	return NovaZone
+}
+
+// Zones returns the zones of all backends, the default zone first, the others sorted. Each has a backup service of its own: Cinder backs up a
+// volume by a service of the volume's zone alone (cinder.scheduler.host_manager.HostManager.get_backup_host).
+func Zones(s *cinderv1.Storage) []string {
+	first, others := DefaultZone(s), []string(nil)
+	for _, b := range s.Backends {
+		if z := Zone(b); z != first && !slices.Contains(others, z) {
+			others = append(others, z)
+		}
+	}
+	slices.Sort(others)
+	return append([]string{first}, others...)
+}
