@@ -80,29 +80,19 @@ func AgentsOf(by neutronv1.Mechanism, n neutronv1.Networks) Agents {
 		}
 	}
 	for _, p := range texts(n.ServicePlugins, defaultPlugins) {
-		if slices.ContainsFunc(extensions, func(e extension) bool { return e.plugin == p }) {
+		if slices.ContainsFunc(plugins, func(s servicePlugin) bool { return string(s.name) == p && s.inAgents() }) {
 			out.Plugins = append(out.Plugins, p)
 		}
 	}
 	return out
 }
 
-// An extension is what a service plugin of Neutron needs of an agent: of those that plug virtual machines in, or of that of routers.
-type extension struct {
-	plugin string
-	router bool
-}
-
-// extensions have the names of their plugins.
-// https://docs.openstack.org/neutron/latest/admin/config-qos.html, …/admin/config-fip-port-forwardings.html
-var extensions = []extension{{plugin: "qos"}, {plugin: "port_forwarding", router: true}}
-
-// extensions are those of an agent.
-func (a Agents) extensions(router bool) []string {
+// extensions returns the extensions of an agent: those that its service plugins need of it.
+func (a Agents) extensions(of func(servicePlugin) []string) []string {
 	out := []string{}
-	for _, e := range extensions {
-		if e.router == router && slices.Contains(a.Plugins, e.plugin) {
-			out = append(out, e.plugin)
+	for _, p := range plugins {
+		if slices.Contains(a.Plugins, string(p.name)) {
+			out = append(out, of(p)...)
 		}
 	}
 	return out
@@ -119,7 +109,7 @@ func (a Agents) OpenvswitchOptions(bridges ...Bridge) oslo.Config {
 	return oslo.Config{
 		"agent": {
 			"tunnel_types": tunnels, "l2_population": true, "arp_responder": true, "enable_distributed_routing": a.Distributed,
-			"extensions": a.extensions(false),
+			"extensions": a.extensions(func(p servicePlugin) []string { return p.ofSwitch }),
 		},
 		"ovs":           {"bridge_mappings": mappings},
 		"securitygroup": {"firewall_driver": firewall},
@@ -135,7 +125,7 @@ func (a Agents) SRIOVOptions(cards ...Card) oslo.Config {
 			mappings = append(mappings, m)
 		}
 	}
-	return oslo.Config{"agent": {"extensions": a.extensions(false)}, "sriov_nic": {"physical_device_mappings": mappings}}
+	return oslo.Config{"agent": {"extensions": a.extensions(func(p servicePlugin) []string { return p.ofCards })}, "sriov_nic": {"physical_device_mappings": mappings}}
 }
 
 // L3Options are those of neutron-l3-agent on nodes that connect routers to the outside.
@@ -146,7 +136,8 @@ func (a Agents) L3Options() oslo.Config {
 		mode = "dvr_snat"
 	}
 	return oslo.Config{
-		"DEFAULT": {"interface_driver": plug, "agent_mode": mode}, "agent": {"extensions": a.extensions(true)},
+		"DEFAULT": {"interface_driver": plug, "agent_mode": mode},
+		"agent":   {"extensions": a.extensions(func(p servicePlugin) []string { return p.ofRouters })},
 	}
 }
 

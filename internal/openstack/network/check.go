@@ -3,10 +3,8 @@
 package network
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,28 +28,11 @@ const (
 // Check returns everything with which Neutron would not start, or do something else than it says. Base is the path of the spec.
 func Check(base string, by neutronv1.Mechanism, n neutronv1.Networks) error {
 	errs := []error{
-		checkPlugins(base+".servicePlugins", by, n.ServicePlugins), checkML2(base+".ml2", ptr.Deref(n.ML2, neutronv1.ML2{})),
+		checkPlugins(base, by, n), checkML2(base+".ml2", ptr.Deref(n.ML2, neutronv1.ML2{})),
 	}
 	if by == neutronv1.ByOVS && len(n.DNSServers) > 0 {
 		errs = append(errs, invalid.Field(base+".dnsServers",
 			"with mechanism OVS, agents on nodes tell virtual machines of DNS servers, by their own configuration; leave it out"))
-	}
-	return errors.Join(errs...)
-}
-
-func checkPlugins(field string, by neutronv1.Mechanism, said []neutronv1.ServicePlugin) error {
-	var errs []error
-	plugins := does(by).plugins
-	for i, p := range said {
-		at := fmt.Sprintf("%s[%d]", field, i)
-		needs, known := plugins[p]
-		switch {
-		case !known:
-			known := slices.Sorted(maps.Keys(plugins))
-			errs = append(errs, invalid.Field(at, "%q is no plugin that works with %s; choose from %s", p, cmp.Or(by, neutronv1.ByOVN), join(known)))
-		case needs != "" && !slices.Contains(said, needs):
-			errs = append(errs, invalid.Field(at, "%s needs %s; add it, or leave this out", p, needs))
-		}
 	}
 	return errors.Join(errs...)
 }

@@ -45,9 +45,6 @@ type mechanism struct {
 	router neutronv1.ServicePlugin
 	// tunnels are those of projects where nothing is said.
 	tunnels neutronv1.NetworkType
-	// plugins are those of all releases that it does the work of, each with the one that it needs. Those for tags, time stamps, revisions,
-	// flavors and networks that come by themselves are always there.
-	plugins map[neutronv1.ServicePlugin]neutronv1.ServicePlugin
 }
 
 // mechanisms is what is known of each.
@@ -56,18 +53,10 @@ type mechanism struct {
 var mechanisms = map[neutronv1.Mechanism]mechanism{
 	neutronv1.ByOVN: {
 		drivers: []string{"ovn"}, router: "ovn-router", tunnels: neutronv1.Geneve,
-		plugins: map[neutronv1.ServicePlugin]neutronv1.ServicePlugin{
-			"ovn-router": "", "qos": "", "trunk": "", "segments": "", "port_forwarding": "ovn-router", "log": "", "network_segment_range": "",
-			"placement": "",
-		},
 	},
 	neutronv1.ByOVS: {
 		// Agents learn from the second one which node has which address, so that no packet is sent to all of them.
 		drivers: []string{"openvswitch", "l2population"}, router: "router", tunnels: neutronv1.VXLAN,
-		plugins: map[neutronv1.ServicePlugin]neutronv1.ServicePlugin{
-			"router": "", "qos": "", "trunk": "", "segments": "", "port_forwarding": "router", "log": "", "network_segment_range": "",
-			"placement": "",
-		},
 	},
 }
 
