@@ -245,7 +245,7 @@ func (m *model) hypervisors() []common.CIDR {
 
 // options are those of what is above the cells.
 func (m *model) options() oslo.Config {
-	c := compute.Options(m.Service, m.spec.Consoles).Merge(oslo.Config{
+	c := compute.Options(m.Service, m.spec.Consoles).Merge(compute.SchedulerOptions()).Merge(oslo.Config{
 		"api":       {"local_metadata_per_cell": m.spec.Metadata == nil},
 		"conductor": {"workers": compute.Workers},
 		"scheduler": {

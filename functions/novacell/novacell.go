@@ -180,14 +180,13 @@ func (m *model) options() oslo.Config {
 		}
 	}
 	return compute.Options(m.Service, m.spec.Consoles).Merge(oslo.Config{
-		"DEFAULT":          {"ssl_only": true, "cert": m.CertificateFile(), "key": m.KeyFile()},
-		"api":              {"local_metadata_per_cell": m.spec.Metadata != nil},
-		"conductor":        {"workers": compute.Workers},
-		"filter_scheduler": {"track_instance_changes": false},
-		"workarounds":      {"disable_group_policy_check_upcall": true},
-		"vnc":              {"novncproxy_host": listen, "novncproxy_port": novav1.VNCPort},
-		"spice":            {"html5proxy_host": listen, "html5proxy_port": novav1.SPICEPort},
-		"serial_console":   {"serialproxy_host": listen, "serialproxy_port": novav1.SerialPort},
+		"DEFAULT":        {"ssl_only": true, "cert": m.CertificateFile(), "key": m.KeyFile()},
+		"api":            {"local_metadata_per_cell": m.spec.Metadata != nil},
+		"conductor":      {"workers": compute.Workers},
+		"workarounds":    {"disable_group_policy_check_upcall": true},
+		"vnc":            {"novncproxy_host": listen, "novncproxy_port": novav1.VNCPort},
+		"spice":          {"html5proxy_host": listen, "html5proxy_port": novav1.SPICEPort},
+		"serial_console": {"serialproxy_host": listen, "serialproxy_port": novav1.SerialPort},
 	})
 }
 

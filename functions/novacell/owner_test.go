@@ -21,7 +21,7 @@ func TestEachOwner(t *testing.T) {
 			}
 			return derive(in)
 		},
-		Tunable: []string{"cache enabled"},
+		Tunable: []string{"cache enabled", "scheduler max_attempts"},
 	}
 	owners.Each(t, compute.App, "small", "medium")
 }

@@ -127,6 +127,31 @@ func ManageDatabase(name string) service.Database {
 	}
 }
 
+// maxAttempts is how many hypervisors are tried for a server, as RHOSO has it: Placement knows neither NUMA cells nor network cards, so that
+// of several hypervisors that it offers some may refuse (nova-operator, templates/nova/nova.conf).
+const maxAttempts = 10
+
+// schedulerFilters are Nova's own and those that RHOSO adds to them. Each of the latter looks at servers that ask for what it is about, and
+// lets all others pass: without it, such servers go to hypervisors that refuse them, or their request is ignored.
+// https://docs.openstack.org/nova/latest/admin/scheduling.html
+var schedulerFilters = []string{
+	"AggregateInstanceExtraSpecsFilter", "ComputeFilter", "ComputeCapabilitiesFilter", "ImagePropertiesFilter",
+	"ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter", "SameHostFilter", "DifferentHostFilter", "PciPassthroughFilter",
+	"NUMATopologyFilter",
+}
+
+// SchedulerOptions returns the options of the scheduler. Hypervisors do not report servers to it, since they do not reach its queue: it looks
+// them up in the databases of the cells.
+func SchedulerOptions() oslo.Config {
+	return NoUpcalls().Merge(oslo.Config{"filter_scheduler": {"enabled_filters": schedulerFilters}})
+}
+
+// NoUpcalls returns the option by which the scheduler and nova-compute agree that hypervisors do not report servers to the scheduler
+// (https://docs.openstack.org/nova/latest/admin/cells.html#operations-requiring-upcalls). Both read it, and nothing else does.
+func NoUpcalls() oslo.Config {
+	return oslo.Config{"filter_scheduler": {"track_instance_changes": false}}
+}
+
 // Options are those of all processes. The catalog says where other services are; the cluster's own addresses are taken.
 // https://docs.openstack.org/nova/latest/configuration/config.html
 func Options(s *service.Service, consoles novav1.Consoles) oslo.Config {
@@ -141,6 +166,8 @@ func Options(s *service.Service, consoles novav1.Consoles) oslo.Config {
 		"cinder":       {"catalog_info": "block-storage:cinder:internalURL", "os_region_name": s.Spec.Region},
 		"glance":       peer,
 		"keystone":     peer,
+		// The scheduler and the conductors above and in the cells count attempts, each by its own file.
+		"scheduler": {"max_attempts": maxAttempts},
 		// What processes say to hypervisors follows from the oldest of them.
 		"upgrade_levels": {"compute": "auto"},
 	})
