@@ -10,6 +10,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-var kind = servicetest.Kind{GroupVersionKind: catalogv1.GroupVersionKind, Runner: New()}
+var kind = servicetest.Kind{KeepsNoData: true, GroupVersionKind: catalogv1.GroupVersionKind, Runner: New()}
 
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }

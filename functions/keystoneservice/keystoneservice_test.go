@@ -24,6 +24,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files again")
 
 var kind = servicetest.Kind{
+	KeepsNoData:      true,
 	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XKeystoneService"},
 	Runner:           New(), Name: "limes-x7d2f",
 	World: func(w *simulate.World) {

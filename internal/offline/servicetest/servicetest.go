@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
@@ -26,6 +27,8 @@ type Kind struct {
 	function.Runner
 	// Name of the composite resource. Empty: that of its kind, which is its service's.
 	Name string
+	// KeepsNoData says that the kind has no deletionPolicy.
+	KeepsNoData bool
 	// World completes the world around the composite resource: what it asks for, and whose it is. Nil: there is nothing else.
 	World func(*simulate.World)
 }
@@ -77,7 +80,50 @@ func (k Kind) Desired(t *testing.T, w *simulate.World) map[string]map[string]any
 	return out
 }
 
-// Objects compares everything that is composed with goldens: testdata/<spec>/<resource>.yaml.
+// retention tests that data outlives the composite resource with deletionPolicy Retain, and is deleted with Delete. It returns what becomes
+// of each resource with Retain.
+func (k Kind) retention(t *testing.T, w *simulate.World) string {
+	t.Helper()
+	spec := w.XR.GetFields()["spec"].GetStructValue()
+	was, has := spec.GetFields()["deletionPolicy"]
+	out, rules := map[string]string{}, 0
+	for _, policy := range []string{common.DeletionPolicyDelete, common.DeletionPolicyRetain} {
+		if k.KeepsNoData && policy == common.DeletionPolicyDelete {
+			continue
+		}
+		spec.Fields["deletionPolicy"] = structpb.NewStringValue(policy)
+		if k.KeepsNoData {
+			delete(spec.Fields, "deletionPolicy")
+		}
+		rsp, _, err := k.Explain(w.Request())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, r := range rsp.Composed {
+			findings, n := Retention(policy, r.Object)
+			for _, f := range findings {
+				t.Errorf("%s: %s", name, f)
+			}
+			rules += n
+			out[name] = fate(r.Object)
+		}
+	}
+	if rules == 0 && !k.KeepsNoData {
+		t.Error("no resource holds data")
+	}
+	delete(spec.Fields, "deletionPolicy")
+	if has {
+		spec.Fields["deletionPolicy"] = was
+	}
+	var lines strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(out)) {
+		lines.WriteString(name + ": " + out[name] + "\n")
+	}
+	return lines.String()
+}
+
+// Objects compares everything that is composed with goldens: testdata/<spec>/<resource>.yaml, and fates.txt with what becomes of each when
+// the composite resource is deleted. It tests retention with both values of deletionPolicy.
 func (k Kind) Objects(t *testing.T, update bool) {
 	t.Helper()
 	specs, err := filepath.Glob("testdata/*.yaml")
@@ -100,7 +146,7 @@ func (k Kind) Objects(t *testing.T, update bool) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got["steps.txt"] = string(text)
+			got["steps.txt"], got["fates.txt"] = string(text), k.retention(t, w)
 			if diff := cmp.Diff(goldens(t, filepath.Join("testdata", name), got, update), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
