@@ -29,7 +29,7 @@ var elsewhere = []struct {
 	tests  []string
 }{
 	// What comes before what is judged by a table of test/invariants, the rest of what is emitted by test/emitted.
-	{prefix: "functions/", tests: []string{"test/invariants", "test/emitted"}},
+	{prefix: "functions/", tests: []string{"test/composed", "test/invariants", "test/emitted"}},
 	{prefix: "companion/internal/", tests: []string{
 		"companion/keyrepository", "companion/databasesync", "companion/credentialrotation", "companion/secretaggregate",
 		"companion/identitycheck", "companion/endpointregion", "companion/roleassignment",
