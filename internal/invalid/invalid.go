@@ -31,3 +31,26 @@ func Is(err error) bool {
 
 // Path joins the parts of a field's path.
 func Path(parts ...string) string { return strings.Join(parts, ".") }
+
+// Distinct joins errors as errors.Join does, without those whose text is that of an earlier one: two checks may report the same value.
+func Distinct(errs ...error) error {
+	var out []error
+	seen := map[string]bool{}
+	var add func(error)
+	add = func(err error) {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // a wrapped list has words of its own
+			for _, e := range joined.Unwrap() {
+				add(e)
+			}
+			return
+		}
+		if err != nil && !seen[err.Error()] {
+			seen[err.Error()] = true
+			out = append(out, err)
+		}
+	}
+	for _, err := range errs {
+		add(err)
+	}
+	return errors.Join(out...)
+}

@@ -42,3 +42,24 @@ func TestPath(t *testing.T) {
 		t.Errorf("Path(...) = %s, want %s", got, want)
 	}
 }
+
+func TestDistinct(t *testing.T) {
+	a, b := invalid.Field("spec.a", "it is wrong"), invalid.Field("spec.b", "it is wrong")
+	for name, tc := range map[string]struct {
+		errs []error
+		want string
+	}{
+		"the same text twice":      {errs: []error{a, invalid.Field("spec.a", "it is wrong")}, want: a.Error()},
+		"the same in a joined one": {errs: []error{errors.Join(a, b), nil, b}, want: a.Error() + "\n" + b.Error()},
+		"two fields":               {errs: []error{b, a}, want: b.Error() + "\n" + a.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := invalid.Distinct(tc.errs...); got == nil || got.Error() != tc.want || !invalid.Is(got) {
+				t.Errorf("got %v, want %s", got, tc.want)
+			}
+		})
+	}
+	if err := invalid.Distinct(nil, errors.Join()); err != nil {
+		t.Errorf("no errors are %v", err)
+	}
+}

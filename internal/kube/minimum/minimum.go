@@ -1,0 +1,137 @@
+// Package minimum lists the least memory and storage with which each program starts and stays up.
+package minimum
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+)
+
+// Program is a row of the table: a program, and the sizes below which it fails.
+type Program string
+
+// Programs of the table.
+const (
+	MariaDB         Program = "MariaDB"
+	DatabaseBackup  Program = "a database backup"
+	RabbitMQ        Program = "RabbitMQ"
+	Valkey          Program = "Valkey"
+	Memcached       Program = "memcached"
+	OVNDatabase     Program = "an OVN database"
+	Worker          Program = "a worker process"
+	FederationProxy Program = "the federation proxy"
+	ImageStore      Program = "an image store"
+	ImageStaging    Program = "image staging"
+	ImageCache      Program = "the image cache"
+	VolumeBackup    Program = "a volume backup"
+	NovaCompute     Program = "nova-compute"
+	NeutronAgent    Program = "a Neutron agent"
+	Switch          Program = "Open vSwitch"
+	Libvirt         Program = "libvirt"
+	NodeAgent       Program = "a node agent"
+	CephMonitor     Program = "a Ceph monitor"
+	CephManager     Program = "a Ceph manager"
+	CephOSD         Program = "an OSD"
+	CephMetadata    Program = "a Ceph metadata server"
+	CephGateway     Program = "a RADOS gateway"
+	CephMirror      Program = "an rbd-mirror daemon"
+	CephNFS         Program = "an NFS server"
+)
+
+// sizes of a program. An empty size is not limited: the program has no volume, or its memory is checked with its workers.
+type sizes struct {
+	memory, storage string
+	// reason names what needs the memory or the room.
+	reason string
+}
+
+// programs is the table. Values that follow from a setting of ours name it.
+var programs = map[Program]sizes{
+	// A Galera member without data uses 150 MiB, and 100 connections 25 MiB. On its volume are a redo log of 96 MiB, Galera's cache of
+	// 128 MiB, undo logs and system tables, before the first database.
+	MariaDB: {memory: "256Mi", storage: "1Gi", reason: "an empty member needs as much"},
+	// A compressed copy of an empty database has a few MiB.
+	DatabaseBackup: {storage: "1Gi", reason: "a compressed copy is assembled there"},
+	// The write-ahead log of quorum queues is rolled over at 512 MiB (raft.wal_max_size_bytes), and a third of the volume stays free.
+	RabbitMQ: {memory: "256Mi", storage: "1Gi", reason: "the Erlang runtime and the write-ahead log need as much"},
+	// A snapshot forks the process, and the append-only file is rewritten beside the old one.
+	Valkey: {memory: "64Mi", storage: "256Mi", reason: "snapshots are written beside the old file"},
+	// With items of 2 MiB (-I 2m) it exits if it has less than twice as much, and each of its 40 size classes takes a page.
+	Memcached: {memory: "32Mi", reason: "each size class takes a page"},
+	// The raft log and its snapshot are beside each other while it is compacted.
+	OVNDatabase: {memory: "128Mi", storage: "256Mi", reason: "its raft log is compacted beside the old one"},
+	Worker:      {memory: "128Mi", reason: "a process needs as much to start"},
+	// Apache with mod_auth_openidc.
+	FederationProxy: {memory: "64Mi", reason: "Apache needs as much to start"},
+	ImageStore:      {storage: "1Gi", reason: "images are kept there as a whole"},
+	ImageStaging:    {storage: "1Gi", reason: "images are kept there as a whole"},
+	ImageCache:      {storage: "1Gi", reason: "images are kept there as a whole"},
+	// Cinder writes objects of up to 2 GB (backup_file_size), compressed.
+	VolumeBackup: {storage: "1Gi", reason: "backups are written in objects of up to 2 GB"},
+	// The process has about 130 MiB before the first server.
+	NovaCompute:  {memory: "256Mi", reason: "nova-compute and its privileged helper need as much"},
+	NeutronAgent: {memory: "128Mi", reason: "the agent needs as much to start"},
+	Switch:       {memory: "64Mi", reason: "the switch and its database need as much"},
+	Libvirt:      {memory: "64Mi", reason: "the daemon needs as much to start"},
+	NodeAgent:    {memory: "32Mi", reason: "the agent needs as much to start"},
+	CephMonitor:  {memory: "256Mi", reason: "the monitor's store needs as much"},
+	CephManager:  {memory: "256Mi", reason: "its Python modules need as much"},
+	// Four fifths of the limit, which the daemon takes for its caches (osd_memory_target_cgroup_limit_ratio), may not be less than 896Mi.
+	CephOSD: {memory: "1120Mi", reason: "its caches take at least 896Mi of it"},
+	// Rook gives half of the limit to the cache (mds_cache_memory_limit).
+	CephMetadata: {memory: "256Mi", reason: "its cache takes half of it"},
+	CephGateway:  {memory: "256Mi", reason: "the gateway needs as much to start"},
+	CephMirror:   {memory: "256Mi", reason: "the daemon needs as much to start"},
+	CephNFS:      {memory: "256Mi", reason: "the server needs as much to start"},
+}
+
+// Programs returns all programs of the table.
+func Programs() []Program {
+	out := make([]Program, 0, len(programs))
+	for p := range programs {
+		out = append(out, p)
+	}
+	return out
+}
+
+// Memory returns the least memory of a program in bytes, 0 if none is known.
+func Memory(p Program) int64 { return bytes(programs[p].memory) }
+
+// Storage returns the least size of a program's volume in bytes, 0 if none is known.
+func Storage(p Program) int64 { return bytes(programs[p].storage) }
+
+func bytes(size string) int64 {
+	if size == "" {
+		return 0
+	}
+	q := resource.MustParse(size)
+	return q.Value()
+}
+
+// CheckMemory returns an error if the limit of a program's memory is too small. A nil limit is none.
+func CheckMemory(field string, p Program, limit *resource.Quantity) error {
+	if limit == nil || limit.Value() >= Memory(p) {
+		return nil
+	}
+	return invalid.Field(field, "must be at least %s for %s, not %s: %s; set %[1]s or more, or remove the field",
+		programs[p].memory, p, limit, programs[p].reason)
+}
+
+// CheckLimits returns an error if the memory limit of resources is too small for a program. Field is the path of the resources.
+func CheckLimits(field string, p Program, r *common.Resources) error {
+	if r == nil || r.Limits == nil {
+		return nil
+	}
+	return CheckMemory(field+".limits.memory", p, r.Limits.Memory)
+}
+
+// CheckStorage returns an error if a volume is too small for a program. An empty size is that of a default; one that cannot be parsed is
+// reported by the schema.
+func CheckStorage(field string, p Program, size string) error {
+	q, err := resource.ParseQuantity(size)
+	if err != nil || q.Value() >= Storage(p) {
+		return nil
+	}
+	return invalid.Field(field, "must be at least %s for %s, not %s: %s; set %[1]s or more", programs[p].storage, p, size, programs[p].reason)
+}
