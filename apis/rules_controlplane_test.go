@@ -512,6 +512,12 @@ services:
 			field:   "spec.infrastructure.valkey",
 			message: "sentinels need 3 replicas or more: most of three or more have to agree",
 		},
+		"ProxiesWithoutProxy": {
+			reason:  "The number would have no effect.",
+			spec:    `infrastructure: {mariadb: {maxScale: {enabled: false, replicas: 2}}}`,
+			field:   "spec.infrastructure.mariadb.maxScale.replicas",
+			message: "replicas cannot be set without the proxy: remove replicas, or set enabled to true",
+		},
 		"RabbitMQEven": {
 			reason:  "Quorum queues need a majority.",
 			spec:    `infrastructure: {rabbitmq: {replicas: 4}}`,

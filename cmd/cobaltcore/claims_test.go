@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,54 @@ func TestRefused(t *testing.T) {
 				lines = 2
 			}
 			checkSentences(t, got, lines)
+		})
+	}
+}
+
+// TestRefusedTogether runs the claims of each folder of test/claims/testdata beside each other, in the order of their files: one of them is
+// refused in the sentence of the .want file, by exit code 1.
+func TestRefusedTogether(t *testing.T) {
+	entries, err := os.ReadDir(claims + "/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() })
+	if len(entries) == 0 {
+		t.Fatal("no folders")
+	}
+	for _, entry := range entries {
+		folder := filepath.Join(claims, "testdata", entry.Name())
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			files, err := filepath.Glob(folder + "/*.yaml")
+			if err != nil || len(files) < 2 {
+				t.Fatalf("only %d claims: %v", len(files), err)
+			}
+			args := []string{"preview", "-e", claims + "/platformconfig.yaml"}
+			for _, file := range files {
+				args = append(args, "-f", file)
+			}
+			var out, errOut bytes.Buffer
+			if code := run(args, strings.NewReader(""), &out, &errOut); code != exitRefused {
+				t.Errorf("exit code %d, want %d", code, exitRefused)
+			}
+			lines := strings.Split(strings.TrimSuffix(errOut.String(), "\n"), "\n")
+			for i, line := range lines {
+				checkSentences(t, place.ReplaceAllString(line, "")+"\n", 1)
+				lines[i] = strings.ReplaceAll(line, claims+"/testdata/", "")
+			}
+			got, wantFile := strings.Join(lines, "\n")+"\n", folder+".want"
+			if *update {
+				if err := os.WriteFile(wantFile, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(wantFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
 		})
 	}
 }

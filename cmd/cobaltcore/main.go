@@ -113,6 +113,7 @@ func (c *previewCommand) several(platform []byte, in io.Reader, out io.Writer) e
 		order int
 	}
 	var claims []given
+	var identities []preview.Identity
 	for i, file := range c.File {
 		claim, err := read(c.File[i:i+1], in, nil)
 		if err != nil {
@@ -121,6 +122,10 @@ func (c *previewCommand) several(platform []byte, in io.Reader, out io.Writer) e
 		said := struct{ Kind string }{}
 		_ = yaml.Unmarshal(claim, &said) // What cannot be read is refused below.
 		claims = append(claims, given{file, claim, slices.Index(referred, said.Kind)})
+		identities = append(identities, preview.IdentityOf(claim))
+	}
+	if err := c.duplicate(c.File, identities, out); err != nil {
+		return err
 	}
 	slices.SortStableFunc(claims, func(a, b given) int { return cmp.Compare(a.order, b.order) })
 	var there []*structpb.Struct
@@ -135,6 +140,16 @@ func (c *previewCommand) several(platform []byte, in io.Reader, out io.Writer) e
 		}
 		if err := result.Print(out, c.Format); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// duplicate returns an error if two files have a claim of the same kind, namespace and name: a cluster has one of them.
+func (c *previewCommand) duplicate(files []string, identities []preview.Identity, out io.Writer) error {
+	for i, id := range identities {
+		if first := slices.Index(identities[:i], id); first >= 0 && id.Known() {
+			return c.refused(preview.Duplicate(id, cmp.Or(name(files[first:first+1]), "standard input")), files[i:i+1], out)
 		}
 	}
 	return nil

@@ -24,12 +24,18 @@ func (m *model) checkSchedules() error {
 // checkRecoveryTime refuses a day that no calendar has, such as the 30th of February.
 func (m *model) checkRecoveryTime() error {
 	r := m.spec.Infrastructure.MariaDB.RestoreFrom
-	if r == nil || r.TargetRecoveryTime == "" {
+	if r == nil {
 		return nil
 	}
-	if _, err := time.Parse(time.RFC3339, r.TargetRecoveryTime); err != nil {
-		return invalid.Field("spec.infrastructure.mariadb.restoreFrom.targetRecoveryTime",
-			"there is no such time as %s; give one in UTC, as 2026-05-01T03:00:00Z", r.TargetRecoveryTime)
+	return checkTime("spec.infrastructure.mariadb.restoreFrom.targetRecoveryTime", r.TargetRecoveryTime)
+}
+
+func checkTime(field, text string) error {
+	if text == "" {
+		return nil
+	}
+	if _, err := time.Parse(time.RFC3339, text); err != nil {
+		return invalid.Field(field, "there is no such time as %s; give one in UTC, as 2026-05-01T03:00:00Z", text)
 	}
 	return nil
 }

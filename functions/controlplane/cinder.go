@@ -15,6 +15,7 @@ import (
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -154,7 +155,7 @@ func cinderVolumes(m *model, s *serviceState) []part {
 	if b == nil || b.File == nil {
 		return nil
 	}
-	return []part{{field: s.field(".backup.file"), replicas: 1, storage: b.File.StorageSize}}
+	return []part{{field: s.field(".backup.file"), replicas: 1, storage: b.File.StorageSize, program: minimum.VolumeBackup}}
 }
 
 // cinderConnections is how many it opens to the database at most: besides requests, each daemon has a process for what it does, and one
@@ -320,4 +321,33 @@ func (m *model) cephConnected() rules.Verdict {
 		return rules.Verdict{}
 	}
 	return rules.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+}
+
+// cinderLocations are where backends keep volumes, and where backups of them are.
+func cinderLocations(m *model, s *serviceState) []location {
+	var out []location
+	for i, b := range m.spec.Services.Cinder.Backends {
+		field := s.field(fmt.Sprintf(".backends[%d]", i))
+		switch {
+		case b.Ceph != nil:
+			out = append(out, poolLocation(field+".ceph", b.Ceph))
+		case b.RBD != nil:
+			out = append(out, cephLocation(field+".rbd", b.RBD.Pool, "volumes", b.RBD.SecretRef))
+		case b.NFS != nil:
+			for j, share := range b.NFS.Shares {
+				out = append(out, shareLocation(fmt.Sprintf("%s.nfs.shares[%d]", field, j), string(share)))
+			}
+		}
+	}
+	switch b := ptr.Deref(m.spec.Services.Cinder.Backup, cinderv1.Backup{}); {
+	case b.Ceph != nil:
+		out = append(out, poolLocation(s.field(".backup.ceph"), b.Ceph))
+	case b.RBD != nil:
+		out = append(out, cephLocation(s.field(".backup.rbd"), b.RBD.Pool, "backups", b.RBD.SecretRef))
+	case b.S3 != nil:
+		out = append(out, bucketLocation(s.field(".backup.s3"), b.S3.Endpoint, b.S3.Bucket, ""))
+	case b.NFS != nil:
+		out = append(out, shareLocation(s.field(".backup.nfs.share"), string(b.NFS.Share)))
+	}
+	return out
 }

@@ -13,6 +13,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 )
 
@@ -30,6 +31,8 @@ type part struct {
 	storage string
 	// processes of each pod that the claim asks for; 0: it does not.
 	processes int32
+	// program that the pods run, by its least sizes. Empty: those are checked with the service.
+	program minimum.Program
 }
 
 // parts are all of them, with what the claim says laid over its size.
@@ -40,6 +43,7 @@ func (m *model) parts() []part {
 			field: "spec.infrastructure.mariadb", replicas: m.databaseReplicas(),
 			resources: merge.Over(i.MariaDB.Resources, m.size.databaseResources),
 			storage:   string(ptr.Deref(i.MariaDB.StorageSize, storageSize(m.size.databaseStorage))),
+			program:   minimum.MariaDB,
 		},
 		{field: "spec.infrastructure.mariadb.maxScale", replicas: m.maxScaleReplicas()},
 		{
@@ -59,6 +63,7 @@ func (m *model) parts() []part {
 		}
 		out = append(out, part{
 			field: field, replicas: 1, times: int32(databases), storage: string(b.StagingStorage.StorageSize),
+			program: minimum.DatabaseBackup,
 		})
 	}
 	if m.runsQueue() {
@@ -66,6 +71,7 @@ func (m *model) parts() []part {
 			field: "spec.infrastructure.rabbitmq", replicas: ptr.Deref(i.RabbitMQ.Replicas, m.size.messaging),
 			resources: merge.Over(i.RabbitMQ.Resources, m.size.messagingResources),
 			storage:   string(ptr.Deref(i.RabbitMQ.StorageSize, storageSize(m.size.messagingStorage))),
+			program:   minimum.RabbitMQ,
 		})
 	}
 	if m.locks() {
@@ -73,14 +79,15 @@ func (m *model) parts() []part {
 			field: "spec.infrastructure.valkey", replicas: ptr.Deref(i.Valkey.Replicas, m.size.locks),
 			resources: merge.Over(i.Valkey.Resources, m.size.locksResources),
 			storage:   string(ptr.Deref(i.Valkey.StorageSize, storageSize(m.size.locksStorage))),
+			program:   minimum.Valkey,
 		})
 	}
 	return out
 }
 
 // partOf are the members of a server of a service's own.
-func partOf(field string, s common.Members) part {
-	return part{field: field, replicas: s.Replicas, resources: s.Resources, short: true, storage: s.StorageSize}
+func partOf(field string, program minimum.Program, s common.Members) part {
+	return part{field: field, replicas: s.Replicas, resources: s.Resources, short: true, storage: s.StorageSize, program: program}
 }
 
 // A maximum bounds what parts cost.
@@ -221,7 +228,6 @@ func (m *model) checkResources() error {
 			request, atMost *resource.Quantity
 		}{
 			{"cpu", requests.CPU, limits.CPU}, {"memory", requests.Memory, limits.Memory},
-			{"ephemeral-storage", requests.EphemeralStorage, limits.EphemeralStorage},
 		} {
 			if c.request != nil && c.atMost != nil && c.request.Cmp(*c.atMost) > 0 {
 				errs = append(errs, invalid.Field(p.field+".resources", "requests.%[1]s of %[2]s is more than limits.%[1]s of %[3]s; "+

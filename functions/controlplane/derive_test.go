@@ -259,6 +259,7 @@ func TestSizes(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	const platform = `{domain: example.com, clusters: [
 		{name: mine, providerConfig: mine, allowedNamespaces: ["tenant-*"]}, {name: theirs, providerConfig: theirs, allowedNamespaces: [tenant-b, "*-tenant-a"]}],
+		exposure: {type: GatewayAPI, gateway: {namespace: a, name: b}},
 		limits: [{name: trial, namespaces: ["tenant-?x", tenant-b], sizes: [development]},
 		{name: house, namespaces: ["*"], releases: ["2025.1", "2025.2"], registries: [ghcr.io/c5c3], domains: [example.com, example.org]}]}`
 	keystoneRuns := func(release string) map[string]*structpb.Struct {

@@ -13,6 +13,7 @@ import (
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
@@ -159,14 +160,41 @@ func glanceVolumes(m *model, s *serviceState) []part {
 	var out []part
 	for i, store := range g.Stores {
 		if f := store.File; f != nil {
-			out = append(out, part{field: s.field(fmt.Sprintf(".stores[%d].file", i)), replicas: 1, storage: string(f.StorageSize)})
+			out = append(out, part{
+				field: s.field(fmt.Sprintf(".stores[%d].file", i)), replicas: 1, storage: string(f.StorageSize), program: minimum.ImageStore,
+			})
 		}
 	}
 	if g.Import != nil && g.Import.Staging != nil {
-		out = append(out, part{field: s.field(".import.staging"), replicas: *s.workload.Replicas, storage: string(g.Import.Staging.StorageSize)})
+		out = append(out, part{
+			field: s.field(".import.staging"), replicas: *s.workload.Replicas, storage: string(g.Import.Staging.StorageSize),
+			program: minimum.ImageStaging,
+		})
 	}
 	if c := g.ImageCache; c != nil {
-		out = append(out, part{field: s.field(".imageCache"), replicas: *s.workload.Replicas, storage: string(c.StorageSize)})
+		out = append(out, part{
+			field: s.field(".imageCache"), replicas: *s.workload.Replicas, storage: string(c.StorageSize), program: minimum.ImageCache,
+		})
+	}
+	return out
+}
+
+// glanceLocations are where stores keep images.
+func glanceLocations(m *model, s *serviceState) []location {
+	var out []location
+	for i, store := range m.spec.Services.Glance.Stores {
+		field := s.field(fmt.Sprintf(".stores[%d]", i))
+		switch {
+		case store.S3 != nil:
+			out = append(out, bucketLocation(field+".s3", store.S3.Endpoint, store.S3.Bucket, ""))
+		case store.RBD != nil:
+			out = append(out, cephLocation(field+".rbd", store.RBD.Pool, "images", store.RBD.SecretRef))
+		case store.Ceph != nil:
+			out = append(out, poolLocation(field+".ceph", store.Ceph))
+		case store.Swift != nil:
+			out = append(out, location{field + ".swift", fmt.Sprintf("container %s of the account of Secret %s at %s",
+				cmp.Or(store.Swift.Container, "glance"), store.Swift.CredentialsSecretRef.Name, hostOf(string(store.Swift.AuthURL)))})
+		}
 	}
 	return out
 }

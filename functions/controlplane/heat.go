@@ -66,7 +66,11 @@ func checkHeat(m *model, s *serviceState, r release.Release) error {
 		errs = append(errs, openstack.CheckProcess(s.field(".engine"), *h.Engine))
 	}
 	if h.CFN != nil {
-		errs = append(errs, openstack.CheckProcess(s.field(".cfn"), h.CFN.Process))
+		errs = append(errs, openstack.CheckProcess(s.field(".cfn"), h.CFN.Process), m.unexposed(s.field(".cfn.hostname"), h.CFN.Hostname))
+		if h.CFN.Hostname != "" && !ptr.Deref(h.CFN.Enabled, true) {
+			errs = append(errs, invalid.Field(s.field(".cfn.hostname"), "requires the API of CloudFormation; set cfn.enabled to true, or remove the host "+
+				"name"))
+		}
 	}
 	if a := h.Archive; a != nil && a.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))

@@ -49,7 +49,7 @@ func TestHypervisorAccess(t *testing.T) {
 		"Volumes": {
 			reason: "By whom disks in a Ceph are opened, and the name of the Secret with the key. Shares have no key.",
 			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, cinder: {enabled: true, backends: [" +
-				"{name: ceph_a, rbd: {secretRef: {name: c}, user: volumes}}, {name: b, rbd: {secretRef: {name: c}}}, " +
+				"{name: ceph_a, rbd: {secretRef: {name: c}, user: volumes}}, {name: b, rbd: {secretRef: {name: c}, pool: more}}, " +
 				"{name: archive, nfs: {shares: ['nfs.example.com:/volumes']}}]}}}",
 			platform: exposed[:len(exposed)-3] + ", storageNetworks: ['*'], nfsServers: ['*']}]}", public: outside,
 			cells: []controlplanev1.CellAccess{{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -12,6 +13,8 @@ import (
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
+	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
@@ -19,6 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -79,7 +83,7 @@ func checkKeystone(m *model, s *serviceState, r release.Release) error {
 	spec := m.keystoneSpec(s)
 	spec.Image, spec.Overrides = s.basics.Image, s.basics.Overrides
 	identity.SetDefaults(&spec)
-	return identity.Check(s.field(""), r, &spec)
+	return errors.Join(identity.Check(s.field(""), r, &spec), m.checkIdentityNames(s), m.checkLogin(s))
 }
 
 // checkExternal refuses what a Keystone that is elsewhere cannot be told, as far as admission does not see it, and an address that leads
@@ -250,6 +254,47 @@ func (m *model) checkGuests() error {
 				continue
 			}
 			taken[typ] = i
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkIdentityNames returns an error for names in Keystone that two parts of the cloud would use. Keystone compares names of domains
+// without regard to case, as its database does.
+func (m *model) checkIdentityNames(s *serviceState) error {
+	var errs []error
+	if admin := m.adminUser(); m.takenName(admin) && admin != horizonv1.ServiceName {
+		errs = append(errs, invalid.Field(s.field(".bootstrap.adminUser"), "%q cannot be the administrator: it is the user by which the service logs in, "+
+			"whose password would be replaced; choose another name, or disable services.%s", admin, strings.ToLower(admin)))
+	}
+	domains := map[string]int{}
+	backends := m.spec.Services.Keystone.IdentityBackends
+	for i, b := range backends {
+		field, name := s.field(fmt.Sprintf(".identityBackends[%d].domain", i)), strings.ToLower(b.Domain)
+		if j, ok := domains[name]; ok {
+			errs = append(errs, invalid.Field(field, "is the domain of identityBackends[%d] already: Keystone does not distinguish %s from %s; choose "+
+				"another name", j, b.Domain, backends[j].Domain))
+		}
+		domains[name] = i
+		if name == heatv1.ServiceName && m.hasService(heatv1.ServiceName) {
+			errs = append(errs, invalid.Field(field, "%q cannot be the domain of a directory: Heat keeps the users of stacks in it; choose another "+
+				"name, or disable services.heat", b.Domain))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkLogin returns an error for a proxy without room, and for dashboards that would get users' tokens in the clear.
+func (m *model) checkLogin(s *serviceState) error {
+	f := m.spec.Services.Keystone.Federation
+	if f == nil {
+		return nil
+	}
+	errs := []error{minimum.CheckLimits(s.field(".federation.proxyResources"), minimum.FederationProxy, f.ProxyResources)}
+	for i, url := range f.TrustedDashboards {
+		if strings.HasPrefix(string(url), "http://") && ptr.Deref(m.tls.Enabled, true) {
+			errs = append(errs, invalid.Field(s.field(fmt.Sprintf(".federation.trustedDashboards[%d]", i)), "must begin with https://: users' tokens are "+
+				"sent there; use https, as in %s", horizonv1.TokenURL("https://dashboard.example.com")))
 		}
 	}
 	return errors.Join(errs...)

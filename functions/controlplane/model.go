@@ -110,10 +110,10 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	m.global()
 	m.orderServices()
 	m.addresses()
-	if err := errors.Join(
+	if err := invalid.Distinct(
 		m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(),
 		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostnames(),
-		m.checkServices(), m.checkTests(), m.checkGuests(),
+		m.checkServices(), m.checkTests(), m.checkGuests(), m.checkValues(),
 	); err != nil {
 		return nil, err
 	}

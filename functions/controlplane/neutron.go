@@ -3,6 +3,9 @@ package controlplane
 import (
 	"cmp"
 	"errors"
+	"net/netip"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -20,6 +23,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
 // neutron is the network service.
@@ -75,6 +79,9 @@ func checkNeutron(m *model, s *serviceState, r release.Release) error {
 		errs = append(errs, m.checkOVN(s.field(".ovn")))
 	case !m.byOVN() && n.OVN != nil: // Admission refuses it, too.
 		errs = append(errs, invalid.Field(s.field(".ovn"), "with mechanism OVS there is no OVN; leave ovn out"))
+	}
+	if x := ptr.Deref(n.OVN, controlplanev1.OVN{}).External; x != nil && m.byOVN() {
+		errs = append(errs, checkExternalOVN(s.field(".ovn.external"), x))
 	}
 	was := s.seen.Map("spec", "ovn")
 	if was != nil && m.byOVN() && (was["clientSecretRef"] != nil) != (m.ovnSaid().External != nil) {
@@ -250,4 +257,51 @@ func (m *model) networksInSync() rules.Verdict {
 		return rules.Wait("NotAnswered", "request %q is not answered yet", m.ovnSaid().Sync.Request)
 	}
 	return rules.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+}
+
+// neutronLocations is where copies of OVN's databases are.
+func neutronLocations(m *model, s *serviceState) []location {
+	if !m.ovnOrdered() || m.ovnSaid().Backup == nil {
+		return nil
+	}
+	b := m.ovnSaid().Backup.S3
+	return []location{bucketLocation(s.field(".ovn.backup.s3"), b.Endpoint, b.Bucket, b.Prefix)}
+}
+
+// checkExternalOVN returns an error for addresses of databases to which nothing connects.
+func checkExternalOVN(field string, x *controlplanev1.ExternalOVN) error {
+	errs := []error{
+		checkDatabaseAddresses(field+".northbound", x.Northbound, x.Networks), checkDatabaseAddresses(field+".southbound", x.Southbound, x.Networks),
+	}
+	if x.Northbound == x.Southbound {
+		errs = append(errs, invalid.Field(field+".southbound", "cannot be the addresses of the northbound database; set those of the southbound one, "+
+			"whose port is usually 6642"))
+	}
+	return errors.Join(errs...)
+}
+
+// checkDatabaseAddresses returns an error for addresses (ssl:host:port, with commas between them) that OVN does not parse, that are given
+// twice, or that are outside of the networks that Neutron reaches.
+func checkDatabaseAddresses(field, addresses string, networks []common.CIDR) error {
+	var errs []error
+	seen := map[string]bool{}
+	for a := range strings.SplitSeq(addresses, ",") {
+		member := strings.TrimPrefix(a, "ssl:")
+		if err := syntax.HostPort(member); err != nil {
+			errs = append(errs, invalid.Field(field, "%s; write ssl:host:port for each member, with commas", err))
+			continue
+		}
+		if seen[member] {
+			errs = append(errs, invalid.Field(field, "cannot contain %s twice; name each member once", a))
+		}
+		seen[member] = true
+		ip, err := netip.ParseAddr(strings.Trim(member[:strings.LastIndex(member, ":")], "[]"))
+		if err == nil && !slices.ContainsFunc(networks, func(c common.CIDR) bool {
+			n, err := netip.ParsePrefix(string(c))
+			return err == nil && n.Masked().Contains(ip)
+		}) {
+			errs = append(errs, invalid.Field(field, "%s must be in one of networks, which are all that Neutron reaches; add its network there", ip))
+		}
+	}
+	return errors.Join(errs...)
 }

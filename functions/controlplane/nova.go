@@ -19,6 +19,7 @@ import (
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	novacompute "github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -239,7 +240,7 @@ func checkNova(m *model, s *serviceState, r release.Release) error {
 	spec.Workload, spec.MemoryField = openstack.Shape(m.process(n.API), n.Placement), "api.memory"
 	errs := []error{
 		m.checkQueue(s), m.checkOther(s, placementv1.ServiceName), spec.Check(s.field(""), s.name, r), m.checkCells(s), m.checkCellServers(s),
-		checkProcesses(s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors),
+		checkProcesses(s, n), m.checkConsoles(s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors),
 	}
 	if a := n.Archive; a != nil && a.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
@@ -323,10 +324,10 @@ func novaPods(m *model, s *serviceState) []part {
 		if own := c.Infrastructure; own != nil {
 			in := s.field(in + ".infrastructure.")
 			if own.Database != nil {
-				out = append(out, partOf(in+"mariadb", own.Database.Members))
+				out = append(out, partOf(in+"mariadb", minimum.MariaDB, own.Database.Members))
 			}
 			if own.Queue != nil {
-				out = append(out, partOf(in+"rabbitmq", own.Queue.Members))
+				out = append(out, partOf(in+"rabbitmq", minimum.RabbitMQ, own.Queue.Members))
 			}
 		}
 	}
@@ -467,4 +468,44 @@ func (m *model) askedByCompanion() []int32 {
 		out = append(out, cinderv1.Port)
 	}
 	return out
+}
+
+// novaLocations are where backups of the databases of cells are.
+func novaLocations(m *model, s *serviceState) []location {
+	backup := m.spec.Infrastructure.MariaDB.Backup
+	if backup == nil {
+		return nil
+	}
+	var out []location
+	for i, c := range m.spec.Services.Nova.Cells {
+		if c.Infrastructure != nil && c.Infrastructure.MariaDB != nil {
+			out = append(out, bucketLocation(s.field(fmt.Sprintf(".cells[%d].infrastructure.mariadb", i)), backup.S3.Endpoint, backup.S3.Bucket,
+				joined(backup.S3.Prefix, "cells", c.Name)))
+		}
+	}
+	return out
+}
+
+// checkConsoles returns an error for host names of consoles that do not run, or that are not exposed.
+func (m *model) checkConsoles(s *serviceState, n *controlplanev1.Nova) error {
+	said := ptr.Deref(n.Consoles, controlplanev1.NovaConsoles{})
+	var errs []error
+	for i, c := range n.Cells {
+		own, field := ptr.Deref(c.Consoles, controlplanev1.CellConsoles{}), s.field(fmt.Sprintf(".cells[%d].consoles", i))
+		switch {
+		case own.Hostname != "" && said.Graphical == novav1.None:
+			errs = append(errs, invalid.Field(field+".hostname", "requires graphical consoles, and consoles.graphical of the service is None; set it to "+
+				"VNC or SPICE, or remove the host name"))
+		default:
+			errs = append(errs, m.unexposed(field+".hostname", own.Hostname))
+		}
+		switch {
+		case own.SerialHostname != "" && !said.Serial:
+			errs = append(errs, invalid.Field(field+".serialHostname", "requires serial consoles; set consoles.serial of the service to true, or remove "+
+				"the host name"))
+		default:
+			errs = append(errs, m.unexposed(field+".serialHostname", own.SerialHostname))
+		}
+	}
+	return errors.Join(errs...)
 }

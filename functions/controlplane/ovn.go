@@ -14,6 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
@@ -173,6 +175,12 @@ func (m *model) checkOVN(field string) error {
 			errs = append(errs, keepsClass(at, string(is.StorageClass)))
 		}
 	}
+	if b := said.Backup; b != nil && b.Schedule != "" {
+		errs = append(errs, identity.CheckSchedule(field+".backup.schedule", b.Schedule))
+	}
+	if r := said.RestoreFrom; r != nil {
+		errs = append(errs, checkTime(field+".restoreFrom.targetRecoveryTime", r.TargetRecoveryTime))
+	}
 	return errors.Join(errs...)
 }
 
@@ -180,9 +188,13 @@ func (m *model) checkOVN(field string) error {
 func (m *model) ovnParts(field string) []part {
 	spec := m.ovnSpec()
 	of := func(name string, p common.Process, storage ovnv1.StorageSize) part {
-		return part{
+		out := part{
 			field: field + "." + name, replicas: *p.Replicas, resources: openstack.Resources(p), short: true, storage: string(storage),
 		}
+		if storage != "" {
+			out.program = minimum.OVNDatabase
+		}
+		return out
 	}
 	out := []part{
 		of(northbound, spec.Northbound.Process, spec.Northbound.StorageSize),

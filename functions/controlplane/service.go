@@ -56,6 +56,8 @@ type service struct {
 	pods func(*model, *serviceState) []part
 	// volumes are what it keeps data on, besides the database. Nil: nothing.
 	volumes func(*model, *serviceState) []part
+	// locations are where it keeps data outside of the database, so that no two parts keep theirs in one. Nil: nowhere.
+	locations func(*model, *serviceState) []location
 	// connections is how many it opens to the database at most. Nil: one for each thread of its API.
 	connections func(*model, *serviceState) int64
 	// hosts are the public host names that it has besides its API's. Nil: none.

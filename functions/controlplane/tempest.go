@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp/syntax"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -163,6 +164,9 @@ func (m *model) checkTests() error {
 			errs = append(errs, invalid.Field(field+".image", "%s", err))
 		}
 	}
+	if tests := t.Tests; tests != nil {
+		errs = append(errs, checkPattern(field+".tests.includeRegex", tests.IncludeRegex), checkPattern(field+".tests.excludeRegex", tests.ExcludeRegex))
+	}
 	there := m.testable()
 	for i, s := range ptr.Deref(t.Tests, tempestv1.Tests{}).Services {
 		if !slices.ContainsFunc(there, func(is tempestv1.Service) bool { return is.Type == tempestv1.Type(s) }) {
@@ -171,6 +175,23 @@ func (m *model) checkTests() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// broken are the mistakes in a regular expression of Go that Python does not accept either. What else only one of them has, such as
+// lookahead, is left to Python.
+var broken = []syntax.ErrorCode{
+	syntax.ErrMissingBracket, syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingRepeatArgument, syntax.ErrTrailingBackslash,
+	syntax.ErrInvalidCharRange,
+}
+
+// checkPattern returns an error for an expression that Python does not compile.
+func checkPattern(field, pattern string) error {
+	_, err := syntax.Parse(pattern, syntax.Perl)
+	mistake := &syntax.Error{}
+	if !errors.As(err, &mistake) || !slices.Contains(broken, mistake.Code) {
+		return nil
+	}
+	return invalid.Field(field, "is not a regular expression: %s in %q; correct it", mistake.Code, pattern)
 }
 
 // testsRemark is said of tests: nothing waits for them.

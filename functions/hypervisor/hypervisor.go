@@ -195,13 +195,16 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	if err := errors.Join(checkBuilt(&m.spec), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
+	if m.groups, err = m.divide(); err != nil {
+		return nil, err
+	}
+	if err := m.checkValues(); err != nil {
+		return nil, err
+	}
 	if m.plane, err = m.findPlane(in.Required); err != nil {
 		return nil, err
 	}
 	if err := m.findDisks(in.Required); err != nil {
-		return nil, err
-	}
-	if m.groups, err = m.divide(); err != nil {
 		return nil, err
 	}
 	m.findPulls()

@@ -37,6 +37,8 @@ const (
 		"{name: west, providerConfig: west-config, allowedNamespaces: [tenant-a]}, " +
 		"{name: theirs, providerConfig: theirs-config, allowedNamespaces: [tenant-b]}, " +
 		"{name: here, providerConfig: in-cluster, allowedNamespaces: [tenant-a]}]}"
+	// outside are the control plane's physical networks.
+	outside = "{name: external}, {name: storage}, {name: physnet1}, {name: physnet2}, {name: a}"
 	// theirClaim is the control plane's claim, theirs its composite resource.
 	theirClaim = `
 apiVersion: crossplane.c5c3.io/v1alpha1
@@ -51,7 +53,7 @@ metadata: {name: cloud-x}
 spec:
   openStackRelease: "2025.2"
   claimRef: {namespace: tenant-a, name: cloud}
-  services: {nova: {enabled: true}, neutron: {enabled: true}}
+  services: {nova: {enabled: true}, neutron: {enabled: true, ml2: {physicalNetworks: [` + outside + `]}}}
 status:
   instance: ` + cloud + `
   release: "2025.2"

@@ -37,6 +37,9 @@ type group struct {
 	without []labels
 	node    hypervisorv1.Node
 	network hypervisorv1.Networks
+	// own and ownNetwork are what the pool or the slice sets itself, without what a slice has from its pool.
+	own        hypervisorv1.Node
+	ownNetwork hypervisorv1.Networks
 }
 
 // name is what a component is called on the nodes of the group, which is the name of its composed resource, its DaemonSet and its
@@ -52,6 +55,7 @@ func (g *group) name(component string) string {
 func (m *model) divide() ([]group, error) {
 	networks := ptr.Deref(m.spec.Networks, hypervisorv1.Networks{})
 	rest := group{with: m.spec.NodeSelector, zone: m.spec.AvailabilityZone, node: m.spec.Node, network: networks}
+	rest.own, rest.ownNetwork = rest.node, rest.network
 	out := []group{rest}
 	for i, s := range m.spec.Slices {
 		field := fmt.Sprintf("spec.slices[%d].nodeSelector", i)
@@ -66,10 +70,11 @@ func (m *model) divide() ([]group, error) {
 			}
 		}
 		out[0].without = append(out[0].without, s.NodeSelector)
+		own := ptr.Deref(s.Networks, hypervisorv1.Networks{})
 		out = append(out, group{
 			slice: s.Name, index: i, with: merge.Over(s.NodeSelector, m.spec.NodeSelector),
 			zone: cmp.Or(s.AvailabilityZone, m.spec.AvailabilityZone), node: merge.Over(s.Node, m.spec.Node),
-			network: merge.Over(ptr.Deref(s.Networks, hypervisorv1.Networks{}), networks),
+			network: merge.Over(own, networks), own: s.Node, ownNetwork: own,
 		})
 	}
 	const most = 64

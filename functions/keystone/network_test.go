@@ -47,7 +47,9 @@ func TestInbound(t *testing.T) {
 func TestOutbound(t *testing.T) {
 	base := workload.Flow{Ports: []int32{3306, keystonev1.CachePort}}
 	ldap := func(url string) map[string]any {
-		return map[string]any{"domain": "d" + url[len(url)-1:], "ldap": map[string]any{"url": url, "suffix": "dc=a", "userTreeDN": "ou=a"}}
+		return map[string]any{"domain": "d" + url[len(url)-1:], "ldap": map[string]any{
+			"url": url, "suffix": "dc=a", "userTreeDN": "ou=a", "allowUnencrypted": true,
+		}}
 	}
 	provider := func(metadata, issuer string) func(map[string]any) {
 		return set(map[string]any{

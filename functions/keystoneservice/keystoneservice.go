@@ -20,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
 // New returns the function of XKeystoneService composite resources.
@@ -101,6 +102,9 @@ func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error
 	}
 	if ref := m.spec.ControlPlaneRef; ref.Namespace == "" || ref.Name == "" { // So does the schema.
 		return nil, invalid.Field("spec.controlPlaneRef", "it names no control plane; give its namespace and name")
+	}
+	if err := syntax.Check("spec", &m.spec); err != nil {
+		return nil, err
 	}
 	for _, e := range m.listings() { // Admission refuses this, too.
 		if e.Type.Reserved() {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -66,20 +65,6 @@ func (m *model) checkDaemons() error {
 			"fewer managers", many(nodes, "node"), managers)
 	}
 	return nil
-}
-
-// leastMemory is below what a daemon that keeps data ends before it has started: four fifths of the limit, which it takes for its caches
-// (osd_memory_target_cgroup_limit_ratio), may not be less than 896Mi.
-const leastMemory = 1120 << 20
-
-// checkMemory refuses daemons that would never start.
-func (m *model) checkMemory() error {
-	r := ptr.Deref(ptr.Deref(m.spec.OSDs, storagev1.OSDs{}).Resources, common.Resources{})
-	if r.Limits == nil || r.Limits.Memory == nil || r.Limits.Memory.Value() >= leastMemory {
-		return nil
-	}
-	return invalid.Field("spec.osds.resources.limits.memory", "%s is less than a daemon starts with, which is 1120Mi; give 2Gi or more, or "+
-		"leave it out", r.Limits.Memory)
 }
 
 // many is a number of things.

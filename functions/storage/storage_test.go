@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 		"Managers": {"The same.", with("managers: {count: 4}"), "spec.managers.count", "there are 3 nodes for 4 of them"},
 		"Memory": {
 			"It ends before it has started.", with("osds: {resources: {limits: {memory: 1119Mi}}}"), "spec.osds.resources.limits.memory",
-			"1119Mi is less than a daemon starts with",
+			"must be at least 1120Mi for an OSD, not 1119Mi",
 		},
 		"Enough": {"It starts.", with("osds: {resources: {limits: {memory: 1120Mi}}}"), "", ""},
 		"Copies": {

@@ -37,7 +37,7 @@ var specs = map[string]string{
 		{domain: employees, ldap: {url: "ldaps://ldap.example.com", user: "cn=a b,dc=example", passwordSecretRef: {name: ldap, key: password},
 			caSecretRef: {name: ldap, key: ca.crt}, suffix: "dc=example", userTreeDN: "ou=people,dc=example", groupTreeDN: "ou=groups,dc=example",
 			options: {query_scope: sub, user_filter: "(&(objectClass=person)(!(cn=$x)))", use_pool: true, pool_size: 5}}},
-		{domain: Partners_2, ldap: {url: "ldap://10.0.0.1:3389", suffix: "dc=p", userTreeDN: "ou=p"}}]}}}`,
+		{domain: Partners_2, ldap: {url: "ldap://10.0.0.1:3389", allowUnencrypted: true, suffix: "dc=p", userTreeDN: "ou=p"}}]}}}`,
 	"federation": `{services: {keystone: {federation: {provider: keycloak, issuer: "https://id.example.com/realms/a", clientID: keystone,
 		metadataURL: "https://id.example.com/realms/a/.well-known/openid-configuration", clientSecretRef: {name: oidc, key: secret},
 		scopes: [openid, groups], trustedDashboards: ["https://a.example.com/auth/websso/", "https://b.example.com/auth/websso/"],

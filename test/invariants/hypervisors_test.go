@@ -24,7 +24,7 @@ var hypervisors = &definedKind{
 	own: map[string]constraint{
 		"spec.memory": {}, "slices[].memory": {}, "allocationRatio": sample(int64(4), "1.5"), "reserved": sample("16Gi", "512Mi"),
 		"bandwidthPerMigration": sample("125Mi", "1Gi"), "spec.storage": pools("vms"),
-		"driver": sample("kvm", "qemu"), "cell": sample("cell1"), "novaCompute.config": computeOptions(),
+		"dedicatedSet": sample("4-31,^16", "5"), "sharedSet": sample("0-3", "^1,0-2"), "driver": sample("kvm", "qemu"), "cell": sample("cell1"), "novaCompute.config": computeOptions(),
 	},
 }
 
@@ -57,6 +57,10 @@ func ofPool(spec object) {
 		delete(libvirt, "image")
 		delete(virtualization, "liveMigration")
 		delete(virtualization, "evictOnCordon")
+		for _, of := range append(list{spec}, slices...) {
+			networks, _ := of.(object)["networks"].(object)
+			delete(networks, "liveMigration")
+		}
 	}
 	if lifecycle, _ := spec["lifecycle"].(object); lifecycle["enabled"] == true {
 		if lifecycle["credentialsSecretRef"] == nil {
@@ -117,8 +121,8 @@ func processors(of object) {
 	if cpu["mode"] == "custom" {
 		cpu["models"] = list{"EPYC"}
 	}
-	if cpu["dedicatedSet"] != nil && cpu["sharedSet"] == nil {
-		delete(cpu, "allocationRatio")
+	if cpu["dedicatedSet"] != nil { // A slice may have a ratio, and the pool sets.
+		cpu["sharedSet"] = "0-3"
 	}
 }
 
@@ -147,6 +151,9 @@ func bridges(of object) {
 	for i, m := range mappings {
 		m, _ := m.(object)
 		m["physicalNetwork"], m["bridge"] = fmt.Sprintf("p%d", i), fmt.Sprintf("br-%d", i)
+		if m["interface"] != nil {
+			m["interface"] = fmt.Sprintf("bond%d", i)
+		}
 	}
 }
 

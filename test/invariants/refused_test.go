@@ -77,7 +77,7 @@ func put(o object, value any, path ...string) {
 
 // directory is an identity backend with options.
 func directory(options object) list {
-	return list{object{"domain": "employees", "ldap": object{"url": "ldap://x", "suffix": "o=x", "userTreeDN": "o=x", "options": options}}}
+	return list{object{"domain": "employees", "ldap": object{"url": "ldaps://x", "suffix": "o=x", "userTreeDN": "o=x", "options": options}}}
 }
 
 // status is an observed resource with nothing but one field in its status.

@@ -128,11 +128,7 @@ var constraints = map[string]constraint{
 		knownProvider(services)
 		testsOfIdentity(o)
 		guests(o)
-		for _, service := range services {
-			if service, ok := service.(object); ok && exposure["type"] == "None" {
-				delete(service, "hostname")
-			}
-		}
+		reachableServices(services, exposure["type"] != nil && exposure["type"] != "None")
 	}},
 	"tls": {fix: func(o object) {
 		if o["enabled"] != true {
@@ -150,12 +146,23 @@ var constraints = map[string]constraint{
 	"scopes":           sample(list{"openid"}, list{"groups", "openid"}, list{}),
 	"introspectionURL": sample("https://id.example.com/introspect", "https://id.example.com:9443/introspect"),
 	"tolerations[]": {fix: func(o object) {
+		o["key"] = "dedicated"
 		if o["operator"] == "Exists" {
 			delete(o, "value")
-		} else {
-			o["key"] = "dedicated"
+		} else if o["value"] != nil {
+			o["value"] = "openstack"
+		}
+		if o["tolerationSeconds"] != nil {
+			o["effect"] = "NoExecute"
 		}
 	}},
+	"maxScale": {fix: func(o object) {
+		if o["enabled"] == false {
+			delete(o, "replicas")
+		}
+	}},
+	"storageSize": sample("2Gi", "20Gi"), "includeRegex": sample("tempest.api", "(?!a)b"), "excludeRegex": sample("slow"),
+	"trustedDashboards[]": sample("https://dashboard.example.com/auth/websso/", "https://b.example.com/"),
 	"ldap": {fix: func(o object) {
 		_, user := o["user"]
 		if _, password := o["passwordSecretRef"]; user != password {
@@ -205,7 +212,7 @@ var constraints = map[string]constraint{
 	"mechanism": sample("OVN"), "servicePlugins": sample(list{"ovn-router", "qos"}, list{"trunk"}, list{}),
 	"extensionDrivers": sample(list{"port_security", "dns"}, list{"qos"}), "vlanRanges[]": sample("100:199", "7:7"), "vniRange": sample("1:65536"),
 	"dnsServers[]": sample("192.0.2.53", "2001:db8::53"),
-	"typeDrivers":  sample(list{"geneve", "vlan"}, list{"geneve"}), "tenantNetworkTypes": sample(list{"geneve"}, list{}),
+	"typeDrivers":  sample(list{"geneve", "vlan", "flat"}, list{"local", "flat", "vlan", "geneve"}), "physicalNetworks[].mtu": sample(int64(1280)), "tenantNetworkTypes": sample(list{"geneve"}, list{}),
 	"services.neutron": {fix: func(o object) {
 		if ovn, ok := o["ovn"].(object); ok {
 			majorities(ovn)
@@ -231,7 +238,7 @@ var constraints = map[string]constraint{
 	"suffix": names, "userTreeDN": names, "groupTreeDN": names, "user": names,
 	"options":     sample(object{}, object{"user_objectclass": "inetOrgPerson", "query_scope": "sub", "page_size": int64(100)}),
 	"spec.limits": sample(list{everything}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}, everything}),
-	"ldap.url":    sample("ldap://10.0.0.1:3389", "ldaps://LDAP.example.com", "ldaps://[fd00::1]"),
+	"ldap.url":    sample("ldaps://10.0.0.1:3636", "ldaps://LDAP.example.com", "ldaps://[fd00::1]"),
 	"metadataURL": providers, "issuer": providers,
 	"cache.servers[]": sample("memcached-0.memcached.cloud.svc:11211", "10.0.0.1:11211"),
 	"internalURL":     sample("https://keystone.cloud.svc:5000/v3", "https://10.0.0.1:5000/v3"),
@@ -289,7 +296,7 @@ var everything = func() object {
 
 var addresses = sample("https://keystone.example.com/v3", "http://[fd00::1]:5000/identity/v3")
 
-var providers = sample("https://id.example.com/realms/a", "http://[::1]:8080/a%20b")
+var providers = sample("https://id.example.com/realms/a", "https://[::1]:8080/a%20b")
 
 // offAlone leaves nothing of what is off but that, and its storage class, which cannot be taken back.
 func offAlone(o object) {
@@ -309,7 +316,8 @@ func stores(o object) {
 	if len(all) == 0 {
 		all = list{object{"name": "main", "file": object{"storageSize": "1Gi"}}}
 	}
-	for _, s := range all {
+	for i, s := range all {
+		apartFrom(s.(object), i, "main")
 		if file, ok := s.(object)["file"].(object); ok && o["replicas"] != int64(1) {
 			delete(file, "accessMode")
 		}
@@ -317,6 +325,52 @@ func stores(o object) {
 	o["stores"] = all
 	if _, ok := o["defaultStore"]; ok {
 		o["defaultStore"] = all[len(all)-1].(object)["name"]
+	}
+}
+
+// reachableServices leaves services the host names at which somebody answers.
+func reachableServices(services object, exposed bool) {
+	for _, service := range services {
+		if service, ok := service.(object); ok && !exposed {
+			delete(service, "hostname")
+		}
+	}
+	heat, _ := services["heat"].(object)
+	if cfn, ok := heat["cfn"].(object); ok && (!exposed || cfn["enabled"] == false) {
+		delete(cfn, "hostname")
+	}
+	nova, _ := services["nova"].(object)
+	said, _ := nova["consoles"].(object)
+	cells, _ := nova["cells"].(list)
+	for _, cell := range cells {
+		consoles, _ := cell.(object)["consoles"].(object)
+		if !exposed || said["graphical"] == "None" {
+			delete(consoles, "hostname")
+		}
+		if !exposed || said["serial"] != true {
+			delete(consoles, "serialHostname")
+		}
+	}
+}
+
+// apartFrom gives the i-th store or backend a place of its own: no two keep their data in one.
+func apartFrom(o object, i int, name string) {
+	own := name + strconv.Itoa(i)
+	for driver, field := range map[string]string{"s3": "bucket", "rbd": "pool", "swift": "container"} {
+		if of, ok := o[driver].(object); ok {
+			of[field] = own
+		}
+	}
+	if of, ok := o["nfs"].(object); ok {
+		of["shares"] = list{"nfs.example.com:/" + own}
+	}
+	if _, ok := o["ceph"]; ok && i > 0 { // There is one pool that claims may use.
+		delete(o, "ceph")
+		if name == "main" {
+			o["file"] = object{"storageSize": "1Gi"}
+		} else {
+			o["rbd"] = object{"secretRef": object{"name": ofTenant}, "pool": own}
+		}
 	}
 }
 
@@ -344,6 +398,7 @@ func places(o object) {
 	for i, b := range all {
 		b := b.(object)
 		b["name"] = "backend-" + strconv.Itoa(i)
+		apartFrom(b, i, "volumes")
 		if volume, ok := b["volume"].(object); ok {
 			delete(volume, "replicas")
 		}
@@ -359,6 +414,7 @@ func places(o object) {
 		if t["backend"] != nil {
 			t["backend"] = "backend-0"
 		}
+		delete(t, "private") // One of them may be the default.
 	}
 	if len(types) == 0 {
 		delete(o, "volumeTypes")

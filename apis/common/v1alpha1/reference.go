@@ -37,6 +37,12 @@ type Host string
 // +kubebuilder:validation:Pattern=`^https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`
 type URL string
 
+// HTTPSURL is an https address without user, query and fragment. Secrets are sent there.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=512
+// +kubebuilder:validation:Pattern=`^https://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`
+type HTTPSURL string
+
 // CIDR is a range of addresses: 10.0.1.0/24.
 // +kubebuilder:validation:MinLength=4
 // +kubebuilder:validation:MaxLength=43

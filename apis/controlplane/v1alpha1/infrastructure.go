@@ -103,6 +103,7 @@ type ExternalMariaDB struct {
 }
 
 // MaxScale is the database proxy.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !has(self.replicas)",message="replicas cannot be set without the proxy: remove replicas, or set enabled to true",fieldPath=".replicas"
 type MaxScale struct {
 	// Run the proxy. Absent: where there is more than one member and size is medium or large, or where replicas is given.
 	// +optional

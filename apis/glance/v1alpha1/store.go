@@ -147,7 +147,7 @@ type RBDStore struct {
 type SwiftStore struct {
 	// Address of the Keystone that the account belongs to: https://keystone.example.com/v3.
 	// +kubebuilder:example="https://keystone.example.com/v3"
-	AuthURL common.URL `json:"authURL"`
+	AuthURL common.HTTPSURL `json:"authURL"`
 	// Region whose object store is used. Absent: the first of the catalog.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`

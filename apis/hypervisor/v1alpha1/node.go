@@ -76,10 +76,10 @@ type CPU struct {
 // +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 type CPUModel string
 
-// CPUSet is a list of processor numbers and ranges, in which ^ takes a number out again.
+// CPUSet is a list of processor numbers and ranges, in which ^ takes a number or a range out again: 2-10,^4.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=255
-// +kubebuilder:validation:Pattern=`^[0-9]{1,4}(-[0-9]{1,4})?(,(\^?[0-9]{1,4}|[0-9]{1,4}-[0-9]{1,4}))*$`
+// +kubebuilder:validation:Pattern=`^\^?[0-9]{1,4}(-[0-9]{1,4})?(,\^?[0-9]{1,4}(-[0-9]{1,4})?)*$`
 type CPUSet string
 
 // Memory says how virtual machines share a node's memory.

@@ -47,6 +47,9 @@ type LDAP struct {
 	// Secret key that holds the authority of the server's certificate, in the claim's namespace.
 	// +optional
 	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
+	// Send passwords to the directory without TLS, if url begins with ldap:// and options do not set use_tls: true (StartTLS).
+	// +optional
+	AllowUnencrypted bool `json:"allowUnencrypted,omitempty"`
 	// Other options of the group [ldap], such as user_objectclass or user_filter.
 	// +optional
 	Options common.Options `json:"options,omitempty"`
@@ -69,10 +72,10 @@ type Federation struct {
 	Provider string `json:"provider"`
 	// Address of the provider's metadata: https://keycloak.example.com/realms/x/.well-known/openid-configuration.
 	// +kubebuilder:example="https://keycloak.example.com/realms/cloud/.well-known/openid-configuration"
-	MetadataURL common.URL `json:"metadataURL"`
+	MetadataURL common.HTTPSURL `json:"metadataURL"`
 	// What the provider calls itself (the claim iss).
 	// +kubebuilder:example="https://keycloak.example.com/realms/cloud"
-	Issuer common.URL `json:"issuer"`
+	Issuer common.HTTPSURL `json:"issuer"`
 	// Name of the client that is registered at the provider.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
@@ -89,9 +92,8 @@ type Federation struct {
 	Scopes []Scope `json:"scopes,omitempty"`
 	// Where the provider reports whether an access token is valid (RFC 7662). With it, users log in by such a token, too, as command lines
 	// have one (v3oidcaccesstoken, v3oidcpassword), if it was issued to the client clientID or for it. Absent: by browsers only.
-	// +kubebuilder:validation:XValidation:rule="self.startsWith('https://')",message="introspectionURL has to begin with https://: the client's secret and users' tokens go there"
 	// +optional
-	IntrospectionURL common.URL `json:"introspectionURL,omitempty"`
+	IntrospectionURL common.HTTPSURL `json:"introspectionURL,omitempty"`
 	// Secret key that holds the authority of the provider's certificate, in the control plane's namespace. Absent: public authorities.
 	// +optional
 	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`

@@ -8,6 +8,7 @@ var Patterns = map[string]string{
 	`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$`: "full host name or IPv4 address",
 	`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)+[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`:    "full host name",
 	`^https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`:                       "http or https address",
+	`^https://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`:                        "https address, since secrets are sent there",
 	`^[-._a-zA-Z0-9]+$`:                             "key of a Secret",
 	`^[0-9*,/-]+( +[0-9A-Za-z*,/-]+){4}$`:           "five fields of cron",
 	`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`: "value of a label",

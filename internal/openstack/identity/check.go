@@ -4,9 +4,11 @@ package identity
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,6 +60,7 @@ func Check(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
 		checkSchedules(base, s),
 		checkKeys(base, &s.Fernet),
 		checkAddresses(base, s),
+		checkTransport(base, s),
 	)
 }
 
@@ -142,6 +145,35 @@ func checkKeys(base string, f *keystonev1.Fernet) error {
 			"with %d keys, tokens would be void that are still accepted: %s; give %d or more, or leave it out", *n, need.Why, need.Keys)
 	}
 	return nil
+}
+
+// checkTransport returns an error for directories to which passwords would go in the clear, and for settings of TLS that Keystone does not
+// accept together (keystone.identity.backends.ldap.common).
+func checkTransport(base string, s *keystonev1.KeystoneSpec) error {
+	var errs []error
+	for i, b := range s.IdentityBackends {
+		field, start := fmt.Sprintf("%s.identityBackends[%d].ldap", base, i), startsTLS(b.LDAP.Options)
+		switch encrypted := strings.HasPrefix(b.LDAP.URL, "ldaps://"); {
+		case encrypted && start:
+			errs = append(errs, invalid.Field(field+".options", "use_tls cannot be set with an address that begins with ldaps://: the connection is "+
+				"encrypted already; remove use_tls"))
+		case encrypted, start, b.LDAP.AllowUnencrypted, b.LDAP.URL == "":
+		default:
+			errs = append(errs, invalid.Field(field+".url", "must begin with ldaps://: passwords of users would go there in the clear; change it, set "+
+				"options to {use_tls: true}, or set allowUnencrypted to true"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// startsTLS reports whether options order a connection to be encrypted once it is there (StartTLS).
+func startsTLS(options common.Options) bool {
+	var text any
+	if err := json.Unmarshal(options["use_tls"].Raw, &text); err != nil {
+		return false // It is absent, or not JSON, which the registry reports.
+	}
+	start, err := strconv.ParseBool(fmt.Sprint(text))
+	return err == nil && start
 }
 
 // checkAddresses refuses a port that there is not, to which no network policy could let pods through.

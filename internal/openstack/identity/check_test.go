@@ -50,11 +50,24 @@ func TestCheck(t *testing.T) {
 		"Image":      {"Of the release before.", `{image: {tag: 27.1.0}}`, "x.image.tag: keystone 27.1.0 belongs to OpenStack 2025.1, and openStackRelease is 2025.2, which has 28.1.0; give a tag of that, or another release"},
 		"Addresses": {
 			"Ports that there are not.",
-			`{identityBackends: [{domain: a, ldap: {url: "ldap://a:1"}}, {domain: b, ldap: {url: "ldap://a:70000"}}], federation: {metadataURL: "https://a:0", issuer: "https://a"}}`,
+			`{identityBackends: [{domain: a, ldap: {url: "ldaps://a:1"}}, {domain: b, ldap: {url: "ldaps://a:70000"}}], federation: {metadataURL: "https://a:0", issuer: "https://a"}}`,
 			"x.identityBackends[1].ldap.url: there is no port 70000; give one from 1 to 65535\nx.federation.metadataURL: there is no port 0; give one from 1 to 65535",
 		},
+		"PlainDirectory": {
+			"Passwords would go there in the clear, and one TLS is enough.",
+			`{identityBackends: [{domain: a, ldap: {url: "ldap://a"}}, {domain: b, ldap: {url: "ldaps://a", options: {use_tls: "true"}}}]}`,
+			"x.identityBackends[0].ldap.url: must begin with ldaps://: passwords of users would go there in the clear; change it, set options to " +
+				"{use_tls: true}, or set allowUnencrypted to true\n" +
+				"x.identityBackends[1].ldap.options: use_tls cannot be set with an address that begins with ldaps://: the connection is encrypted already; " +
+				"remove use_tls",
+		},
+		"EncryptedDirectories": {
+			reason: "By StartTLS, by TLS, or by a decision.",
+			spec: `{identityBackends: [{domain: a, ldap: {url: "ldap://a", options: {use_tls: true}}}, {domain: b, ldap: {url: "ldaps://a", options: {use_tls: false}}},
+  {domain: c, ldap: {url: "ldap://a", allowUnencrypted: true}}]}`,
+		},
 		"Directory": {
-			"Options of a directory have fields, too.", `{identityBackends: [{domain: a, ldap: {url: "ldap://a", options: {url: "ldap://b"}}}]}`,
+			"Options of a directory have fields, too.", `{identityBackends: [{domain: a, ldap: {url: "ldaps://a", options: {url: "ldap://b"}}}]}`,
 			"x.identityBackends[0].ldap.options.url: the platform and the network policy look at the address where it has a field; set x.identityBackends[0].ldap.url instead",
 		},
 	} {

@@ -29,6 +29,7 @@ const (
 func Check(base string, by neutronv1.Mechanism, n neutronv1.Networks) error {
 	errs := []error{
 		checkPlugins(base, by, n), checkML2(base+".ml2", ptr.Deref(n.ML2, neutronv1.ML2{})),
+		checkTypes(base+".ml2", by, n),
 	}
 	if by == neutronv1.ByOVS && len(n.DNSServers) > 0 {
 		errs = append(errs, invalid.Field(base+".dnsServers",

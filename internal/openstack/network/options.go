@@ -72,7 +72,7 @@ func Options(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
 		},
 		"ml2": {
 			"mechanism_drivers": of.drivers,
-			"type_drivers":      texts(ml2.TypeDrivers, []neutronv1.NetworkType{of.tunnels, neutronv1.VLAN, neutronv1.Flat}),
+			"type_drivers":      typeDrivers(by, ml2),
 			"extension_drivers": texts(ml2.ExtensionDrivers, defaultExtensions),
 		},
 		"ml2_type_geneve": {"vni_ranges": vnis},

@@ -210,8 +210,12 @@ func checkTypes(base string, storage *cinderv1.Storage) error {
 			errs = append(errs, invalid.Field(field, "%s follows from backend; leave it out", BackendSpec))
 		}
 	}
-	if !slices.ContainsFunc(storage.VolumeTypes, func(t cinderv1.VolumeType) bool { return t.Name == storage.DefaultVolumeType }) {
+	switch i := slices.IndexFunc(storage.VolumeTypes, func(t cinderv1.VolumeType) bool { return t.Name == storage.DefaultVolumeType }); {
+	case i < 0:
 		errs = append(errs, invalid.Field(base+".defaultVolumeType", "there is no volume type %q", storage.DefaultVolumeType))
+	case storage.VolumeTypes[i].Private: // Cinder finds it for administrators only, and fails for everybody else.
+		errs = append(errs, invalid.Field(base+".defaultVolumeType", "%q cannot be the default, which is the first type if none is set: it is private, "+
+			"and volumes without a type would fail; set a public type", storage.DefaultVolumeType))
 	}
 	return errors.Join(errs...)
 }
