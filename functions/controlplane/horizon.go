@@ -47,7 +47,11 @@ func (m *model) shown() []horizonv1.Shown {
 	var out []horizonv1.Shown
 	for _, s := range m.services {
 		if t, ok := shownTypes[s.name]; ok {
-			out = append(out, horizonv1.Shown{Type: t, InternalURL: common.URL(s.endpoints.internal), Policy: s.basics.Policy})
+			c := m.spec.Services.Cinder
+			out = append(out, horizonv1.Shown{
+				Type: t, InternalURL: common.URL(s.endpoints.internal), Policy: s.basics.Policy,
+				Backups: t == horizonv1.TypeVolume && c != nil && c.Backup != nil,
+			})
 		}
 	}
 	return out

@@ -90,6 +90,10 @@ func (m *model) storeMembers() error {
 	switch {
 	case !m.locks():
 		return nil
+	case !seen.Exists() && m.otherDomain() != "":
+		// It writes the domain into the addresses that it publishes (SAP/valkey-operator, pkg/operator/binding.go).
+		return invalid.Field(field+".enabled", "valkey-operator supports only clusters whose DNS domain is %s, and the platform's is %s; "+
+			"set it to false", defaultDomain, m.otherDomain())
 	case !seen.Exists():
 		return m.checkQuorum(v, false)
 	}

@@ -159,9 +159,20 @@ func (m *model) issuer() common.IssuerReference {
 	return common.IssuerReference{Name: internalCA, Kind: "Issuer"}
 }
 
+// defaultDomain is the DNS domain of a cluster where the platform sets none.
+const defaultDomain = "cluster.local"
+
 // clusterDomain is the DNS domain of the cluster that the workloads run in.
 func (m *model) clusterDomain() string {
-	return cmp.Or(string(m.platform.ClusterDomain), "cluster.local")
+	return cmp.Or(string(m.platform.ClusterDomain), defaultDomain)
+}
+
+// otherDomain returns the DNS domain for specs of services, empty where it is their default.
+func (m *model) otherDomain() common.Hostname {
+	if d := m.clusterDomain(); d != defaultDomain {
+		return common.Hostname(d)
+	}
+	return ""
 }
 
 // messaging reports whether there is a queue, runsQueue whether it is one of the control plane's own.

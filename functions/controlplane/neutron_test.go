@@ -199,7 +199,8 @@ func TestOVNSays(t *testing.T) {
 // TestOVNStays: volumes that are there stay as they are, whatever another size or another platform would give.
 func TestOVNStays(t *testing.T) {
 	const was = "{clusterDomain: west.local, northbound: {storageSize: 3Gi, storageClass: slow}, southbound: {storageSize: 4Gi}}"
-	m, err := derive(input(t, virtual(""), queued[:len(queued)-1]+", storageClass: fast, clusterDomain: east.local}", observedAs(t, "ovn", was)))
+	withoutValkey := "{infrastructure: {valkey: {enabled: false}}, " + virtual("")[1:]
+	m, err := derive(input(t, withoutValkey, queued[:len(queued)-1]+", storageClass: fast, clusterDomain: east.local}", observedAs(t, "ovn", was)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -192,6 +192,7 @@ func (m *model) serviceBase(s *serviceState) common.ServiceBase {
 		Endpoints:        common.Endpoints{Public: common.URL(s.endpoints.public), Internal: common.URL(s.endpoints.internal)},
 		Exposure:         s.exposure,
 		IssuerRef:        m.issuer(),
+		ClusterDomain:    m.otherDomain(),
 		Monitoring:       m.monitoring,
 		SecretStore:      m.secretStore,
 		DeletionPolicy:   m.spec.DeletionPolicy,

@@ -3,6 +3,7 @@ package horizon
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -20,6 +21,8 @@ import (
 const (
 	settingsFile = "local_settings.py"
 	packageFile  = "local.py"
+
+	customizationFile = "customization.py"
 )
 
 // defaultSession is the default of the schema, in seconds, for callers that do not go through an API server.
@@ -47,6 +50,9 @@ func (m *model) pages() ([]service.Page, error) {
 		{Name: settingsFile, Text: settings},
 		{Name: typesFile, Text: contentTypes},
 	}
+	if m.shows(horizonv1.TypeVolume) {
+		out = append(out, service.Page{Name: customizationFile, Text: customization})
+	}
 	for i, s := range m.spec.Services {
 		if len(s.Policy) == 0 {
 			continue
@@ -68,11 +74,30 @@ from openstack_dashboard.settings import HORIZON_CONFIG
 HORIZON_CONFIG["user_home"] = "/identity/"
 `
 
+// adminSnapshots names the module that Horizon runs when its panels are registered
+// (https://docs.openstack.org/horizon/latest/configuration/customizing.html#modifying-existing-dashboards-and-panels).
+const adminSnapshots = `
+from openstack_dashboard.settings import HORIZON_CONFIG
+
+HORIZON_CONFIG["customization_module"] = "local.customization"
+`
+
+// customization corrects the permission of Admin > Snapshots. Up to 25.x Horizon asks for openstack.services/block-storage, which no user
+// has, and the catalog lists Cinder as block-storage alone. Releases with the correction are not changed by it.
+const customization = `import horizon
+
+panel = horizon.get_dashboard("admin").get_panel("snapshots")
+panel.permissions = tuple(tuple(p.replace("services/", "services.") for p in group) for group in panel.permissions)
+`
+
 // local is the module that is the package of the settings.
 func (m *model) local() string {
 	text := "__path__ = [\"" + m.Path() + "\"]\n"
 	if !m.shows(horizonv1.TypeCompute) {
 		text += firstPage
+	}
+	if m.shows(horizonv1.TypeVolume) {
+		text += adminSnapshots
 	}
 	return text
 }
@@ -121,6 +146,9 @@ func (m *model) settings() python.Module {
 	if m.spec.Title != "" {
 		out = append(out, python.Setting{Name: "SITE_BRANDING", Value: m.spec.Title})
 	}
+	if m.makesBackups() {
+		out = append(out, python.Setting{Name: "OPENSTACK_CINDER_FEATURES", Value: python.Dict{"enable_backup": true}})
+	}
 	if !m.shows(horizonv1.TypeVolume) {
 		out = append(out, python.Setting{Name: "LAUNCH_INSTANCE_DEFAULTS", Value: withoutVolumes})
 	}
@@ -140,6 +168,11 @@ func (m *model) shows(t horizonv1.Type) bool {
 		}
 	}
 	return false
+}
+
+// makesBackups reports whether there is a backup service of volumes.
+func (m *model) makesBackups() bool {
+	return slices.ContainsFunc(m.spec.Services, func(s horizonv1.Shown) bool { return s.Type == horizonv1.TypeVolume && s.Backups })
 }
 
 // sessionCache is the cache that sessions are in.

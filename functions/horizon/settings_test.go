@@ -69,7 +69,11 @@ func TestSettings(t *testing.T) {
 		},
 		"Volumes": {
 			"Where there are some, Horizon's own defaults hold.", `services: [{type: volume, internalURL: "https://cinder:8776/v3"}]`,
-			nil, []string{"LAUNCH_INSTANCE_DEFAULTS"},
+			nil, []string{"LAUNCH_INSTANCE_DEFAULTS", "OPENSTACK_CINDER_FEATURES"},
+		},
+		"Backups": {
+			"The panel of backups appears.", `services: [{type: volume, internalURL: "https://cinder:8776/v3", backups: true}]`,
+			[]string{`OPENSTACK_CINDER_FEATURES = {"enable_backup": True,}`}, nil,
 		},
 		"Rules": {
 			"Of those that differ there is a file; Horizon knows none of Placement.",

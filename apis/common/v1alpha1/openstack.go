@@ -46,6 +46,9 @@ type ServiceBase struct {
 	Exposure *ServiceExposure `json:"exposure,omitempty"`
 	// Issuer of the certificates that are used inside the cluster.
 	IssuerRef IssuerReference `json:"issuerRef"`
+	// DNS domain of the cluster that the workloads run in. Defaults to cluster.local.
+	// +optional
+	ClusterDomain Hostname `json:"clusterDomain,omitempty"`
 	// Prometheus objects.
 	// +optional
 	Monitoring Monitoring `json:"monitoring,omitempty"`

@@ -52,6 +52,9 @@ type Shown struct {
 	// Access rules of the service that are not its own: the dashboard offers what they allow.
 	// +optional
 	Policy common.Policy `json:"policy,omitempty"`
+	// Backups of volumes, which the dashboard offers with the type volume. Defaults to false.
+	// +optional
+	Backups bool `json:"backups,omitempty"`
 }
 
 // Type of a service.

@@ -58,6 +58,9 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
+// defaultClusterDomain is the DNS domain of a cluster where the spec sets none.
+const defaultClusterDomain = "cluster.local"
+
 // Certificate is that of everything which others reach. Where there is nothing of the kind, there is none.
 func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
@@ -65,9 +68,10 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 		return nil, nil
 	}
 	var names []string
+	domain := "." + string(cmp.Or(s.Spec.ClusterDomain, defaultClusterDomain))
 	if s.Module != "" {
 		host := s.InternalHost()
-		names = []string{host, host + ".cluster.local", s.Name + "." + s.Namespace, s.Name}
+		names = []string{host, host + domain, s.Name + "." + s.Namespace, s.Name}
 	}
 	if s.Stateful {
 		names = append(names, fmt.Sprintf("*.%s.%s.svc", s.Workload.Headless, s.Namespace))
@@ -75,7 +79,7 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	for _, p := range s.Processes {
 		if p.Port > 0 {
 			host := s.processHost(p.Name)
-			names = append(names, host, host+".cluster.local")
+			names = append(names, host, host+domain)
 		}
 	}
 	return Single(CertificateResource, certificate.Server(s.Meta(s.Sub(serverTLS)), s.Spec.IssuerRef, names...)), nil
