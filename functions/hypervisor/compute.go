@@ -41,7 +41,9 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		config := files{computeComponent, map[string]string{"nova-compute.sh": computeScript, "address.sh": addressScript, "nova.conf": text}}
+		config := files{computeComponent, map[string]string{
+			"nova-compute.sh": computeScript, "address.sh": addressScript, diskTransferFile: diskTransferScript, "nova.conf": text,
+		}}
 		if c := m.disks.client; c != nil {
 			config.data[cephFile] = ceph.ConfigOf(c, diskKeyFile)
 		}
@@ -187,9 +189,9 @@ func number(text string) float64 {
 }
 
 func (m *model) computeDaemon(g *group, config files) daemon {
-	a, cell, domain := m.plane.access, m.plane.cell, ""
+	a, cell, live := m.plane.access, m.plane.cell, ""
 	if m.libvirtManaged() {
-		domain = m.peers()
+		live = "yes"
 	}
 	set := func(group, option, value string) corev1.EnvVar {
 		return corev1.EnvVar{Name: oslo.MustEnvName(group, option), Value: value}
@@ -200,9 +202,9 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 		VolumeMounts: []corev1.VolumeMount{
 			workload.Mount("config", scripts),
 			workload.Mount("queue", loginsFolder+"/queue"), workload.Mount("queue-authority", queueCAFolder),
-			workload.Mount("credential", loginsFolder+"/credential"),
+			workload.Mount("credential", loginsFolder+"/credential"), workload.Mount(diskTransferComponent, diskTransferTLS),
 		},
-		Env: append(itself(),
+		Env: append(append(itself(),
 			corev1.EnvVar{Name: "QUEUE_HOST", Value: cell.Queue.Host},
 			corev1.EnvVar{Name: "QUEUE_PORT", Value: strconv.Itoa(int(cell.Queue.Port))},
 			corev1.EnvVar{Name: "QUEUE_VHOST", Value: cell.VirtualHost},
@@ -214,7 +216,8 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			corev1.EnvVar{Name: "TAKEN", Value: "/tmp/taken"},
 			corev1.EnvVar{Name: "HUGE_PAGES", Value: m.pages(g)}, corev1.EnvVar{Name: "CELLS", Value: "/sys/devices/system/node"},
 			corev1.EnvVar{Name: "RESERVED", Value: "/tmp/reserved.conf"},
-			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "DOMAIN", Value: domain},
+			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "LIVE_MIGRATION", Value: live},
+			corev1.EnvVar{Name: "PROGRAMS", Value: "/tmp/programs"},
 			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),
 			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.Mercy.Seconds()))),
 			set("oslo_messaging_rabbit", "processname", computeComponent),
@@ -222,7 +225,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			set("vnc", "server_listen", address), set("vnc", "server_proxyclient_address", address),
 			set("spice", "server_listen", address), set("spice", "server_proxyclient_address", address),
 			set("serial_console", "proxyclient_address", address),
-		),
+		), m.diskTransferEnv()...),
 	}
 	_, authority, mount := m.authority()
 	c.VolumeMounts = slices.Insert(c.VolumeMounts, 1, mount...)
@@ -238,6 +241,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 				m.secretVolume("queue", cell.QueueSecretRef.Name, secret.UsernameKey, secret.PasswordKey),
 				m.secretVolume("queue-authority", cell.Queue.CASecretRef.Name, string(cell.Queue.CASecretRef.Key)),
 				m.secretVolume("credential", a.CredentialSecretRef.Name, credentialID, credentialSecret),
+				diskTransferVolume(),
 			}, 1, authority...),
 		},
 		said: m.agents().NovaCompute.Resources, enough: requests("200m", "512Mi"),

@@ -29,6 +29,10 @@ var (
 	neutronAgentScript string
 	//go:embed outlive.sh
 	outliveScript string
+	//go:embed disk-transfer.sh
+	diskTransferWrapper string
+	//go:embed disk-transfer.py
+	diskTransferScript string
 )
 
 // Folders in containers and on nodes. Sockets are where every tool looks for them, on the node, too. What has to outlast a restart of the

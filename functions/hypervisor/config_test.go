@@ -145,7 +145,10 @@ func TestTaken(t *testing.T) {
 // itself.
 func TestPrivileges(t *testing.T) {
 	w, _ := kind.Ready(t, "slices")
-	capabilities := map[string]int{"ovs-vswitchd": 2, "ovsdb-server": 0, "ovn-controller": 0, "metadata": 5, "libvirt": 8, "nova-compute": 5, "volume-keys": 0}
+	capabilities := map[string]int{
+		"ovs-vswitchd": 2, "ovsdb-server": 0, "ovn-controller": 0, "metadata": 5, "libvirt": 8, "nova-compute": 5, "volume-keys": 0,
+		"disk-transfer": 0,
+	}
 	byHand := map[string]bool{"openvswitch": true, "libvirt": true}
 	seen := 0
 	for name, o := range kind.Desired(t, w) {
@@ -182,7 +185,7 @@ func TestPrivileges(t *testing.T) {
 			}
 		}
 	}
-	if seen != 3*8 {
+	if seen != 3*9 {
 		t.Errorf("%d containers", seen)
 	}
 }

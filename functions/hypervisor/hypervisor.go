@@ -116,9 +116,13 @@ var graph = compose.Graph[*model]{
 		Follows: []string{libvirtComponent}, Enabled: func(m *model) bool { return len(m.toldKeys()) > 0 }, Build: volumeKeys,
 	},
 	{
+		Name: diskTransferComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
+		Enabled: (*model).known, Build: diskTransfer, Version: func(m *model) string { return string(m.plane.release) },
+	},
+	{
 		Name: computeComponent, Phase: common.PhaseCompute,
 		Needs:   []string{loginsComponent, switchComponent, controllerComponent, openvswitchAgentComponent, libvirtComponent},
-		Follows: []string{metadataComponent, l3AgentComponent, dhcpAgentComponent, sriovAgentComponent},
+		Follows: []string{metadataComponent, l3AgentComponent, dhcpAgentComponent, sriovAgentComponent, diskTransferComponent},
 		Enabled: (*model).known, Build: novaCompute, Version: func(m *model) string { return string(m.plane.release) },
 	},
 	{

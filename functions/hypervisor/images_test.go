@@ -60,6 +60,7 @@ func TestImages(t *testing.T) {
 				"volume-keys":    "mirror.example.com/pool/c5c3/libvirt:0.1.0",
 				"metadata":       "mirror.example.com/pool/c5c3/neutron-ovn-agent:27.0.4",
 				"nova-compute":   "mirror.example.com/pool/c5c3/nova-compute:32.2.1",
+				"disk-transfer":  "mirror.example.com/pool/c5c3/nova-compute:32.2.1",
 			},
 		},
 		"Switch": {
@@ -83,6 +84,7 @@ func TestImages(t *testing.T) {
 				"volume-keys":    "b.example.com/c5c3/libvirt:0.1.0",
 				"metadata":       "b.example.com/c5c3/neutron-ovn-agent:stable-2025.2",
 				"nova-compute":   "a.example.com/nova-compute:32.2.1-p1",
+				"disk-transfer":  "a.example.com/nova-compute:32.2.1-p1",
 			},
 		},
 	} {
@@ -94,6 +96,7 @@ func TestImages(t *testing.T) {
 				"volume-keys":    "registry.example.com/c5c3/libvirt:0.1.0",
 				"metadata":       "registry.example.com/c5c3/neutron-ovn-agent:27.0.4",
 				"nova-compute":   "registry.example.com/c5c3/nova-compute:32.2.1",
+				"disk-transfer":  "registry.example.com/c5c3/nova-compute:32.2.1",
 			}
 			maps.Copy(want, tc.want)
 			got := run(composedOf(t, world(tc.spec, "tenant-a", objects(theirClaim, theirs)...)))

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -25,22 +24,8 @@ const migrationSecret = migrationComponent + "-tls"
 // https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
 func (m *model) peers() string { return m.instance + ".pod" }
 
-// migration makes the authority and the certificate. All nodes have the same one: whoever may connect to a libvirt may do everything there,
-// so that the key of one node opens all others anyway, and keys of their own would keep nothing apart. Its authority signs nothing else,
-// and it is the only name that is let in (libvirtdConf).
-func migration(m *model) ([]compose.Stage, error) {
-	const selfSigned, ca = migrationComponent + "-self-signed", migrationComponent + "-ca"
-	issuer := common.IssuerReference{Name: ca, Kind: "Issuer"}
-	return []compose.Stage{
-		{{Name: selfSigned, Object: certificate.SelfSigned(m.meta(selfSigned))}},
-		{{Name: ca, Object: certificate.Authority(m.meta(ca), selfSigned)}},
-		{{Name: migrationComponent + "-issuer", Object: certificate.CAIssuer(m.meta(ca), ca)}},
-		{{
-			Name:   migrationComponent + "-certificate",
-			Object: certificate.Peer(m.meta(migrationSecret), issuer, m.instance, "*."+m.peers()),
-		}},
-	}, nil
-}
+// migration builds the authority and the certificate of libvirt and QEMU.
+func migration(m *model) ([]compose.Stage, error) { return m.nodeAuthority(migrationComponent), nil }
 
 // migrationVolume has the certificate where libvirt looks for it as a server and as a client, and what is copied for QEMU, which knows it
 // by other names (libvirt.sh).

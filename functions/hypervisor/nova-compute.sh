@@ -5,8 +5,8 @@
 # Variables: QUEUE_HOST, QUEUE_PORT, QUEUE_VHOST, QUEUE_CA, INSTANCES, LOGINS (a folder with queue and credential), STARTED (a file);
 # QUEUE_USER and CREDENTIAL (the identities of the logins that its pod was made for; empty: any), TAKEN (a file);
 # HUGE_PAGES (KiB:pages ..., how many of each size virtual machines get; empty: all), CELLS (a folder with the node's NUMA cells), RESERVED (a
-# file), NODE_IP and INTERFACE (whose address other nodes move virtual machines to; empty: NODE_IP), and DOMAIN (of the names by which they look it
-# up; empty: nothing is said of that).
+# file), NODE_IP and INTERFACE (whose address other nodes move virtual machines to; empty: NODE_IP), DOMAIN (of the names of nodes),
+# LIVE_MIGRATION (empty: libvirt has no certificate for it), PROGRAMS (a folder that is made), and those of disk-transfer.py.
 set -eu
 
 logins() { cat "$LOGINS"/queue/username "$LOGINS"/queue/password "$LOGINS"/credential/*; }
@@ -57,12 +57,19 @@ done
 # Other nodes know this one by a name that follows from its address, as every pod has one in Kubernetes: 10-20-0-5.NAMESPACE.pod. The pool's
 # certificate is for all names of the domain, and its key is where they lead.
 # https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
-if [ -n "$DOMAIN" ]; then
-  . "$(dirname "$0")/address.sh"
-  to=$(address "$INTERFACE" networks.liveMigration.interface)
-  OS_LIBVIRT__LIVE_MIGRATION_INBOUND_ADDR=$(echo "$to" | tr .: --).$DOMAIN
-  export OS_LIBVIRT__LIVE_MIGRATION_INBOUND_ADDR
-fi
+. "$(dirname "$0")/address.sh"
+to=$(address "$INTERFACE" networks.liveMigration.interface)
+OS_LIBVIRT__MIGRATION_INBOUND_ADDR=$(echo "$to" | tr .: --).$DOMAIN
+export OS_LIBVIRT__MIGRATION_INBOUND_ADDR
+[ -z "$LIVE_MIGRATION" ] || export OS_LIBVIRT__LIVE_MIGRATION_INBOUND_ADDR="$OS_LIBVIRT__MIGRATION_INBOUND_ADDR"
+
+# For resize and cold migration Nova runs ssh and scp. Both are a client of disk-transfer, which accepts what Nova asks for and nothing else.
+mkdir -p "$PROGRAMS"
+for program in ssh scp; do
+  printf '#!/bin/sh\nexec python3 -I "%s" %s "$@"\n' "$(dirname "$0")/disk-transfer.py" "$program" >"$PROGRAMS/$program"
+  chmod 755 "$PROGRAMS/$program"
+done
+export PATH="$PROGRAMS:$PATH"
 
 # A hypervisor without this folder never gets a virtual machine.
 mkdir -p "$INSTANCES"

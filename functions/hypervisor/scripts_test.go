@@ -16,7 +16,7 @@ import (
 // TestScripts: a shell reads each of them.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
-	if err != nil || len(scripts) != 10 {
+	if err != nil || len(scripts) != 11 {
 		t.Fatalf("%v, %v", scripts, err)
 	}
 	for _, script := range scripts {
@@ -122,7 +122,7 @@ func TestLogins(t *testing.T) {
 	env := []string{
 		"QUEUE_HOST=rabbitmq.cloud.svc", "QUEUE_PORT=5671", "QUEUE_VHOST=nova_cell1", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances",
 		"LOGINS=" + dir, "STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
-		"NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=",
+		"NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=", "LIVE_MIGRATION=", "PROGRAMS=" + dir + "/programs",
 	}
 	out, err := script(t, dir, env, "nova-compute.sh")
 	want := "OS_DEFAULT__TRANSPORT_URL=rabbit://nova-cell1-x7:abc@rabbitmq.cloud.svc:5671/nova_cell1?ssl=true&ssl_ca_file=/ca.crt\n" +
@@ -162,7 +162,7 @@ func TestLoginsTaken(t *testing.T) {
 			env := []string{
 				"QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=v", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
 				"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "QUEUE_USER=" + tc.queue, "CREDENTIAL=" + tc.credential,
-				"NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
+				"NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=", "LIVE_MIGRATION=", "PROGRAMS=" + dir + "/programs", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
 			}
 			start := func() {
 				if out, err := script(t, dir, env, "nova-compute.sh"); err != nil {
@@ -233,6 +233,7 @@ func TestHugePages(t *testing.T) {
 			out, err := script(t, dir, []string{
 				"QUEUE_HOST=", "QUEUE_PORT=", "QUEUE_VHOST=", "QUEUE_CA=", "INSTANCES=" + dir, "LOGINS=" + dir, "STARTED=" + dir + "/started",
 				"TAKEN=" + dir + "/taken", "HUGE_PAGES=" + tc.pages, "CELLS=" + dir, "RESERVED=" + dir + "/reserved", "NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=",
+				"LIVE_MIGRATION=", "PROGRAMS=" + dir + "/programs",
 			}, "nova-compute.sh")
 			got, e := os.ReadFile(filepath.Join(dir, "reserved"))
 			if err := errors.Join(err, e); err != nil {
@@ -256,25 +257,43 @@ func TestPeer(t *testing.T) {
 		env    []string
 		want   string
 	}{
-		"Node":      {"The node's own address.", []string{"INTERFACE=", "DOMAIN=pool.pod"}, "10-0-0-1.pool.pod"},
-		"Interface": {"An interface of its own for migrations.", []string{"INTERFACE=bond1", "DOMAIN=pool.pod"}, "fd00--9.pool.pod"},
-		"Host":      {"Where the node's operating system runs libvirt, that says where it is.", []string{"INTERFACE=", "DOMAIN="}, ""},
+		"Node":      {"The node's own address.", []string{"INTERFACE=", "LIVE_MIGRATION=yes"}, "10-0-0-1.pool.pod 10-0-0-1.pool.pod"},
+		"Interface": {"An interface of its own for migrations.", []string{"INTERFACE=bond1", "LIVE_MIGRATION=yes"}, "fd00--9.pool.pod fd00--9.pool.pod"},
+		"Host":      {"Where the node's operating system runs libvirt, that says where it is.", []string{"INTERFACE=", "LIVE_MIGRATION="}, "10-0-0-1.pool.pod "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := stubs(t, map[string]string{
-				"nova-compute": `echo "$OS_LIBVIRT__LIVE_MIGRATION_INBOUND_ADDR"`,
+				"nova-compute": `echo "$OS_LIBVIRT__MIGRATION_INBOUND_ADDR ${OS_LIBVIRT__LIVE_MIGRATION_INBOUND_ADDR:-}"`,
 				"ip":           "echo '7: bond1    inet6 fd00::9/64 scope global'",
 			})
 			login(t, dir)
 			env := append([]string{
 				"QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=v", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
 				"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "NODE_IP=10.0.0.1",
-				"HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
+				"HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved", "DOMAIN=pool.pod", "PROGRAMS=" + dir + "/programs",
 			}, tc.env...)
 			if out, err := script(t, dir, env, "nova-compute.sh"); err != nil || out != tc.want+"\n" {
 				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, tc.want)
 			}
 		})
+	}
+}
+
+// TestNovaCompute_Programs: Nova finds our client where it looks for ssh and scp, whatever else the image has by these names.
+func TestNovaCompute_Programs(t *testing.T) {
+	dir := stubs(t, map[string]string{
+		"nova-compute": "ssh -o BatchMode=yes node mkdir -p '/a b'\nscp -r /a node:/b", "python3": `printf '<%s>' "$@"; echo`,
+		"ssh": "echo of the image", "scp": "echo of the image",
+	})
+	login(t, dir)
+	out, err := script(t, dir, []string{
+		"QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=v", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
+		"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "NODE_IP=10.0.0.1", "INTERFACE=", "LIVE_MIGRATION=", "HUGE_PAGES=",
+		"CELLS=/none", "RESERVED=" + dir + "/reserved", "DOMAIN=pool.pod", "PROGRAMS=" + dir + "/programs",
+	}, "nova-compute.sh")
+	want := "<-I><./disk-transfer.py><ssh><-o><BatchMode=yes><node><mkdir><-p></a b>\n<-I><./disk-transfer.py><scp><-r></a><node:/b>\n"
+	if err != nil || out != want {
+		t.Errorf("%v\n got %s\nwant %s", err, out, want)
 	}
 }
 

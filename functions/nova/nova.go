@@ -246,6 +246,9 @@ func (m *model) hypervisors() []common.CIDR {
 // options are those of what is above the cells.
 func (m *model) options() oslo.Config {
 	c := compute.Options(m.Service, m.spec.Consoles).Merge(compute.SchedulerOptions()).Merge(oslo.Config{
+		// A server may be resized where it is: a pool of one node has no other, and nothing is copied. The API alone reads it; the scheduler
+		// still prefers the node with the most room, and a cold migration always leaves its node.
+		"DEFAULT":   {"allow_resize_to_same_host": true},
 		"api":       {"local_metadata_per_cell": m.spec.Metadata == nil},
 		"conductor": {"workers": compute.Workers},
 		"scheduler": {

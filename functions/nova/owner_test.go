@@ -20,7 +20,7 @@ func TestEachOwner(t *testing.T) {
 			}
 			return derive(in)
 		},
-		Tunable: []string{"cache enabled", "filter_scheduler enabled_filters", "scheduler max_attempts"},
+		Tunable: []string{"DEFAULT allow_resize_to_same_host", "cache enabled", "filter_scheduler enabled_filters", "scheduler max_attempts"},
 	}
 	owners.Each(t, definition.App, "small", "medium")
 }

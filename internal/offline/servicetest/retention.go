@@ -48,10 +48,11 @@ var data = []struct {
 		},
 	},
 	{
-		"Clients that stay trust this authority. Hypervisors request another certificate for live migration.", []string{"cert-manager.io/Certificate"},
+		"Clients that stay trust this authority. Hypervisors request another certificate for live migration and disk transfers.", []string{"cert-manager.io/Certificate"},
 		func(o map[string]any) bool {
 			ca, _ := at(o, "spec", "isCA").(bool)
-			return ca && !strings.HasPrefix(text(o, "metadata", "name"), "live-migration")
+			name := text(o, "metadata", "name")
+			return ca && !strings.HasPrefix(name, "live-migration") && !strings.HasPrefix(name, "disk-transfer")
 		},
 	},
 }
