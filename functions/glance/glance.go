@@ -36,7 +36,6 @@ var definition = service.Definition{
 	HealthPath:  "/healthcheck",
 	ConfigFile:  "glance-api.conf",
 	Stateful:    true, // What was uploaded to be imported is on one pod, which the others ask by its name.
-	Uploads:     true,
 	Mercy:       mercy,
 	Databases: []service.Database{{
 		Group: "database",

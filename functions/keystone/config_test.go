@@ -72,12 +72,12 @@ func TestServes(t *testing.T) {
 		"federation": {"federation", []any{"IPv6"}, "http-socket = 127.0.0.1:5001"},
 	} {
 		observed := map[string]*structpb.Struct{"service": structOf(t, map[string]any{"spec": map[string]any{"ipFamilies": tc.families}})}
-		m, err := derive(input(t, xr(t, tc.file, set(45, "uwsgi", "harakiriSeconds")), observed))
+		m, err := derive(input(t, xr(t, tc.file, set(450, "uwsgi", "harakiriSeconds")), observed))
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(m.Files.Data["uwsgi.ini"], "\n")
-		for _, want := range []string{tc.want, "module = keystone.wsgi.api:application", "harakiri = 45", "worker-reload-mercy = 60"} {
+		for _, want := range []string{tc.want, "module = keystone.wsgi.api:application", "harakiri = 450", "worker-reload-mercy = 60"} {
 			if !contains(lines, want) {
 				t.Errorf("%s: %q is not in\n%s", name, want, strings.Join(lines, "\n"))
 			}
@@ -131,8 +131,8 @@ func TestProxy(t *testing.T) {
 			"OIDCProviderMetadataURL https://id.example.com/realms/cloud/.well-known/openid-configuration", "OIDCClientID \"keystone\"",
 			"OIDCClientSecret \"${OIDC_CLIENT_SECRET}\"", "OIDCCryptoPassphrase \"${OIDC_CRYPTO_PASSPHRASE}\"",
 			"OIDCRedirectURI https://keystone.example.com/v3/OS-FEDERATION/redirect", "OIDCClaimPrefix OIDC-", "OIDCPassClaimsAs headers",
-			"ProxyPass / http://127.0.0.1:5001/", "ProxyPassReverse / http://127.0.0.1:5001/", "ProxyPreserveHost On",
-			"GracefulShutdownTimeout 60", "MaxRequestWorkers 100",
+			"ProxyPass / http://127.0.0.1:5001/ max=25 acquire=1000 responsefieldsize=32768", "ProxyPassReverse / http://127.0.0.1:5001/", "ProxyPreserveHost On",
+			"GracefulShutdownTimeout 60", "MaxRequestWorkers 160", "ProxyTimeout 120", "LimitRequestFieldSize 32768", "<VirtualHost *:1718>",
 		) {
 			if !contains(lines, want) {
 				t.Errorf("%s: %q is not in\n%s", file, want, strings.Join(lines, "\n"))

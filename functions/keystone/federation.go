@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -29,6 +30,9 @@ const (
 	federationIssue = "HTTP_OIDC_ISS"
 	// localPort is where uWSGI listens behind the proxy.
 	localPort = keystonev1.Port + 1
+	// proxyHealth is the name of the port where the proxy answers probes, and proxyHealthPort its number.
+	proxyHealth     = "proxy-health"
+	proxyHealthPort = workload.HealthPort + 1
 	// clientSecret is the key of the Secret of the client.
 	clientSecret = "client-secret"
 	// The variables that the proxy reads its client's secret and its sessions' passphrase from.
@@ -111,15 +115,13 @@ func (m *model) APIPod() workload.Pod {
 		p.Volumes = append(p.Volumes, workload.SecretVolume(providerCA, string(ref.Name), string(ref.Key)))
 	}
 	m.Front(&proxy)
+	proxy.Ports = append(proxy.Ports, corev1.ContainerPort{Name: proxyHealth, ContainerPort: proxyHealthPort})
+	workload.ServerProbes(&proxy, m.Answers(), workload.HTTP(proxyHealth, "/"))
 	back := &p.Containers[0]
 	workload.Drain(back)
-	// uWSGI serves the proxy beside it and nobody else, so that kubelet reaches it through that alone: where no answer comes through both,
-	// both restart. Whether the pod is ready is the proxy's to say.
-	workload.Probes(back, "", m.HealthPath)
-	back.ReadinessProbe = nil
-	for _, probe := range []*corev1.Probe{back.StartupProbe, back.LivenessProbe} {
-		probe.HTTPGet.Port = intstr.FromInt32(m.Port)
-	}
+	// uWSGI listens for the proxy beside it alone, so that the request that proves its start comes through that.
+	workload.Health(back, m.Answers())
+	back.StartupProbe.HTTPGet.Port = intstr.FromInt32(m.Port)
 	p.Containers = append(p.Containers, proxy)
 	return p
 }
@@ -130,6 +132,7 @@ func (m *model) httpd() string {
 	return workload.HTTPD{
 		Name: m.InternalHost(), Port: m.Port, Backend: localPort, Mercy: mercy,
 		CertFile: m.Path("tls", certificate.CertKey), KeyFile: m.Path("tls", certificate.KeyKey),
+		Health: proxyHealthPort, Request: m.ProxyTimeout(), HeaderBytes: capacity.HeaderBytes, Queue: capacity.Backlog,
 		Modules: []string{"auth_openidc"}, Directives: m.openID(), Locations: m.locations(),
 	}.Config()
 }

@@ -20,7 +20,8 @@ func TestFederationPod(t *testing.T) {
 		}
 		for i, want := range []string{"1Gi", memory} {
 			c := containers[i]
-			if c.LivenessProbe == nil || c.StartupProbe == nil || c.LivenessProbe.HTTPGet.Scheme != corev1.URISchemeHTTPS || (c.ReadinessProbe != nil) != (i == 1) {
+			if c.LivenessProbe == nil || c.StartupProbe == nil || c.ReadinessProbe == nil ||
+				c.StartupProbe.HTTPGet.Scheme != corev1.URISchemeHTTPS || c.LivenessProbe.HTTPGet.Port.String() != []string{"health", "proxy-health"}[i] {
 				t.Errorf("%s: probes of %s: startup %v, liveness %v, readiness %v", file, c.Name, c.StartupProbe, c.LivenessProbe, c.ReadinessProbe)
 			}
 			if got := c.Resources.Limits.Memory().String(); got != want {

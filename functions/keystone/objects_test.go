@@ -495,21 +495,23 @@ containers:
   livenessProbe:
     failureThreshold: 6
     httpGet:
-      path: /healthcheck
-      port: api
-      scheme: HTTPS
+      path: /
+      port: health
+      scheme: HTTP
     periodSeconds: 10
     timeoutSeconds: 5
   name: keystone
   ports:
   - containerPort: 5000
     name: api
+  - containerPort: 1717
+    name: health
   readinessProbe:
     failureThreshold: 2
     httpGet:
-      path: /healthcheck
-      port: api
-      scheme: HTTPS
+      path: /
+      port: health
+      scheme: HTTP
     periodSeconds: 5
     timeoutSeconds: 5
   startupProbe:
@@ -608,12 +610,23 @@ volumes:
   livenessProbe:
     failureThreshold: 6
     httpGet:
-      path: /healthcheck
-      port: 5000
-      scheme: HTTPS
+      path: /
+      port: health
+      scheme: HTTP
     periodSeconds: 10
     timeoutSeconds: 5
   name: keystone
+  ports:
+  - containerPort: 1717
+    name: health
+  readinessProbe:
+    failureThreshold: 2
+    httpGet:
+      path: /
+      port: health
+      scheme: HTTP
+    periodSeconds: 5
+    timeoutSeconds: 5
   securityContext:
     allowPrivilegeEscalation: false
     capabilities:
@@ -679,21 +692,23 @@ volumes:
   livenessProbe:
     failureThreshold: 6
     httpGet:
-      path: /healthcheck
-      port: api
-      scheme: HTTPS
+      path: /
+      port: proxy-health
+      scheme: HTTP
     periodSeconds: 10
     timeoutSeconds: 5
   name: federation-proxy
   ports:
   - containerPort: 5000
     name: api
+  - containerPort: 1718
+    name: proxy-health
   readinessProbe:
     failureThreshold: 2
     httpGet:
-      path: /healthcheck
-      port: api
-      scheme: HTTPS
+      path: /
+      port: proxy-health
+      scheme: HTTP
     periodSeconds: 5
     timeoutSeconds: 5
   resources:

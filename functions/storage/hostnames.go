@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
@@ -83,7 +84,7 @@ func (m *model) exposed() compose.Stage {
 		}
 		name := rook.GatewayName(o.Name)
 		e := common.ServiceExposure{Exposure: *m.platform.Exposure, Hostname: o.Hostname, TLS: m.publicTLS()}
-		b := exposure.Backend{Service: name, Port: rook.GatewayPort, Host: m.host(o.Name), CASecret: name, Uploads: true}
+		b := exposure.Backend{Service: name, Port: rook.GatewayPort, Host: m.host(o.Name), CASecret: name, Limits: capacity.Of("storage", "rgw").Limits(capacity.Defaults, 0)}
 		objects := exposure.IngressFor
 		if e.Type == exposure.GatewayAPI {
 			objects = exposure.Route

@@ -196,10 +196,9 @@ type UWSGI struct {
 	// +kubebuilder:default=1
 	// +optional
 	Threads int32 `json:"threads,omitempty"`
-	// Seconds after which a request is ended.
+	// Least seconds after which a hung request is ended.
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=3600
-	// +kubebuilder:default=60
 	// +optional
 	HarakiriSeconds int32 `json:"harakiriSeconds,omitempty"`
 }

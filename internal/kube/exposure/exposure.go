@@ -4,6 +4,8 @@ package exposure
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,8 +33,21 @@ type Backend struct {
 	Host, CASecret string
 	// CAConfigMap is a ConfigMap with the same ca.crt. Empty: there is none.
 	CAConfigMap string
-	// Uploads says that bodies of requests and answers are as large, and take as long, as clients like.
-	Uploads bool
+	Limits      Limits
+}
+
+// Limits are those of a proxy in front of a backend. Each is above the backend's own.
+type Limits struct {
+	// Request is the longest time of a request. 0: any.
+	Request time.Duration
+	// Silence is how long neither the client nor the backend may send anything.
+	Silence time.Duration
+	// BodyBytes is the largest body of a request. 0: any.
+	BodyBytes int64
+	// HeaderBytes is the largest header of an answer.
+	HeaderBytes int
+	// Streams reports whether bodies are passed on as they come.
+	Streams bool
 }
 
 // authority is what a Gateway verifies the backend by. A ConfigMap is what every Gateway takes, a Secret what some do
@@ -52,10 +67,9 @@ func Route(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Obje
 		"matches":     object.List{object.Map{"path": object.Map{"type": "PathPrefix", "value": path(e)}}},
 		"backendRefs": object.List{object.Map{"name": b.Service, "port": int64(b.Port)}},
 	}
-	if b.Uploads {
-		// None (https://gateway-api.sigs.k8s.io/guides/http-timeouts/).
-		rule["timeouts"] = object.Map{"request": "0s"}
-	}
+	// 0s is none (https://gateway-api.sigs.k8s.io/guides/http-timeouts/). Without the field, Envoy ends a request after 15 s, and a silent
+	// stream after 5 minutes. There is one attempt for each request, so that backendRequest would repeat the limit.
+	rule["timeouts"] = object.Map{"request": seconds(b.Limits.Request) + "s"}
 	if e.Path != "" {
 		rule["filters"] = object.List{object.Map{
 			"type":       "URLRewrite",
@@ -168,20 +182,36 @@ var backendAnnotations = map[string]func(namespace string, b Backend) map[string
 	},
 }
 
-// patience is how long a proxy waits for a client or a backend that sends nothing.
-const patience = "3600"
+func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
 
-// uploadAnnotations tell a controller to pass bodies on as they come, whatever their size. What HAProxy does by default is not here.
-var uploadAnnotations = map[string]map[string]string{
-	"ingress-nginx": {
-		"nginx.ingress.kubernetes.io/proxy-body-size":         "0",
-		"nginx.ingress.kubernetes.io/proxy-request-buffering": "off",
-		"nginx.ingress.kubernetes.io/proxy-buffering":         "off",
-		"nginx.ingress.kubernetes.io/proxy-read-timeout":      patience,
-		"nginx.ingress.kubernetes.io/proxy-send-timeout":      patience,
+// limitAnnotations set the limits of a controller's proxy for one backend. Limits of a whole controller are in
+// docs/proxies.md: the header of requests, and HAProxy's time-out of clients.
+var limitAnnotations = map[string]func(l Limits) map[string]string{
+	"ingress-nginx": func(l Limits) map[string]string {
+		const prefix = "nginx.ingress.kubernetes.io/"
+		out := map[string]string{
+			prefix + "proxy-body-size":    strconv.FormatInt(l.BodyBytes, 10),
+			prefix + "proxy-read-timeout": seconds(l.Silence),
+			prefix + "proxy-send-timeout": seconds(l.Silence),
+			prefix + "proxy-buffer-size":  strconv.Itoa(l.HeaderBytes>>10) + "k",
+		}
+		if l.Streams {
+			out[prefix+"proxy-request-buffering"] = "off"
+			out[prefix+"proxy-buffering"] = "off"
+		}
+		return out
 	},
-	"haproxy.org":     {"haproxy.org/timeout-server": patience + "s"},
-	"haproxy-ingress": {"haproxy-ingress.github.io/timeout-server": patience + "s"},
+	"haproxy.org": func(l Limits) map[string]string {
+		return map[string]string{"haproxy.org/timeout-server": seconds(l.Silence) + "s"}
+	},
+	"haproxy-ingress": func(l Limits) map[string]string {
+		const prefix = "haproxy-ingress.github.io/"
+		out := map[string]string{prefix + "timeout-server": seconds(l.Silence) + "s"}
+		if l.Streams {
+			out[prefix+"timeout-tunnel"] = seconds(l.Silence) + "s"
+		}
+		return out
+	},
 }
 
 // ingressAnnotations are those that the exposure names, over those that its controller needs.
@@ -190,8 +220,8 @@ func ingressAnnotations(meta object.Meta, e common.ServiceExposure, b Backend) m
 	if of := backendAnnotations[e.IngressController]; of != nil {
 		maps.Copy(out, of(meta.Namespace, b))
 	}
-	if b.Uploads {
-		maps.Copy(out, uploadAnnotations[e.IngressController])
+	if of := limitAnnotations[e.IngressController]; of != nil {
+		maps.Copy(out, of(b.Limits))
 	}
 	maps.Copy(out, annotations(e))
 	return out

@@ -1,7 +1,9 @@
 package exposure
 
 import (
+	"maps"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -34,6 +36,7 @@ func TestRoute(t *testing.T) {
 		Annotations: map[string]common.AnnotationValue{"c": "d"},
 	}}
 	to := object.List{object.Map{"name": "keystone", "port": int64(5000)}}
+	limited := object.Map{"request": "120s"}
 	match := func(path string) object.List {
 		return object.List{object.Map{"path": object.Map{"type": "PathPrefix", "value": path}}}
 	}
@@ -43,11 +46,11 @@ func TestRoute(t *testing.T) {
 	}{
 		"host": {func(*common.ServiceExposure) {}, object.Map{
 			"parentRefs": object.List{object.Map{"name": "public", "namespace": "gateways"}}, "hostnames": object.List{"keystone.example.com"},
-			"rules": object.List{object.Map{"matches": match("/"), "backendRefs": to}},
+			"rules": object.List{object.Map{"matches": match("/"), "backendRefs": to, "timeouts": limited}},
 		}},
 		"path and listener": {func(e *common.ServiceExposure) { e.Path, e.Gateway.SectionName = "/identity", "https" }, object.Map{
 			"parentRefs": object.List{object.Map{"name": "public", "namespace": "gateways", "sectionName": "https"}}, "hostnames": object.List{"keystone.example.com"},
-			"rules": object.List{object.Map{"matches": match("/identity"), "backendRefs": to, "filters": object.List{object.Map{
+			"rules": object.List{object.Map{"matches": match("/identity"), "backendRefs": to, "timeouts": limited, "filters": object.List{object.Map{
 				"type": "URLRewrite", "urlRewrite": object.Map{"path": object.Map{"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}},
 			}}}},
 		}},
@@ -55,7 +58,9 @@ func TestRoute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := *e.DeepCopy()
 			tc.change(&e)
-			objects := Route(meta, e, backend)
+			b := backend
+			b.Limits = Limits{Request: 2 * time.Minute, Silence: time.Hour}
+			objects := Route(meta, e, b)
 			if len(objects) != 2 {
 				t.Fatalf("%d objects", len(objects))
 			}
@@ -136,6 +141,44 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
+// TestLimits: proxies in front of a stream have no limit but that of silence.
+func TestLimits(t *testing.T) {
+	request := Limits{Request: 2 * time.Minute, Silence: 2 * time.Minute, BodyBytes: 1 << 20, HeaderBytes: 64 << 10}
+	stream := Limits{Silence: time.Hour, HeaderBytes: 64 << 10, Streams: true}
+	for name, tc := range map[string]struct {
+		controller string
+		limits     Limits
+		want       map[string]string
+	}{
+		"nginx": {"ingress-nginx", request, map[string]string{
+			"nginx.ingress.kubernetes.io/proxy-body-size": "1048576", "nginx.ingress.kubernetes.io/proxy-buffer-size": "64k",
+			"nginx.ingress.kubernetes.io/proxy-read-timeout": "120", "nginx.ingress.kubernetes.io/proxy-send-timeout": "120",
+		}},
+		"nginx, stream": {"ingress-nginx", stream, map[string]string{
+			"nginx.ingress.kubernetes.io/proxy-body-size": "0", "nginx.ingress.kubernetes.io/proxy-buffer-size": "64k",
+			"nginx.ingress.kubernetes.io/proxy-read-timeout": "3600", "nginx.ingress.kubernetes.io/proxy-send-timeout": "3600",
+			"nginx.ingress.kubernetes.io/proxy-request-buffering": "off", "nginx.ingress.kubernetes.io/proxy-buffering": "off",
+		}},
+		"HAProxy":         {"haproxy.org", request, map[string]string{"haproxy.org/timeout-server": "120s"}},
+		"HAProxy, stream": {"haproxy.org", stream, map[string]string{"haproxy.org/timeout-server": "3600s"}},
+		"HAProxy Ingress": {"haproxy-ingress", request, map[string]string{"haproxy-ingress.github.io/timeout-server": "120s"}},
+		"HAProxy Ingress, stream": {"haproxy-ingress", stream, map[string]string{
+			"haproxy-ingress.github.io/timeout-server": "3600s", "haproxy-ingress.github.io/timeout-tunnel": "3600s",
+		}},
+	} {
+		if diff := cmp.Diff(tc.want, limitAnnotations[tc.controller](tc.limits)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	b := backend
+	b.Limits = stream
+	route := spec(t, Route(meta, common.ServiceExposure{Exposure: common.Exposure{Gateway: &common.Gateway{Name: "public", Namespace: "gateways"}}}, b)[0])
+	rule := route["rules"].(object.List)[0].(object.Map)
+	if diff := cmp.Diff(object.Map{"request": "0s"}, rule["timeouts"]); diff != "" {
+		t.Errorf("a route to a stream (-want +got):\n%s", diff)
+	}
+}
+
 // TestIngressController: a known controller is configured for a backend that serves https, and what is said besides goes before that.
 func TestIngressController(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -162,7 +205,11 @@ func TestIngressController(t *testing.T) {
 				Type: Ingress, IngressController: tc.controller, Annotations: tc.said,
 			}}
 			ingress := IngressFor(meta, e, backend)[0].(*networkingv1.Ingress)
-			if diff := cmp.Diff(tc.want, ingress.Annotations); diff != "" {
+			want := maps.Clone(tc.want)
+			if of := limitAnnotations[tc.controller]; of != nil {
+				maps.Copy(want, of(backend.Limits))
+			}
+			if diff := cmp.Diff(want, ingress.Annotations); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

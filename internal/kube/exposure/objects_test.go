@@ -2,6 +2,7 @@ package exposure_test
 
 import (
 	"testing"
+	"time"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
@@ -12,7 +13,9 @@ import (
 // TestObjects: what leads from outside to a service, whole.
 func TestObjects(t *testing.T) {
 	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: map[string]string{"a": "b"}}
-	backend := exposure.Backend{Service: "keystone", Port: 5000, Host: "keystone.cloud.svc", CASecret: "keystone-tls", CAConfigMap: "authority"}
+	backend := exposure.Backend{Service: "keystone", Port: 5000, Host: "keystone.cloud.svc", CASecret: "keystone-tls", CAConfigMap: "authority",
+		Limits: exposure.Limits{Request: 2 * time.Minute, Silence: 2 * time.Minute, BodyBytes: 1 << 20, HeaderBytes: 64 << 10},
+	}
 	outside := common.ServiceExposure{Hostname: "identity.example.com", Exposure: common.Exposure{
 		IngressClassName: "public", IngressController: "ingress-nginx", Gateway: &common.Gateway{Name: "public", Namespace: "gateways"},
 		Annotations: map[string]common.AnnotationValue{"c": "d"},
@@ -30,6 +33,10 @@ metadata:
   annotations:
     c: d
     nginx.ingress.kubernetes.io/backend-protocol: HTTPS
+    nginx.ingress.kubernetes.io/proxy-body-size: "1048576"
+    nginx.ingress.kubernetes.io/proxy-buffer-size: 64k
+    nginx.ingress.kubernetes.io/proxy-read-timeout: "120"
+    nginx.ingress.kubernetes.io/proxy-send-timeout: "120"
     nginx.ingress.kubernetes.io/proxy-ssl-name: keystone.cloud.svc
     nginx.ingress.kubernetes.io/proxy-ssl-secret: cloud/keystone-tls
     nginx.ingress.kubernetes.io/proxy-ssl-server-name: "on"
@@ -93,6 +100,7 @@ metadata:
     haproxy.org/server-ca: cloud/keystone-tls
     haproxy.org/server-sni: keystone.cloud.svc
     haproxy.org/server-ssl: "true"
+    haproxy.org/timeout-server: 120s
   labels:
     a: b
   name: keystone
@@ -129,6 +137,7 @@ metadata:
     haproxy-ingress.github.io/secure-sni: keystone.cloud.svc
     haproxy-ingress.github.io/secure-verify-ca-secret: cloud/keystone-tls
     haproxy-ingress.github.io/secure-verify-hostname: keystone.cloud.svc
+    haproxy-ingress.github.io/timeout-server: 120s
   labels:
     a: b
   name: keystone
@@ -179,6 +188,8 @@ spec:
     - path:
         type: PathPrefix
         value: /
+    timeouts:
+      request: 120s
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: BackendTLSPolicy

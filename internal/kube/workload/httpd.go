@@ -15,6 +15,13 @@ type HTTPD struct {
 	Port, Backend int32
 	// CertFile and KeyFile serve https.
 	CertFile, KeyFile string
+	// Health is the port where Apache itself answers probes, by http.
+	Health int32
+	// Request is how long Apache waits for the process beside it, HeaderBytes the largest field of a header, and Queue the number of
+	// requests that are handed on at a time. Threads besides those answer probes, and refuse what is too much.
+	Request     time.Duration
+	HeaderBytes int
+	Queue       int
 	// Mercy is how long running requests may take after the pod was told to stop.
 	Mercy time.Duration
 	// Modules besides those that every proxy needs.
@@ -32,11 +39,19 @@ type Location struct {
 
 // proxyModules are what a proxy is made of.
 var proxyModules = []string{
-	"mpm_event", "authn_core", "authz_core", "authz_user", "headers", "proxy", "proxy_http", "setenvif", "socache_shmcb", "ssl",
+	"mpm_event", "alias", "authn_core", "authz_core", "authz_user", "headers", "proxy", "proxy_http", "reqtimeout", "setenvif", "socache_shmcb",
+	"ssl",
 }
+
+// httpdProcesses is the number of Apache's processes, and httpdSpareThreads that of the threads of each that hand no request on.
+const (
+	httpdProcesses    = 4
+	httpdSpareThreads = 15
+)
 
 // Config is Apache's configuration file, with folders as Debian has them.
 func (h HTTPD) Config() string {
+	threads := h.Queue/httpdProcesses + httpdSpareThreads
 	lines := []string{
 		"ServerRoot /etc/apache2",
 		"ServerName " + h.Name,
@@ -45,6 +60,7 @@ func (h HTTPD) Config() string {
 		"Mutex file:/tmp default",
 		"ErrorLog /dev/stderr",
 		fmt.Sprintf("Listen %d", h.Port),
+		fmt.Sprintf("Listen %d", h.Health),
 	}
 	for _, modules := range [][]string{proxyModules, h.Modules} {
 		for _, m := range modules {
@@ -52,16 +68,25 @@ func (h HTTPD) Config() string {
 		}
 	}
 	lines = append(lines,
-		// As many requests as uWSGI keeps in its queue, in few processes: each has modules and a cache of its own.
-		"ServerLimit 4",
+		// Few processes: each has modules and a cache of its own.
+		fmt.Sprintf("ServerLimit %d", httpdProcesses),
 		"StartServers 2",
-		"ThreadsPerChild 25",
-		"MinSpareThreads 25",
-		"MaxSpareThreads 75",
-		"MaxRequestWorkers 100",
+		fmt.Sprintf("ThreadsPerChild %d", threads),
+		fmt.Sprintf("MinSpareThreads %d", threads),
+		fmt.Sprintf("MaxSpareThreads %d", httpdProcesses*threads),
+		fmt.Sprintf("MaxRequestWorkers %d", httpdProcesses*threads),
+		// A client that sends its header or its body too slowly occupies a thread.
+		"Timeout 60",
+		"RequestReadTimeout handshake=20 header=20-40,MinRate=500 body=60,MinRate=500",
+		fmt.Sprintf("ProxyTimeout %d", int(h.Request.Seconds())),
+		fmt.Sprintf("LimitRequestFieldSize %d", h.HeaderBytes),
+		fmt.Sprintf("LimitRequestLine %d", h.HeaderBytes),
 		fmt.Sprintf("GracefulShutdownTimeout %d", int(h.Mercy.Seconds())),
 		fmt.Sprintf("LogFormat %q combined", `%h %l %u %t "%r" %>s %b`),
 		"SSLSessionCache shmcb:/tmp/ssl(512000)",
+		fmt.Sprintf("<VirtualHost *:%d>", h.Health),
+		"  Redirect 204 /",
+		"</VirtualHost>",
 		fmt.Sprintf("<VirtualHost *:%d>", h.Port),
 		"  SSLEngine on",
 		"  SSLCertificateFile "+h.CertFile,
@@ -79,7 +104,7 @@ func (h HTTPD) Config() string {
 	}
 	return strings.Join(append(lines,
 		"  ProxyPreserveHost On",
-		fmt.Sprintf("  ProxyPass / http://127.0.0.1:%d/", h.Backend),
+		fmt.Sprintf("  ProxyPass / http://127.0.0.1:%d/ max=%d acquire=1000 responsefieldsize=%d", h.Backend, h.Queue/httpdProcesses, h.HeaderBytes),
 		fmt.Sprintf("  ProxyPassReverse / http://127.0.0.1:%d/", h.Backend),
 		"</VirtualHost>",
 	), "\n") + "\n"

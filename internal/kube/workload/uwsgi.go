@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -21,8 +22,15 @@ type UWSGI struct {
 	CertFile, KeyFile string
 	// Processes of a pod and threads of each.
 	Processes, Threads int32
-	// Harakiri ends a request that takes longer. With uploads, none is ended.
+	// Harakiri ends a request that takes longer. 0: none is ended.
 	Harakiri time.Duration
+	// Pause is how long a client may send nothing in the middle of a request. 0: uWSGI's default, 4 s.
+	Pause time.Duration
+	// HeaderBytes is the largest header of a request, and Backlog the number of connections that wait for a worker. 0: uWSGI's largest
+	// and its default.
+	HeaderBytes, Backlog int
+	// Health is the address where the master answers probes, without a worker: ":1717" or "[::]:1717". Empty: none.
+	Health string
 	// Mercy is how long running requests may take after the pod was told to stop.
 	Mercy time.Duration
 	// StartTime tells the module when the process was started, which some services compare with what they find.
@@ -46,11 +54,16 @@ type UWSGI struct {
 	Headers []string
 }
 
-// What a chunk of an upload may have at most, and how long its client may pause, or that of a download. uWSGI's own limits, 1 MiB and 4 s,
-// answer 500 to clients that are only generous or slow, and cut downloads off.
+// chunkBytes is the largest chunk of an upload. uWSGI's own limit, 1 MiB, answers 500 to clients that send larger ones.
+const chunkBytes = 64 << 20
+
+// maxHeaderBytes is the largest buffer-size of uWSGI.
+const maxHeaderBytes = 1<<16 - 1
+
+// HealthPort is the port of the health endpoint of uWSGI, and HealthPortName its name.
 const (
-	chunkBytes   = 64 << 20
-	pauseSeconds = 60
+	HealthPort     = 1717
+	HealthPortName = "health"
 )
 
 // ChunksFile is what Chunks is called.
@@ -76,8 +89,8 @@ func (u UWSGI) Config() string {
 		"thunder-lock = true",
 		// A module that cannot be loaded ends the process, instead of answering 500 for ever.
 		"need-app = true",
-		"buffer-size = 65535",
-		fmt.Sprintf("harakiri = %d", u.harakiri()),
+		fmt.Sprintf("buffer-size = %d", cmp.Or(u.HeaderBytes, maxHeaderBytes)),
+		fmt.Sprintf("harakiri = %d", int(u.Harakiri.Seconds())),
 		// A stop lets running requests finish.
 		"die-on-term = true",
 		"exit-on-reload = false",
@@ -108,11 +121,20 @@ func (u UWSGI) options() []string {
 		lines = append(lines, "pyargv = "+strings.Join(u.Arguments, " "))
 	}
 	if u.Uploads {
-		lines = append(lines,
-			fmt.Sprintf("chunked-input-limit = %d", chunkBytes),
-			fmt.Sprintf("chunked-input-timeout = %d", pauseSeconds),
-			fmt.Sprintf("socket-timeout = %d", pauseSeconds),
-		)
+		lines = append(lines, fmt.Sprintf("chunked-input-limit = %d", chunkBytes))
+		if u.Pause > 0 {
+			lines = append(lines, fmt.Sprintf("chunked-input-timeout = %d", int(u.Pause.Seconds())))
+		}
+	}
+	if u.Pause > 0 {
+		lines = append(lines, fmt.Sprintf("socket-timeout = %d", int(u.Pause.Seconds())))
+	}
+	if u.Backlog > 0 {
+		lines = append(lines, fmt.Sprintf("listen = %d", u.Backlog))
+	}
+	if u.Health != "" {
+		// The master answers, which neither requests nor the queue of connections delay. It shows counters, and no request.
+		lines = append(lines, "stats = "+u.Health, "stats-http = true", "stats-no-cores = true", "stats-no-metrics = true", "stats-minified = true")
 	}
 	if u.Import != "" {
 		lines = append(lines, "import = "+u.Import)
@@ -136,14 +158,6 @@ func (u UWSGI) options() []string {
 		lines = append(lines, "add-header = "+header)
 	}
 	return lines
-}
-
-// harakiri is in seconds, 0 for never.
-func (u UWSGI) harakiri() int {
-	if u.Uploads {
-		return 0
-	}
-	return int(u.Harakiri.Seconds())
 }
 
 func (u UWSGI) socket() string {

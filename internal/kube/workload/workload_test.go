@@ -354,7 +354,13 @@ func TestUWSGIOptional(t *testing.T) {
 		"start":     {"The placeholder is uWSGI's own.", func(u *UWSGI) { u.StartTime = true }, "start-time = %t\n"},
 		"arguments": {"One line, as on a command line.", func(u *UWSGI) { u.Arguments = []string{"--config-dir", "/etc/a"} }, "pyargv = --config-dir /etc/a\n"},
 		"import":    {"Before the module.", func(u *UWSGI) { u.Import = "/etc/x/chunks.py" }, "import = /etc/x/chunks.py\n"},
-		"uploads":   {"Large chunks and slow clients.", func(u *UWSGI) { u.Uploads = true }, "chunked-input-limit = 67108864\nchunked-input-timeout = 60\nsocket-timeout = 60\n"},
+		"uploads":   {"Large chunks and slow clients.", func(u *UWSGI) { u.Uploads, u.Pause = true, time.Minute }, "chunked-input-limit = 67108864\nchunked-input-timeout = 60\nsocket-timeout = 60\n"},
+		"pause":     {"Slow clients.", func(u *UWSGI) { u.Pause = time.Minute }, "socket-timeout = 60\n"},
+		"backlog":   {"Connections that wait.", func(u *UWSGI) { u.Backlog = 7 }, "listen = 7\n"},
+		"health": {
+			"The master answers, and shows no request.", func(u *UWSGI) { u.Health = ":1717" },
+			"stats = :1717\nstats-http = true\nstats-no-cores = true\nstats-no-metrics = true\nstats-minified = true\n",
+		},
 		"JSON": {
 			"One object a request, and its end of line.", func(u *UWSGI) { u.JSON = true },
 			"req-logger = stdio\n" +

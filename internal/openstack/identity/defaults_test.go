@@ -18,7 +18,7 @@ func TestDefaults(t *testing.T) {
 			reason: "The schema says the same, where it says anything.", spec: `{}`,
 			want: `{bootstrap: {adminUser: admin}, database: {port: 3306},
 				fernet: {rotationSchedule: "0 0 * * 0", tokenExpirationSeconds: 3600, allowExpiredWindowSeconds: 172800},
-				credentialKeys: {rotationSchedule: "0 0 1 * *"}, trustFlush: {schedule: "0 * * * *"}, uwsgi: {processes: 2, threads: 1, harakiriSeconds: 60},
+				credentialKeys: {rotationSchedule: "0 0 1 * *"}, trustFlush: {schedule: "0 * * * *"}, uwsgi: {processes: 2, threads: 1},
 				korcCredential: {intervalDays: 90, preRotationDays: 7, gracePeriodDays: 1}}`,
 		},
 		"everything": {

@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -12,6 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 )
 
 // API is the API: pods, and what leads to them.
@@ -44,27 +47,79 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 
 // server is uWSGI that serves https itself.
 func (s *Service) server(ipv6 bool) workload.UWSGI {
-	return s.serve(s.Module, s.Port, s.Spec.UWSGI.Processes, ipv6)
+	return s.serve(capacity.API, s.Module, s.Port, s.Spec.UWSGI.Processes, ipv6)
 }
 
-// serve is uWSGI that serves a module.
-func (s *Service) serve(module string, port, processes int32, ipv6 bool) workload.UWSGI {
-	listen := fmt.Sprintf(":%d", port)
+// serve is uWSGI that serves a module in a process.
+func (s *Service) serve(process, module string, port, processes int32, ipv6 bool) workload.UWSGI {
+	address := ""
 	if ipv6 {
 		// It takes clients of both. Elsewhere it would not start on nodes whose kernel has no IPv6.
-		listen = fmt.Sprintf("[::]:%d", port)
+		address = "[::]"
 	}
+	profile := capacity.Of(s.App, process)
 	return workload.UWSGI{
 		Module:    module,
-		Listen:    listen,
+		Listen:    fmt.Sprintf("%s:%d", address, port),
+		Health:    fmt.Sprintf("%s:%d", address, workload.HealthPort),
 		CertFile:  s.Path(serverTLS, certificate.CertKey),
 		KeyFile:   s.Path(serverTLS, certificate.KeyKey),
 		Processes: processes,
 		Threads:   s.Spec.UWSGI.Threads,
-		Harakiri:  time.Duration(s.Spec.UWSGI.HarakiriSeconds) * time.Second,
+		Harakiri:  profile.Harakiri(s.timeouts, s.harakiri()),
+		Pause:     profile.Pause(),
 		Mercy:     s.Mercy,
-		Uploads:   s.Uploads,
+		Uploads:   profile.Streams,
+
+		HeaderBytes: capacity.ServerHeaderBytes,
+		Backlog:     capacity.Backlog,
 	}
+}
+
+// harakiri is the time after which the spec ends a request. 0: the capacity model's.
+func (s *Service) harakiri() time.Duration {
+	return time.Duration(s.Spec.UWSGI.HarakiriSeconds) * time.Second
+}
+
+// ProxyTimeout returns the time after which a proxy ends a request to the API. 0: never.
+func (s *Service) ProxyTimeout() time.Duration {
+	return capacity.Of(s.App, capacity.API).ProxyTimeout(s.timeouts, s.harakiri())
+}
+
+// limits of proxies in front of a process.
+func (s *Service) limits(process string) exposure.Limits {
+	return capacity.Of(s.App, process).Limits(s.timeouts, s.harakiri())
+}
+
+// deriveTimeouts reads the options that end calls, as far as the tenant sets them.
+func (s *Service) deriveTimeouts() error {
+	s.timeouts = capacity.Defaults
+	if s.OwnFiles {
+		return nil
+	}
+	over, err := override.Options(s.App, string(s.Effective), s.Spec.Overrides, "spec", s.Spec.Groups...)
+	if err != nil {
+		return err
+	}
+	for _, o := range []struct {
+		group, option string
+		into          *time.Duration
+	}{
+		{"DEFAULT", "rpc_response_timeout", &s.timeouts.RPC},
+		{"DEFAULT", "long_rpc_timeout", &s.timeouts.LongRPC},
+		{"ovn", "ovsdb_connection_timeout", &s.timeouts.OVN},
+	} {
+		value, ok := over[o.group][o.option]
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(fmt.Sprint(value), 10, 32)
+		if err != nil {
+			return fmt.Errorf("cannot read [%s] %s as seconds: %w", o.group, o.option, err)
+		}
+		*o.into = time.Duration(n) * time.Second
+	}
+	return nil
 }
 
 // SpeaksIPv6 reports whether the cluster gave a Service an address of IPv6 before others, or of nothing else

@@ -26,7 +26,6 @@ const (
 	defaultReplicas  = 1
 	defaultProcesses = 2
 	defaultThreads   = 1
-	defaultHarakiri  = 60
 	databasePort     = 3306
 	// defaultInterval and the others, in days, are those of a CredentialRotation.
 	defaultInterval    = 90
@@ -54,7 +53,6 @@ func (s Spec) SetDefaults() {
 	s.Database.Port = cmp.Or(s.Database.Port, databasePort)
 	s.UWSGI.Processes = cmp.Or(s.UWSGI.Processes, Processes(s.Workload.Resources))
 	s.UWSGI.Threads = cmp.Or(s.UWSGI.Threads, defaultThreads)
-	s.UWSGI.HarakiriSeconds = cmp.Or(s.UWSGI.HarakiriSeconds, defaultHarakiri)
 	if s.Queue != nil {
 		s.Queue.Port = cmp.Or(s.Queue.Port, common.QueuePort)
 	}

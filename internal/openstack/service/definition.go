@@ -38,8 +38,6 @@ type Definition struct {
 	Stateful bool
 	// CutsOver says that an earlier release cannot read what a later one writes, so that the API goes from one to the other at once.
 	CutsOver bool
-	// Uploads says that bodies of requests and answers are as large, and take as long, as clients like.
-	Uploads bool
 	// Mercy is how long requests may go on while a pod stops.
 	Mercy time.Duration
 	// Databases are on one server, and have one user. A service may have none.

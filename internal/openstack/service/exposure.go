@@ -5,6 +5,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
 )
 
 // Exposure brings the API to the outside.
@@ -17,7 +18,7 @@ func Exposure[M Instance](m M) ([]compose.Stage, error) {
 	e := *s.Spec.Exposure
 	b := exposure.Backend{
 		Service: s.Workload.Name, Port: s.Port, Host: s.InternalHost(), CASecret: s.Sub(serverTLS), CAConfigMap: s.CAConfigMap,
-		Uploads: s.Uploads,
+		Limits: s.limits(capacity.API),
 	}
 	return []compose.Stage{s.expose(s.Meta(s.Name), e, b, "")}, nil
 }

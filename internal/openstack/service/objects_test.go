@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
@@ -280,7 +281,7 @@ func TestSetDefaults(t *testing.T) {
 	}{
 		"nothing": {
 			"As the schema has it.", "{}",
-			said{3306, common.UWSGI{Processes: 2, Threads: 1, HarakiriSeconds: 60}, rotation(90, 7, 1)},
+			said{3306, common.UWSGI{Processes: 2, Threads: 1}, rotation(90, 7, 1)},
 		},
 		"all": {
 			"It stays, a zero as well.",
@@ -495,9 +496,32 @@ func TestClient(t *testing.T) {
 		t.Errorf("what is mounted (-want +got):\n%s", diff)
 	}
 	host := []corev1.HTTPHeader{{Name: "Host", Value: "one.cloud.svc"}}
-	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
-		if diff := cmp.Diff(host, p.HTTPGet.HTTPHeaders); diff != "" {
-			t.Errorf("the host of a probe (-want +got):\n%s", diff)
+	if diff := cmp.Diff(host, c.StartupProbe.HTTPGet.HTTPHeaders); diff != "" {
+		t.Errorf("the host of the probe that asks the application (-want +got):\n%s", diff)
+	}
+	for name, p := range map[string]*corev1.Probe{"readiness": c.ReadinessProbe, "liveness": c.LivenessProbe} {
+		if p.HTTPGet == nil || p.HTTPGet.Port.String() != workload.HealthPortName || p.HTTPGet.Scheme != corev1.URISchemeHTTP {
+			t.Errorf("the %s probe needs a slot of a request: %v", name, p.ProbeHandler)
+		}
+	}
+}
+
+// TestTimeouts: limits follow the options that the tenant sets, and never fall below the longest legal request.
+func TestTimeouts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec     string
+		harakiri, during time.Duration
+	}{
+		"default": {"No option is set.", "{}", 90 * time.Second, 2 * time.Minute},
+		"stored":  {"The default of earlier versions, which objects have kept.", "{uwsgi: {harakiriSeconds: 60}}", 90 * time.Second, 2 * time.Minute},
+		"longer":  {"Asked for.", "{uwsgi: {harakiriSeconds: 600}}", 10 * time.Minute, 10*time.Minute + 30*time.Second},
+	} {
+		s, err := derived(t, tc.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Server.Harakiri != tc.harakiri || s.ProxyTimeout() != tc.during {
+			t.Errorf("%s: %s harakiri %s, proxies %s; want %s, %s", name, tc.reason, s.Server.Harakiri, s.ProxyTimeout(), tc.harakiri, tc.during)
 		}
 	}
 }

@@ -155,6 +155,7 @@ func (s *Service) ServerPod() workload.Pod {
 func (s *Service) APIPod() workload.Pod {
 	p := s.ServerPod()
 	s.Front(&p.Containers[0])
+	workload.Health(&p.Containers[0], s.Answers())
 	return p
 }
 
@@ -162,12 +163,16 @@ func (s *Service) APIPod() workload.Pod {
 func (s *Service) Front(c *corev1.Container) {
 	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(serverTLS, s.Path(serverTLS)))
 	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: s.Port}}
+	workload.Drain(c)
+}
+
+// Answers is a request that the API answers without a login, once its application works.
+func (s *Service) Answers() workload.Check {
 	check := workload.HTTPS(portName, s.HealthPath)
 	if s.ByHost {
 		check = check.At(s.InternalHost())
 	}
-	workload.Probe(c, check)
-	workload.Drain(c)
+	return check
 }
 
 // mount adds the volume to a pod, and its mount to the main container.

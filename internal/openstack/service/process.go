@@ -47,7 +47,8 @@ type Process struct {
 	Shared bool
 	// Clients are the networks that it is reached from besides: 10.0.0.0/24.
 	Clients []string
-	// Ready is how a pod is found to work. One that is reached from elsewhere is restarted, too, if it does not.
+	// Ready is how a pod is found to work. One that is reached from elsewhere is restarted, too, if it does not. The application of a
+	// Server answers it once, at its start.
 	Ready workload.Check
 	// Alive is how a pod that nobody reaches is found to need a restart, which Ready may not say: it may be somebody else's fault.
 	Alive workload.Check
@@ -99,7 +100,7 @@ func CheckProcess(field string, p common.Process) error {
 
 // Serve is the server of an application of WSGI that a process runs, with as many workers as the spec says, or its memory holds.
 func (s *Service) Serve(seen observe.State, p Process, module string) *workload.UWSGI {
-	u := s.serve(module, p.Port, cmp.Or(s.workers, Processes(Resources(p.Process))), SpeaksIPv6(seen, p.resource("service")))
+	u := s.serve(p.Name, module, p.Port, cmp.Or(s.workers, Processes(Resources(p.Process))), SpeaksIPv6(seen, p.resource("service")))
 	u.Mercy = p.Mercy
 	return &u
 }
@@ -225,6 +226,7 @@ func (s *Service) run(p Process) ([]compose.Stage, error) {
 	if e := p.Exposure; e != nil && e.Type != exposure.None {
 		stages[0] = append(stages[0], s.expose(s.Meta(w.Name), *e, exposure.Backend{
 			Service: w.Name, Port: p.Port, Host: s.processHost(p.Name), CASecret: s.Sub(serverTLS), CAConfigMap: s.CAConfigMap,
+			Limits: s.limits(p.Name),
 		}, p.Name+"-")...)
 	}
 	return stages, nil
@@ -278,7 +280,11 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 	}
 	s.SecretVolume(serverTLS, s.Sub(serverTLS), certificate.CertKey, certificate.KeyKey).mount(&pod)
 	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: p.Port}}
-	workload.Probe(c, p.Ready)
+	if p.Server != nil {
+		workload.Health(c, p.Ready)
+	} else {
+		workload.Probe(c, p.Ready)
+	}
 	workload.Drain(c)
 	return pod
 }

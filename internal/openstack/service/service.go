@@ -22,6 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
@@ -118,6 +119,8 @@ type Service struct {
 	Elsewhere bool
 	// Quiesced says that no pod may run that uses the databases: a step of a schema is in turn that needs that.
 	Quiesced bool
+	// timeouts are those of the calls that requests make.
+	timeouts capacity.Timeouts
 	// workers is how many processes of uWSGI the spec asks for. 0: as many as the memory holds.
 	workers int32
 	// running is the image of the pods of a resource while a release is not in effect. Nil: it is.
@@ -169,6 +172,9 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 		if err := s.deriveCutover(in.Seen); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.deriveTimeouts(); err != nil {
+		return nil, err
 	}
 	s.Server = s.server(SpeaksIPv6(in.Seen, serviceResource))
 	return s, nil
