@@ -17,10 +17,10 @@ import (
 
 // goPackage is a package with tests, as go list prints it.
 type goPackage struct {
-	ImportPath   string
-	Dir          string
-	TestGoFiles  []string
-	XTestGoFiles []string
+	ImportPath   string   `json:"ImportPath"`
+	Dir          string   `json:"Dir"`
+	TestGoFiles  []string `json:"TestGoFiles"`
+	XTestGoFiles []string `json:"XTestGoFiles"`
 }
 
 // list returns the packages that have tests.

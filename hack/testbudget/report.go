@@ -16,13 +16,13 @@ import (
 
 // event is a line of go test -json (see `go doc test2json`).
 type event struct {
-	Action  string
-	Package string
-	Test    string
-	Output  string
-	Elapsed float64
+	Action  string  `json:"Action"`
+	Package string  `json:"Package"`
+	Test    string  `json:"Test"`
+	Output  string  `json:"Output"`
+	Elapsed float64 `json:"Elapsed"`
 	// ImportPath names the package of build-output.
-	ImportPath string
+	ImportPath string `json:"ImportPath"`
 }
 
 // result is a package that ran, or runs.

@@ -19,7 +19,7 @@ func option(t *testing.T, o object, file, group, name string) string {
 	return strings.Join(parsed[group][name], ",")
 }
 
-// values lists what options of a control plane have to be, written from the documentation of each service. An empty value means that the
+// values lists the options that a control plane must have. The rows record reviewed output, not upstream documentation. An empty value means that the
 // option must not be set.
 var values = []struct{ reason, config, file, group, option, want string }{
 	{"Seconds; the default of every claim is one hour.", "keystone", "keystone.conf", "token", "expiration", "3600"},

@@ -31,8 +31,8 @@ var data = []struct {
 	{
 		"Rook deletes images, volumes, files or keys with the object.",
 		[]string{
-			"ceph.rook.io/CephCluster", "ceph.rook.io/CephBlockPool", "ceph.rook.io/CephClient", "ceph.rook.io/CephFilesystem", "ceph.rook.io/CephObjectStore",
-			"ceph.rook.io/CephNFS", "ceph.rook.io/CephRBDMirror", "storage.k8s.io/StorageClass",
+			"ceph.rook.io/CephCluster", "ceph.rook.io/CephBlockPool", "ceph.rook.io/CephClient", "ceph.rook.io/CephFilesystem",
+			"ceph.rook.io/CephObjectStore", "ceph.rook.io/CephNFS", "ceph.rook.io/CephRBDMirror", "storage.k8s.io/StorageClass",
 		}, nil,
 	},
 	{
@@ -48,7 +48,8 @@ var data = []struct {
 		},
 	},
 	{
-		"Clients that stay trust this authority. Hypervisors request another certificate for live migration and disk transfers.", []string{"cert-manager.io/Certificate"},
+		"Clients that stay trust this authority. Hypervisors request another certificate for live migration and disk transfers.",
+		[]string{"cert-manager.io/Certificate"},
 		func(o map[string]any) bool {
 			ca, _ := at(o, "spec", "isCA").(bool)
 			name := text(o, "metadata", "name")
@@ -88,8 +89,14 @@ var fields = []struct {
 		"Trusts of stacks end with their trustee.", "openstack.k-orc.cloud/User", onDelete, "detach", "delete",
 		func(o map[string]any) bool { return managed(o) && text(o, "metadata", "name") == "heat" },
 	},
-	{"A generated password is generated once.", "external-secrets.io/ExternalSecret", []string{"spec", "refreshPolicy"}, "CreatedOnce", "CreatedOnce", data[len(data)-2].where},
-	{"The Secret stays when its ExternalSecret is replaced.", "external-secrets.io/ExternalSecret", []string{"spec", "target", "creationPolicy"}, "Orphan", "Orphan", data[len(data)-2].where},
+	{
+		"A generated password is generated once.", "external-secrets.io/ExternalSecret",
+		[]string{"spec", "refreshPolicy"}, "CreatedOnce", "CreatedOnce", data[len(data)-2].where,
+	},
+	{
+		"The Secret stays when its ExternalSecret is replaced.", "external-secrets.io/ExternalSecret",
+		[]string{"spec", "target", "creationPolicy"}, "Orphan", "Orphan", data[len(data)-2].where,
+	},
 	{"Volumes of Pods stay in the pool.", "storage.k8s.io/StorageClass", []string{"reclaimPolicy"}, "Retain", "", nil},
 }
 
@@ -152,7 +159,8 @@ func Retention(policy string, composed encoded.Struct) (findings []string, rules
 		}
 		rules++
 		if got := text(o, f.path...); want != "" && got != want {
-			findings = append(findings, fmt.Sprintf("%s has %s %q, want %q, with deletionPolicy %s: %s", name, strings.Join(f.path, "."), got, want, policy, f.reason))
+			findings = append(findings, fmt.Sprintf("%s has %s %q, want %q, with deletionPolicy %s: %s",
+				name, strings.Join(f.path, "."), got, want, policy, f.reason))
 		}
 	}
 	return findings, rules

@@ -95,9 +95,9 @@ func (k Kind) retention(t *testing.T, w *simulate.World) string {
 		if k.KeepsNoData && policy == common.DeletionPolicyDelete {
 			continue
 		}
-		spec.Fields["deletionPolicy"] = structpb.NewStringValue(policy)
+		spec.GetFields()["deletionPolicy"] = structpb.NewStringValue(policy)
 		if k.KeepsNoData {
-			delete(spec.Fields, "deletionPolicy")
+			delete(spec.GetFields(), "deletionPolicy")
 		}
 		rsp, _, err := k.Explain(w.Request())
 		if err != nil {
@@ -115,9 +115,9 @@ func (k Kind) retention(t *testing.T, w *simulate.World) string {
 	if rules == 0 && !k.KeepsNoData {
 		t.Error("no resource holds data")
 	}
-	delete(spec.Fields, "deletionPolicy")
+	delete(spec.GetFields(), "deletionPolicy")
 	if has {
-		spec.Fields["deletionPolicy"] = was
+		spec.GetFields()["deletionPolicy"] = was
 	}
 	var lines strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(out)) {

@@ -127,8 +127,8 @@ func ManageDatabase(name string) service.Database {
 	}
 }
 
-// maxAttempts is how many hypervisors are tried for a server, as RHOSO has it: Placement knows neither NUMA cells nor network cards, so that
-// of several hypervisors that it offers some may refuse (nova-operator, templates/nova/nova.conf).
+// maxAttempts limits how many hypervisors Nova tries for a server. RHOSO sets the same number (nova-operator, templates/nova/nova.conf):
+// Placement has no data on NUMA cells and network cards, so some of the hypervisors that it returns can refuse the server.
 const maxAttempts = 10
 
 // schedulerFilters are Nova's own and those that RHOSO adds to them. Each of the latter looks at servers that ask for what it is about, and
@@ -140,8 +140,8 @@ var schedulerFilters = []string{
 	"NUMATopologyFilter",
 }
 
-// SchedulerOptions returns the options of the scheduler. Hypervisors do not report servers to it, since they do not reach its queue: it looks
-// them up in the databases of the cells.
+// SchedulerOptions returns the options of the scheduler. Hypervisors cannot reach its queue and do not report servers to it, so the scheduler
+// reads them from the databases of the cells.
 func SchedulerOptions() oslo.Config {
 	return NoUpcalls().Merge(oslo.Config{"filter_scheduler": {"enabled_filters": schedulerFilters}})
 }

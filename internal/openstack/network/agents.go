@@ -125,7 +125,8 @@ func (a Agents) SRIOVOptions(cards ...Card) oslo.Config {
 			mappings = append(mappings, m)
 		}
 	}
-	return oslo.Config{"agent": {"extensions": a.extensions(func(p servicePlugin) []string { return p.ofCards })}, "sriov_nic": {"physical_device_mappings": mappings}}
+	extensions := a.extensions(func(p servicePlugin) []string { return p.ofCards })
+	return oslo.Config{"agent": {"extensions": extensions}, "sriov_nic": {"physical_device_mappings": mappings}}
 }
 
 // L3Options are those of neutron-l3-agent on nodes that connect routers to the outside.

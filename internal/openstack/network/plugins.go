@@ -30,8 +30,7 @@ type servicePlugin struct {
 // plugins are the service plugins of all releases. Those for tags, time stamps, revisions, flavors and network availability are loaded by
 // Neutron itself. The agent of network cards has no driver for logs, and does not start with that extension.
 //
-//   - qos: https://docs.openstack.org/neutron/latest/admin/config-qos.html. Addresses of routers and floating IPs are limited by the agent of
-//     routers.
+//   - qos: https://docs.openstack.org/neutron/latest/admin/config-qos.html. The L3 agent limits addresses of routers and floating IPs.
 //   - log: https://docs.openstack.org/neutron/latest/admin/config-logging.html. Agents log to standard error, as all else.
 //   - port_forwarding: https://docs.openstack.org/neutron/latest/admin/config-fip-port-forwardings.html
 //   - trunk, segments, network_segment_range, placement: the server's alone, or loaded by agents themselves.

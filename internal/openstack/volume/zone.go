@@ -41,8 +41,8 @@ func ZoneOf(s *cinderv1.Storage, backend string) string {
 	return NovaZone
 }
 
-// Zones returns the zones of all backends, the default zone first, the others sorted. Each has a backup service of its own: Cinder backs up a
-// volume by a service of the volume's zone alone (cinder.scheduler.host_manager.HostManager.get_backup_host).
+// Zones returns the zones of all backends, the default zone first, the others sorted. Each zone has its own backup service: Cinder selects
+// only services of the zone of the volume (cinder.scheduler.host_manager.HostManager.get_backup_host).
 func Zones(s *cinderv1.Storage) []string {
 	first, others := DefaultZone(s), []string(nil)
 	for _, b := range s.Backends {
