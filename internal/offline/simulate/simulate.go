@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -90,6 +91,22 @@ func (w *World) Desired(owner, resource string) (encoded.Struct, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Clone returns a copy of the world and of the composite resources in it, with other owners of objects. What happens in the copy does not
+// happen in the original.
+func (w *World) Clone(reconcile func(desired []map[string]any) error) *World {
+	c := *w
+	c.XR = proto.CloneOf(w.XR)
+	c.Reconcile = reconcile
+	c.Observed, c.made, c.asked = maps.Clone(w.Observed), maps.Clone(w.made), maps.Clone(w.asked)
+	if w.children != nil {
+		c.children = make(map[string]*World, len(w.children))
+	}
+	for name, child := range w.children {
+		c.children[name] = child.Clone(reconcile)
+	}
+	return &c
 }
 
 // Request is the request that Crossplane would make now, with what the function asked for last.

@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,6 +138,46 @@ func TestRemove(t *testing.T) {
 	}
 	if len(w.Observed) != 0 {
 		t.Errorf("%d objects exist, want none", len(w.Observed))
+	}
+}
+
+// TestClone: an edit in a copy calls the copy's owners, also those of nested composite resources, and leaves the original as it was.
+func TestClone(t *testing.T) {
+	original := world(t, map[string]any{"text": "old"})
+	names := func(into *[]string) func([]map[string]any) error {
+		return func(desired []map[string]any) error {
+			for _, o := range desired {
+				u := unstructured.Unstructured{Object: o}
+				*into = append(*into, u.GetKind()+" "+u.GetName())
+			}
+			return nil
+		}
+	}
+	var before, after []string
+	original.Reconcile = names(&before)
+	if err := original.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	before = nil
+	text := func(w *simulate.World, owner, resource string) string {
+		o, _ := w.Desired(owner, resource)
+		return o.At("spec", "text").Text()
+	}
+	c := original.Clone(names(&after))
+	c.XR.GetFields()["spec"] = structpb.NewStructValue(structOf(t, map[string]any{"text": "new"}))
+	if err := c.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap config", "ConfigMap one"}, slices.Sorted(slices.Values(after))); diff != "" || len(before) > 0 {
+		t.Errorf("owners of the original were called with %v, those of the copy with (-want, +got):\n%s", before, diff)
+	}
+	for _, at := range [][2]string{{"parent", "config"}, {"keystone", "one"}} {
+		if got, want := text(c, at[0], at[1])+" "+text(original, at[0], at[1]), "new old"; got != want {
+			t.Errorf("texts of %v in the copy and the original are %q, want %q", at, got, want)
+		}
+	}
+	if got := original.XR.GetFields()["spec"].GetStructValue().GetFields()["text"].GetStringValue(); got != "old" {
+		t.Errorf("the original's spec is %q, want old", got)
 	}
 }
 
