@@ -176,16 +176,25 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// optionsByVariable are the options of each registry by the variable of the environment that sets them.
+var optionsByVariable = map[*registry.Registry]map[string]*registry.Option{}
+
 // optionOf is the option that a variable of the environment sets.
 func optionOf(known *registry.Registry, variable string) *registry.Option {
-	for _, group := range known.Groups() {
-		for _, o := range known.Options(group) {
-			if env, err := oslo.EnvName(o.Group, o.Name); err == nil && env == variable {
-				return o
+	options, ok := optionsByVariable[known]
+	if !ok {
+		options = map[string]*registry.Option{}
+		for _, group := range known.Groups() {
+			for _, o := range known.Options(group) {
+				env, err := oslo.EnvName(o.Group, o.Name)
+				if _, earlier := options[env]; err == nil && !earlier {
+					options[env] = o
+				}
 			}
 		}
+		optionsByVariable[known] = options
 	}
-	return nil
+	return options[variable]
 }
 
 // files are the contents of a ConfigMap, and of a Secret that an aggregate makes.

@@ -205,21 +205,25 @@ func (h half) isAbout(other peer) bool {
 
 // meetOutside reports whether one pod speaks to whoever is outside at a port, and the policies of the other let everybody in there, by
 // chance. Whether they have to is found for itself.
-func (w *world) meetOutside(from *pod, mine []policy, port int) bool {
-	return w.needs(flow{from.String(), outsider(anywhere), port}) && lets(ingress, mine, port, everywhere)
+func meetOutside(needs func(flow) bool, from string, mine []policy, port int) bool {
+	return needs(flow{from, outsider(anywhere), port}) && lets(ingress, mine, port, everywhere)
 }
 
 // checkSuperfluous finds what policies let through that nothing needs.
 func (w *world) checkSuperfluous(all []policy) {
+	names, about, needs := map[*pod]string{}, map[*pod][]policy{}, w.needs()
+	for _, p := range w.pods {
+		names[p], about[p] = p.String(), of(p, all)
+	}
 	for _, to := range w.pods {
-		mine := of(to, all)
+		mine := about[to]
 		for _, q := range to.ports {
 			for _, from := range w.pods {
-				f := flow{from.String(), to.String(), q.number}
-				if from.place != to.place || w.needs(f) || w.meetOutside(from, mine, q.number) {
+				f := flow{names[from], names[to], q.number}
+				if from.place != to.place || needs(f) || meetOutside(needs, names[from], mine, q.number) {
 					continue
 				}
-				if lets(ingress, mine, q.number, within(from)) && lets(egress, of(from, all), q.number, within(to)) {
+				if lets(ingress, mine, q.number, within(from)) && lets(egress, about[from], q.number, within(to)) {
 					w.foundf("Policies let through %s, which nothing needs.", f)
 				}
 			}
@@ -231,7 +235,7 @@ func (w *world) checkSuperfluous(all []policy) {
 		}
 	}
 	for _, from := range w.pods {
-		for _, p := range of(from, all) {
+		for _, p := range about[from] {
 			for i, h := range egress(p) {
 				if len(h.ports) == 0 {
 					w.foundf("Rule %d of what %s lets out is about all ports.", i, p.object)
@@ -247,21 +251,35 @@ func (w *world) checkSuperfluous(all []policy) {
 	}
 }
 
-// needs reports whether a flow is needed, or would be if a proxy were removed or put between.
-func (w *world) needs(f flow) bool {
-	if _, ok := w.needed[f]; ok {
-		return true
+// needs returns a function that reports whether a flow is needed, or would be if a proxy were removed or put between.
+func (w *world) needs() func(flow) bool {
+	type client struct {
+		name string
+		port int
 	}
-	for _, x := range w.proxied {
-		if _, ok := w.needed[flow{f.from, x.proxy, f.port}]; ok && f.to == x.server {
-			return true // Pods that were told of the server go on with it until they are rolled.
+	servers := map[client][]string{} // pods by who needs them
+	for _, p := range w.pods {
+		name := p.String()
+		for f := range w.needed {
+			if f.to == name {
+				servers[client{f.from, f.port}] = append(servers[client{f.from, f.port}], name)
+			}
 		}
 	}
-	return slices.ContainsFunc(w.pods, func(server *pod) bool {
-		_, asks := w.needed[flow{f.from, server.String(), f.port}]
-		_, relays := w.needed[flow{f.to, server.String(), f.port}]
-		return asks && relays // What a relay tells, its server tells, too.
-	})
+	return func(f flow) bool {
+		if _, ok := w.needed[f]; ok {
+			return true
+		}
+		for _, x := range w.proxied {
+			if _, ok := w.needed[flow{f.from, x.proxy, f.port}]; ok && f.to == x.server {
+				return true // Pods that were told of the server go on with it until they are rolled.
+			}
+		}
+		return slices.ContainsFunc(servers[client{f.to, f.port}], func(server string) bool {
+			_, asks := w.needed[flow{f.from, server, f.port}]
+			return asks // What a relay tells, its server tells, too.
+		})
+	}
 }
 
 // clusterPorts are where the servers of a storage cluster are that a field names, whose addresses are in a Secret or a catalog.

@@ -131,6 +131,14 @@ func (s *service) port(n int) (servicePort, bool) {
 }
 
 func selects(s *metav1.LabelSelector, l labels.Set) bool {
+	if s != nil && len(s.MatchExpressions) == 0 { // Nearly all of them. A labels.Selector checks every name again.
+		for key, value := range s.MatchLabels {
+			if got, ok := l[key]; !ok || got != value {
+				return false
+			}
+		}
+		return true
+	}
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	return err == nil && selector.Matches(l)
 }
