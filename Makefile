@@ -90,11 +90,11 @@ bench: ## Run the benchmarks COUNT (6) times, as benchstat reads them
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...
 
 preview: ## Show everything a claim becomes, without a cluster: CLAIM=file [OUT=folder] [FORMAT=tree|yaml|json|dot]
-	@go build -o "$(CACHE)/bin/cobaltcore" ./cmd/cobaltcore
+	@hack/compile.sh -o "$(CACHE)/bin/cobaltcore" ./cmd/cobaltcore
 	@"$(CACHE)/bin/cobaltcore" preview $(if $(CLAIM),-f "$(CLAIM)") $(if $(OUT),--out "$(OUT)") $(if $(FORMAT),--format "$(FORMAT)")
 
 demo: ## Order a claim from a real Crossplane on this machine, and stay until stopped: [CLAIM=file] [ARGS=--remote]
-	@go build -o "$(CACHE)/bin/demo" ./test/platform/demo
+	@hack/compile.sh -o "$(CACHE)/bin/demo" ./test/platform/demo
 	@"$(CACHE)/bin/demo" $(if $(CLAIM),--claim="$(CLAIM)") $(ARGS)
 
 demo-down: ## Stop a demo that runs in another terminal, and remove what it wrote
@@ -122,9 +122,11 @@ test-package: ## Test packages and chart with the real helm and crossplane CLI, 
 test-webhooks: ## Ask the webhooks of MariaDB's operator, its released program, about every edit of a claim
 	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && go test -count=1 -timeout 30m -v ./test/webhooks
 
+test-platform: platform = -tags platform -run '$(RUN)' ./test/platform ./test/companion ./test/store
 test-platform: ## Test the packages and the chart on a real Crossplane, without Docker: [RUN=TestName]
+	@$(budget) -check $(platform)
 	hack/tools/build.sh kubernetes crossplane-core crossplane-core-newest provider-kubernetes helm vault >/dev/null
-	go test -tags platform -count=1 -v -timeout 30m -run '$(RUN)' ./test/platform ./test/companion ./test/store
+	@$(budget) -v -count 1 -timeout 2h $(platform)
 
 test-chainsaw: ## Run the Chainsaw suite on the same platform
 	CHAINSAW=$$(hack/tools/build.sh chainsaw) && export CHAINSAW && $(MAKE) --no-print-directory test-platform RUN=TestChainsaw
@@ -134,32 +136,33 @@ bench-platform: ## Measure what control planes cost a real Crossplane: [PLANES="
 
 # Needs root: the tests run in network, mount and process namespaces of their own.
 test-openstack: ## Test what a claim becomes with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [LOGS=folder] (Linux, root)
-	go test -tags openstack -count=1 -timeout 3h $(if $(SERVICE)$(RUN),-v) -run '$(RUN)' ./test/openstack \
-	  -args $(if $(SERVICE),-service '$(SERVICE)') $(if $(LOGS),-logs '$(abspath $(LOGS))')
+	@$(budget) $(if $(SERVICE)$(RUN),-v) -tags openstack -count 1 -timeout 6h -run '$(RUN)' $(if $(SERVICE),-match '(?i)^Test$(SERVICE)') ./test/openstack \
+	  -- $(if $(SERVICE),-service '$(SERVICE)') $(if $(LOGS),-logs '$(abspath $(LOGS))')
 
 openstack-up: ## Make a claim a running cloud on this machine, with a clouds.yaml: CLAIM="file ..." (Linux, root)
-	@go build -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
+	@hack/compile.sh -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
 	@"$(CACHE)/bin/openstack-up" -root "$(CURDIR)" -dir out/openstack -claim "$(or $(CLAIM),examples/controlplane/development.yaml)" \
 	  $(if $(PLATFORM),-platform "$(PLATFORM)")
 
 openstack-down: ## Stop it, and remove what it wrote
-	@go build -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
+	@hack/compile.sh -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
 	@"$(CACHE)/bin/openstack-up" -dir out/openstack -down
 
 tempest: ## Let a cloud with virtual machines and volumes run Tempest's smoke tests, or those of other names: [RUN=regex] [RELEASE=2025.2] (Linux, root)
-	go test -tags openstack -count=1 -timeout 3h -v -run '^TestSmoke$$/$(or $(RELEASE),2025.2)' ./test/openstack -args -service smoke $(if $(RUN),-tests '$(RUN)')
+	@grep -rqF '"$(or $(RELEASE),2025.2)"' --include='*.go' internal/openstack/release || { echo "RELEASE: $(RELEASE) is not a supported release" >&2; exit 1; }
+	@$(budget) -v -tags openstack -count 1 -timeout 6h -run '^TestSmoke$$/$(or $(RELEASE),2025.2)' ./test/openstack -- -service smoke $(if $(RUN),-tests '$(RUN)')
 
 # Needs root and Linux: the node runs in network, mount and process namespaces of its own.
 node-up: ## Start a real node on this machine, without Docker: [ARGS=-platform, -storage or -hypervisors] adds operators, Crossplane and everything of ours
-	@go build -o "$(CACHE)/bin/node-up" ./test/node/up
+	@hack/compile.sh -o "$(CACHE)/bin/node-up" ./test/node/up
 	@"$(CACHE)/bin/node-up" -root "$(CURDIR)" $(ARGS)
 
 node-down: ## Stop it, and remove what it wrote
-	@go build -o "$(CACHE)/bin/node-up" ./test/node/up
+	@hack/compile.sh -o "$(CACHE)/bin/node-up" ./test/node/up
 	@"$(CACHE)/bin/node-up" -down
 
 test-e2e: ## Order a claim from a real Crossplane on a real node, with the real operators: [RUN=TestName]
-	go test -tags node -count=1 -v -parallel 4 -timeout 90m -run '$(RUN)' ./test/node
+	@$(budget) -v -tags node -count 1 -parallel 4 -timeout 3h -run '$(RUN)' ./test/node
 
 crds: ## Fetch the CRDs of the operators that we order from
 	go run ./hack/crds/fetch
