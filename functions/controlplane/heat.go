@@ -68,8 +68,9 @@ func checkHeat(m *model, s *serviceState, r release.Release) error {
 	if h.CFN != nil {
 		errs = append(errs, openstack.CheckProcess(s.field(".cfn"), h.CFN.Process), m.unexposed(s.field(".cfn.hostname"), h.CFN.Hostname))
 		if h.CFN.Hostname != "" && !ptr.Deref(h.CFN.Enabled, true) {
-			errs = append(errs, invalid.Field(s.field(".cfn.hostname"), "requires the API of CloudFormation; set cfn.enabled to true, or remove the host "+
-				"name"))
+			errs = append(errs, invalid.Field(s.field(".cfn.hostname"),
+				"requires the API of CloudFormation; set cfn.enabled to true, or remove the host "+
+					"name"))
 		}
 	}
 	if a := h.Archive; a != nil && a.Schedule != "" {

@@ -264,15 +264,17 @@ func (m *model) checkGuests() error {
 func (m *model) checkIdentityNames(s *serviceState) error {
 	var errs []error
 	if admin := m.adminUser(); m.takenName(admin) && admin != horizonv1.ServiceName {
-		errs = append(errs, invalid.Field(s.field(".bootstrap.adminUser"), "%q cannot be the administrator: it is the user by which the service logs in, "+
-			"whose password would be replaced; choose another name, or disable services.%s", admin, strings.ToLower(admin)))
+		errs = append(errs, invalid.Field(s.field(".bootstrap.adminUser"),
+			"%q cannot be the administrator: it is the user by which the service logs in, "+
+				"whose password would be replaced; choose another name, or disable services.%s", admin, strings.ToLower(admin)))
 	}
 	domains := map[string]int{}
 	backends := m.spec.Services.Keystone.IdentityBackends
 	for i, b := range backends {
 		field, name := s.field(fmt.Sprintf(".identityBackends[%d].domain", i)), strings.ToLower(b.Domain)
 		if j, ok := domains[name]; ok {
-			errs = append(errs, invalid.Field(field, "is the domain of identityBackends[%d] already: Keystone does not distinguish %s from %s; choose "+
+			errs = append(errs, invalid.Field(field, "is the domain of identityBackends[%d] already: Keystone does not distinguish %s from %s; "+
+				"choose "+
 				"another name", j, b.Domain, backends[j].Domain))
 		}
 		domains[name] = i
@@ -293,8 +295,9 @@ func (m *model) checkLogin(s *serviceState) error {
 	errs := []error{minimum.CheckLimits(s.field(".federation.proxyResources"), minimum.FederationProxy, f.ProxyResources)}
 	for i, url := range f.TrustedDashboards {
 		if strings.HasPrefix(string(url), "http://") && ptr.Deref(m.tls.Enabled, true) {
-			errs = append(errs, invalid.Field(s.field(fmt.Sprintf(".federation.trustedDashboards[%d]", i)), "must begin with https://: users' tokens are "+
-				"sent there; use https, as in %s", horizonv1.TokenURL("https://dashboard.example.com")))
+			errs = append(errs, invalid.Field(s.field(fmt.Sprintf(".federation.trustedDashboards[%d]", i)),
+				"must begin with https://: users' tokens are "+
+					"sent there; use https, as in %s", horizonv1.TokenURL("https://dashboard.example.com")))
 		}
 	}
 	return errors.Join(errs...)

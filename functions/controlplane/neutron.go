@@ -271,10 +271,12 @@ func neutronLocations(m *model, s *serviceState) []location {
 // checkExternalOVN returns an error for addresses of databases to which nothing connects.
 func checkExternalOVN(field string, x *controlplanev1.ExternalOVN) error {
 	errs := []error{
-		checkDatabaseAddresses(field+".northbound", x.Northbound, x.Networks), checkDatabaseAddresses(field+".southbound", x.Southbound, x.Networks),
+		checkDatabaseAddresses(field+".northbound", x.Northbound, x.Networks), checkDatabaseAddresses(field+".southbound", x.Southbound,
+			x.Networks),
 	}
 	if x.Northbound == x.Southbound {
-		errs = append(errs, invalid.Field(field+".southbound", "cannot be the addresses of the northbound database; set those of the southbound one, "+
+		errs = append(errs, invalid.Field(field+".southbound", "cannot be the addresses of the northbound database; set those of the "+
+			"southbound one, "+
 			"whose port is usually 6642"))
 	}
 	return errors.Join(errs...)

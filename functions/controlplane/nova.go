@@ -494,14 +494,16 @@ func (m *model) checkConsoles(s *serviceState, n *controlplanev1.Nova) error {
 		own, field := ptr.Deref(c.Consoles, controlplanev1.CellConsoles{}), s.field(fmt.Sprintf(".cells[%d].consoles", i))
 		switch {
 		case own.Hostname != "" && said.Graphical == novav1.None:
-			errs = append(errs, invalid.Field(field+".hostname", "requires graphical consoles, and consoles.graphical of the service is None; set it to "+
+			errs = append(errs, invalid.Field(field+".hostname", "requires graphical consoles, and consoles.graphical of the service is None; "+
+				"set it to "+
 				"VNC or SPICE, or remove the host name"))
 		default:
 			errs = append(errs, m.unexposed(field+".hostname", own.Hostname))
 		}
 		switch {
 		case own.SerialHostname != "" && !said.Serial:
-			errs = append(errs, invalid.Field(field+".serialHostname", "requires serial consoles; set consoles.serial of the service to true, or remove "+
+			errs = append(errs, invalid.Field(field+".serialHostname", "requires serial consoles; set consoles.serial of the service to true, "+
+				"or remove "+
 				"the host name"))
 		default:
 			errs = append(errs, m.unexposed(field+".serialHostname", own.SerialHostname))

@@ -88,7 +88,8 @@ var services = []*service{
 			}
 			return order{enabled: true, basics: n.Service, workload: novaAPI(n), uwsgi: n.UWSGI}
 		},
-		build: nova, check: checkNova, locations: novaLocations, pods: novaPods, connections: novaConnections, hosts: novaHosts, report: novaReport, mentions: novaMentions,
+		build: nova, check: checkNova, locations: novaLocations, pods: novaPods, connections: novaConnections, hosts: novaHosts,
+		report: novaReport, mentions: novaMentions,
 		databases: novaDatabases, inspectors: []string{"archive", "schema-check"}, tells: novaTells,
 	},
 	{
@@ -102,7 +103,8 @@ var services = []*service{
 			}
 			return order{enabled: true, basics: n.Service, workload: neutronAPI(n), uwsgi: n.UWSGI}
 		},
-		build: neutron, check: checkNeutron, locations: neutronLocations, pods: neutronPods, connections: neutronConnections, secrets: networkSecrets,
+		build: neutron, check: checkNeutron, locations: neutronLocations, pods: neutronPods, connections: neutronConnections,
+		secrets:  networkSecrets,
 		mentions: neutronMentions, tells: neutronTells,
 		report: neutronReport, remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
 	},
@@ -143,7 +145,8 @@ var services = []*service{
 			}
 			return order{enabled: true, basics: c.Service, workload: cinderAPI(c), uwsgi: c.UWSGI}
 		},
-		build: cinder, check: checkCinder, locations: cinderLocations, secrets: cinderSecrets, pools: cinderPools, mentions: cinderMentions, pods: cinderPods,
+		build: cinder, check: checkCinder, locations: cinderLocations, secrets: cinderSecrets, pools: cinderPools, mentions: cinderMentions,
+		pods:    cinderPods,
 		tells:   cinderTells,
 		volumes: cinderVolumes, connections: cinderConnections, report: cinderReport, unrestricted: cinderShares,
 		remarks: []function.Remark[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},

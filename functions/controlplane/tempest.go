@@ -165,7 +165,8 @@ func (m *model) checkTests() error {
 		}
 	}
 	if tests := t.Tests; tests != nil {
-		errs = append(errs, checkPattern(field+".tests.includeRegex", tests.IncludeRegex), checkPattern(field+".tests.excludeRegex", tests.ExcludeRegex))
+		errs = append(errs, checkPattern(field+".tests.includeRegex", tests.IncludeRegex), checkPattern(field+".tests.excludeRegex",
+			tests.ExcludeRegex))
 	}
 	there := m.testable()
 	for i, s := range ptr.Deref(t.Tests, tempestv1.Tests{}).Services {

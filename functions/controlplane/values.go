@@ -124,7 +124,8 @@ func (m *model) unexposed(field string, name common.Hostname) error {
 	if name == "" || m.exposure.Type != exposure.None {
 		return nil
 	}
-	return invalid.Field(field, "requires an exposure, and global.exposure of the claim and of the platform have none; set global.exposure, or "+
+	return invalid.Field(field, "requires an exposure, and global.exposure of the claim and of the platform have none; set "+
+		"global.exposure, or "+
 		"remove the host name")
 }
 
@@ -138,8 +139,9 @@ func (m *model) checkExternalPorts() error {
 	if amqp != management {
 		return nil
 	}
-	return invalid.Field("spec.infrastructure.rabbitmq.external.managementPort", "cannot be the port of AMQP, which is %d too; set the port of the "+
-		"management API", amqp)
+	return invalid.Field("spec.infrastructure.rabbitmq.external.managementPort",
+		"cannot be the port of AMQP, which is %d too; set the port of the "+
+			"management API", amqp)
 }
 
 // takenName reports whether a service logs in to the identity service by a user of a name. Names are compared without regard to case.

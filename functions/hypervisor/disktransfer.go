@@ -48,7 +48,8 @@ func diskTransfer(m *model) ([]compose.Stage, error) {
 // diskTransferService lists the addresses of all nodes by one name. Nova names a node by its address for a resize, and by its name in
 // Kubernetes for a cached image that Glance no longer has; cluster DNS does not resolve names of nodes.
 func (m *model) diskTransferService() *corev1.Service {
-	s := m.workload(diskTransferComponent, "").HeadlessService(corev1.ServicePort{Name: "tls", Port: diskTransferPort, Protocol: corev1.ProtocolTCP})
+	s := m.workload(diskTransferComponent, "").HeadlessService(corev1.ServicePort{Name: "tls", Port: diskTransferPort,
+		Protocol: corev1.ProtocolTCP})
 	s.Spec.Selector = map[string]string{agentLabel: diskTransferComponent}
 	return s
 }

@@ -79,7 +79,8 @@ func (m *model) findPlane(required map[string][]*structpb.Struct) (plane, error)
 		return plane{}, fmt.Errorf("cannot read the %s: %w", whose, err)
 	}
 	at := plane{}
-	if err := errors.Join(m.locate(&at, clusterOf(c.Spec.Cluster)), m.checkQueue(at, whose, &c.Spec), m.checkPhysicalNetworks(whose, &c.Spec)); err != nil {
+	if err := errors.Join(m.locate(&at, clusterOf(c.Spec.Cluster)), m.checkQueue(at, whose, &c.Spec), m.checkPhysicalNetworks(whose,
+		&c.Spec)); err != nil {
 		return plane{}, err
 	}
 	if c.Status.Hypervisors == nil || c.Status.Instance == "" {

@@ -258,7 +258,7 @@ func TestPeer(t *testing.T) {
 		want   string
 	}{
 		"Node":      {"The node's own address.", []string{"INTERFACE=", "LIVE_MIGRATION=yes"}, "10-0-0-1.pool.pod 10-0-0-1.pool.pod"},
-		"Interface": {"An interface of its own for migrations.", []string{"INTERFACE=bond1", "LIVE_MIGRATION=yes"}, "fd00--9.pool.pod fd00--9.pool.pod"},
+		"Interface": {"An interface of its own for migrations.", []string{"INTERFACE=bond1", "LIVE_MIGRATION=yes"}, "fd00--9.pool.pod fd00--9.pool.pod"}, //nolint:dupword // Nova and libvirt get one name each.
 		"Host":      {"Where the node's operating system runs libvirt, that says where it is.", []string{"INTERFACE=", "LIVE_MIGRATION="}, "10-0-0-1.pool.pod "},
 	} {
 		t.Run(name, func(t *testing.T) {

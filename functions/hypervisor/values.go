@@ -97,17 +97,20 @@ func checkBridges(g *group) error {
 	for i, b := range g.network.BridgeMappings {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if j := bridges[b.Bridge]; j != i {
-			errs = append(errs, invalid.Field(fmt.Sprintf("%s[%d].bridge", path, j), "%s is the bridge of physical network %s already, and the VLANs of "+
-				"both would be the same; name another bridge", b.Bridge, b.PhysicalNetwork))
+			errs = append(errs, invalid.Field(fmt.Sprintf("%s[%d].bridge", path, j),
+				"%s is the bridge of physical network %s already, and the VLANs of "+
+					"both would be the same; name another bridge", b.Bridge, b.PhysicalNetwork))
 		}
 		if b.Bridge == integrationBridge { // The schema refuses it, too.
-			errs = append(errs, invalid.Field(at+".bridge", "cannot be %s, to which servers are connected; name another one, such as br-ex", b.Bridge))
+			errs = append(errs, invalid.Field(at+".bridge", "cannot be %s, to which servers are connected; name another one, such as br-ex",
+				b.Bridge))
 		}
 		if b.Interface == "" {
 			continue
 		}
 		if j, twice := interfaces[b.Interface]; twice {
-			errs = append(errs, invalid.Field(at+".interface", "%s is in bridge %s already, and an interface is in one bridge; name another interface",
+			errs = append(errs, invalid.Field(at+".interface", "%s is in bridge %s already, and an interface is in one bridge; name another "+
+				"interface",
 				b.Interface, g.network.BridgeMappings[j].Bridge))
 		}
 		interfaces[b.Interface] = i
@@ -122,7 +125,8 @@ func checkBridges(g *group) error {
 		set      bool
 	}{
 		{
-			"networks.encapsulation.interface", "tunnels end at its address", ptr.Deref(g.network.Encapsulation, hypervisorv1.Encapsulation{}).Interface,
+			"networks.encapsulation.interface", "tunnels end at its address", ptr.Deref(g.network.Encapsulation,
+				hypervisorv1.Encapsulation{}).Interface,
 			ptr.Deref(g.ownNetwork.Encapsulation, hypervisorv1.Encapsulation{}).Interface != "",
 		},
 		{
@@ -132,8 +136,9 @@ func checkBridges(g *group) error {
 		},
 	} {
 		if j, ok := interfaces[use.of]; ok && use.of != "" {
-			errs = append(errs, invalid.Field(g.ownField(use.name, use.set), "%s is put into bridge %s, where the node does not reach its address, and "+
-				"%s; name another interface, or the bridge", use.of, g.network.BridgeMappings[j].Bridge, use.is))
+			errs = append(errs, invalid.Field(g.ownField(use.name, use.set),
+				"%s is put into bridge %s, where the node does not reach its address, and "+
+					"%s; name another interface, or the bridge", use.of, g.network.BridgeMappings[j].Bridge, use.is))
 		}
 	}
 	return errors.Join(append(errs, checkCardsOfBridges(g, interfaces))...)
@@ -141,7 +146,8 @@ func checkBridges(g *group) error {
 
 // checkCardsOfBridges returns an error for a network card with virtual functions for servers that is in a bridge, too: ports of the bridge
 // and those of the card would not reach each other on a node without the fdb extension of agents, which pools do not have
-// (https://docs.openstack.org/neutron/latest/admin/config-sriov.html#known-limitations), and a server that gets the whole card takes it away.
+// (https://docs.openstack.org/neutron/latest/admin/config-sriov.html#known-limitations), and a server that gets the whole card takes it
+// away.
 func checkCardsOfBridges(g *group, interfaces map[hypervisorv1.Interface]int) error {
 	var errs []error
 	for i, d := range g.node.PCIDevices {
@@ -154,7 +160,8 @@ func checkCardsOfBridges(g *group, interfaces map[hypervisorv1.Interface]int) er
 	return errors.Join(errs...)
 }
 
-// checkPCIDevices returns an error for a device that is in two entries which give it to different servers. Nova takes the first that matches
+// checkPCIDevices returns an error for a device that is in two entries which give it to different servers. Nova takes the first that
+// matches
 // (nova.pci.devspec.PciDeviceSpec), so that the other one never has any.
 func checkPCIDevices(g *group) error {
 	var errs []error
@@ -165,8 +172,9 @@ func checkPCIDevices(g *group) error {
 				continue // checkDevices compares their networks.
 			}
 			if sameDevices(before, d) && (before.ResourceClass != d.ResourceClass || before.PhysicalNetwork != d.PhysicalNetwork) {
-				errs = append(errs, invalid.Field(fmt.Sprintf("%s[%d]", path, i), "its devices are those of pciDevices[%d] (%s) too, and a device is in "+
-					"one entry; set another address, or other vendorID and productID", j, before.Name))
+				errs = append(errs, invalid.Field(fmt.Sprintf("%s[%d]", path, i),
+					"its devices are those of pciDevices[%d] (%s) too, and a device is in "+
+						"one entry; set another address, or other vendorID and productID", j, before.Name))
 			}
 		}
 	}
@@ -208,8 +216,9 @@ func (m *model) checkMigrationNetwork() error {
 	var errs []error
 	for i := range m.groups {
 		if n := m.groups[i].ownNetwork.LiveMigration; n != nil && n.Interface != "" {
-			errs = append(errs, invalid.Field(m.groups[i].field("networks.liveMigration.interface"), "requires virtualization.libvirt.mode Managed: with "+
-				"mode Host the operating system of the node configures its libvirt; remove it"))
+			errs = append(errs, invalid.Field(m.groups[i].field("networks.liveMigration.interface"),
+				"requires virtualization.libvirt.mode Managed: with "+
+					"mode Host the operating system of the node configures its libvirt; remove it"))
 		}
 	}
 	return errors.Join(errs...)
@@ -257,8 +266,9 @@ func (m *model) checkPhysicalNetworks(whose string, theirs *controlplanev1.Contr
 			if len(known) > 0 {
 				have = strings.Join(known, ", ")
 			}
-			errs = append(errs, invalid.Field(fmt.Sprintf("%s.networks.bridgeMappings[%d].physicalNetwork", path, i), "%q must be a physical network of the "+
-				"%s, which has %s; correct the name, or have its owner add it to services.neutron.ml2.physicalNetworks there", b.PhysicalNetwork,
+			errs = append(errs, invalid.Field(fmt.Sprintf("%s.networks.bridgeMappings[%d].physicalNetwork", path, i),
+				"%q must be a physical network of the "+
+					"%s, which has %s; correct the name, or have its owner add it to services.neutron.ml2.physicalNetworks there", b.PhysicalNetwork,
 				cmp.Or(whose, "control plane"), have))
 		}
 	}

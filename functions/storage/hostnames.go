@@ -84,7 +84,8 @@ func (m *model) exposed() compose.Stage {
 		}
 		name := rook.GatewayName(o.Name)
 		e := common.ServiceExposure{Exposure: *m.platform.Exposure, Hostname: o.Hostname, TLS: m.publicTLS()}
-		b := exposure.Backend{Service: name, Port: rook.GatewayPort, Host: m.host(o.Name), CASecret: name, Limits: capacity.Of("storage", "rgw").Limits(capacity.Defaults, 0)}
+		b := exposure.Backend{Service: name, Port: rook.GatewayPort, Host: m.host(o.Name), CASecret: name, Limits: capacity.Of("storage",
+			"rgw").Limits(capacity.Defaults, 0)}
 		objects := exposure.IngressFor
 		if e.Type == exposure.GatewayAPI {
 			objects = exposure.Route

@@ -16,7 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
-// checkValues returns everything that Rook and Ceph would not parse, or with which a daemon would not start. The schema compares only what a
+// checkValues returns everything that Rook and Ceph would not parse, or with which a daemon would not start. The schema compares only
+// what a
 // claim sets.
 func (m *model) checkValues() error {
 	return errors.Join(
@@ -54,8 +55,9 @@ func (m *model) checkDeviceNames() error {
 		for j, d := range n.Devices {
 			name := strings.TrimPrefix(d.Name, "/dev/")
 			if first, twice := seen[name]; twice {
-				errs = append(errs, invalid.Field(fmt.Sprintf("spec.nodes[%d].devices[%d].name", i, j), "%s is the device of devices[%d] already; remove one "+
-					"of them", d.Name, first))
+				errs = append(errs, invalid.Field(fmt.Sprintf("spec.nodes[%d].devices[%d].name", i, j),
+					"%s is the device of devices[%d] already; remove one "+
+						"of them", d.Name, first))
 				continue
 			}
 			seen[name] = j
@@ -71,8 +73,9 @@ func (m *model) checkDevicePatterns() error {
 	var errs []error
 	for _, f := range []struct{ name, pattern string }{{"filter", s.Filter}, {"pathFilter", s.PathFilter}} {
 		if _, err := regexp.Compile(f.pattern); err != nil {
-			errs = append(errs, invalid.Field("spec.deviceSelector."+f.name, "is not a regular expression of Go: %s; correct it, or use nodes to name "+
-				"devices", strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
+			errs = append(errs, invalid.Field("spec.deviceSelector."+f.name,
+				"is not a regular expression of Go: %s; correct it, or use nodes to name "+
+					"devices", strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
 		}
 	}
 	return errors.Join(errs...)
@@ -89,7 +92,8 @@ func (m *model) checkMonitorAddresses() error {
 		field := fmt.Sprintf("spec.external.monitors[%d]", i)
 		for _, address := range monitorAddresses(string(a)) {
 			if err := checkMonitorAddress(address); err != nil {
-				errs = append(errs, invalid.Field(field, "%s; write the address as ceph mon dump prints it, such as [v2:10.0.0.1:3300,v1:10.0.0.1:6789]", err))
+				errs = append(errs, invalid.Field(field, "%s; write the address as ceph mon dump prints it, such as "+
+					"[v2:10.0.0.1:3300,v1:10.0.0.1:6789]", err))
 				break
 			}
 			if j, twice := seen[address]; twice {
@@ -150,8 +154,9 @@ func (m *model) checkNetworks() error {
 			case !first.IsValid():
 				first = p
 			case first.Addr().Is4() != p.Addr().Is4():
-				errs = append(errs, invalid.Field(fmt.Sprintf("spec.network.%s[%d]", n.name, i), "%s and %s must be of one family: daemons listen at IPv4 or "+
-					"at IPv6; remove one of them", c, first))
+				errs = append(errs, invalid.Field(fmt.Sprintf("spec.network.%s[%d]", n.name, i),
+					"%s and %s must be of one family: daemons listen at IPv4 or "+
+						"at IPv6; remove one of them", c, first))
 			}
 		}
 	}
@@ -177,8 +182,9 @@ func (m *model) checkSnapshotSchedules() error {
 		for j, s := range p.Mirroring.SnapshotSchedules {
 			minutes := minutesOf(s.Interval)
 			if other, twice := intervals[minutes]; twice {
-				errs = append(errs, invalid.Field(fmt.Sprintf("spec.pools[%d].mirroring.snapshotSchedules[%d].interval", i, j), "%s and %s are the same "+
-					"interval, of which Ceph keeps one; remove one of them", s.Interval, other))
+				errs = append(errs, invalid.Field(fmt.Sprintf("spec.pools[%d].mirroring.snapshotSchedules[%d].interval", i, j),
+					"%s and %s are the same "+
+						"interval, of which Ceph keeps one; remove one of them", s.Interval, other))
 			}
 			intervals[minutes] = s.Interval
 		}

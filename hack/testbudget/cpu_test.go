@@ -82,7 +82,7 @@ func TestWatch(t *testing.T) {
 	}
 	t.Chdir(dir)
 	r := newReport(options{out: t.Output()}, []goPackage{{ImportPath: "m", Dir: dir}})
-	if err := test(t.Context(), options{patterns: []string{"."}}, r); err != nil {
+	if err := test(t.Context(), options{patterns: []string{"."}, count: 1}, r); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := r.cpu.seconds(dir); got < 0.05 {

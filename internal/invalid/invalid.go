@@ -38,7 +38,7 @@ func Distinct(errs ...error) error {
 	seen := map[string]bool{}
 	var add func(error)
 	add = func(err error) {
-		if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // a wrapped list has words of its own
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			for _, e := range joined.Unwrap() {
 				add(e)
 			}

@@ -131,7 +131,7 @@ func CheckLimits(field string, p Program, r *common.Resources) error {
 func CheckStorage(field string, p Program, size string) error {
 	q, err := resource.ParseQuantity(size)
 	if err != nil || q.Value() >= Storage(p) {
-		return nil
+		return nil //nolint:nilerr // The schema reports it.
 	}
 	return invalid.Field(field, "must be at least %s for %s, not %s: %s; set %[1]s or more", programs[p].storage, p, size, programs[p].reason)
 }

@@ -39,7 +39,8 @@ type Location struct {
 
 // proxyModules are what a proxy is made of.
 var proxyModules = []string{
-	"mpm_event", "alias", "authn_core", "authz_core", "authz_user", "headers", "proxy", "proxy_http", "reqtimeout", "setenvif", "socache_shmcb",
+	"mpm_event", "alias", "authn_core", "authz_core", "authz_user", "headers", "proxy", "proxy_http", "reqtimeout", "setenvif",
+	"socache_shmcb",
 	"ssl",
 }
 
@@ -104,7 +105,8 @@ func (h HTTPD) Config() string {
 	}
 	return strings.Join(append(lines,
 		"  ProxyPreserveHost On",
-		fmt.Sprintf("  ProxyPass / http://127.0.0.1:%d/ max=%d acquire=1000 responsefieldsize=%d", h.Backend, h.Queue/httpdProcesses, h.HeaderBytes),
+		fmt.Sprintf("  ProxyPass / http://127.0.0.1:%d/ max=%d acquire=1000 responsefieldsize=%d", h.Backend, h.Queue/httpdProcesses,
+			h.HeaderBytes),
 		fmt.Sprintf("  ProxyPassReverse / http://127.0.0.1:%d/", h.Backend),
 		"</VirtualHost>",
 	), "\n") + "\n"

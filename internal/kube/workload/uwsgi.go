@@ -134,7 +134,8 @@ func (u UWSGI) options() []string {
 	}
 	if u.Health != "" {
 		// The master answers, which neither requests nor the queue of connections delay. It shows counters, and no request.
-		lines = append(lines, "stats = "+u.Health, "stats-http = true", "stats-no-cores = true", "stats-no-metrics = true", "stats-minified = true")
+		lines = append(lines, "stats = "+u.Health, "stats-http = true", "stats-no-cores = true", "stats-no-metrics = true",
+			"stats-minified = true")
 	}
 	if u.Import != "" {
 		lines = append(lines, "import = "+u.Import)

@@ -26,9 +26,9 @@ const (
 	Backlog = 100
 	// StreamSilence is how long a stream may be silent before a proxy ends it: an open console without input, a paused transfer.
 	StreamSilence = time.Hour
-	// StreamPause is how long uWSGI waits for a silent client of a transfer, RequestPause for that of any other request. A client that
-	// sends nothing occupies a slot.
-	StreamPause  = time.Minute
+	// StreamPause is how long uWSGI waits for a silent client of a transfer. A client that sends nothing occupies a slot.
+	StreamPause = time.Minute
+	// RequestPause is how long uWSGI waits for a silent client of any other request.
 	RequestPause = 15 * time.Second
 
 	// margin is the distance of a limit to the one below it.

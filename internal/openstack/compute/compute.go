@@ -140,7 +140,8 @@ var schedulerFilters = []string{
 	"NUMATopologyFilter",
 }
 
-// SchedulerOptions returns the options of the scheduler. Hypervisors cannot reach its queue and do not report servers to it, so the scheduler
+// SchedulerOptions returns the options of the scheduler. Hypervisors cannot reach its queue and do not report servers to it, so the
+// scheduler
 // reads them from the databases of the cells.
 func SchedulerOptions() oslo.Config {
 	return NoUpcalls().Merge(oslo.Config{"filter_scheduler": {"enabled_filters": schedulerFilters}})

@@ -155,11 +155,13 @@ func checkTransport(base string, s *keystonev1.KeystoneSpec) error {
 		field, start := fmt.Sprintf("%s.identityBackends[%d].ldap", base, i), startsTLS(b.LDAP.Options)
 		switch encrypted := strings.HasPrefix(b.LDAP.URL, "ldaps://"); {
 		case encrypted && start:
-			errs = append(errs, invalid.Field(field+".options", "use_tls cannot be set with an address that begins with ldaps://: the connection is "+
+			errs = append(errs, invalid.Field(field+".options", "use_tls cannot be set with an address that begins with ldaps://: the "+
+				"connection is "+
 				"encrypted already; remove use_tls"))
 		case encrypted, start, b.LDAP.AllowUnencrypted, b.LDAP.URL == "":
 		default:
-			errs = append(errs, invalid.Field(field+".url", "must begin with ldaps://: passwords of users would go there in the clear; change it, set "+
+			errs = append(errs, invalid.Field(field+".url", "must begin with ldaps://: passwords of users would go there in the clear; change "+
+				"it, set "+
 				"options to {use_tls: true}, or set allowUnencrypted to true"))
 		}
 	}

@@ -35,7 +35,8 @@ func checkTypes(field string, by neutronv1.Mechanism, n neutronv1.Networks) erro
 				"remove it, and make flat networks as an administrator"))
 		case slices.Contains(drivers, t):
 		case len(ml2.TenantNetworkTypes) == 0:
-			errs = append(errs, invalid.Field(field+".typeDrivers", "must contain %s, which is the default of tenantNetworkTypes with mechanism %s; "+
+			errs = append(errs, invalid.Field(field+".typeDrivers", "must contain %s, which is the default of tenantNetworkTypes with "+
+				"mechanism %s; "+
 				"add it, or set tenantNetworkTypes to some of %s", t, cmp.Or(by, neutronv1.ByOVN), strings.Join(drivers, ", ")))
 		default:
 			errs = append(errs, invalid.Field(at, "%s must be among typeDrivers, which are %s; add it to typeDrivers, or choose one of them",
@@ -59,7 +60,8 @@ func checkPhysical(field string, p neutronv1.PhysicalNetwork, ml2 neutronv1.ML2,
 	case len(p.VLANRanges) > 0 && !vlan:
 		errs = append(errs, invalid.Field(field+".vlanRanges", "vlan "+remedy, strings.Join(drivers, ", "), "this"))
 	case !p.Flat && !vlan:
-		errs = append(errs, invalid.Field(field, "vlan "+remedy, strings.Join(drivers, ", "), "the physical network, on which no network can be made"))
+		errs = append(errs, invalid.Field(field, "vlan "+remedy, strings.Join(drivers, ", "),
+			"the physical network, on which no network can be made"))
 	}
 	if most := ptr.Deref(ml2.MTU, defaultMTU); ptr.Deref(p.MTU, 0) > most {
 		// The smaller one counts (neutron.plugins.ml2.drivers.type_flat.FlatTypeDriver.get_mtu).

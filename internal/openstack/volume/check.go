@@ -214,8 +214,9 @@ func checkTypes(base string, storage *cinderv1.Storage) error {
 	case i < 0:
 		errs = append(errs, invalid.Field(base+".defaultVolumeType", "there is no volume type %q", storage.DefaultVolumeType))
 	case storage.VolumeTypes[i].Private: // Cinder finds it for administrators only, and fails for everybody else.
-		errs = append(errs, invalid.Field(base+".defaultVolumeType", "%q cannot be the default, which is the first type if none is set: it is private, "+
-			"and volumes without a type would fail; set a public type", storage.DefaultVolumeType))
+		errs = append(errs, invalid.Field(base+".defaultVolumeType",
+			"%q cannot be the default, which is the first type if none is set: it is private, "+
+				"and volumes without a type would fail; set a public type", storage.DefaultVolumeType))
 	}
 	return errors.Join(errs...)
 }

@@ -77,16 +77,19 @@ func keys(field, what string, all []string) error {
 func toleration(field string, t common.Toleration) error {
 	var errs []error
 	if problems := validation.IsQualifiedName(t.Key); t.Key != "" && len(problems) > 0 {
-		errs = append(errs, invalid.Field(field+".key", "%q is not the key of a taint: it must be a name of at most 63 letters, digits, '-', '_' and "+
+		errs = append(errs, invalid.Field(field+".key", "%q is not the key of a taint: it must be a name of at most 63 letters, digits, "+
+			"'-', '_' and "+
 			"'.', with an optional DNS domain and '/' before it; correct the key", t.Key))
 	}
 	if problems := validation.IsValidLabelValue(t.Value); len(problems) > 0 {
-		errs = append(errs, invalid.Field(field+".value", "%q is not the value of a taint: it must be empty, or at most 63 letters, digits, '-', '_' "+
+		errs = append(errs, invalid.Field(field+".value", "%q is not the value of a taint: it must be empty, or at most 63 letters, digits, "+
+			"'-', '_' "+
 			"and '.', beginning and ending with a letter or digit; correct the value", t.Value))
 	}
 	if t.TolerationSeconds != nil && t.Effect != "NoExecute" {
-		errs = append(errs, invalid.Field(field+".tolerationSeconds", "requires effect NoExecute: no other effect evicts pods; set the effect, or "+
-			"remove tolerationSeconds"))
+		errs = append(errs, invalid.Field(field+".tolerationSeconds",
+			"requires effect NoExecute: no other effect evicts pods; set the effect, or "+
+				"remove tolerationSeconds"))
 	}
 	return errors.Join(errs...)
 }
@@ -97,7 +100,8 @@ func scratch(field string, r common.Resources) error {
 		return nil
 	}
 	if request, limit := r.Requests.EphemeralStorage, r.Limits.EphemeralStorage; request.Cmp(*limit) > 0 {
-		return invalid.Field(field+".requests.ephemeral-storage", "%s must not exceed limits.ephemeral-storage, which is %s; lower one, or raise the "+
+		return invalid.Field(field+".requests.ephemeral-storage", "%s must not exceed limits.ephemeral-storage, which is %s; lower one, or "+
+			"raise the "+
 			"other", request, limit)
 	}
 	return nil
