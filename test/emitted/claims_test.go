@@ -216,7 +216,6 @@ func simulateAll(t *testing.T) []testCase {
 	add("storage/control-plane.yaml, Ceph in a cluster of its own", apart, examples.Platform, out[ceph])
 	for i, name := range slices.Sorted(maps.Keys(specs)) {
 		all := release.Releases()
-		claim := document(t, "ControlPlaneCluster", "cloud", parse(t, specs[name]), string(all[i%len(all)]))
 		for _, p := range slices.Sorted(maps.Keys(platforms)) {
 			if p == "bare" && strings.HasPrefix(name, "compute") {
 				continue // It needs the authority of queues.
@@ -224,10 +223,25 @@ func simulateAll(t *testing.T) []testCase {
 			if other := p == "bare" == (i%2 == 0); other && !effort.Long() && name != "keystone" && name != "name of digits" && !strings.HasPrefix(name, "compute") {
 				continue // make test has one of the platforms for each claim.
 			}
+			spec := parse(t, specs[name])
+			if p == "bare" && spec["global"] == nil {
+				unexpose(spec)
+			}
+			claim := document(t, "ControlPlaneCluster", "cloud", spec, string(all[i%len(all)]))
 			add(name+" on a "+p+" platform", claim, document(t, "PlatformConfig", "default", parse(t, platforms[p]), ""))
 		}
 	}
 	return append(out, mixed(t)...)
+}
+
+// unexpose removes the host names of services: a platform without an exposure refuses them.
+func unexpose(spec map[string]any) {
+	services, _ := spec["services"].(map[string]any)
+	for _, s := range services {
+		if service, ok := s.(map[string]any); ok {
+			delete(service, "hostname")
+		}
+	}
 }
 
 // mixed simulates claims that ask for several things at once. Two of them may contradict each other: such a claim is refused.

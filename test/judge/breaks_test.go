@@ -299,7 +299,7 @@ func TestBreaks(t *testing.T) {
 			"container keystone has a probe at a port that no container of its pod has",
 		},
 		"ProbeWithoutTLS": {
-			"It would never be ready.", without("Deployment", "keystone", below(container, "livenessProbe", "httpGet", "scheme")...), "has a probe that does not speak TLS to a port that does",
+			"It would never be ready.", without("Deployment", "keystone", below(container, "startupProbe", "httpGet", "scheme")...), "has a probe that does not speak TLS to a port that does",
 		},
 		"NoDrain": {"Requests would be lost.", without("Deployment", "keystone", below(container, "lifecycle")...), "container keystone stops before it is out of the Services"},
 		"NoGrace": {

@@ -23,6 +23,10 @@ func TestBreaksOfNova(t *testing.T) {
 		breaks breaking
 		want   string
 	}{
+		"HealthShowsRequests": {
+			"The headers of requests have tokens.", replace("ConfigMap", "placement-config", "stats-no-cores = true", "stats-no-cores = false"),
+			"has a probe that does not speak TLS to a port that does",
+		},
 		"MetadataForEverybody": {
 			"Whoever knows the port could ask.", with("NetworkPolicy", "nova-metadata", open, "spec", "ingress"),
 			"lets everybody to port 8775 of Deployment nova-metadata; only [] needs it",

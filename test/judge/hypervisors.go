@@ -64,8 +64,11 @@ func (w *world) needHypervisors(p *pod, c corev1.Container) {
 	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == signed }) {
 		return
 	}
+	health := healthPorts(p)
 	for _, q := range p.ports {
-		w.need(outsider(ofHypervisors), p.String(), q.number, "virtual machines ask there")
+		if !slices.Contains(health, q.number) {
+			w.need(outsider(ofHypervisors), p.String(), q.number, "virtual machines ask there")
+		}
 	}
 }
 

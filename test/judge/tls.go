@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,12 +12,42 @@ var plain = map[string]string{
 	"companion": "metrics and health, which hold no secret",
 }
 
-// serve takes down which ports of a pod speak TLS: those of the containers that mount the private key of a Certificate.
+// healthPorts are the ports at which uWSGI and Apache answer probes in plain HTTP. That of uWSGI counts only if its counters say
+// nothing of requests, whose headers have tokens (stats-no-cores); that of Apache is a virtual host that answers one page itself.
+func healthPorts(p *pod) []int {
+	var ports []int
+	add := func(address string) {
+		if n, err := strconv.Atoi(address[strings.LastIndex(address, ":")+1:]); err == nil {
+			ports = append(ports, n)
+		}
+	}
+	for _, content := range p.files {
+		lines := strings.Split(content, "\n")
+		counters := slices.Contains(lines, "stats-http = true") && slices.Contains(lines, "stats-no-cores = true")
+		for _, line := range lines {
+			if address, ok := strings.CutPrefix(line, "stats = "); ok && counters {
+				add(address)
+			}
+		}
+		for _, host := range strings.Split(content, "<VirtualHost *")[1:] {
+			address, directives, _ := strings.Cut(host, ">")
+			directives, _, _ = strings.Cut(directives, "</VirtualHost>")
+			if !strings.Contains(directives, "SSLEngine on") && !strings.Contains(directives, "ProxyPass") {
+				add(address)
+			}
+		}
+	}
+	return ports
+}
+
+// serve takes down which ports of a pod speak TLS: those of the containers that mount the private key of a Certificate, but for
+// health ports.
 func (w *world) serve(p *pod) {
 	if p.spec == nil {
 		return
 	}
 	p.tls = map[int]served{}
+	health := healthPorts(p)
 	for _, c := range p.spec.Containers {
 		for _, m := range w.mounts(p, c) {
 			if m.value.is != privateKey {
@@ -27,7 +58,9 @@ func (w *world) serve(p *pod) {
 				continue
 			}
 			for _, cp := range c.Ports {
-				p.tls[int(cp.ContainerPort)] = served{texts(cert.manifest, "spec", "dnsNames"), text(cert.manifest, "spec", "issuerRef", "name")}
+				if n := int(cp.ContainerPort); !slices.Contains(health, n) {
+					p.tls[n] = served{texts(cert.manifest, "spec", "dnsNames"), text(cert.manifest, "spec", "issuerRef", "name")}
+				}
 			}
 		}
 	}
