@@ -224,7 +224,7 @@ func simulateAll(t *testing.T) []testCase {
 				continue // make test has one of the platforms for each claim.
 			}
 			spec := parse(t, specs[name])
-			if p == "bare" && spec["global"] == nil {
+			if global, _ := spec["global"].(map[string]any); p == "bare" && global["exposure"] == nil {
 				unexpose(spec)
 			}
 			claim := document(t, "ControlPlaneCluster", "cloud", spec, string(all[i%len(all)]))
