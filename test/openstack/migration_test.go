@@ -22,14 +22,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestMigration: a virtual machine moves between two nodes while it is pinged; a node is emptied, updated and taken into service again; one
-// is cordoned, is emptied, and is uncordoned; one
-// loses power; one fails in the middle of a migration to it; and one is gone for good.
+// TestMigration: a virtual machine is resized and migrated while it is shut down; it moves between two nodes while it is pinged; a node is
+// emptied, updated and taken into service again; one is cordoned, is emptied, and is uncordoned; one loses power; one fails in the middle
+// of a migration to it; and one is gone for good.
 func TestMigration(t *testing.T) {
 	t.Run(string(restarted), func(t *testing.T) {
 		m := startSeveral(t, 2)
 		g := m.boot(t)
 		m.memory(t)
+		t.Run("Resize", func(t *testing.T) { testResize(t, m, g) })
 		t.Run("ThereAndBack", func(t *testing.T) { testThereAndBack(t, m, g) })
 		t.Run("Leave", func(t *testing.T) { testLeave(t, m, g) })
 		t.Run("Evicted", func(t *testing.T) { testEvicted(t, m, g) })

@@ -17,6 +17,11 @@ ip link set lo up
 ip link set eth0 up
 udhcpc -i eth0 -s /etc/lease -t 60 -T 1 -O staticroutes -O mtu -b
 
+mkdir -p /www
+# What it finds when it starts: the number on its disk (below), the disk's sectors, and its memory in KiB.
+number=$(dd if=/dev/vda bs=512 count=1 2>/dev/null | tr -cd '0-9')
+echo "${number:-0} $(cat /sys/block/vda/size) $(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo)" >/www/found
+
 # It counts seconds, so that one sees that it went on, and was not started again.
 # The same number is on its disk, if the kernel's command line has the word counts.
 counts=$(grep -c -w counts /proc/cmdline)

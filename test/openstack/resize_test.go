@@ -1,0 +1,171 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// found is a server's view of its disk and memory when it started.
+type found struct {
+	// count is the last number that the server wrote to its disk before this start.
+	count int
+	// sectors of the disk, of 512 bytes each.
+	sectors int
+	// memory in KiB.
+	memory int
+}
+
+func (m *machines) found(t *testing.T, g guest) found {
+	t.Helper()
+	var out found
+	m.until(t, "the server's answer", g.server.ID, func() error {
+		text, err := g.get("found")
+		if err != nil {
+			return err
+		}
+		fields := strings.Fields(text)
+		if len(fields) != 3 { //nolint:mnd // the fields of found
+			return fmt.Errorf("it found %q", text)
+		}
+		for i, into := range []*int{&out.count, &out.sectors, &out.memory} {
+			if *into, err = strconv.Atoi(fields[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out
+}
+
+// act requests an action on a server.
+func (m *machines) act(t *testing.T, g guest, body map[string]any) {
+	t.Helper()
+	accepted := &gophercloud.RequestOpts{OkCodes: []int{http.StatusAccepted, http.StatusNoContent}}
+	//nolint:bodyclose // The client does.
+	_, err := m.Post(context.Background(), m.ServiceURL("servers", g.server.ID, "action"), body, nil, accepted)
+	if err != nil {
+		t.Fatalf("%v: %v", body, err)
+	}
+}
+
+// becomes waits until a server has a status and no task.
+func (m *machines) becomes(t *testing.T, g guest, status string) {
+	t.Helper()
+	var last place
+	err := m.cloud.Cluster.Wait(context.Background(), operators.Timeout, "status "+status, func(context.Context) (bool, error) {
+		last = m.place(t, g)
+		if last.Status == "ERROR" {
+			return false, fmt.Errorf("it is %+v", last)
+		}
+		return last.Status == status && last.Task == "", nil
+	})
+	if err != nil {
+		s, _ := servers.Get(context.Background(), m.ServiceClient, g.server.ID).Extract()
+		t.Fatalf("%.300v: %+v: %+v\n%s\n%s", err, last, s.Fault, m.logs(t, "nova-compute"), m.logs(t, "disk-transfer"))
+	}
+}
+
+// resizing is one way to change a server's flavor or node.
+type resizing struct {
+	name   string
+	action map[string]any
+	// same: the other node accepts no servers, so that the server stays on its node.
+	same bool
+	// end is the action in status VERIFY_RESIZE.
+	end string
+	// larger: the server has the larger flavor afterwards.
+	larger bool
+}
+
+// testResize migrates and resizes a server that is shut down for it. Its disk goes with it, and each end removes what it does not need any
+// more.
+func testResize(t *testing.T, m *machines, g guest) {
+	const mebi, sectorsOfGiB = 1024, 1 << 21
+	large := made(t, func() (*flavors.Flavor, error) {
+		opts := flavors.CreateOpts{Name: "large", RAM: 256, VCPUs: 1, Disk: new(1)}
+		return flavors.Create(context.Background(), m.ServiceClient, opts).Extract()
+	})
+	resize := map[string]any{"resize": map[string]any{"flavorRef": large.ID}}
+	migrate := map[string]any{"migrate": nil}
+	for _, r := range []resizing{
+		{name: "MigrateConfirm", action: migrate, end: "confirmResize"},
+		{name: "MigrateRevert", action: migrate, end: "revertResize"},
+		{name: "ResizeRevert", action: resize, end: "revertResize"},
+		{name: "ResizeSameNodeRevert", action: resize, same: true, end: "revertResize"},
+		{name: "ResizeConfirm", action: resize, end: "confirmResize", larger: true},
+		{name: "MigrateLargeConfirm", action: migrate, end: "confirmResize", larger: true},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			from, other, begin := m.place(t, g).Host, m.otherNode(t, g), time.Now()
+			to, closed := other, from
+			if r.same {
+				to, closed = from, other
+			}
+			m.takes(t, closed, false)
+			defer m.takes(t, closed, true)
+			before := m.diskCount(t, g)
+			m.act(t, g, r.action)
+			m.becomes(t, g, "VERIFY_RESIZE")
+			moved := m.found(t, g)
+			if p := m.place(t, g); p.Host != to {
+				t.Errorf("it is %+v, want it on %s", p, to)
+			}
+			if moved.count < before {
+				t.Errorf("on its disk was %d, and before it %d", moved.count, before)
+			}
+			if _, grows := r.action["resize"]; grows && (moved.sectors != sectorsOfGiB || moved.memory <= 128*mebi) {
+				t.Errorf("it found %+v, want the disk and memory of the larger flavor", moved)
+			}
+			m.lap(t, fmt.Sprintf("it answers on %s after %.1f s", to, time.Since(begin).Seconds()))
+			m.act(t, g, map[string]any{r.end: nil})
+			m.becomes(t, g, "ACTIVE")
+			on, left := to, from
+			if r.end == "revertResize" {
+				on, left = from, to
+				m.found(t, g)
+			}
+			after := m.found(t, g)
+			if p := m.place(t, g); p.Host != on {
+				t.Errorf("it is %+v, want it on %s", p, on)
+			}
+			if after.count < before {
+				t.Errorf("on its disk was %d, and before it %d", after.count, before)
+			}
+			if is := after.sectors == sectorsOfGiB && after.memory > 128*mebi; is != r.larger {
+				t.Errorf("it found %+v, want the larger flavor: %v", after, r.larger)
+			}
+			m.cleaned(t, g, left, left == on)
+		})
+	}
+}
+
+// cleaned waits until a node has no files of a move. Where the server still runs on the node, its own files stay.
+func (m *machines) cleaned(t *testing.T, g guest, node string, stays bool) {
+	t.Helper()
+	m.until(t, "removal of files on "+node, g.server.ID, func() error {
+		p := m.on(t, node, "nova-compute")
+		out, err := m.cloud.Cluster.Exec(context.Background(), p.Namespace, p.Name, "ls", "/var/lib/nova/instances")
+		if err != nil {
+			return err
+		}
+		for file := range strings.FieldsSeq(out) {
+			if strings.HasPrefix(file, g.server.ID) && (file != g.server.ID || !stays) {
+				return fmt.Errorf("there is still %s", file)
+			}
+		}
+		return nil
+	})
+}
