@@ -106,7 +106,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"privsep_osbrick": with(privsep, oslo.Options{"capabilities": []string{}}),
 	}.Merge(
 		service.QueueOptions(&cell.Queue, novav1.ServiceName, m.plane.release), m.processors(g), m.memory(g), m.migrationOptions(),
-		m.diskOptions(), provider(g), devices(g), compute.NoUpcalls(), m.options)
+		m.diskOptions(), provider(g), devices(g), compute.NoUpcalls(), guestOptions(), m.options)
 	if a.KeyManager != nil {
 		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
 		c = c.Merge(
