@@ -11,11 +11,12 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
 // stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them. Of what is written to Keystone, none is
-// left out, and of objects for a queue none whose answer is lost.
-var stride = flag.Int("crash.every", 97, "make every n-th run of TestCrash")
+// left out in make test-long, and of objects for a queue none whose answer is lost; make test samples these, too.
+var stride = flag.Int("crash.every", effort.Of(397, 97), "make every n-th run of TestCrash")
 
 // way to Keystone that goes wrong as the API does.
 type way struct {
@@ -142,14 +143,17 @@ func TestCrash(t *testing.T) {
 			c, whole := life(t, target, crash.Nowhere)
 			verify(t, c, target)
 			all := whole.Points()
-			var points []crash.Point
+			var points, always []crash.Point
 			for i, p := range all {
 				written := whole.Writes[p.Call]
 				ofQueue := target == queueUser && strings.HasPrefix(written, "*unstructured") && p.Fault == crash.After && !p.Stale
-				if i%*stride == 0 || strings.HasPrefix(written, "Keystone ") || ofQueue || strings.HasSuffix(written, "/"+secretName) && p.Fault != crash.Before {
+				if i%*stride == 0 {
 					points = append(points, p)
+				} else if strings.HasPrefix(written, "Keystone ") || ofQueue || strings.HasSuffix(written, "/"+secretName) && p.Fault != crash.Before {
+					always = append(always, p)
 				}
 			}
+			points = append(points, effort.Sample(always, 5)...)
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {
 				c, _ := life(t, target, p)
 				verify(t, c, target)

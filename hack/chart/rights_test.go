@@ -41,6 +41,18 @@ var beside = append([]string{
 // previews runs every example, here and with its workloads in another cluster.
 func previews(t *testing.T) map[string]*preview.Result {
 	t.Helper()
+	if previewed == nil {
+		previewed = previewAll(t)
+	}
+	return previewed
+}
+
+// previewed holds the results of previewAll, which no test changes.
+var previewed map[string]*preview.Result
+
+// previewAll previews each claim once, because that is most of what these tests cost.
+func previewAll(t *testing.T) map[string]*preview.Result {
+	t.Helper()
 	var files []string
 	for _, folder := range []string{"controlplane", "nova", "neutron", "barbican", "cinder", "heat", "storage"} {
 		found, err := fs.Glob(examples.Files, folder+"/*.yaml")

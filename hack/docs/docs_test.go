@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
@@ -120,7 +121,19 @@ func TestTablesAreInUse(t *testing.T) {
 }
 
 func TestGenerateTwice(t *testing.T) {
-	a, b := generated(t), generated(t)
+	a := generated(t)
+	b := map[string]string{}
+	if effort.Long() {
+		b = generated(t)
+	} else { // What the last run made is in the tree.
+		for file := range a {
+			text, err := os.ReadFile(filepath.Join("../..", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b[file] = string(text)
+		}
+	}
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("two runs differ:\n%s", diff)
 	}

@@ -1,8 +1,13 @@
 // Package effort selects how many cases a test tries: a few in `make test`, which has a budget of processor time, and many in
-// `make test-long`. Both try cases of the same generators from the same seeds.
+// `make test-long`. Both try cases of the same generators.
 package effort
 
-import "os"
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+)
 
 // variable is the environment variable that `make test-long` sets.
 const variable = "COBALTCORE_TEST_LONG"
@@ -30,4 +35,23 @@ func Sample[T any](items []T, stride int) []T {
 		out = append(out, items[i])
 	}
 	return out
+}
+
+// Histories sets how many cases each property of a package is tried with (the flag -rapid.checks), unless the command line says it. The
+// short run always tries the same cases, so that it does not fail by chance; the long one tries new ones each time. A TestMain calls it. It
+// returns an error if the flags do not have those of rapid.
+func Histories(short, long int) error {
+	flag.Parse()
+	set := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
+	wanted := map[string]int{"rapid.checks": Of(short, long), "rapid.seed": Of(1, 0)}
+	for name, value := range wanted {
+		if set[name] {
+			continue
+		}
+		if err := flag.Set(name, strconv.Itoa(value)); err != nil {
+			return fmt.Errorf("set the flag -%s: %w", name, err)
+		}
+	}
+	return nil
 }

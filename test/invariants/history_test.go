@@ -1,10 +1,8 @@
 package invariants
 
 import (
-	"flag"
 	"maps"
 	"os"
-	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -18,18 +16,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// histories is how many histories of each kind are tried, unless -rapid.checks sets another number: together about 500 cases, and
-// 30,000 in make test-long.
-var histories = effort.Of(2, 120)
-
+// TestMain tries few histories of each kind in make test, together about 500 cases, and 30,000 in make test-long.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	set := false
-	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "rapid.checks" })
-	if !set {
-		if err := flag.Set("rapid.checks", strconv.Itoa(histories)); err != nil {
-			panic(err)
-		}
+	if err := effort.Histories(2, 120); err != nil {
+		panic(err)
 	}
 	function.TuneMemory()
 	os.Exit(m.Run())
@@ -53,8 +43,8 @@ func TestHistories(t *testing.T) {
 	t.Cleanup(func() {
 		t.Logf("%d cases, %d of them held to all invariants, %d refused, %d of those answered by the last valid spec; %d of %d valid specs refused; %d calls at most to rest",
 			counts.cases.Load(), counts.thorough.Load(), counts.refused.Load(), counts.held.Load(), counts.refusedSpecs.Load(), drawn.Load(), counts.longest.Load())
-		if counts.refusedSpecs.Load()*50 > drawn.Load() {
-			t.Error("too many valid specs are refused")
+		if most := int64(effort.Of(10, 2)); counts.refusedSpecs.Load()*100 > drawn.Load()*most {
+			t.Errorf("more than %d %% of the valid specs are refused", most)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package servicetest
 import (
 	"cmp"
 	"encoding/json"
+	"hash/crc32"
 	"iter"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
@@ -30,23 +32,19 @@ type Owners[M service.Instance] struct {
 }
 
 // Each holds that no option of any release, by no name and although unknown ones are allowed, says something else than what is computed.
-// The specs are of files in testdata.
+// The specs are of files in testdata. make test tries each setting in one of the releases, and make test-long in all of them.
 func (o Owners[M]) Each(t *testing.T, app string, files ...string) {
 	t.Helper()
 	accepted, tried := 0, 0
+	chosen := o.releases(t, app)
 	for i, known := range registry.All(app) {
 		file := files[i%len(files)]
 		spec := Spec(t, file)
 		spec["openStackRelease"], spec["allowUnknown"] = known.Release, true
-		known, err := known.With(o.Groups...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		options := Options(known)
-		for _, g := range o.Groups {
-			options = append(options, known.Options(g.Name)...)
-		}
-		for name, value := range settings(options) {
+		for name, value := range settings(o.options(t, known)) {
+			if !effort.Long() && chosen[name] != known.Release {
+				continue
+			}
 			tried++
 			spec["config"] = map[string]any{name.Group: map[string]any{name.Option: value}}
 			if m, ok := o.derive(t, spec); ok {
@@ -61,6 +59,38 @@ func (o Owners[M]) Each(t *testing.T, app string, files ...string) {
 	if accepted*10 < tried {
 		t.Errorf("only %d of %d specs were accepted", accepted, tried)
 	}
+}
+
+// releases selects one of the releases that have a setting, for each setting. Names spread over the releases by their checksums.
+func (o Owners[M]) releases(t *testing.T, app string) map[registry.Name]string {
+	t.Helper()
+	having := map[registry.Name][]string{}
+	for _, known := range registry.All(app) {
+		for name := range settings(o.options(t, known)) {
+			if r := having[name]; !slices.Contains(r, known.Release) {
+				having[name] = append(r, known.Release)
+			}
+		}
+	}
+	out := map[registry.Name]string{}
+	for name, releases := range having {
+		out[name] = releases[crc32.ChecksumIEEE([]byte(name.Group+" "+name.Option))%uint32(len(releases))] //nolint:gosec // there are four
+	}
+	return out
+}
+
+// options are those of a release, with those of the groups that the specs name.
+func (o Owners[M]) options(t *testing.T, known *registry.Registry) []*registry.Option {
+	t.Helper()
+	known, err := known.With(o.Groups...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := Options(known)
+	for _, g := range o.Groups {
+		options = append(options, known.Options(g.Name)...)
+	}
+	return options
 }
 
 // derive is the model of a spec, if that is accepted.
