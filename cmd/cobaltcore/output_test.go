@@ -31,8 +31,8 @@ import (
 func TestYAML(t *testing.T) {
 	for name, claim := range controlPlanes(t) {
 		t.Run(name, func(t *testing.T) {
-			docs := strings.Split(string(shown(t, claim, "--format", "yaml")), "---\n")[1:]
-			objects := shownJSON(t, claim).Objects
+			docs := strings.Split(printed(t, claim)["yaml"], "---\n")[1:]
+			objects := printedJSON(t, claim).Objects
 			if len(docs) != len(objects) {
 				t.Fatalf("%d documents for %d objects", len(docs), len(objects))
 			}
@@ -132,7 +132,7 @@ func TestDot(t *testing.T) {
 	line := regexp.MustCompile(`^ *("[^"]+" \[label="[^"]+"\];|"[^"]+" -> "[^"]+";|subgraph "[^"]+" \{|digraph "[^"]+" \{|label="[^"]+";|rankdir=LR;|node \[.*\];|\})$`)
 	for name, claim := range controlPlanes(t) {
 		t.Run(name, func(t *testing.T) {
-			text := string(shown(t, claim, "--format", "dot"))
+			text := printed(t, claim)["dot"]
 			depth, boxes, after := 0, map[string]bool{}, map[string][]string{}
 			for l := range strings.Lines(text) {
 				l = strings.TrimSuffix(l, "\n")
@@ -179,8 +179,8 @@ func TestDot(t *testing.T) {
 func TestTree(t *testing.T) {
 	for name, claim := range controlPlanes(t) {
 		t.Run(name, func(t *testing.T) {
-			text := string(shown(t, claim))
-			r := shownJSON(t, claim)
+			text := printed(t, claim)["tree"]
+			r := printedJSON(t, claim)
 			if want := fmt.Sprintf("\n%d objects in %d stages; ", len(r.Objects), r.Stages); !strings.Contains(text, want) {
 				t.Errorf("want%sin:\n%s", want, text)
 			}
@@ -213,9 +213,15 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// printed is what one preview of a claim says, in each format.
+// previews holds what printed returned, by claim: most of these tests look at the same previews.
+var previews = map[string]map[string]string{}
+
+// printed returns what one preview of a claim prints, by format.
 func printed(t *testing.T, claim []byte) map[string]string {
 	t.Helper()
+	if out, ok := previews[string(claim)]; ok {
+		return out
+	}
 	r, err := internal.Run(claim, examples.Platform, kinds.Runners())
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +234,18 @@ func printed(t *testing.T, claim []byte) map[string]string {
 		}
 		out[format] = text.String()
 	}
+	previews[string(claim)] = out
 	return out
+}
+
+// printedJSON returns what one preview of a claim prints as JSON.
+func printedJSON(t *testing.T, claim []byte) result {
+	t.Helper()
+	r := result{}
+	if err := json.Unmarshal([]byte(printed(t, claim)["json"]), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // shuffled is a value as JSON, with the keys of every object in a random order.
@@ -291,7 +308,7 @@ func TestNoSecret(t *testing.T) {
 					}
 				}
 			}
-			for _, o := range shownJSON(t, claim).Objects {
+			for _, o := range printedJSON(t, claim).Objects {
 				checkMembers(t, o.Kind+" "+o.Name, o.Manifest)
 			}
 

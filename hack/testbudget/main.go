@@ -145,6 +145,7 @@ func test(ctx context.Context, o options, r *report) error {
 		args = append(append(args, "-args"), o.binary...)
 	}
 	c := exec.CommandContext(ctx, "go", args...)
+	c.Env = environment(os.Environ())
 	c.Stderr = os.Stderr
 	events, err := c.StdoutPipe()
 	if err != nil {
@@ -164,6 +165,15 @@ func test(ctx context.Context, o options, r *report) error {
 		err = fmt.Errorf("go test: %w", failed)
 	}
 	return err
+}
+
+// environment is the environment of go test. Unless GOGC says otherwise, tests collect garbage at five times what they keep, not at twice
+// that: this saves a fifth of the processor time of tests that compose claims, and takes up to 1 GiB of memory for each package that runs.
+func environment(env []string) []string {
+	if os.Getenv("GOGC") != "" {
+		return env
+	}
+	return append(env, "GOGC=400")
 }
 
 // output returns what a command prints.
