@@ -10,10 +10,11 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them. Of what is written, none is left out.
-var stride = flag.Int("crash.every", 11, "make every n-th run of TestCrash")
+// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Of what is written, none is left out.
+var stride = flag.Int("crash.every", effort.Of(37, 11), "make every n-th run of TestCrash")
 
 // life orders flavors and aggregates, changes them, sees them removed by somebody else, and takes them out, beside what others have.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {

@@ -16,7 +16,7 @@ import (
 
 // stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them. Of what is written to Keystone, none is
 // left out in make test-long, and of objects for a queue none whose answer is lost; make test samples these, too.
-var stride = flag.Int("crash.every", effort.Of(397, 97), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(797, 97), "make every n-th run of TestCrash")
 
 // way to Keystone that goes wrong as the API does.
 type way struct {
@@ -153,7 +153,7 @@ func TestCrash(t *testing.T) {
 					always = append(always, p)
 				}
 			}
-			points = append(points, effort.Sample(always, 5)...)
+			points = append(points, effort.Sample(always, 11)...)
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {
 				c, _ := life(t, target, p)
 				verify(t, c, target)

@@ -11,6 +11,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
 // pool is somebody elsewhere who uses what is in a Secret.
@@ -106,9 +107,10 @@ func TestElsewhere(t *testing.T) {
 			c.reports(p, old.id)
 			c.replaced(r)
 			tc.then(c, p)
-			for passed := time.Duration(0); passed < tc.after; passed += day / 2 {
-				c.clock.SetTime(c.clock.Now().Add(day / 2))
-				for range 12 {
+			step := day / time.Duration(effort.Of(1, 2))
+			for passed := time.Duration(0); passed < tc.after; passed += step {
+				c.clock.SetTime(c.clock.Now().Add(step))
+				for range effort.Of(4, 12) {
 					c.pass(r)
 				}
 			}

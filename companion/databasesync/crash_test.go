@@ -21,7 +21,7 @@ import (
 )
 
 // stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them.
-var stride = flag.Int("crash.every", effort.Of(149, 29), "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(397, 29), "make every n-th run of TestCrash")
 
 // A life is something to live through with one call going wrong.
 type life struct {

@@ -7,9 +7,14 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
 func TestMain(m *testing.M) {
+	if err := effort.Histories(30, 100); err != nil {
+		panic(err)
+	}
 	log.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	os.Exit(m.Run())
 }

@@ -9,11 +9,12 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them. Where a write to the Secret is
+// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Where a write to the Secret is
 // lost or comes late, none is left out.
-var stride = flag.Int("crash.every", 199, "make every n-th run of TestCrash")
+var stride = flag.Int("crash.every", effort.Of(797, 199), "make every n-th run of TestCrash")
 
 // newAPI goes wrong at a point. A rival goes on up to and with the next rotation.
 func newAPI(c *cluster, at crash.Point) *crash.API {

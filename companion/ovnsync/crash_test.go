@@ -11,10 +11,11 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them.
-var stride = flag.Int("crash.every", 7, "make every n-th run of TestCrash")
+// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them.
+var stride = flag.Int("crash.every", effort.Of(23, 7), "make every n-th run of TestCrash")
 
 // life asks for a look, loses its Job while that runs, then asks for a repair, changes the image in the middle of it, and looks again.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {

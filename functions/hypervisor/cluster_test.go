@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -35,23 +36,37 @@ func theirsIn(cluster string) string {
 // providerConfigs are those of the clusters by the names that claims use.
 var providerConfigs = map[string]string{"": "in-cluster", "here": "in-cluster", "east": "east-config", "west": "west-config"}
 
-// everywhere calls for each pair of a cluster of nodes and one of a control plane.
+// places are pairs of a cluster of nodes and one of a control plane: in make test one of each relation between them, the management
+// cluster included, and in make test-long all.
+func places() (out [][2]string) {
+	if !effort.Long() {
+		return [][2]string{{"", ""}, {"here", "east"}, {"west", ""}, {"east", "west"}, {"west", "west"}}
+	}
+	clusters := []string{"", "here", "east", "west"}
+	for _, nodes := range clusters {
+		for _, plane := range clusters {
+			out = append(out, [2]string{nodes, plane})
+		}
+	}
+	return out
+}
+
+// everywhere calls check for each of the places.
 func everywhere(t *testing.T, spec string, check func(t *testing.T, nodes, plane string, all map[string]encoded.Struct)) {
 	t.Helper()
-	for _, nodes := range []string{"", "here", "east", "west"} {
-		for _, plane := range []string{"", "here", "east", "west"} {
-			t.Run(fmt.Sprintf("nodes in %q, control plane in %q", nodes, plane), func(t *testing.T) {
-				w := world(elsewhere(spec, nodes), "tenant-a", objects(theirClaim, theirsIn(plane), storageClaim, storageXR)...)
-				if err := w.Run(func(simulate.Step) {}); err != nil {
-					t.Fatal(err)
-				}
-				all := map[string]encoded.Struct{}
-				for name, r := range New().Run(w.Request()).Composed {
-					all[name] = r.Object
-				}
-				check(t, providerConfigs[nodes], providerConfigs[plane], all)
-			})
-		}
+	for _, place := range places() {
+		nodes, plane := place[0], place[1]
+		t.Run(fmt.Sprintf("nodes in %q, control plane in %q", nodes, plane), func(t *testing.T) {
+			w := world(elsewhere(spec, nodes), "tenant-a", objects(theirClaim, theirsIn(plane), storageClaim, storageXR)...)
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			all := map[string]encoded.Struct{}
+			for name, r := range New().Run(w.Request()).Composed {
+				all[name] = r.Object
+			}
+			check(t, providerConfigs[nodes], providerConfigs[plane], all)
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package invariants
 import (
 	"bytes"
 	"fmt"
+	"hash/crc32"
 	"iter"
 	"maps"
 	"os"
@@ -476,8 +477,14 @@ func TestOrder(t *testing.T) {
 		s := worlds[name]
 		t.Run(name, func(t *testing.T) {
 			for found := range s.early(t, runnerOf(s.subject), slices.Sorted(maps.Keys(s.named)), func(first string, then []string) bool {
-				// Examples have many objects in common. Only make test-long tries a pair in each of them.
-				untried := effort.Long()
+				if effort.Long() {
+					return true
+				}
+				// Examples have many objects in common, so each pair is tried in one of them, and of many objects that come before others a third.
+				if crc32.ChecksumIEEE([]byte(first))%3 != 0 {
+					return false
+				}
+				untried := false
 				for _, r := range then {
 					pair := [3]string{s.subject, first, r}
 					untried = untried || !tried[pair]

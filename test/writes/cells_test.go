@@ -8,11 +8,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
 // TestCells: with as many cells as there may be, no composite resource has more than 70 objects, and none is larger than an API server
 // takes (etcd's 1.5 MB), no answer larger than gRPC does (4 MiB), each with a wide margin.
 func TestCells(t *testing.T) {
+	if !effort.Long() {
+		t.Skip("sixteen cells take 5 CPU-seconds: make test-long composes them")
+	}
 	claim, err := examples.Files.ReadFile("nova/sixteen.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -33,17 +33,26 @@ func (r *Registry) With(groups ...Group) (*Registry, error) {
 			return nil, err
 		}
 		out.groups[name] = make(map[string]*Option, len(template))
-		for _, option := range slices.Sorted(maps.Keys(template)) {
-			instance := *template[option]
+		instances := make([]Option, 0, len(template))
+		var renamed []*Option
+		for option, of := range template {
+			instances = append(instances, *of)
+			instance := &instances[len(instances)-1]
 			instance.Group = name
 			instance.Deprecated = nil
-			for _, old := range template[option].Deprecated {
+			for _, old := range of.Deprecated {
 				if old.Group == g.Template { // A name in any other group would be that of all instances.
 					instance.Deprecated = append(instance.Deprecated, Name{Group: name, Option: old.Option})
 				}
 			}
-			out.groups[name][option] = &instance
-			out.rename(&instance)
+			out.groups[name][option] = instance
+			if len(instance.Deprecated) > 0 {
+				renamed = append(renamed, instance)
+			}
+		}
+		slices.SortFunc(renamed, func(a, b *Option) int { return strings.Compare(a.Name, b.Name) })
+		for _, instance := range renamed {
+			out.rename(instance)
 		}
 	}
 	return &out, nil
