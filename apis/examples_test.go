@@ -16,6 +16,7 @@ func TestExamples(t *testing.T) {
 	if err != nil || len(files) < 6 {
 		t.Fatalf("cannot find the examples: %v, %v", files, err)
 	}
+	validators := map[string]*schema.Validator{} // by kind: to compile the rules takes longer than to apply them
 	for _, file := range files {
 		others := strings.HasPrefix(file, "identity/") && file != "identity/claim.yaml" || strings.HasPrefix(file, "queues/") ||
 			strings.HasPrefix(file, "networks/") || strings.HasPrefix(file, "ownservice/") ||
@@ -29,10 +30,13 @@ func TestExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			example := parse(t, string(data))
-			crd := all[example["kind"].(string)]
-			v, err := schema.New(crd, crd.Spec.Versions[0].Name)
-			if err != nil {
-				t.Fatal(err)
+			kind := example["kind"].(string)
+			v := validators[kind]
+			if v == nil {
+				if v, err = schema.New(all[kind], all[kind].Spec.Versions[0].Name); err != nil {
+					t.Fatal(err)
+				}
+				validators[kind] = v
 			}
 			if errs := v.Validate(example); len(errs) > 0 {
 				t.Errorf("refused: %v", errs)

@@ -265,10 +265,7 @@ func TestCrash(t *testing.T) {
 			c, whole := l.run(t, crash.Nowhere)
 			l.verify(t, c)
 			all := whole.Points()
-			var points []crash.Point
-			for i := 0; i < len(all); i += *stride {
-				points = append(points, all[i])
-			}
+			points := crash.Sample(all, *stride, nil)
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {
 				c, _ := l.run(t, p)
 				l.verify(t, c)

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Of what is written, none is left out.
+// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Writes matter most.
 var stride = flag.Int("crash.every", effort.Of(37, 11), "make every n-th run of TestCrash")
 
 // life orders flavors and aggregates, changes them, sees them removed by somebody else, and takes them out, beside what others have.
@@ -115,12 +115,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 func TestCrash(t *testing.T) {
 	_, whole := life(t, crash.Nowhere)
 	all := whole.Points()
-	var points []crash.Point
-	for i, p := range all {
-		if i%*stride == 0 || whole.Writes[p.Call] != "" {
-			points = append(points, p)
-		}
-	}
+	points := crash.Sample(all, *stride, func(p crash.Point) bool { return whole.Writes[p.Call] != "" })
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
 		if s := c.catalog().Status; len(s.Flavors)+len(s.Aggregates) > 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them. Of what is written to Keystone, none is
-// left out in make test-long, and of objects for a queue none whose answer is lost; make test samples these, too.
+// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Most matter what is written
+// to Keystone, and objects for a queue whose answer is lost.
 var stride = flag.Int("crash.every", effort.Of(797, 97), "make every n-th run of TestCrash")
 
 // way to Keystone that goes wrong as the API does.
@@ -143,17 +143,11 @@ func TestCrash(t *testing.T) {
 			c, whole := life(t, target, crash.Nowhere)
 			verify(t, c, target)
 			all := whole.Points()
-			var points, always []crash.Point
-			for i, p := range all {
+			points := crash.Sample(all, *stride, func(p crash.Point) bool {
 				written := whole.Writes[p.Call]
 				ofQueue := target == queueUser && strings.HasPrefix(written, "*unstructured") && p.Fault == crash.After && !p.Stale
-				if i%*stride == 0 {
-					points = append(points, p)
-				} else if strings.HasPrefix(written, "Keystone ") || ofQueue || strings.HasSuffix(written, "/"+secretName) && p.Fault != crash.Before {
-					always = append(always, p)
-				}
-			}
-			points = append(points, effort.Sample(always, 11)...)
+				return strings.HasPrefix(written, "Keystone ") || ofQueue || strings.HasSuffix(written, "/"+secretName) && p.Fault != crash.Before
+			})
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {
 				c, _ := life(t, target, p)
 				verify(t, c, target)

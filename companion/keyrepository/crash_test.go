@@ -12,8 +12,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Where a write to the Secret is
-// lost or comes late, none is left out.
+// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them. Most
+// matter those where a write to the Secret is lost or comes late.
 var stride = flag.Int("crash.every", effort.Of(797, 199), "make every n-th run of TestCrash")
 
 // newAPI goes wrong at a point. A rival goes on up to and with the next rotation.
@@ -114,13 +114,10 @@ func TestCrash(t *testing.T) {
 				t.Errorf("3 rotations, but migrations %v", c.jobRuns)
 			}
 			all := whole.Points()
-			var points []crash.Point
-			for i, p := range all {
+			points := crash.Sample(all, *stride, func(p crash.Point) bool {
 				onSecret := strings.HasPrefix(whole.Writes[p.Call], "*v1.Secret ")
-				if i%*stride == 0 || onSecret && !p.Stale && (p.Fault == crash.After || p.Fault == crash.Rival) {
-					points = append(points, p)
-				}
-			}
+				return onSecret && !p.Stale && (p.Fault == crash.After || p.Fault == crash.Rival)
+			})
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {
 				c, _ := life(t, repo(), p)
 				verify(t, c)

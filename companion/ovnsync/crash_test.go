@@ -78,10 +78,7 @@ func TestCrash(t *testing.T) {
 	c, whole := life(t, crash.Nowhere)
 	verify(t, c)
 	all := whole.Points()
-	var points []crash.Point
-	for i := 0; i < len(all); i += *stride {
-		points = append(points, all[i])
-	}
+	points := crash.Sample(all, *stride, nil)
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
 		verify(t, c)

@@ -148,8 +148,8 @@ func TestEdits(t *testing.T) {
 			}
 		}
 	}
-	// Most examples cannot become each other. One in 11 is tried here, of each pair of sizes some.
-	trials = append(trials, effort.Sample(across, 11)...)
+	// Most examples cannot become each other. One in 31 is tried here, of each pair of sizes some.
+	trials = append(trials, effort.Sample(across, 31)...)
 	pairs := len(trials)
 	if court.operator != nil {
 		trials = append(trials, fields(t, all)...)

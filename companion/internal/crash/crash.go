@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
 // A Fault is what happens at one API call.
@@ -189,6 +191,20 @@ func (a *API) remember(o client.Object) {
 	if old, ok := o.DeepCopyObject().(client.Object); ok && a.server.Get(context.Background(), key, old) == nil {
 		a.previous[name(o, key)] = old
 	}
+}
+
+// Sample returns every stride-th of the points, and of the others those that matter most: all of these in make test-long, and every seventh
+// in make test. Nothing matters most if the function is nil.
+func Sample(points []Point, stride int, most func(Point) bool) []Point {
+	var out, others []Point
+	for i, p := range points {
+		if i%stride == 0 {
+			out = append(out, p)
+		} else if most != nil && most(p) {
+			others = append(others, p)
+		}
+	}
+	return append(out, effort.Sample(others, 7)...)
 }
 
 // Run makes a run for each point, two at a time.

@@ -1,0 +1,39 @@
+package crash
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
+)
+
+func TestSample(t *testing.T) {
+	var points []Point
+	for call := range 20 {
+		points = append(points, Point{Call: call})
+	}
+	late := func(p Point) bool { return p.Call >= 12 }
+	// Of 12 to 15 and 17 to 19, make test takes every seventh.
+	every := map[bool][]int{false: {0, 8, 16, 12}, true: {0, 8, 16, 12, 13, 14, 15, 17, 18, 19}}
+	for name, tc := range map[string]struct {
+		reason string
+		stride int
+		most   func(Point) bool
+		want   []int
+	}{
+		"All":     {"A stride of 1 leaves nothing out, nor takes a point twice.", 1, late, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}},
+		"Stride":  {"Nothing matters most.", 8, nil, []int{0, 8, 16}},
+		"Matters": {"What matters most follows.", 8, late, every[effort.Long()]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []int
+			for _, p := range Sample(points, tc.stride, tc.most) {
+				got = append(got, p.Call)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
