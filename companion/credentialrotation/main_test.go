@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// A history has hundreds of passes; 100 are rapid's default.
-	if err := effort.Histories(8, 100); err != nil {
+	if err := effort.Histories(5, 100); err != nil {
 		panic(err)
 	}
 	log.SetLogger(zap.New(zap.WriteTo(io.Discard)))

@@ -50,10 +50,9 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 		if len(g.node.Traits) > 0 {
 			config.data[providerFile] = providerConfig(g.node.Traits)
 		}
-		if !known[config.revision()] { // Slices may differ in labels alone.
-			r := m.revision(config)
+		if r := m.revision(config); !known[r.Name] { // Slices may differ in labels alone.
 			r.After = m.disksFirst()
-			configs, known[config.revision()] = append(configs, r), true
+			configs, known[r.Name] = append(configs, r), true
 		}
 		set, err := m.on(g, m.computeDaemon(g, config))
 		if err != nil {

@@ -59,8 +59,8 @@ func (f files) hash() string {
 
 // revision is a ConfigMap that is named by what it says. Pods of before read theirs until all are replaced.
 func (m *model) revision(f files) compose.Resource {
-	w := m.workload(f.component, "")
-	return compose.Resource{Name: f.revision(), Revisions: f.component + "-config", Object: w.ConfigMap(f.revision(), f.data)}
+	name := f.revision()
+	return compose.Resource{Name: name, Revisions: f.component + "-config", Object: m.workload(f.component, "").ConfigMap(name, f.data)}
 }
 
 func (f files) revision() string { return f.component + "-config-" + f.hash() }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ func TestOwner(t *testing.T) {
 
 // TestCrossing: the Secrets of a control plane that hypervisors have are those that somebody there reads, and come from it.
 func TestCrossing(t *testing.T) {
-	page, err := clusters()
+	page, err := os.ReadFile("../../docs/clusters.md") // make verify-generated holds it to what clusters returns.
 	if err != nil {
 		t.Fatal(err)
 	}

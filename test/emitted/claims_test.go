@@ -188,7 +188,9 @@ func simulateAll(t *testing.T) []testCase {
 		}
 		all := release.Releases()
 		if f == "nova/sixteen.yaml" { // Its cells are those of the others, and take longer than all of them.
-			all = []release.Release{"2025.2"}
+			if all = []release.Release{"2025.2"}; !effort.Long() {
+				continue
+			}
 		}
 		if strings.HasPrefix(f, "storage/") || strings.HasPrefix(f, "complete/") { // Ceph belongs to no release.
 			all = []release.Release{"2025.2"}
@@ -250,7 +252,7 @@ func mixed(t *testing.T) []testCase {
 	var out []testCase
 	rnd := rand.New(rand.NewPCG(1, 2))
 	names := slices.Sorted(maps.Keys(specs))
-	for range effort.Of(10, 40) {
+	for range effort.Of(6, 40) {
 		merged := map[string]any{"size": []string{"development", "small", "medium", "large"}[rnd.IntN(4)]}
 		var parts []string
 		for range 4 {
@@ -269,7 +271,7 @@ func mixed(t *testing.T) []testCase {
 		}
 		out = append(out, testCase{name: strings.Join(parts, " + "), release: string(r), given: parsed(t, claim, platform), Result: result})
 	}
-	if len(out) < effort.Of(5, 20) {
+	if len(out) < effort.Of(3, 20) {
 		t.Fatalf("only %d claims were accepted", len(out))
 	}
 	return out
