@@ -287,6 +287,16 @@ services:
 			field:   "spec.services.glance.stores",
 			message: "Glance needs a place for images: write stores: [{name: main, file: {storageSize: 100Gi}}], or a store with s3, rbd or swift",
 		},
+		"ImagesPurgedFirst": {
+			reason:  "Properties of an image refer to its row, which could not be removed.",
+			spec:    `services: {glance: {enabled: true, ` + fileStore + `, archive: {afterDays: 200}}}`,
+			field:   "spec.services.glance.archive.imagesAfterDays",
+			message: "imagesAfterDays cannot be less than afterDays; raise imagesAfterDays, or lower afterDays",
+		},
+		"ImagesPurgedTogether": {
+			reason: "Rows of images go after those that refer to them, in the same run.",
+			spec:   `services: {glance: {enabled: true, ` + fileStore + `, archive: {afterDays: 200, imagesAfterDays: 200}}}`,
+		},
 		"GlanceOffWithoutStore": {
 			reason: "What is off needs none.",
 			spec:   `services: {glance: {enabled: false, uwsgi: {threads: 8}}, placement: {enabled: true, uwsgi: {processes: 2}}}`,
@@ -393,7 +403,7 @@ services:
 			reason:  "512 is bytes; 512Mi was meant.",
 			spec:    `services: {keystone: {resources: {limits: {memory: 512}}}}`,
 			field:   "spec.services.keystone.resources.limits.memory",
-			message: "must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant",
+			message: "must be at least 1Mi; add the unit: 512Mi, not 512 or 512m",
 		},
 		"MemoryNegative": {
 			reason:  "A quantity may have a sign, an amount of memory may not.",

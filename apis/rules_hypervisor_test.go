@@ -110,7 +110,7 @@ var hypervisorCases = kindCases{
 			reason:  "Units are easily forgotten.",
 			spec:    `memory: {reserved: 16}`,
 			field:   "spec.memory.reserved",
-			message: "must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant",
+			message: "must be at least 1Mi; add the unit: 512Mi, not 512 or 512m",
 		},
 		"IntegrationBridge": {
 			reason:  "br-int carries every port.",

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
@@ -25,7 +27,7 @@ func glance(m *model, s *serviceState) runtime.Object {
 		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: glancev1.GlanceSpec{
 			ServiceSpec: m.serviceSpec(s), Workload: s.workload, Identity: m.identitySpec(), KeyManager: m.keyManager(), Storage: m.imageStorage(s),
-			StorageClients: m.storageClients(s),
+			StorageClients: m.storageClients(s), Archive: ptr.Deref(m.spec.Services.Glance.Archive, glancev1.Archive{}),
 			UWSGI:          glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
 		},
 	}
@@ -34,7 +36,11 @@ func glance(m *model, s *serviceState) runtime.Object {
 func checkGlance(m *model, s *serviceState, r release.Release) error {
 	spec, storage := s.spec(), m.spec.Services.Glance.Storage
 	spec.Groups = image.Groups(storage.Stores)
-	return image.Check(s.field(""), r, spec, &storage)
+	errs := []error{image.Check(s.field(""), r, spec, &storage)}
+	if a := m.spec.Services.Glance.Archive; a != nil && a.Schedule != "" {
+		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
+	}
+	return errors.Join(errs...)
 }
 
 // glanceProcesses are Glance's own in the form of all services. More threads wait for clients than elsewhere.

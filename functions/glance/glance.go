@@ -2,6 +2,7 @@
 package glance
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -61,14 +62,17 @@ func manage(what openstackv1.Argument) openstackv1.Step {
 	return service.Step(string(what), "glance-manage", "db", what)
 }
 
-// storesComponent is where images are kept.
-const storesComponent = "stores"
+// Components besides those that every service has: the stores of images, and the removal of what was deleted.
+const (
+	storesComponent = "stores"
+	archive         = "archive"
+)
 
 // graph is what a Glance consists of besides what every service does, and what needs what.
 var graph = service.Graph(&definition, service.Own[*model]{
 	Component: compose.Component[*model]{Name: storesComponent, Needs: []string{"companion-access"}, Build: storage},
 	Before:    "api", For: "api",
-})
+}, service.Own[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}})
 
 // model is everything that builders read, derived once.
 type model struct {
@@ -80,6 +84,7 @@ type model struct {
 func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	m := &model{spec: &in.XR.Spec}
 	image.SetDefaults(&m.spec.Storage)
+	setDefaults(&m.spec.Archive)
 	spec := image.Spec(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
@@ -105,8 +110,17 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	m.Pages = []service.Page{{Name: workload.ChunksFile, Text: workload.Chunks}}
 	m.Server.Import = m.Path(workload.ChunksFile)
 	m.download()
+	m.Jobs = []string{archive}
 	m.Watches = m.watches()
 	return m, m.Render()
+}
+
+// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
+func setDefaults(a *glancev1.Archive) {
+	const month, halfYear = 30, 180
+	a.Schedule = cmp.Or(a.Schedule, "30 3 * * *")
+	a.AfterDays = cmp.Or(a.AfterDays, month)
+	a.ImagesAfterDays = max(cmp.Or(a.ImagesAfterDays, halfYear), a.AfterDays)
 }
 
 func status(m *model, plan compose.Plan) any {

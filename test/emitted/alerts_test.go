@@ -265,6 +265,7 @@ var scenes = func() map[string][]scene {
 	}
 	for alert, purged := range map[string]string{
 		"HeatJobFailed": "heat-archive-29384750", "CinderJobFailed": "cinder-archive-29384750", "BarbicanJobFailed": "barbican-archive-29384750",
+		"GlanceJobFailed": "glance-archive-29384750",
 	} {
 		scenes[alert] = []scene{
 			raised("The last has given up.", purged, job(purged, "1", "failed")...), silent("It succeeded.", job(purged, "1", "complete")...),

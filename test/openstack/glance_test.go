@@ -52,6 +52,7 @@ func TestGlance(t *testing.T) {
 			t.Run("WebDownload", func(t *testing.T) { testWebDownload(t, g, cloud) })
 			t.Run("Stores", func(t *testing.T) { testStores(t, g, ceph) })
 			t.Run("Conversion", func(t *testing.T) { testConversion(t, g) })
+			t.Run("Archive", func(t *testing.T) { testImageArchive(t, g, cloud) })
 			t.Run("Credential", func(t *testing.T) { testRotate(t, cloud, glancev1.ServiceName, imagesUsed(t, g)) })
 		})
 	}

@@ -74,6 +74,9 @@ type Glance struct {
 	glance.Storage  `json:",inline"`
 	common.Workload `json:",inline"`
 	common.Service  `json:",inline"`
+	// Removal of images and tasks that were deleted from the database. Absent: every night, after 30 days.
+	// +optional
+	Archive *glance.Archive `json:"archive,omitempty"`
 	// Processes of each pod.
 	// +optional
 	UWSGI *glance.UWSGI `json:"uwsgi,omitempty"`

@@ -640,6 +640,11 @@ func (in *Glance) DeepCopyInto(out *Glance) {
 	in.Storage.DeepCopyInto(&out.Storage)
 	in.Workload.DeepCopyInto(&out.Workload)
 	in.Service.DeepCopyInto(&out.Service)
+	if in.Archive != nil {
+		in, out := &in.Archive, &out.Archive
+		*out = new(glancev1alpha1.Archive)
+		**out = **in
+	}
 	if in.UWSGI != nil {
 		in, out := &in.UWSGI, &out.UWSGI
 		*out = new(glancev1alpha1.UWSGI)

@@ -24,6 +24,18 @@ type Storage struct {
 	ImageCache *ImageCache `json:"imageCache,omitempty"`
 }
 
+// Archive removes what was deleted from the database.
+// +kubebuilder:validation:XValidation:rule="self.imagesAfterDays >= self.afterDays",message="imagesAfterDays cannot be less than afterDays; raise imagesAfterDays, or lower afterDays",fieldPath=".imagesAfterDays"
+type Archive struct {
+	common.Archive `json:",inline"`
+	// Age of a deleted image, in days, at which its row is removed. From then on, users can create an image with its ID (OSSN-0075).
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3650
+	// +kubebuilder:default=180
+	// +optional
+	ImagesAfterDays int32 `json:"imagesAfterDays,omitempty"`
+}
+
 // StoreName is the name of a store. No hyphens: environment variables carry it.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=30

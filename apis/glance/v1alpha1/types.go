@@ -42,6 +42,9 @@ type GlanceSpec struct {
 	// +listMapKey=name
 	// +optional
 	StorageClients []common.StorageClient `json:"storageClients,omitempty"`
+	// Removal of images and tasks that were deleted from the database.
+	// +optional
+	Archive Archive `json:"archive,omitempty"`
 	// Processes of each pod.
 	// +optional
 	UWSGI UWSGI `json:"uwsgi,omitempty"`

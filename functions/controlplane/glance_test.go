@@ -1,0 +1,40 @@
+package controlplane
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+)
+
+// withImages is a claim with a Glance, and more in it.
+func withImages(more string) string {
+	return "{services: {glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]" + more + "}}}"
+}
+
+// TestGlanceArchive proves that the claim's ages and schedule reach Glance.
+func TestGlanceArchive(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec string
+		want         glancev1.Archive
+	}{
+		"None": {"Glance has defaults of its own.", "", glancev1.Archive{}},
+		"All": {
+			"All fields are passed on.", ", archive: {schedule: '0 1 * * *', afterDays: 7, imagesAfterDays: 90, suspend: true}",
+			glancev1.Archive{Archive: common.Archive{Schedule: "0 1 * * *", AfterDays: 7, Suspend: true}, ImagesAfterDays: 90},
+		},
+	} {
+		m, err := derive(input(t, withImages(tc.spec), "{}", nil))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := glance(m, m.services[len(m.services)-1]).(*glancev1.Glance).Spec.Archive
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+	_, err := derive(input(t, withImages(", archive: {schedule: '0 0 30 2 *'}"), "{}", nil))
+	checkRefused(t, "schedule", err, "spec.services.glance.archive.schedule", "")
+}

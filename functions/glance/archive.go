@@ -1,0 +1,29 @@
+package glance
+
+import (
+	_ "embed"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// archiveScript is glance-manage, which deletes tasks that have expired before it removes rows.
+//
+//go:embed archive.py
+var archiveScript string
+
+// archival removes rows of images and tasks that were deleted. The rows of images go last, and later: all others refer to them.
+// https://docs.openstack.org/glance/latest/cli/glancemanage.html
+func archival(m *model) ([]compose.Stage, error) {
+	a := m.spec.Archive
+	w := m.Workload.With(m.Sub(archive), archive)
+	pod := m.JobPod(m.Image, m.Files, []string{
+		python, "-c", archiveScript, "db", "purge", fmt.Sprintf("--age_in_days=%d", a.AfterDays), "--max_rows=-1", // All of them.
+	})
+	c := &pod.Containers[0]
+	c.Env = append(c.Env, corev1.EnvVar{Name: "IMAGES_AFTER_DAYS", Value: fmt.Sprint(a.ImagesAfterDays)})
+	return service.Single(archive, w.CronJob(pod, string(a.Schedule), a.Suspend)), nil
+}

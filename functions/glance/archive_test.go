@@ -1,0 +1,96 @@
+package glance
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+)
+
+// fakeGlance are the parts of Glance that the script uses: a database with the table of tasks, and glance-manage, whose commands print
+// their arguments.
+var fakeGlance = map[string]string{
+	"glance/__init__.py": "", "glance/cmd/__init__.py": "", "glance/db/__init__.py": "", "glance/db/sqlalchemy/__init__.py": "",
+	"oslo_utils/__init__.py": "", "sqlalchemy.py": "text = str\n",
+	"oslo_utils/timeutils.py": `import datetime
+def utcnow():
+    return datetime.datetime(2026, 3, 2, 12)
+`,
+	"glance/db/sqlalchemy/api.py": `import contextlib, sqlite3
+sqlite3.register_adapter(__import__("datetime").datetime, str)
+connection = sqlite3.connect(":memory:")
+connection.execute("CREATE TABLE tasks (id, deleted, deleted_at, expires_at)")
+connection.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?)", [
+    ("running", 0, None, None), ("finished", 0, None, "2026-03-02 12:00:01"), ("expired", 0, None, "2026-03-02 12:00:00"),
+    ("deleted", 1, "2026-02-01 00:00:00", "2026-01-01 00:00:00"),
+])
+class get_engine:
+    @contextlib.contextmanager
+    def begin(self):
+        yield connection
+`,
+	"glance/cmd/manage.py": `import sys
+from glance.db.sqlalchemy import api
+class DbCommands:
+    def purge(self, age_in_days=30, max_rows=100):
+        for row in api.connection.execute("SELECT id, deleted_at FROM tasks WHERE deleted = 1 ORDER BY id"):
+            print(*row)
+        print("purge", age_in_days, max_rows)
+    purge.args = ["age_in_days", "max_rows"]
+    def purge_images_table(self, age_in_days=180, max_rows=100):
+        print("purge_images_table", age_in_days, max_rows)
+def main():
+    assert DbCommands.purge.args == ["age_in_days", "max_rows"]
+    DbCommands().purge(**dict(a.removeprefix("--").split("=") for a in sys.argv[3:]))
+`,
+}
+
+// TestArchiveScript proves that expired tasks of all owners are deleted before rows are purged, that running, unexpired and deleted tasks
+// keep their state, and that rows of images are purged last and by an age of their own.
+func TestArchiveScript(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range fakeGlance {
+		file := filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command("python3", "-c", archiveScript, "db", "purge", "--age_in_days=30", "--max_rows=-1")
+	c.Env = append(os.Environ(), "PYTHONPATH="+folder, "IMAGES_AFTER_DAYS=180")
+	const want = `deleted 1 expired tasks
+deleted 2026-02-01 00:00:00
+expired 2026-03-02 12:00:00
+purge 30 -1
+purge_images_table 180 -1
+`
+	out, err := c.CombinedOutput()
+	if diff := cmp.Diff(want, string(out)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestArchiveDefaults proves that a Glance without an archive has the ages of the schema, and that rows of images never go before those that
+// refer to them.
+func TestArchiveDefaults(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason             string
+		after, imagesAfter int32
+		want               [2]int32
+	}{
+		"None":        {"The schema's defaults.", 0, 0, [2]int32{30, 180}},
+		"Both":        {"The spec's ages.", 7, 8, [2]int32{7, 8}},
+		"ImagesFirst": {"Removal of an image's row fails while rows refer to it.", 365, 180, [2]int32{365, 365}},
+	} {
+		a := glancev1.Archive{Archive: common.Archive{AfterDays: tc.after}, ImagesAfterDays: tc.imagesAfter}
+		setDefaults(&a)
+		if diff := cmp.Diff(tc.want, [2]int32{a.AfterDays, a.ImagesAfterDays}); diff != "" || a.Schedule != "30 3 * * *" {
+			t.Errorf("%s: %s schedule %q (-want +got):\n%s", name, tc.reason, a.Schedule, diff)
+		}
+	}
+}
