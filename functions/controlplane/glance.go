@@ -28,7 +28,7 @@ func glance(m *model, s *serviceState) runtime.Object {
 		Spec: glancev1.GlanceSpec{
 			ServiceSpec: m.serviceSpec(s), Workload: s.workload, Identity: m.identitySpec(), KeyManager: m.keyManager(), Storage: m.imageStorage(s),
 			StorageClients: m.storageClients(s), Archive: ptr.Deref(m.spec.Services.Glance.Archive, glancev1.Archive{}),
-			UWSGI:          glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
+			UWSGI: glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
 		},
 	}
 }

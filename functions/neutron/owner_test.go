@@ -12,7 +12,10 @@ import (
 // TestEachOwner: no option that a tenant sets, by whatever name, says something else than what the pods are composed by.
 func TestEachOwner(t *testing.T) {
 	owners := servicetest.Owners[*model]{
-		Tunable: []string{"DEFAULT dhcp_agents_per_network", "DEFAULT l3_ha"},
+		Tunable: []string{
+			"DEFAULT dhcp_agents_per_network", "DEFAULT l3_ha", "ovn fdb_age_threshold", "ovn mac_binding_age_threshold",
+			"ovn_nb_global fdb_removal_limit", "ovn_nb_global mac_binding_removal_limit",
+		},
 		Derive: func(spec []byte) (*model, error) {
 			in := function.Input[neutronv1.Neutron]{}
 			in.XR.Name, in.XR.Namespace = neutronv1.ServiceName, "cloud"

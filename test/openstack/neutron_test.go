@@ -32,6 +32,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
 // TestNeutron: the Neutron of every release makes networks that OVN has, by two pods of its API.
@@ -44,6 +45,7 @@ func TestNeutron(t *testing.T) {
 				testEntries(t, n.cloud, neutronv1.ServiceName, neutronv1.ServiceType, neutronv1.Port, "")
 			})
 			t.Run("Networks", func(t *testing.T) { testNetworks(t, n) })
+			t.Run("Aging", func(t *testing.T) { testAging(t, n) })
 			t.Run("Ports", func(t *testing.T) { testPorts(t, n, 100) })
 			t.Run("Sync", func(t *testing.T) { testSync(t, n, r) })
 			t.Run("Leaders", func(t *testing.T) { testLeaders(t, n) })
@@ -305,6 +307,24 @@ func testNetworks(t *testing.T, n neutron) {
 	for _, o := range n.ovn(t, "northbound", "DHCP_Options", "options") {
 		if strings.Contains(o, "dns_server") {
 			t.Errorf("DHCP tells virtual machines %s", o)
+		}
+	}
+}
+
+// testAging proves that OVN removes learned addresses: routers and networks outside have an age, and the removal has a limit, which Neutron's
+// maintenance sets some time after it has started.
+func testAging(t *testing.T, n neutron) {
+	for _, want := range []struct{ table, column, setting string }{
+		{"Logical_Router", "options", "[mac_binding_age_threshold 300]"}, {"Logical_Switch", "other_config", "[fdb_age_threshold 300]"},
+		{"NB_Global", "options", "[mac_binding_removal_limit 1000]"}, {"NB_Global", "options", "[fdb_removal_limit 1000]"},
+	} {
+		err := n.cloud.Cluster.Wait(context.Background(), operators.Timeout, want.setting+" in "+want.table, func(context.Context) (bool, error) {
+			return slices.ContainsFunc(n.ovn(t, "northbound", want.table, want.column), func(row string) bool {
+				return strings.Contains(row, want.setting)
+			}), nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -117,6 +117,12 @@ vni_ranges = 1:65536
 [ovn]
 dns_servers = 0.0.0.0,::
 enable_distributed_floating_ip = false
+fdb_age_threshold = 300
+mac_binding_age_threshold = 300
+
+[ovn_nb_global]
+fdb_removal_limit = 1000
+mac_binding_removal_limit = 1000
 `
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -28,6 +28,19 @@ var nobody = []neutronv1.IPAddress{"0.0.0.0", "::"}
 // (https://docs.openstack.org/neutron/latest/install/ovn/manual_install.html).
 const headerBytes = 38
 
+// Bounds of the tables FDB and MAC_Binding in OVN's southbound database, to which every address adds a row that a router or a port without
+// port security meets. Without an age, rows are never removed: every chassis has a copy of both tables.
+const (
+	// learnedSeconds is how long a learned address stays after its last use. It is Neutron's own default of both ages in 2026.2, that of the
+	// FDB in 2026.1, and the usual ageing time of switches (IEEE 802.1Q); releases before have 0. OVN asks again for an address that was
+	// removed. https://docs.openstack.org/releasenotes/neutron/2026.2.html
+	learnedSeconds = 300
+	// removedAtOnce is how many rows one transaction removes at most, where Neutron has no limit: a database with millions of rows from before
+	// would change all of them in one entry of the members' log. OVN goes on after five seconds, so that 12,000 rows go each minute: as
+	// many as 60,000 addresses in use leave behind. https://www.ovn.org/support/dist-docs/ovn-nb.5.html
+	removedAtOnce = 1000
+)
+
 // TenantTypes are the kinds of networks that projects get, as the option says them whose name is another one in some releases.
 func TenantTypes(by neutronv1.Mechanism, n neutronv1.Networks) string {
 	return strings.Join(tenantTypes(by, n), ",")
@@ -120,7 +133,11 @@ func own(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
 	}
 	return oslo.Config{
 		"ml2_type_geneve": {"max_header_size": headerBytes},
-		"ovn":             {"dns_servers": texts(n.DNSServers, nobody), "enable_distributed_floating_ip": n.DistributedFloatingIPs},
+		"ovn": {
+			"dns_servers": texts(n.DNSServers, nobody), "enable_distributed_floating_ip": n.DistributedFloatingIPs,
+			"fdb_age_threshold": learnedSeconds, "mac_binding_age_threshold": learnedSeconds,
+		},
+		"ovn_nb_global": {"fdb_removal_limit": removedAtOnce, "mac_binding_removal_limit": removedAtOnce},
 	}
 }
 
