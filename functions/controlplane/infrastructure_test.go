@@ -15,7 +15,7 @@ func TestDiskLimit(t *testing.T) {
 	for name, s := range sizes {
 		m := derived(t, "{size: "+name+"}", bare)
 		want := fmt.Sprintf("disk_free_limit.absolute = %d\n", s.messagingResources.Limits.Memory.Value())
-		if got, _ := at(m.cluster("").Object().Object, "spec", "rabbitmq", "additionalConfig").(string); !strings.HasSuffix(got, want) {
+		if got, _ := at(m.cluster("").Object().Object, "spec", "rabbitmq", "additionalConfig").(string); !strings.Contains(got, "\n"+want) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}

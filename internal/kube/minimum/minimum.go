@@ -53,7 +53,8 @@ var programs = map[Program]sizes{
 	MariaDB: {memory: "256Mi", storage: "1Gi", reason: "an empty member needs as much"},
 	// A compressed copy of an empty database has a few MiB.
 	DatabaseBackup: {storage: "1Gi", reason: "a compressed copy is assembled there"},
-	// The write-ahead log of quorum queues is rolled over at 512 MiB (raft.wal_max_size_bytes), and a third of the volume stays free.
+	// The write-ahead log of quorum queues is rolled over at an eighth of the memory and a sixteenth of the volume, and a third of the volume
+	// stays free.
 	RabbitMQ: {memory: "256Mi", storage: "1Gi", reason: "the Erlang runtime and the write-ahead log need as much"},
 	// A snapshot forks the process, and the append-only file is rewritten beside the old one.
 	Valkey: {memory: "64Mi", storage: "256Mi", reason: "snapshots are written beside the old file"},

@@ -1,6 +1,8 @@
 package rabbitmq
 
 import (
+	stdcmp "cmp"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,6 +34,41 @@ func TestDiskLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := diskLimit(tc.res, tc.storage); got != tc.want {
 				t.Errorf("%s got %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestWALLimit proves that three write-ahead logs fit below the watermark of the memory, and on the volume beside the room that stays free.
+func TestWALLimit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		res     *common.Resources
+		storage string
+		want    int64
+	}{
+		"Memory":  {"The smallest size.", resources("1", "1Gi", "1Gi"), "5Gi", 128 << 20},
+		"Least":   {"The least memory, and the least volume.", resources("1", "256Mi", "256Mi"), "1Gi", 32 << 20},
+		"Volume":  {"The volume is smaller than the memory.", resources("1", "4Gi", "4Gi"), "1Gi", 64 << 20},
+		"Fits":    {"RabbitMQ's own fits, and a member is not restarted for a line that changes nothing.", resources("1", "4Gi", "4Gi"), "20Gi", 0},
+		"NoLimit": {"The volume alone is known.", &common.Resources{}, "2Gi", 128 << 20},
+		"Nothing": {"Neither is known: RabbitMQ's own holds.", nil, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := ""
+			if tc.want != 0 {
+				want = fmt.Sprintf("raft.wal_max_size_bytes = %d\n", tc.want)
+			}
+			if got := walLimit(tc.res, tc.storage); got != want {
+				t.Errorf("%s got %q, want %q", tc.reason, got, want)
+			}
+			if tc.res == nil || tc.res.Limits == nil {
+				return
+			}
+			limit := tc.res.Limits.Memory.Value()
+			watermark := (limit - min(limit/5, 2<<30)) / 10 * 6
+			if wal := stdcmp.Or(tc.want, 512<<20); 3*wal > watermark {
+				t.Errorf("%s three logs of %d exceed the watermark %d", tc.reason, wal, watermark)
 			}
 		})
 	}
