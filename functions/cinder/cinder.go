@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -273,6 +274,9 @@ func (m *model) options() oslo.Config {
 	}
 	for _, b := range m.backends {
 		c[b.Name] = b.options
+	}
+	if b := m.spec.Backup; b != nil {
+		maps.Copy(c["DEFAULT"], backupOptions(b))
 	}
 	return c.Merge(keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile()))
 }

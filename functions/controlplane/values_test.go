@@ -42,7 +42,7 @@ func TestValues(t *testing.T) {
 				"spec.services.nova.cells[0].infrastructure.mariadb.storageSize: must be at least 1Gi for MariaDB, not 1Mi: an empty member needs as much; set 1Gi or more\n" +
 				"spec.services.nova.cells[0].infrastructure.rabbitmq.storageSize: must be at least 1Gi for RabbitMQ, not 1Mi: the Erlang runtime and the write-ahead log need as much; set 1Gi or more\n" +
 				"spec.services.neutron.ovn.northbound.storageSize: must be at least 256Mi for an OVN database, not 1Mi: its raft log is compacted beside the old one; set 256Mi or more\n" +
-				"spec.services.cinder.backup.file.storageSize: must be at least 1Gi for a volume backup, not 1Mi: backups are written in objects of up to 2 GB; set 1Gi or more",
+				"spec.services.cinder.backup.file.storageSize: must be at least 1Gi for a volume backup, not 1Mi: a small volume needs as much; set 1Gi or more",
 		},
 		"staging of backups": {
 			"A copy is assembled there.", "{infrastructure: {mariadb: {backup: {stagingStorage: {storageSize: 1Mi}, s3: {" + s3 + "}}}}}",

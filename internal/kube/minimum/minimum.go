@@ -68,8 +68,8 @@ var programs = map[Program]sizes{
 	ImageStore:      {storage: "1Gi", reason: "images are kept there as a whole"},
 	ImageStaging:    {storage: "1Gi", reason: "images are kept there as a whole"},
 	ImageCache:      {storage: "1Gi", reason: "images are kept there as a whole"},
-	// Cinder writes objects of up to 2 GB (backup_file_size), compressed.
-	VolumeBackup: {storage: "1Gi", reason: "backups are written in objects of up to 2 GB"},
+	// Cinder writes compressed objects of up to 48 MiB (backup_file_size), as many as a volume needs.
+	VolumeBackup: {storage: "1Gi", reason: "a small volume needs as much"},
 	// The process has about 130 MiB before the first server.
 	NovaCompute:  {memory: "256Mi", reason: "nova-compute and its privileged helper need as much"},
 	NeutronAgent: {memory: "128Mi", reason: "the agent needs as much to start"},

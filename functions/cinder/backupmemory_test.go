@@ -1,0 +1,62 @@
+package cinder
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+)
+
+// TestBackupSizes proves that the objects of all backups that a pod makes at once fit into its memory four times, beside the idle process.
+func TestBackupSizes(t *testing.T) {
+	for memory, want := range map[string][2]int64{
+		"128Mi": {1, 1}, "256Mi": {1, 8}, "512Mi": {2, 20}, "1Gi": {6, 17}, "2Gi": {14, 16}, "16Gi": {15, 48}, "": {2, 20},
+	} {
+		operations, object := backupSizes(memory)
+		if diff := cmp.Diff(want, [2]int64{operations, object / mib}); diff != "" {
+			t.Errorf("%q: operations, and MiB of an object (-want +got):\n%s", memory, diff)
+		}
+		if object%blockBytes != 0 || blockBytes%32768 != 0 {
+			t.Errorf("%q: an object of %d bytes has parts without a hash", memory, object)
+		}
+		if memory == "" || memory == "128Mi" {
+			continue
+		}
+		limit := resource.MustParse(memory)
+		if used := idleBytes + 4*operations*object; used > limit.Value() {
+			t.Errorf("%q: %d bytes are used", memory, used)
+		}
+	}
+}
+
+// TestBackupOptions proves that the options are those of the driver that is used, since each has names of its own.
+func TestBackupOptions(t *testing.T) {
+	const object, operations = int64(20 * mib), int64(2)
+	files := oslo.Options{"backup_max_operations": operations, "backup_file_size": object, "backup_sha_block_size_bytes": blockBytes}
+	pool := oslo.Options{"backup_max_operations": operations, "backup_ceph_chunk_size": object}
+	for name, tc := range map[string]struct {
+		reason string
+		backup cinderv1.Backup
+		want   oslo.Options
+	}{
+		"File": {"The driver of files.", cinderv1.Backup{File: &cinderv1.BackupFile{}}, files},
+		"NFS":  {"A share is mounted by the node, and written to as files.", cinderv1.Backup{NFS: &cinderv1.BackupNFS{}}, files},
+		"S3": {"Objects are sent from memory.", cinderv1.Backup{S3: &cinderv1.S3{}}, oslo.Options{
+			"backup_max_operations": operations, "backup_s3_object_size": object, "backup_s3_block_size": blockBytes,
+		}},
+		"Swift": {"Objects are sent from memory.", cinderv1.Backup{Swift: &cinderv1.Swift{}}, oslo.Options{
+			"backup_max_operations": operations, "backup_swift_object_size": object, "backup_swift_block_size": blockBytes,
+		}},
+		"Pool": {"A part is read, and written.", cinderv1.Backup{Ceph: &common.StoragePool{}}, pool},
+		"RBD":  {"The same driver.", cinderv1.Backup{RBD: &cinderv1.BackupRBD{}}, pool},
+	} {
+		tc.backup.Memory = "512Mi"
+		if diff := cmp.Diff(tc.want, backupOptions(&tc.backup)); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+}
