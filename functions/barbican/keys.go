@@ -4,13 +4,14 @@ import (
 	_ "embed"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
@@ -90,9 +91,7 @@ func (m *model) keyVolumes() []service.Volume {
 	return []service.Volume{
 		m.SecretVolume(keysName, m.Sub(keysName)),
 		{
-			Volume: corev1.Volume{Name: "config-folder", VolumeSource: corev1.VolumeSource{
-				EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory},
-			}},
+			Volume: workload.MemoryScratch("config-folder", resource.MustParse("16Mi")),
 			Folder: m.Path(configFolder), Writable: true,
 		},
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -38,9 +37,6 @@ const (
 	// (os_brick.initiator.connectors.rbd).
 	cephPath = "/etc/ceph"
 )
-
-// scratch is how much of images that are converted a pod may keep on its node. The kubelet replaces a pod that has more.
-var scratch = resource.MustParse("50Gi")
 
 // sharing is what the managers of a backend are called that share its volumes, which are recorded under it.
 const sharing = cinderv1.ServiceName
@@ -217,9 +213,9 @@ func (m *model) manager(seen observe.State, b backend) service.Process {
 
 // attach gives a process what it reaches backends with.
 func (m *model) attach(p *service.Process, seen observe.State, backends ...backend) {
-	p.Mounts = append(p.Mounts, m.programsVolume(), service.Volume{Folder: scratchPath, Writable: true, Volume: corev1.Volume{
-		Name: "conversion", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(scratch)}},
-	}})
+	p.Mounts = append(p.Mounts, m.programsVolume(), service.Volume{
+		Folder: scratchPath, Writable: true, Volume: workload.Scratch("conversion", m.conversion),
+	})
 	var clients []corev1.VolumeProjection
 	var reads []service.ReadAtStart
 	for _, b := range backends {

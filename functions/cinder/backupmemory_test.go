@@ -1,6 +1,8 @@
 package cinder
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,6 +10,8 @@ import (
 
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
@@ -58,5 +62,51 @@ func TestBackupOptions(t *testing.T) {
 		if diff := cmp.Diff(tc.want, backupOptions(&tc.backup)); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
+	}
+}
+
+// TestConversionSize proves that the directory for images has the size of the spec in pods of managers and of the backup service, and that
+// an amount which no schema has seen is refused.
+func TestConversionSize(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		size   any
+		want   string
+	}{
+		"Default": {"The schema's.", nil, "50Gi"},
+		"Spec":    {"Larger images.", "200Gi", "200Gi"},
+	} {
+		spec := servicetest.Spec(t, "medium")
+		if tc.size != nil {
+			spec["conversionSize"] = tc.size
+		}
+		found := 0
+		for _, p := range derived(t, spec).Processes {
+			for _, v := range p.Mounts {
+				if v.Folder != scratchPath {
+					continue
+				}
+				found++
+				if got := v.EmptyDir.SizeLimit.String(); got != tc.want {
+					t.Errorf("%s: %s %s has %s, want %s", name, tc.reason, p.Name, got, tc.want)
+				}
+			}
+		}
+		if found != 4 { // Two managers, and a backup service in each of two zones.
+			t.Errorf("%s: %d directories", name, found)
+		}
+	}
+	in := function.Input[cinderv1.Cinder]{}
+	in.XR.Spec.ConversionSize = "much"
+	text, err := json.Marshal(servicetest.Spec(t, "small"))
+	if err == nil {
+		err = json.Unmarshal(text, &in.XR.Spec)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.XR.Name, in.XR.Namespace = cinderv1.ServiceName, "cloud"
+	if _, err := derive(in); err == nil || !strings.Contains(err.Error(), "spec.conversionSize") {
+		t.Errorf("much is taken: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
@@ -21,6 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
@@ -130,6 +132,8 @@ type model struct {
 	// backends are where volumes are kept, and target where backups are.
 	backends []backend
 	target   target
+	// conversion is the size of the directory in which a pod converts images.
+	conversion resource.Quantity
 	// previous are the backends as they were last reported, and checked is what the companion finds.
 	previous []cinderv1.BackendStatus
 	checked  *observe.Object
@@ -156,6 +160,9 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 		service.CheckProcess("spec.volume", m.spec.Volume),
 	); err != nil {
 		return nil, err
+	}
+	if m.conversion, err = resource.ParseQuantity(m.spec.ConversionSize); err != nil {
+		return nil, invalid.Field("spec.conversionSize", "%q is no quantity; set one such as 50Gi", m.spec.ConversionSize)
 	}
 	m.Logins = m.logins()
 	// The file has another place in the image than where Cinder looks for it.

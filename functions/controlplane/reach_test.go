@@ -16,7 +16,7 @@ var inside = map[string][]string{
 		"ControlPlaneClusterSpec.Size", "ControlPlaneClusterSpec.OpenStackRelease", "ClusterReference.Name", "Storage.StorageSize",
 		"StagingStorage.StorageSize", "FileStore.StorageSize", "Volume.StorageSize", "BackupFile.StorageSize",
 	},
-	"it is an amount":                                                  {"Process.Memory", "IntOrString.StrVal", "ML2.VNIRange", "PhysicalNetwork.VLANRanges"},
+	"it is an amount":                                                  {"Process.Memory", "Storage.ConversionSize", "IntOrString.StrVal", "ML2.VNIRange", "PhysicalNetwork.VLANRanges"},
 	"virtual machines ask it, and no pod does":                         {"Networks.DNSServers"},
 	"names of virtual machines end so, which nobody but them asks for": {"Networks.DNSDomain"},
 	"what it is a part of is held as a whole": {

@@ -31,7 +31,7 @@ func (m *model) equip(seen observe.State) error {
 	if v := m.spec.Import.Staging; v != nil {
 		claims = append(claims, claim(staging, v))
 	} else {
-		room.EmptyDir = &corev1.EmptyDirVolumeSource{SizeLimit: new(scratch)}
+		room.Volume = workload.Scratch(staging, scratch)
 	}
 	authority := m.ServerCA()
 	peers := m.SecretVolume("peers", string(authority.Name), string(authority.Key))

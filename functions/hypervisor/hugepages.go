@@ -45,7 +45,7 @@ func mountPages(pod *corev1.PodSpec, pages []hypervisorv1.HugePages) {
 		c.Resources.Requests[name], c.Resources.Limits[name] = amount, amount
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: "/dev/hugepages-" + p.Size})
 		pod.Volumes = append(pod.Volumes, corev1.Volume{
-			Name: volume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}},
+			Name: volume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium, SizeLimit: &amount}},
 		})
 	}
 }

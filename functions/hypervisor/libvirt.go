@@ -114,7 +114,7 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", libvirtComponent+"-config"), migrationVolume(), empty("cache"),
 				// What libvirt is not told to keep in memory, such as passphrases that Nova tells it of encrypted volumes, is in memory, too.
-				{Name: "secrets", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
+				workload.MemoryScratch("secrets", resource.MustParse("64Mi")),
 			},
 		},
 		said: m.spec.Virtualization.Libvirt.Resources, enough: requests("100m", "256Mi"),

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
@@ -151,6 +152,5 @@ func authorityFile(ref common.SecretKeyReference) string {
 // southboundPort is that of OVN's southbound database.
 const southboundPort = 6642
 
-func empty(name string) corev1.Volume {
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
-}
+// empty is a directory for small files: configurations and sockets of each network, and what libvirt has found out about QEMU.
+func empty(name string) corev1.Volume { return workload.Scratch(name, resource.MustParse("256Mi")) }

@@ -180,6 +180,7 @@ func (m *model) on(g *group, d daemon) (*appsv1.DaemonSet, error) {
 	set := w.DaemonSet(d.pod, d.update)
 	pod := &set.Spec.Template
 	pod.Spec.Containers[0].Resources = workload.RequirementsOver(d.said, d.enough)
+	workload.RequestStorage(&pod.Spec)
 	if err := workload.Allow(pod, d.privileges...); err != nil {
 		return nil, err
 	}

@@ -136,6 +136,7 @@ template:
           memory: 1Gi
         requests:
           cpu: 100m
+          ephemeral-storage: 102Mi
           memory: 256Mi
       securityContext:
         allowPrivilegeEscalation: false
@@ -165,7 +166,8 @@ template:
       seccompProfile:
         type: RuntimeDefault
     volumes:
-    - emptyDir: {}
+    - emptyDir:
+        sizeLimit: 1Gi
       name: tmp
     - name: fernet-keys
       secret:
@@ -514,6 +516,9 @@ containers:
       scheme: HTTP
     periodSeconds: 5
     timeoutSeconds: 5
+  resources:
+    requests:
+      ephemeral-storage: 102Mi
   startupProbe:
     failureThreshold: 60
     httpGet:
@@ -555,7 +560,8 @@ containers:
 enableServiceLinks: false
 terminationGracePeriodSeconds: 75
 volumes:
-- emptyDir: {}
+- emptyDir:
+    sizeLimit: 1Gi
   name: tmp
 - name: fernet-keys
   secret:
@@ -627,6 +633,9 @@ volumes:
       scheme: HTTP
     periodSeconds: 5
     timeoutSeconds: 5
+  resources:
+    requests:
+      ephemeral-storage: 102Mi
   securityContext:
     allowPrivilegeEscalation: false
     capabilities:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
@@ -43,6 +44,9 @@ func (m *model) snapshots() ([]compose.Stage, error) {
 		return nil, err
 	}
 	p := m.pod("snapshot.sh", m.secret(client))
+	if p.Scratch, err = m.copySize(); err != nil {
+		return nil, err
+	}
 	c := &p.Containers[0]
 	c.StartupProbe, c.LivenessProbe, c.ReadinessProbe = nil, nil, nil // it runs to its end
 	reach(&p, b.Bucket)
@@ -58,6 +62,26 @@ func (m *model) snapshots() ([]compose.Stage, error) {
 		{Name: snapshot + "-network-policy", Object: w.NetworkPolicy(nil, members)},
 		{Name: snapshot, Object: w.CronJob(p, string(m.schedule()), false)},
 	}}, nil
+}
+
+// copySize returns the size of a directory for the copy of one database and its compressed form: that of the larger volume, which holds a
+// database, its log, and a second database while the log is compacted.
+func (m *model) copySize() (*resource.Quantity, error) {
+	north, err := m.north.claims()
+	if err != nil {
+		return nil, err
+	}
+	south, err := m.south.claims()
+	if err != nil {
+		return nil, err
+	}
+	size := workload.DefaultScratch
+	for _, c := range append(north, south...) {
+		if c.Size.Cmp(size) > 0 {
+			size = c.Size
+		}
+	}
+	return &size, nil
 }
 
 // schedule is when copies are made.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -45,11 +46,14 @@ func (m *model) schedule() common.Cron {
 	return m.spec.Schedule
 }
 
+// workspace is the size of the directory for logs, results, and images that tests make.
+var workspace = resource.MustParse("5Gi")
+
 // pod runs the tests once. Nobody reaches it.
 func (m *model) pod() workload.Pod {
 	ca := m.spec.Identity.CASecretRef
 	return workload.Pod{
-		UserID: service.UserID, GraceSeconds: new(int64(mercy)),
+		UserID: service.UserID, GraceSeconds: new(int64(mercy)), Scratch: &workspace,
 		Containers: []corev1.Container{{
 			Name: tempestv1.ServiceName, Image: m.image,
 			Command: []string{python, configFolder + "/" + scriptFile, configFolder},

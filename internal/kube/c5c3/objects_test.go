@@ -79,6 +79,9 @@ spec:
           httpGet:
             path: /readyz
             port: health
+        resources:
+          requests:
+            ephemeral-storage: 102Mi
         securityContext:
           allowPrivilegeEscalation: false
           capabilities:
@@ -113,7 +116,8 @@ spec:
         topologyKey: topology.kubernetes.io/zone
         whenUnsatisfiable: ScheduleAnyway
       volumes:
-      - emptyDir: {}
+      - emptyDir:
+          sizeLimit: 1Gi
         name: tmp
 ---
 apiVersion: v1

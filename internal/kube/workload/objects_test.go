@@ -179,7 +179,8 @@ spec:
         topologyKey: topology.kubernetes.io/zone
         whenUnsatisfiable: ScheduleAnyway
       volumes:
-      - emptyDir: {}
+      - emptyDir:
+          sizeLimit: 1Gi
         name: tmp
       - configMap:
           name: keystone-config
@@ -259,7 +260,8 @@ spec:
         topologyKey: topology.kubernetes.io/zone
         whenUnsatisfiable: ScheduleAnyway
       volumes:
-      - emptyDir: {}
+      - emptyDir:
+          sizeLimit: 1Gi
         name: tmp
 `,
 		},
@@ -303,6 +305,9 @@ spec:
       automountServiceAccountToken: false
       containers:
       - name: nb
+        resources:
+          requests:
+            ephemeral-storage: 102Mi
         securityContext:
           allowPrivilegeEscalation: false
           capabilities:
@@ -338,7 +343,8 @@ spec:
         topologyKey: topology.kubernetes.io/zone
         whenUnsatisfiable: ScheduleAnyway
       volumes:
-      - emptyDir: {}
+      - emptyDir:
+          sizeLimit: 1Gi
         name: tmp
   volumeClaimTemplates:
   - apiVersion: v1
@@ -388,6 +394,9 @@ spec:
       automountServiceAccountToken: false
       containers:
       - name: nb
+        resources:
+          requests:
+            ephemeral-storage: 102Mi
         securityContext:
           allowPrivilegeEscalation: false
           capabilities:
@@ -406,7 +415,8 @@ spec:
         seccompProfile:
           type: RuntimeDefault
       volumes:
-      - emptyDir: {}
+      - emptyDir:
+          sizeLimit: 1Gi
         name: tmp
   updateStrategy:
     type: OnDelete
@@ -447,6 +457,9 @@ spec:
               key: password
               name: database
         name: task
+        resources:
+          requests:
+            ephemeral-storage: 102Mi
         securityContext:
           allowPrivilegeEscalation: false
           capabilities:
@@ -473,7 +486,8 @@ spec:
         seccompProfile:
           type: RuntimeDefault
       volumes:
-      - emptyDir: {}
+      - emptyDir:
+          sizeLimit: 1Gi
         name: tmp
 ---
 apiVersion: batch/v1
@@ -519,6 +533,9 @@ spec:
                   key: password
                   name: database
             name: task
+            resources:
+              requests:
+                ephemeral-storage: 102Mi
             securityContext:
               allowPrivilegeEscalation: false
               capabilities:
@@ -545,7 +562,8 @@ spec:
             seccompProfile:
               type: RuntimeDefault
           volumes:
-          - emptyDir: {}
+          - emptyDir:
+              sizeLimit: 1Gi
             name: tmp
   schedule: 0 * * * *
   startingDeadlineSeconds: 300

@@ -1,10 +1,12 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -19,6 +21,8 @@ type Pod struct {
 	Containers, InitContainers []corev1.Container
 	// Volumes besides the scratch directory.
 	Volumes []corev1.Volume
+	// Scratch is the size of the scratch directory. Nil: DefaultScratch.
+	Scratch *resource.Quantity
 	// ServiceAccount of the pods. Empty: the namespace's default, which may do nothing.
 	ServiceAccount string
 	// APIAccess mounts the service account's token.
@@ -33,6 +37,10 @@ type Pod struct {
 
 const scratch = "tmp"
 
+// DefaultScratch is the size of the scratch directory, where programs have sockets, locks and temporary files: a multiple of what they need.
+// The kubelet evicts a pod that has more in it, which would otherwise fill the disk of its node.
+var DefaultScratch = resource.MustParse("1Gi")
+
 // Template makes the pods of a workload: restricted, with a read-only root and a scratch directory at /tmp.
 func (w Workload) Template(p Pod) corev1.PodTemplateSpec {
 	containers := make([]corev1.Container, len(p.Containers))
@@ -42,12 +50,12 @@ func (w Workload) Template(p Pod) corev1.PodTemplateSpec {
 	if r := Requirements(w.Resources); len(containers) > 0 && (r.Requests != nil || r.Limits != nil) {
 		containers[0].Resources = r
 	}
-	tmp := corev1.Volume{Name: scratch, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+	tmp := Scratch(scratch, *cmp.Or(p.Scratch, &DefaultScratch))
 	var inits []corev1.Container
 	for _, c := range p.InitContainers {
 		inits = append(inits, restricted(c))
 	}
-	return corev1.PodTemplateSpec{
+	out := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: w.Labels(), Annotations: maps.Clone(p.Annotations)},
 		Spec: corev1.PodSpec{
 			Containers:                    containers,
@@ -70,6 +78,48 @@ func (w Workload) Template(p Pod) corev1.PodTemplateSpec {
 			},
 			TopologySpreadConstraints: w.spread(p),
 		},
+	}
+	if len(containers) > 0 {
+		RequestStorage(&out.Spec)
+	}
+	return out
+}
+
+// Scratch is a directory on the disk of a pod's node. A pod with more in it is evicted.
+func Scratch(name string, limit resource.Quantity) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}}
+}
+
+// MemoryScratch is a directory in memory, which counts as memory of the containers that write to it.
+func MemoryScratch(name string, limit resource.Quantity) corev1.Volume {
+	v := Scratch(name, limit)
+	v.EmptyDir.Medium = corev1.StorageMediumMemory
+	return v
+}
+
+// storageShare is the part of its scratch directories that a pod requests. They are full only at times: nodes that set aside all of it
+// would take few pods. Pods within their request are the last that a node evicts when its disk is full.
+const storageShare = 10
+
+// RequestStorage requests storage of the node for the scratch directories of a pod, by its first container, unless that has a request or
+// a limit already.
+func RequestStorage(pod *corev1.PodSpec) {
+	const name, mib = corev1.ResourceEphemeralStorage, 1 << 20
+	r := &pod.Containers[0].Resources
+	_, requested := r.Requests[name]
+	if _, limited := r.Limits[name]; requested || limited { // A limit is the request, too.
+		return
+	}
+	total := int64(0)
+	for _, v := range pod.Volumes {
+		if e := v.EmptyDir; e != nil && e.Medium == corev1.StorageMediumDefault && e.SizeLimit != nil {
+			total += e.SizeLimit.Value()
+		}
+	}
+	if total /= storageShare * mib; total > 0 {
+		requests := corev1.ResourceList{name: *resource.NewQuantity(total*mib, resource.BinarySI)}
+		maps.Copy(requests, r.Requests)
+		r.Requests = requests
 	}
 }
 

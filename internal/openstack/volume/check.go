@@ -37,6 +37,7 @@ func SetDefaults(s *cinderv1.Storage) {
 	if s.DefaultVolumeType == "" && len(s.VolumeTypes) > 0 {
 		s.DefaultVolumeType = s.VolumeTypes[0].Name
 	}
+	s.ConversionSize = cmp.Or(s.ConversionSize, "50Gi")
 	if b := s.Backup; b != nil {
 		if r := b.RBD; r != nil {
 			r.Pool, r.User = cmp.Or(r.Pool, "backups"), cmp.Or(r.User, "cinder-backup")
