@@ -284,13 +284,12 @@ func (m *model) agentPod(a *agent, config files) daemon {
 				m.secretVolume("queue-authority", to.Queue.CASecretRef.Name, string(to.Queue.CASecretRef.Key)),
 			},
 		},
-		said: m.agents().Neutron.Resources, enough: requests("100m", "256Mi"),
 		update: appsv1.RollingUpdateDaemonSetStrategyType,
 	}
 	switch a.component {
 	case metadataComponent:
 		_, authority, mount := m.authority()
-		c.Image, d.said = m.images.agent, m.agents().Metadata.Resources
+		c.Image = m.images.agent
 		c.VolumeMounts, d.pod.Volumes = append(c.VolumeMounts, mount...), append(d.pod.Volumes, authority...)
 		p.HostPaths = p.HostPaths[1:] // It has nothing to do with the switch.
 	case sriovAgentComponent:

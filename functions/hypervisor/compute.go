@@ -165,18 +165,11 @@ func (m *model) processors(g *group) oslo.Config {
 
 const mebibyte = 1 << 20
 
-// memory is what virtual machines get of a node's.
+// memory returns the options of a node's memory. Nova itself keeps 512 MiB, less than its own pod and those beside it use.
 func (m *model) memory(g *group) oslo.Config {
-	p := g.node.Memory
-	if p == nil {
-		return nil
-	}
-	c := oslo.Config{"DEFAULT": {}}
-	if p.AllocationRatio != nil {
+	c := oslo.Config{"DEFAULT": {"reserved_host_memory_mb": int((m.reservedMemory(g) + mebibyte - 1) / mebibyte)}}
+	if p := g.node.Memory; p != nil && p.AllocationRatio != nil {
 		c["DEFAULT"]["ram_allocation_ratio"] = number(p.AllocationRatio.String())
-	}
-	if p.Reserved != nil {
-		c["DEFAULT"]["reserved_host_memory_mb"] = int((p.Reserved.Value() + mebibyte - 1) / mebibyte)
 	}
 	return c
 }
@@ -243,7 +236,6 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 				diskTransferVolume(),
 			}, 1, authority...),
 		},
-		said: m.agents().NovaCompute.Resources, enough: requests("200m", "512Mi"),
 		privileges: []workload.Privilege{{
 			Container: computeComponent, RunAsUser: root, HostNetwork: true,
 			Reason: "libvirt's and the switch's sockets and the disks are root's, and screens are at the node's address; disks and " +

@@ -81,7 +81,6 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 				m.secretVolume("tls", common.ObjectName(m.clientSecret()), certificate.CAKey, certificate.CertKey, certificate.KeyKey),
 			},
 		},
-		said: m.agents().OVNController.Resources, enough: requests("50m", "256Mi"),
 		privileges: []workload.Privilege{{
 			Container: controllerComponent, RunAsUser: root, HostNetwork: true,
 			Reason:    "the switch's socket is root's, and the addresses that tunnels end at are the node's",

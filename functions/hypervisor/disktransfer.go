@@ -87,7 +87,6 @@ func (m *model) diskTransferDaemon(g *group, config files) daemon {
 			UserID: nobody, Containers: []corev1.Container{c}, GraceSeconds: new(int64(longestTransfer)),
 			Volumes: []corev1.Volume{workload.ConfigVolume("config", config.revision()), diskTransferVolume()},
 		},
-		enough: requests("10m", "64Mi"),
 		privileges: []workload.Privilege{{
 			Container: diskTransferComponent, RunAsUser: root, HostNetwork: true,
 			Reason: "disks of servers are root's, and nodes reach each other at their own addresses; it has no capability",

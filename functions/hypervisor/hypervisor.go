@@ -36,6 +36,7 @@ func New() function.Runner {
 		Remarks: []function.Remark[*model]{
 			{Type: volumesAttachable, Verdict: (*model).attachable}, {Type: nodesCleared, Verdict: said("Cleared")},
 			{Type: nodesEvicted, Verdict: said("Evicted")}, {Type: noVirtualMachines, Verdict: (*model).empty},
+			{Type: reservedMemorySufficient, Verdict: (*model).memorySufficient},
 		},
 	}
 }

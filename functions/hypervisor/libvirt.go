@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
@@ -117,7 +116,6 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 				workload.MemoryScratch("secrets", resource.MustParse("64Mi")),
 			},
 		},
-		said: m.spec.Virtualization.Libvirt.Resources, enough: requests("100m", "256Mi"),
 		privileges: []workload.Privilege{passThrough(p, g.node.PCIDevices)}, update: appsv1.OnDeleteDaemonSetStrategyType,
 	}
 }
@@ -133,9 +131,4 @@ func disks() workload.HostPath {
 	h := kept("nova", instances)
 	h.Propagation = corev1.MountPropagationHostToContainer
 	return h
-}
-
-// requests of CPU and memory without a limit: what is ended for want of memory takes the network or the care of virtual machines with it.
-func requests(cpu, memory string) *common.Resources {
-	return &common.Resources{Requests: &common.ResourceAmounts{CPU: new(resource.MustParse(cpu)), Memory: new(resource.MustParse(memory))}}
 }

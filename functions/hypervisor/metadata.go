@@ -129,7 +129,6 @@ func (m *model) agentDaemon(config files) daemon {
 				empty("state"), empty("netns"),
 			},
 		},
-		said: m.agents().Metadata.Resources, enough: requests("100m", "512Mi"),
 		privileges: []workload.Privilege{{
 			Container: metadataComponent, RunAsUser: root, HostNetwork: true, Mounts: true,
 			Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in; " +

@@ -100,7 +100,6 @@ func (m *model) nodeAgentDaemon(image string) daemon {
 		pod: workload.Pod{
 			UserID: nodeAgentUser, ServiceAccount: nodeAgentComponent, APIAccess: true, Containers: []corev1.Container{c},
 		},
-		said: m.agents().KVMNodeAgent.Resources, enough: workload.Resources("10m", "64Mi", "256Mi"),
 		privileges: []workload.Privilege{{
 			Container: nodeAgentComponent,
 			Reason: "what it reports are the node's libvirt, by the socket that changes nothing, and the node's systemd, by its bus, which " +

@@ -161,9 +161,7 @@ type daemon struct {
 	// app and component of its pods. Agent is what a node has one of; empty: of the component.
 	app, component, agent string
 	pod                   workload.Pod
-	// resources that the claim says, and those that are enough where it says nothing.
-	said, enough *common.Resources
-	privileges   []workload.Privilege
+	privileges            []workload.Privilege
 	// update of a node's pod, by itself or by whoever deletes it.
 	update appsv1.DaemonSetUpdateStrategyType
 	// ofPlatform says that its image is the platform's, whatever the claim's are, since it has rights of the platform.
@@ -179,12 +177,14 @@ func (m *model) on(g *group, d daemon) (*appsv1.DaemonSet, error) {
 	}
 	set := w.DaemonSet(d.pod, d.update)
 	pod := &set.Spec.Template
-	pod.Spec.Containers[0].Resources = workload.RequirementsOver(d.said, d.enough)
+	agent := cmp.Or(d.agent, d.component)
+	if err := m.setResources(g, agent, pod.Spec.Containers); err != nil {
+		return nil, err
+	}
 	workload.RequestStorage(&pod.Spec)
 	if err := workload.Allow(pod, d.privileges...); err != nil {
 		return nil, err
 	}
-	agent := cmp.Or(d.agent, d.component)
 	pod.Labels[agentLabel] = agent
 	// When a node runs out of memory or room, what carries its virtual machines goes last.
 	pod.Spec.PriorityClassName = "system-node-critical"

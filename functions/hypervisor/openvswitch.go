@@ -8,6 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
+// switchDatabase is the container of the switch's database.
+const switchDatabase = "ovsdb-server"
+
 // userspace is the datapath inside of the daemon.
 const userspace = "Userspace"
 
@@ -60,8 +63,6 @@ func (m *model) switchDaemon(g *group, config files) daemon {
 		workload.Readiness(&c, workload.Exec("sh", scripts+"/openvswitch.sh", container+"-ready"))
 		return c
 	}
-	database := script("ovsdb-server")
-	database.Resources = workload.Requirements(workload.Resources("20m", "64Mi", "1Gi"))
 	vswitchd := workload.Privilege{
 		Container: "ovs-vswitchd", RunAsUser: root, HostNetwork: true, HostPaths: []workload.HostPath{folder("run", switchRun)},
 		Reason:       "NET_ADMIN makes devices and flows in the node's network, NET_RAW opens the sockets that devices are read by",
@@ -74,13 +75,12 @@ func (m *model) switchDaemon(g *group, config files) daemon {
 	return daemon{
 		app: "openvswitch", component: switchComponent,
 		pod: workload.Pod{
-			UserID: nobody, Containers: []corev1.Container{script("ovs-vswitchd"), database},
+			UserID: nobody, Containers: []corev1.Container{script("ovs-vswitchd"), script(switchDatabase)},
 			Volumes:     []corev1.Volume{workload.ConfigVolume("config", switchComponent+"-config")},
 			Annotations: map[string]string{configAnnotation: config.hash()},
 		},
-		said: m.agents().OpenVSwitch.Resources, enough: requests("100m", "256Mi"),
 		privileges: []workload.Privilege{vswitchd, {
-			Container: "ovsdb-server", RunAsUser: root, Reason: "its socket and its file are in folders of the node, which are root's",
+			Container: switchDatabase, RunAsUser: root, Reason: "its socket and its file are in folders of the node, which are root's",
 			HostPaths: []workload.HostPath{folder("run", switchRun), kept("openvswitch", "/etc/openvswitch")},
 		}},
 		update: appsv1.OnDeleteDaemonSetStrategyType,

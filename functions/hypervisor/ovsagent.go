@@ -50,7 +50,6 @@ func (m *model) ovsAgentDaemon() daemon {
 				Env: []corev1.EnvVar{workload.FieldEnv(nodeEnv, "spec.nodeName")},
 			}},
 		},
-		said: m.agents().OVSAgent.Resources, enough: workload.Resources("50m", "128Mi", "256Mi"),
 		privileges: []workload.Privilege{{
 			Container: ovsAgentComponent, RunAsUser: root, HostNetwork: true, HostPaths: []workload.HostPath{run, database},
 			Reason: "the switch's sockets and its database are root's, and the network cards that it reports of are in the node's network",

@@ -123,7 +123,6 @@ func (m *model) keysDaemon(config files) daemon {
 				}}},
 			},
 		},
-		enough: requests("10m", "32Mi"),
 		privileges: []workload.Privilege{{
 			Container: volumeKeysComponent, RunAsUser: root, Reason: "libvirt's socket is root's", HostPaths: []workload.HostPath{run},
 		}},

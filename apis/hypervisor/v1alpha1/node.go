@@ -91,7 +91,7 @@ type Memory struct {
 	// +kubebuilder:validation:XValidation:rule="double(string(self)) > 0.0 && double(string(self)) <= 128.0",message="must be more than 0 and at most 128"
 	// +optional
 	AllocationRatio *intstr.IntOrString `json:"allocationRatio,omitempty"`
-	// Memory of each node that virtual machines do not get: 16Gi.
+	// Memory of each node that servers do not get: 16Gi. Defaults to what pods of the pool request on the node, and 2Gi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; add the unit: 512Mi, not 512 or 512m"

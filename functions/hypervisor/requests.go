@@ -1,0 +1,197 @@
+package hypervisor
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// nodePod is a row of nodePods: the resources of a component's pod on a node.
+type nodePod struct {
+	// component is the value of agentLabel on the pod.
+	component string
+	// runs reports whether nodes of a group can have the pod.
+	runs func(*model, *group) bool
+	// claim returns the resources of the first container that the claim sets. Nil: the claim has no field for it.
+	claim func(*model) *common.Resources
+	// defaults are the resources of the first container, which the claim's override.
+	defaults *common.Resources
+	// others are the resources of all other containers, by name.
+	others map[string]*common.Resources
+}
+
+// nodePods lists the resources of every pod that a pool runs on its nodes. The DaemonSets and the memory that Nova keeps from servers are
+// both derived from it.
+var nodePods = []nodePod{
+	{
+		component: switchComponent, runs: onAllNodes, defaults: requests("100m", "256Mi"),
+		claim:  func(m *model) *common.Resources { return m.agents().OpenVSwitch.Resources },
+		others: map[string]*common.Resources{switchDatabase: workload.Resources("20m", "64Mi", "1Gi")},
+	},
+	{
+		component: controllerComponent, defaults: requests("50m", "256Mi"),
+		runs:  func(m *model, _ *group) bool { return m.byOVN() },
+		claim: func(m *model) *common.Resources { return m.agents().OVNController.Resources },
+	},
+	{
+		component: metadataComponent, defaults: requests("100m", "512Mi"),
+		runs:  func(m *model, _ *group) bool { return m.byOVN() && m.metadataWanted() },
+		claim: func(m *model) *common.Resources { return m.agents().Metadata.Resources },
+	},
+	{
+		component: metadataComponent, defaults: requests("100m", "256Mi"),
+		runs:  func(m *model, g *group) bool { return m.agentsOn(g) && m.metadataWanted() },
+		claim: func(m *model) *common.Resources { return m.agents().Metadata.Resources },
+	},
+	{
+		component: openvswitchAgentComponent, runs: func(m *model, _ *group) bool { return m.byAgents() },
+		claim: neutronResources, defaults: requests("100m", "256Mi"),
+	},
+	{component: l3AgentComponent, runs: (*model).agentsOn, claim: neutronResources, defaults: requests("100m", "256Mi")},
+	{component: dhcpAgentComponent, runs: (*model).agentsOn, claim: neutronResources, defaults: requests("100m", "256Mi")},
+	{
+		component: sriovAgentComponent, runs: func(m *model, g *group) bool { return m.known() && len(g.cards()) > 0 },
+		claim: neutronResources, defaults: requests("100m", "256Mi"),
+	},
+	{
+		component: libvirtComponent, runs: func(m *model, _ *group) bool { return m.libvirtManaged() },
+		claim: func(m *model) *common.Resources { return m.spec.Virtualization.Libvirt.Resources }, defaults: requests("100m", "256Mi"),
+	},
+	{
+		component: volumeKeysComponent, runs: func(m *model, _ *group) bool { return len(m.toldKeys()) > 0 },
+		defaults: requests("10m", "32Mi"),
+	},
+	{component: diskTransferComponent, runs: onAllNodes, defaults: requests("10m", "64Mi")},
+	{
+		component: computeComponent, runs: onAllNodes, defaults: requests("200m", "512Mi"),
+		claim: func(m *model) *common.Resources { return m.agents().NovaCompute.Resources },
+	},
+	{
+		component: nodeAgentComponent, runs: func(m *model, _ *group) bool { return m.nodeAgentWanted() },
+		claim:    func(m *model) *common.Resources { return m.agents().KVMNodeAgent.Resources },
+		defaults: workload.Resources("10m", "64Mi", "256Mi"),
+	},
+	{
+		component: ovsAgentComponent, runs: func(m *model, _ *group) bool { return m.ovsAgentWanted() },
+		claim:    func(m *model) *common.Resources { return m.agents().OVSAgent.Resources },
+		defaults: workload.Resources("50m", "128Mi", "256Mi"),
+	},
+}
+
+func onAllNodes(m *model, _ *group) bool { return m.known() }
+
+// agentsOn reports whether nodes of a group connect routers to the outside by Neutron's agents.
+func (m *model) agentsOn(g *group) bool { return m.byAgents() && g.gateway() != nil }
+
+func neutronResources(m *model) *common.Resources { return m.agents().Neutron.Resources }
+
+// requests returns requests of CPU and memory without a limit: what is ended for want of memory takes the network or the care of servers
+// with it.
+func requests(cpu, memory string) *common.Resources {
+	return &common.Resources{Requests: &common.ResourceAmounts{CPU: new(resource.MustParse(cpu)), Memory: new(resource.MustParse(memory))}}
+}
+
+// containers returns the resources of the pod's containers, those of the first one under the empty name.
+func (p *nodePod) containers(m *model) map[string]corev1.ResourceRequirements {
+	var claimed *common.Resources
+	if p.claim != nil {
+		claimed = p.claim(m)
+	}
+	out := map[string]corev1.ResourceRequirements{"": workload.RequirementsOver(claimed, p.defaults)}
+	for name, r := range p.others {
+		out[name] = workload.Requirements(r)
+	}
+	return out
+}
+
+// setResources gives the containers of a component's pod on the nodes of a group their resources. It returns an error for a pod that
+// nodePods lacks: its memory would be missing from what Nova keeps.
+func (m *model) setResources(g *group, component string, containers []corev1.Container) error {
+	for i := range nodePods {
+		p := &nodePods[i]
+		if p.component != component || !p.runs(m, g) {
+			continue
+		}
+		all := p.containers(m)
+		for j := range containers {
+			name := containers[j].Name
+			if j == 0 {
+				name = ""
+			}
+			r, ok := all[name]
+			if !ok {
+				return fmt.Errorf("container %s of %s has no resources in nodePods; this is a bug of the function", name, component)
+			}
+			containers[j].Resources = r
+		}
+		return nil
+	}
+	return fmt.Errorf("component %s has no row in nodePods for these nodes; this is a bug of the function", component)
+}
+
+// requestedMemory returns the memory in bytes that pods of the pool request on a node of a group. Where some nodes of the group are
+// gateways it is theirs, which have all pods of the group: nova-compute of all its nodes reads one file.
+func (m *model) requestedMemory(g *group) int64 {
+	var sum int64
+	for i := range nodePods {
+		if p := &nodePods[i]; p.runs(m, g) {
+			for _, r := range p.containers(m) {
+				sum += r.Requests.Memory().Value()
+			}
+		}
+	}
+	return sum
+}
+
+// nodeOverhead is the memory of a node that neither flavors nor our pods' requests count, with libvirt as Nova drives it:
+//   - 1 GiB for the kernel, the kubelet, the container runtime and the pods that every node has (network, storage, monitoring). The kubelet
+//     evicts pods below 100 MiB free, and managed clusters reserve 1 GiB of a node with 4 GiB, and 2.6 GiB of one with 16 GiB.
+//   - 1 GiB for QEMU itself: a process has 60 to 110 MiB besides the memory of its server, which is 10 servers.
+//
+// A node with many servers, or with pods of others, needs more: memory.reserved of the claim.
+const nodeOverhead = 2 << 30
+
+// reservedMemory returns the memory in bytes that servers do not get on a node of a group: the claim's, or what the node's pods request
+// and the overhead.
+func (m *model) reservedMemory(g *group) int64 {
+	if p := g.node.Memory; p != nil && p.Reserved != nil {
+		return p.Reserved.Value()
+	}
+	return m.requestedMemory(g) + nodeOverhead
+}
+
+// reservedMemorySufficient is the condition that reports whether memory.reserved of the claim covers the pods of the pool.
+const reservedMemorySufficient = "ReservedMemorySufficient"
+
+// memorySufficient compares memory.reserved of the pool and its slices with what pods of the pool request. A smaller value is no error: a
+// pool that runs with it would not be composed any more. Where the claim sets none there is nothing to report.
+func (m *model) memorySufficient() ready.Verdict {
+	set := false
+	for i := range m.groups {
+		g := &m.groups[i]
+		p := g.node.Memory
+		if !m.known() || p == nil || p.Reserved == nil {
+			continue
+		}
+		set = true
+		need := m.requestedMemory(g)
+		if p.Reserved.Value() >= need {
+			continue
+		}
+		return ready.Wait("ReservedTooSmall", "%s: %s is less than the %s that pods of the pool request on a node, and servers get memory "+
+			"that is not free; set %s or more, or remove the field", g.ownField("memory.reserved", g.own.Memory != nil &&
+			g.own.Memory.Reserved != nil), p.Reserved, quantity(need), quantity(need+nodeOverhead))
+	}
+	if !set {
+		return ready.Verdict{}
+	}
+	return ready.Verdict{Ready: true, Reason: "Covered", Message: "memory.reserved covers the pods of the pool"}
+}
+
+// quantity returns an amount of memory as claims write it.
+func quantity(bytes int64) string { return resource.NewQuantity(bytes, resource.BinarySI).String() }
