@@ -174,6 +174,16 @@ func (m *model) memory(g *group) oslo.Config {
 	return c
 }
 
+// reserveDisk returns the variable by which nova-compute.sh keeps room on the node's disk, whose size only the node has. It is empty where
+// the claim sets reserved_host_disk_mb, which is in nova.conf then, and where disks of servers are in a Ceph: Nova counts room there, of
+// which the node needs none.
+func (m *model) reserveDisk() string {
+	if _, set := m.options["DEFAULT"]["reserved_host_disk_mb"]; set || m.spec.Storage != nil {
+		return ""
+	}
+	return "yes"
+}
+
 // number is a ratio, whose form the schema holds.
 func number(text string) float64 {
 	f, _ := strconv.ParseFloat(text, 64)
@@ -207,7 +217,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			corev1.EnvVar{Name: "CREDENTIAL", Value: m.wantedCredential(a.CredentialSecretRef.Name)},
 			corev1.EnvVar{Name: "TAKEN", Value: "/tmp/taken"},
 			corev1.EnvVar{Name: "HUGE_PAGES", Value: m.pages(g)}, corev1.EnvVar{Name: "CELLS", Value: "/sys/devices/system/node"},
-			corev1.EnvVar{Name: "RESERVED", Value: "/tmp/reserved.conf"},
+			corev1.EnvVar{Name: "RESERVED", Value: "/tmp/reserved.conf"}, corev1.EnvVar{Name: "RESERVE_DISK", Value: m.reserveDisk()},
 			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "LIVE_MIGRATION", Value: live},
 			corev1.EnvVar{Name: "PROGRAMS", Value: "/tmp/programs"},
 			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),

@@ -5,7 +5,7 @@
 # Variables: QUEUE_HOST, QUEUE_PORT, QUEUE_VHOST, QUEUE_CA, INSTANCES, LOGINS (a folder with queue and credential), STARTED (a file);
 # QUEUE_USER and CREDENTIAL (the identities of the logins that its pod was made for; empty: any), TAKEN (a file);
 # HUGE_PAGES (KiB:pages ..., how many of each size virtual machines get; empty: all), CELLS (a folder with the node's NUMA cells), RESERVED (a
-# file), NODE_IP and INTERFACE (whose address other nodes move virtual machines to; empty: NODE_IP), DOMAIN (of the names of nodes),
+# file), RESERVE_DISK (empty: none of the disk), NODE_IP and INTERFACE (whose address other nodes move virtual machines to; empty: NODE_IP), DOMAIN (of the names of nodes),
 # LIVE_MIGRATION (empty: libvirt has no certificate for it), PROGRAMS (a folder that is made), and those of disk-transfer.py.
 set -eu
 
@@ -27,6 +27,17 @@ reserve() {
     echo "reserved_huge_pages = node:$cell,size:$1,count:$((there - given))"
     left=$((left - given)) others=$((others - 1))
   done
+}
+
+# reserve_disk keeps room on the disk of servers, which is the node's: the kubelet evicts pods and taints the node below 15 % of free room
+# (imagefs.available; nodefs.available is 10 %), and the operating system, images, logs and snapshots have a tenth, of at most 10 GiB.
+reserve_disk() {
+  df -Pk "$INSTANCES" | tail -n 1 | {
+    read -r _ kib _
+    others=$((kib / 10))
+    [ "$others" -le 10485760 ] || others=10485760
+    echo "reserved_host_disk_mb = $(((kib / 100 * 15 + others) / 1024))"
+  }
 }
 
 case ${1:-run} in
@@ -75,6 +86,7 @@ export PATH="$PROGRAMS:$PATH"
 mkdir -p "$INSTANCES"
 {
   echo "[DEFAULT]"
+  [ -z "$RESERVE_DISK" ] || reserve_disk
   for pages in $HUGE_PAGES; do reserve "${pages%:*}" "${pages#*:}"; done
 } >"$RESERVED"
 exec nova-compute --config-file /etc/cobaltcore/nova.conf --config-file "$RESERVED"

@@ -317,6 +317,47 @@ func TestReservedMemorySufficient(t *testing.T) {
 	}
 }
 
+// TestReservedDiskWanted: the node keeps room on its own disk, unless the claim sets how much, or servers have none of it.
+func TestReservedDiskWanted(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, spec, want, config string }{
+		"NodeDisk": {"The function does not have the size of the disk.", mine, "yes", ""},
+		"Claim": {
+			"The file that the script writes would win over nova.conf.",
+			more("agents: {novaCompute: {config: {DEFAULT: {reserved_host_disk_mb: 5000}}}}"), "", "reserved_host_disk_mb = 5000\n",
+		},
+		"ClaimWithNone": {
+			"0 is a value, too.", more("agents: {novaCompute: {config: {DEFAULT: {reserved_host_disk_mb: 0}}}}"), "", "reserved_host_disk_mb = 0\n",
+		},
+		"Ceph": {"Nova would keep room of Ceph for each node.", more("storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}"), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(tc.spec, "tenant-a", objects(theirClaim, theirs, storageClaim, storageXR)...)
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			all := kind.Desired(t, w)
+			sets := daemonSets(t, all)
+			set := sets[slices.IndexFunc(sets, func(s appsv1.DaemonSet) bool { return s.Name == computeComponent })]
+			env, config := set.Spec.Template.Spec.Containers[0].Env, ""
+			for name, o := range all {
+				if strings.HasPrefix(name, computeComponent+"-config-") {
+					config = o["data"].(map[string]any)["nova.conf"].(string)
+				}
+			}
+			at := slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == "RESERVE_DISK" })
+			if at < 0 {
+				t.Fatal("the script has no variable")
+			}
+			if diff := cmp.Diff(tc.want, env[at].Value); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if strings.Contains(config, "reserved_host_disk_mb") != (tc.config != "") || !strings.Contains(config, tc.config) {
+				t.Errorf("%s nova.conf does not have %q:\n%s", tc.reason, tc.config, config)
+			}
+		})
+	}
+}
+
 // TestNodePods: each pod of a node has one row, and a container that has none is an error.
 func TestNodePods(t *testing.T) {
 	m := &model{}

@@ -121,7 +121,7 @@ func TestLogins(t *testing.T) {
 	login(t, dir)
 	env := []string{
 		"QUEUE_HOST=rabbitmq.cloud.svc", "QUEUE_PORT=5671", "QUEUE_VHOST=nova_cell1", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances",
-		"LOGINS=" + dir, "STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
+		"LOGINS=" + dir, "STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved", "RESERVE_DISK=",
 		"NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=", "LIVE_MIGRATION=", "PROGRAMS=" + dir + "/programs",
 	}
 	out, err := script(t, dir, env, "nova-compute.sh")
@@ -162,7 +162,7 @@ func TestLoginsTaken(t *testing.T) {
 			env := []string{
 				"QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=v", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
 				"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "QUEUE_USER=" + tc.queue, "CREDENTIAL=" + tc.credential,
-				"NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=", "LIVE_MIGRATION=", "PROGRAMS=" + dir + "/programs", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
+				"NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=", "LIVE_MIGRATION=", "PROGRAMS=" + dir + "/programs", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved", "RESERVE_DISK=",
 			}
 			start := func() {
 				if out, err := script(t, dir, env, "nova-compute.sh"); err != nil {
@@ -232,7 +232,7 @@ func TestHugePages(t *testing.T) {
 			}
 			out, err := script(t, dir, []string{
 				"QUEUE_HOST=", "QUEUE_PORT=", "QUEUE_VHOST=", "QUEUE_CA=", "INSTANCES=" + dir, "LOGINS=" + dir, "STARTED=" + dir + "/started",
-				"TAKEN=" + dir + "/taken", "HUGE_PAGES=" + tc.pages, "CELLS=" + dir, "RESERVED=" + dir + "/reserved", "NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=",
+				"TAKEN=" + dir + "/taken", "HUGE_PAGES=" + tc.pages, "CELLS=" + dir, "RESERVED=" + dir + "/reserved", "RESERVE_DISK=", "NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=",
 				"LIVE_MIGRATION=", "PROGRAMS=" + dir + "/programs",
 			}, "nova-compute.sh")
 			got, e := os.ReadFile(filepath.Join(dir, "reserved"))
@@ -245,6 +245,45 @@ func TestHugePages(t *testing.T) {
 			}
 			if diff := cmp.Diff(strings.Join(lines, "\n")+"\n", string(got)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestReservedDisk: Nova keeps so much of the disk of servers that the kubelet does not evict pods for want of room.
+func TestReservedDisk(t *testing.T) {
+	const gib = 1 << 20 // in KiB
+	for name, tc := range map[string]struct {
+		reason, reserve string
+		kib             int
+		want            string
+	}{
+		"InCeph": {"Room of the node is not Nova's.", "", 100 * gib, ""},
+		"Small":  {"15 % for the kubelet and a tenth for others.", "yes", 40 * gib, "reserved_host_disk_mb = 10239\n"},
+		"Edge":   {"A tenth is 10 GiB.", "yes", 100 * gib, "reserved_host_disk_mb = 25600\n"},
+		"Large":  {"Others have no more than 10 GiB.", "yes", 4000 * gib, "reserved_host_disk_mb = 624640\n"},
+		"Tiny":   {"Nova refuses more than there is.", "yes", gib / 2, "reserved_host_disk_mb = 127\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{
+				"nova-compute": "",
+				"df":           fmt.Sprintf("echo 'Filesystem 1024-blocks Used Available Capacity Mounted on'; echo '/dev/vda %d 7 8 1%% /var/lib/nova'", tc.kib),
+			})
+			login(t, dir)
+			out, err := script(t, dir, []string{
+				"QUEUE_HOST=", "QUEUE_PORT=", "QUEUE_VHOST=", "QUEUE_CA=", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
+				"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
+				"RESERVE_DISK=" + tc.reserve, "NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=", "LIVE_MIGRATION=", "PROGRAMS=" + dir + "/programs",
+			}, "nova-compute.sh")
+			got, e := os.ReadFile(filepath.Join(dir, "reserved"))
+			if err := errors.Join(err, e); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if diff := cmp.Diff("[DEFAULT]\n"+tc.want, string(got)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if called, _ := os.ReadFile(filepath.Join(dir, "called")); tc.want != "" && !strings.Contains(string(called), "df -Pk "+dir+"/instances\n") {
+				t.Errorf("it looks at another disk: %s", called)
 			}
 		})
 	}
@@ -270,7 +309,7 @@ func TestPeer(t *testing.T) {
 			env := append([]string{
 				"QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=v", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
 				"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "NODE_IP=10.0.0.1",
-				"HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved", "DOMAIN=pool.pod", "PROGRAMS=" + dir + "/programs",
+				"HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved", "RESERVE_DISK=", "DOMAIN=pool.pod", "PROGRAMS=" + dir + "/programs",
 			}, tc.env...)
 			if out, err := script(t, dir, env, "nova-compute.sh"); err != nil || out != tc.want+"\n" {
 				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, tc.want)
@@ -289,7 +328,7 @@ func TestNovaCompute_Programs(t *testing.T) {
 	out, err := script(t, dir, []string{
 		"QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=v", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
 		"STARTED=" + dir + "/started", "TAKEN=" + dir + "/taken", "NODE_IP=10.0.0.1", "INTERFACE=", "LIVE_MIGRATION=", "HUGE_PAGES=",
-		"CELLS=/none", "RESERVED=" + dir + "/reserved", "DOMAIN=pool.pod", "PROGRAMS=" + dir + "/programs",
+		"CELLS=/none", "RESERVED=" + dir + "/reserved", "RESERVE_DISK=", "DOMAIN=pool.pod", "PROGRAMS=" + dir + "/programs",
 	}, "nova-compute.sh")
 	want := "<-I><./disk-transfer.py><ssh><-o><BatchMode=yes><node><mkdir><-p></a b>\n<-I><./disk-transfer.py><scp><-r></a><node:/b>\n"
 	if err != nil || out != want {
