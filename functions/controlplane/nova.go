@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -22,6 +23,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	novacompute "github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -241,11 +243,43 @@ func checkNova(m *model, s *serviceState, r release.Release) error {
 	errs := []error{
 		m.checkQueue(s), m.checkOther(s, placementv1.ServiceName), spec.Check(s.field(""), s.name, r), m.checkCells(s), m.checkCellServers(s),
 		checkProcesses(s, n), m.checkConsoles(s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors),
+		m.checkFilters(s, r),
 	}
 	if a := n.Archive; a != nil && a.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
 	}
 	return errors.Join(errs...)
+}
+
+// cardFilter keeps servers with ports of network cards away from hypervisors without cards (SR-IOV).
+const cardFilter = "PciPassthroughFilter"
+
+// checkFilters returns an error for a list of the scheduler's filters that lacks the one by which ports get functions of network cards. The
+// claim's list replaces the default one, which has it.
+func (m *model) checkFilters(s *serviceState, r release.Release) error {
+	neutron := m.spec.Services.Neutron
+	if neutron == nil || !neutron.Enabled || neutron.ML2 == nil || neutron.ML2.SRIOV == nil {
+		return nil
+	}
+	options, _ := override.Options(s.name, string(r), s.spec().Overrides, s.field("")) // Spec.Check returns its errors.
+	value, set := options["filter_scheduler"]["enabled_filters"]
+	if !set {
+		return nil
+	}
+	var filters []string
+	switch v := value.(type) {
+	case []string:
+		filters = v
+	case string:
+		for item := range strings.SplitSeq(v, ",") {
+			filters = append(filters, strings.TrimSpace(item))
+		}
+	}
+	if slices.Contains(filters, cardFilter) {
+		return nil
+	}
+	return invalid.Field(s.field(".config.filter_scheduler.enabled_filters"), "must contain %s, because services.neutron.ml2.sriov gives ports "+
+		"functions of network cards, and servers with such ports would go to hypervisors without cards; add it, or remove ml2.sriov", cardFilter)
 }
 
 // checkProcesses refuses what is said of a process and leaves it no room, as Nova does.

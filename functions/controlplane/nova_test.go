@@ -190,6 +190,44 @@ func TestNovaRefused(t *testing.T) {
 	}
 }
 
+// TestCardFilter: a claim whose ports get functions of network cards does not lose the filter that finds hypervisors with cards.
+func TestCardFilter(t *testing.T) {
+	const (
+		missing = "spec.services.nova.config.filter_scheduler.enabled_filters: must contain PciPassthroughFilter, because services.neutron.ml2.sriov " +
+			"gives ports functions of network cards, and servers with such ports would go to hypervisors without cards; add it, or remove ml2.sriov"
+		cards    = "ml2: {physicalNetworks: [{name: a}], sriov: {}}"
+		noCards  = "ml2: {physicalNetworks: [{name: a}]}"
+		disabled = "enabled: false, " + cards
+	)
+	for name, tc := range map[string]struct{ reason, config, neutron, want string }{
+		"default":          {"The default list has it.", "{}", cards, ""},
+		"list with it":     {"The claim names it.", "{filter_scheduler: {enabled_filters: [ComputeFilter, PciPassthroughFilter]}}", cards, ""},
+		"text with it":     {"A list can be one text.", "{filter_scheduler: {enabled_filters: 'ComputeFilter, PciPassthroughFilter'}}", cards, ""},
+		"other options":    {"The list is not set.", "{filter_scheduler: {ram_weight_multiplier: 2}}", cards, ""},
+		"list without it":  {"Ports would go to nodes without a card.", "{filter_scheduler: {enabled_filters: [ComputeFilter]}}", cards, missing},
+		"text without it":  {"So with a text.", "{filter_scheduler: {enabled_filters: 'ComputeFilter,NUMATopologyFilter'}}", cards, missing},
+		"no filters":       {"None is fewer than needed.", "{filter_scheduler: {enabled_filters: []}}", cards, missing},
+		"without cards":    {"Nothing needs it.", "{filter_scheduler: {enabled_filters: [ComputeFilter]}}", noCards, ""},
+		"without Neutron":  {"Nothing makes ports.", "{filter_scheduler: {enabled_filters: [ComputeFilter]}}", disabled, ""},
+		"other kind in it": {"Another filter's name is none.", "{filter_scheduler: {enabled_filters: [PciPassthrough]}, DEFAULT: {}}", cards, missing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			neutron := tc.neutron
+			if !strings.HasPrefix(neutron, "enabled") {
+				neutron = "enabled: true, " + neutron
+			}
+			spec := strings.Replace(compute(", allowUnknown: true, config: "+tc.config), "nova: {", "neutron: {"+neutron+"}, nova: {", 1)
+			got := ""
+			if _, err := derive(input(t, spec, queued, nil)); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestCellStays: a cell that is there is not lost by a list that does not name it.
 func TestCellStays(t *testing.T) {
 	seen := observedAs(t, "nova", "{cells: [{name: cell1}]}")
