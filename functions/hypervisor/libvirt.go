@@ -33,19 +33,29 @@ unix_sock_rw_perms = "0700"
 unix_sock_ro_perms = "0700"
 host_uuid_source = "machine-id"
 `
-	// Virtual machines outlive the pod, so that nothing of them may belong to it: no control group, no mounts, no process that takes their
-	// output. Without the marks of owners a disk can be given to another daemon. Memory and disks move by TLS alone, and both ends are asked
-	// who they are.
+	// Virtual machines outlive the pod, so that nothing of them may belong to it: no control group, no mounts. virtlogd takes their output and
+	// outlives the pod, too (libvirt.sh): without it, a server fills the node's disk by its serial console. Without the marks of owners a disk
+	// can be given to another daemon. Memory and disks move by TLS alone, and both ends are asked who they are.
+	//
+	// max_files and max_processes stay unset. libvirtd and QEMU raise their limits of open files to the container's hard limit, which is
+	// 524288 or more by default, and libvirt starts no server whose max_files is above that. QEMU is root's and outside of the pod's
+	// control group, so that the kernel does not limit its threads.
 	qemuConf = `user = "root"
 group = "root"
 security_driver = "none"
 namespaces = []
 cgroup_controllers = []
-stdio_handler = "file"
+stdio_handler = "logd"
 remember_owner = 0
 migrate_tls_x509_cert_dir = "/run/libvirt/pki"
 migrate_tls_x509_verify = 1
 migrate_tls_force = 1
+`
+	// virtlogd has four files of 1 MiB for a server's console and as many for what its QEMU reports, of which those in libvirt's folder go 30
+	// days after their last line. Nova shows the last 100 KiB of a console, and knows the names of earlier files.
+	virtlogdConf = `max_size = 1048576
+max_backups = 3
+max_age_days = 30
 `
 )
 
@@ -54,6 +64,7 @@ migrate_tls_force = 1
 func libvirt(m *model) ([]compose.Stage, error) {
 	config := files{libvirtComponent, map[string]string{
 		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance), "qemu.conf": qemuConf,
+		"virtlogd.conf": virtlogdConf,
 	}}
 	first, second := compose.Stage{m.lasting(config)}, compose.Stage{}
 	for i := range m.groups {
@@ -81,7 +92,7 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 		),
 	}
 	workload.Readiness(&c, workload.Exec("sh", scripts+"/libvirt.sh", "ready"))
-	workload.Liveness(&c, workload.Exec("virsh", "--quiet", "--connect", libvirtURI, "version"))
+	workload.Liveness(&c, workload.Exec("sh", scripts+"/libvirt.sh", "alive"))
 	p := workload.Privilege{
 		Container: libvirtComponent, RunAsUser: root, HostNetwork: true, HostPID: true,
 		// By the facts of a real node: QEMU is probed as another user with fewer capabilities, for which the daemon needs SETUID, SETGID,

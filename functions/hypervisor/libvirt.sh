@@ -7,6 +7,8 @@ set -eu
 
 run=/run/libvirt
 known=/tmp/certificates
+# This file exists if virtlogd was started before the daemon. A pod of an earlier version runs this script's probes, and has no virtlogd.
+logger=/tmp/logger
 
 certificates() { cat /etc/pki/CA/* /etc/pki/libvirt/*.pem /etc/pki/libvirt/private/* | sha256sum; }
 
@@ -22,8 +24,17 @@ publish() {
   done
 }
 
+# logged reports whether virtlogd answers.
+logged() { timeout 5 virt-admin --connect virtlogd:///system server-list >/dev/null; }
+
 case ${1:-run} in
+alive)
+  # Without virtlogd no server starts. When the container is restarted, virtlogd is started again.
+  [ ! -e "$logger" ] || logged
+  exec virsh --quiet --connect "$URI" version
+  ;;
 ready)
+  [ ! -e "$logger" ] || logged
   # Certificates are replaced regularly. QEMU reads them as a migration begins, the daemon when it is told to.
   now=$(certificates)
   if [ "$now" != "$(cat "$known")" ]; then
@@ -73,5 +84,23 @@ listen=$(address "$INTERFACE" networks.liveMigration.interface)
 } >/tmp/libvirtd.conf
 certificates >"$known"
 publish
+
+# virtlogd writes what servers print to their consoles, up to the sizes in its configuration. It outlives the pod as servers do, because it
+# reads their output from pipes: once it has ended, servers run on, and their output is lost until they are started again. If it hangs, it
+# slows servers down, and is replaced. If the number in its file belongs to another process by now, that process is left alone.
+if ! logged 2>/dev/null; then
+  command -v virtlogd >/dev/null || {
+    echo "the image has no virtlogd, without which a server fills the node's disk by its console; use an image with it" \
+      "(virtualization.libvirt.image; Debian has it in libvirt-daemon-log)" >&2
+    exit 1
+  }
+  pid=$(cat "$run/virtlogd.pid" 2>/dev/null || echo none)
+  if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = virtlogd ]; then
+    kill -9 "$pid"
+    sleep 1
+  fi
+  virtlogd --daemon --config /etc/cobaltcore/virtlogd.conf --pid-file "$run/virtlogd.pid"
+fi
+: >"$logger"
 
 exec libvirtd --listen --config /tmp/libvirtd.conf --pid-file "$run/libvirtd.pid"

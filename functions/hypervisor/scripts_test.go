@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -286,6 +287,136 @@ func TestReservedDisk(t *testing.T) {
 				t.Errorf("it looks at another disk: %s", called)
 			}
 		})
+	}
+}
+
+// TestLibvirt_Logger: virtlogd is there before libvirt's daemon, outside of the pod's control group, and one that answers stays as it is.
+func TestLibvirt_Logger(t *testing.T) {
+	text, err := os.ReadFile("libvirt.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		answers, silent = "", "exit 1"
+		// started is what virtlogd is called with, and that it is in the control group of servers by then.
+		started = "virtlogd --daemon --config DIR/cobaltcore/virtlogd.conf --pid-file DIR/run/virtlogd.pid\nin vms\n"
+		daemon  = "libvirtd --listen --config DIR/tmp/libvirtd.conf --pid-file DIR/run/libvirtd.pid\n"
+		ask     = "virt-admin --connect virtlogd:///system server-list\n"
+	)
+	for name, tc := range map[string]struct {
+		reason, admin string
+		// process is the name of a process whose number is in virtlogd's file. Empty: there is no file.
+		process string
+		missing bool
+		want    string
+		// ends reports whether the process is ended.
+		ends, fails bool
+	}{
+		"first":   {reason: "There is none on the node.", admin: silent, want: ask + started + daemon},
+		"answers": {reason: "Servers write to it.", admin: answers, process: "virtlogd", want: ask + daemon},
+		"hangs":   {reason: "Servers wait for it.", admin: silent, process: "virtlogd", want: ask + started + daemon, ends: true},
+		"ended":   {reason: "Another process has its number.", admin: silent, process: "decoy", want: ask + started + daemon},
+		"missing": {reason: "A server would fill the disk.", admin: silent, missing: true, want: ask, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			programs := map[string]string{
+				"virt-admin": tc.admin, "libvirtd": "", "virsh": "", "sleep": "",
+				"virtlogd": `[ "$(cat "${0%/*}"/cgroup/vms/cgroup.procs)" != 0 ] || echo "in vms" >>"${0%/*}/called"`,
+			}
+			if tc.missing {
+				delete(programs, "virtlogd")
+			}
+			dir := stubs(t, programs)
+			for file, text := range map[string]string{
+				"cgroup/cgroup.controllers": "cpu", "cgroup/cgroup.procs": "", "run/known": "", "tmp/known": "", "pts/ptmx": "",
+				"pki/CA/cacert.pem": "a", "pki/libvirt/servercert.pem": "b", "pki/libvirt/private/serverkey.pem": "c", "pki/qemu/ca-cert.pem": "d",
+				"cobaltcore/libvirtd.conf": "", "libvirt.sh": strings.NewReplacer("/run/libvirt", dir+"/run", "/tmp/", dir+"/tmp/", "/etc/pki", dir+"/pki",
+					"/etc/cobaltcore", dir+"/cobaltcore", "/sys/fs/cgroup", dir+"/cgroup", "/dev/pts", dir+"/pts").Replace(string(text)),
+				"address.sh": addressScript,
+			} {
+				write(t, filepath.Join(dir, file), text)
+			}
+			ended := make(chan error, 1)
+			if tc.process != "" {
+				// The kernel names the process of a script by its file.
+				at := filepath.Join(t.TempDir(), tc.process)
+				if err := os.WriteFile(at, []byte("#!/bin/sh\nread -r _\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				process := exec.CommandContext(t.Context(), at)
+				in, err := process.StdinPipe()
+				if err := errors.Join(err, process.Start()); err != nil {
+					t.Fatal(err)
+				}
+				go func() { ended <- process.Wait() }()
+				defer func() {
+					_ = in.Close()
+					err := <-ended
+					if killed := err != nil && err.Error() == "signal: killed"; killed != tc.ends {
+						t.Errorf("%s\nthe process is ended: %v", tc.reason, err)
+					}
+				}()
+				write(t, filepath.Join(dir, "run/virtlogd.pid"), fmt.Sprint(process.Process.Pid))
+			}
+			path := os.Getenv("PATH")
+			if tc.missing { // This machine may have one.
+				path = withoutProgram(t, "virtlogd")
+			}
+			cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "libvirt.sh"))
+			cmd.Env = []string{"PATH=" + dir + ":" + path, "NODE_IP=10.0.0.1", "INTERFACE=", "URI=qemu:///system"}
+			out, err := cmd.CombinedOutput()
+			if (err != nil) != tc.fails || tc.fails && !strings.Contains(string(out), "the image has no virtlogd") {
+				t.Fatalf("%s\n%v: %s", tc.reason, err, out)
+			}
+			called, err := os.ReadFile(filepath.Join(dir, "called"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.ReplaceAll(strings.ReplaceAll(string(called), "sleep 1\n", ""), dir, "DIR")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			for _, probe := range []string{"alive", "ready"} {
+				cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "libvirt.sh"), probe)
+				cmd.Env = []string{"PATH=" + dir + ":" + path, "URI=qemu:///system"}
+				// A pod that started without virtlogd, as those of earlier versions, does not need it.
+				if err := cmd.Run(); (err == nil) != (tc.admin == answers || tc.fails) {
+					t.Errorf("%s\nit is %s: %v", tc.reason, probe, err)
+				}
+			}
+		})
+	}
+}
+
+// withoutProgram returns the folders of PATH that do not have a program.
+func withoutProgram(t *testing.T, name string) string {
+	t.Helper()
+	return strings.Join(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}), ":")
+}
+
+// TestConsoleBounds: what a server prints is bounded, and enough is left for Nova, which shows the last 100 KiB of it.
+func TestConsoleBounds(t *testing.T) {
+	if !strings.Contains(qemuConf, "\nstdio_handler = \"logd\"\n") {
+		t.Errorf("QEMU writes output itself, without a bound:\n%s", qemuConf)
+	}
+	got := map[string]int{}
+	for line := range strings.Lines(virtlogdConf) {
+		var option string
+		var value int
+		if _, err := fmt.Sscanf(line, "%s = %d", &option, &value); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		got[option] = value
+	}
+	const shown, most = 100 << 10, 4 << 20
+	if size := got["max_size"]; size < shown || size*(got["max_backups"]+1) > most {
+		t.Errorf("a console has %d files of %d bytes", got["max_backups"]+1, size)
+	}
+	if diff := cmp.Diff(map[string]int{"max_size": 1 << 20, "max_backups": 3, "max_age_days": 30}, got); diff != "" {
+		t.Errorf("docs/hypervisors.md has these values (-want +got):\n%s", diff)
 	}
 }
 
