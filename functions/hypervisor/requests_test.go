@@ -358,6 +358,28 @@ func TestReservedDiskWanted(t *testing.T) {
 	}
 }
 
+// TestNodePriority: when a node runs out of memory or room, the kubelet ends pods without this class first, and the scheduler makes room for
+// pods with it. No component of a node is left out.
+func TestNodePriority(t *testing.T) {
+	want, got := map[string]string{}, map[string]string{}
+	for _, p := range nodePods {
+		want[p.component] = "system-node-critical"
+	}
+	for _, file := range []string{"disks", "cards", "agents", "mechanism-ovs"} {
+		w, _ := kind.Ready(t, file)
+		for _, set := range daemonSets(t, kind.Desired(t, w)) {
+			component, class := set.Spec.Template.Labels[agentLabel], set.Spec.Template.Spec.PriorityClassName
+			if before, ok := got[component]; ok && before != class {
+				t.Errorf("%s of %s has class %q, and another pod of the component %q", set.Name, file, class, before)
+			}
+			got[component] = class
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("classes of components (-want +got):\n%s", diff)
+	}
+}
+
 // TestNodePods: each pod of a node has one row, and a container that has none is an error.
 func TestNodePods(t *testing.T) {
 	m := &model{}
