@@ -278,8 +278,9 @@ func (m *model) checkFilters(s *serviceState, r release.Release) error {
 	if slices.Contains(filters, cardFilter) {
 		return nil
 	}
-	return invalid.Field(s.field(".config.filter_scheduler.enabled_filters"), "must contain %s, because services.neutron.ml2.sriov gives ports "+
-		"functions of network cards, and servers with such ports would go to hypervisors without cards; add it, or remove ml2.sriov", cardFilter)
+	return invalid.Field(s.field(".config.filter_scheduler.enabled_filters"), "must contain %s, because services.neutron.ml2.sriov gives "+
+		"ports functions of network cards, and servers with such ports would go to hypervisors "+
+		"without cards; add it, or remove ml2.sriov", cardFilter)
 }
 
 // checkProcesses refuses what is said of a process and leaves it no room, as Nova does.
