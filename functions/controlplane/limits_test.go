@@ -489,7 +489,7 @@ func TestOfThePlatform(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"image":"registry.example.com/c5c3/crossplane-cobaltcore-companion:`, `"imagePullSecrets":[{"name":"platform-pull-ours"}]`, `"nodeSelector":{"role":"platform"}`,
-		`"key":"platform"`, `"limits":{"memory":"1Gi"}`, `"requests":{"cpu":"50m","memory":"128Mi"}`,
+		`"key":"platform"`, `"limits":{"memory":"1Gi"}`, `"requests":{"cpu":"50m","ephemeral-storage":"102Mi","memory":"128Mi"}`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)

@@ -154,6 +154,7 @@ tls:
       memory: 2368Mi
     requests:
       cpu: 50m
+      ephemeral-storage: 102Mi
       memory: 2368Mi
   securityContext:
     allowPrivilegeEscalation: false

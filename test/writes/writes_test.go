@@ -16,6 +16,7 @@ import (
 // runs already; and as `make test-e2e` saw it, where each event brings passes of its own. A number that falls is written down here; one that
 // rises needs a reason: with one generator for all passwords the smallest claim has an object fewer, and where hardly any events meet in a
 // pass, those of shorter passes meet in three fewer; the other five fell. It is that of all writes, which fewer objects make smaller, and not that of each object's.
+// With Glance's CronJob, all services together have an object more, which takes four writes.
 func TestWrites(t *testing.T) {
 	full, err := examples.Files.ReadFile("controlplane/full.yaml")
 	if err != nil {
@@ -30,8 +31,8 @@ func TestWrites(t *testing.T) {
 		"smallest":         {claim: examples.Claim, takes: measured, most: 4540},
 		"full at once":     {claim: full, takes: atOnce, most: 2565},
 		"full":             {claim: full, takes: measured, most: 6180},
-		"services at once": {claim: everyService(t), takes: atOnce, most: 4065},
-		"services":         {claim: everyService(t), takes: measured, most: 9735},
+		"services at once": {claim: everyService(t), takes: atOnce, most: 4070},
+		"services":         {claim: everyService(t), takes: measured, most: 9740},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := converge(t, tc.claim, tc.takes)
