@@ -239,6 +239,7 @@ var orders = map[string][]order{
 	"Glance": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-store`, why: "the companion writes its Secret"},
 		order{first: `SecretAggregate.* .*-store`, then: `StatefulSet\.apps .*`, why: "its pods read it"},
+		order{first: `(StatefulSet\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
 	),
 }
 
