@@ -116,7 +116,8 @@ func (m *model) APIPod() workload.Pod {
 	}
 	m.Front(&proxy)
 	proxy.Ports = append(proxy.Ports, corev1.ContainerPort{Name: proxyHealth, ContainerPort: proxyHealthPort})
-	workload.ServerProbes(&proxy, m.Answers(), workload.HTTP(proxyHealth, "/"))
+	health := workload.HTTP(proxyHealth, "/")
+	workload.ServerProbes(&proxy, m.Answers(), health, health)
 	back := &p.Containers[0]
 	workload.Drain(back)
 	// uWSGI listens for the proxy beside it alone, so that the request that proves its start comes through that.

@@ -497,7 +497,7 @@ containers:
   livenessProbe:
     failureThreshold: 6
     httpGet:
-      path: /
+      path: /live
       port: health
       scheme: HTTP
     periodSeconds: 10
@@ -511,7 +511,7 @@ containers:
   readinessProbe:
     failureThreshold: 2
     httpGet:
-      path: /
+      path: /ready
       port: health
       scheme: HTTP
     periodSeconds: 5
@@ -547,13 +547,17 @@ containers:
     name: config
     readOnly: true
     subPath: policy.yaml
+  - mountPath: /etc/keystone/domains
+    name: domains
+    readOnly: true
   - mountPath: /etc/keystone/uwsgi.ini
     name: config
     readOnly: true
     subPath: uwsgi.ini
-  - mountPath: /etc/keystone/domains
-    name: domains
+  - mountPath: /etc/keystone/health.py
+    name: config
     readOnly: true
+    subPath: health.py
   - mountPath: /etc/keystone/tls
     name: tls
     readOnly: true
@@ -616,7 +620,7 @@ volumes:
   livenessProbe:
     failureThreshold: 6
     httpGet:
-      path: /
+      path: /live
       port: health
       scheme: HTTP
     periodSeconds: 10
@@ -628,7 +632,7 @@ volumes:
   readinessProbe:
     failureThreshold: 2
     httpGet:
-      path: /
+      path: /ready
       port: health
       scheme: HTTP
     periodSeconds: 5
@@ -670,14 +674,18 @@ volumes:
     name: config
     readOnly: true
     subPath: policy.yaml
-  - mountPath: /etc/keystone/uwsgi.ini
-    name: config
-    readOnly: true
-    subPath: uwsgi.ini
   - mountPath: /etc/keystone/sso_callback_template.html
     name: config
     readOnly: true
     subPath: sso_callback_template.html
+  - mountPath: /etc/keystone/uwsgi.ini
+    name: config
+    readOnly: true
+    subPath: uwsgi.ini
+  - mountPath: /etc/keystone/health.py
+    name: config
+    readOnly: true
+    subPath: health.py
 - command:
   - apache2
   - -DFOREGROUND

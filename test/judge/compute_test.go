@@ -24,7 +24,11 @@ func TestBreaksOfNova(t *testing.T) {
 		want   string
 	}{
 		"HealthShowsRequests": {
-			"The headers of requests have tokens.", replace("ConfigMap", "placement-config", "stats-no-cores = true", "stats-no-cores = false"),
+			"The headers of requests have tokens.", replace("ConfigMap", "placement-config", "health-address = ", "stats = "),
+			"has a probe that does not speak TLS to a port that does",
+		},
+		"HealthWithoutScript": {
+			"No process answers the probes.", replace("ConfigMap", "placement-config", "mule = /etc/placement/health.py", "mule = true"),
 			"has a probe that does not speak TLS to a port that does",
 		},
 		"MetadataForEverybody": {

@@ -12,8 +12,9 @@ var plain = map[string]string{
 	"companion": "metrics and health, which hold no secret",
 }
 
-// healthPorts are the ports at which uWSGI and Apache answer probes in plain HTTP. That of uWSGI counts only if its counters say
-// nothing of requests, whose headers have tokens (stats-no-cores); that of Apache is a virtual host that answers one page itself.
+// healthPorts returns the ports at which uWSGI and Apache answer probes in plain HTTP. That of uWSGI counts only if a script of ours
+// answers, because uWSGI's own statistics contain the headers of requests, which have tokens. That of Apache is a virtual host that
+// answers one page itself.
 func healthPorts(p *pod) []int {
 	var ports []int
 	add := func(address string) {
@@ -23,9 +24,12 @@ func healthPorts(p *pod) []int {
 	}
 	for _, content := range p.files {
 		lines := strings.Split(content, "\n")
-		counters := slices.Contains(lines, "stats-http = true") && slices.Contains(lines, "stats-no-cores = true")
+		answered := slices.ContainsFunc(lines, func(line string) bool {
+			script, ok := strings.CutPrefix(line, "mule = ")
+			return ok && p.files[script] != ""
+		})
 		for _, line := range lines {
-			if address, ok := strings.CutPrefix(line, "stats = "); ok && counters {
+			if address, ok := strings.CutPrefix(line, "health-address = "); ok && answered {
 				add(address)
 			}
 		}

@@ -49,8 +49,9 @@ func testStop(t *testing.T, module string, request bool, until string) {
 	dir, address := t.TempDir(), freeAddress(t)
 	u := workload.UWSGI{
 		Module: "slow:application", Listen: address, Processes: 2, Threads: 1, Harakiri: time.Minute, Mercy: time.Minute,
+		Health: workload.HealthEndpoint{Address: freeAddress(t), File: workload.HealthFile, Hung: time.Hour, Absent: time.Hour},
 	}
-	for file, text := range map[string]string{"slow.py": module, "uwsgi.ini": u.Config()} {
+	for file, text := range map[string]string{"slow.py": module, "uwsgi.ini": u.Config(), workload.HealthFile: workload.HealthScript} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -119,16 +119,16 @@ func Probe(c *corev1.Container, check Check) {
 // the pod is not in its Service yet. Afterwards probes ask a health endpoint that needs no slot of a request, so that a busy server is
 // neither taken out of its Service nor restarted. A probe of the requests' own socket would be, also one that only connects: closed
 // connections fill the queue of a busy server.
-func ServerProbes(c *corev1.Container, start, health Check) {
-	Readiness(c, health)
-	Liveness(c, health)
+func ServerProbes(c *corev1.Container, start, live, ready Check) {
+	Readiness(c, ready)
+	Liveness(c, live)
 	c.StartupProbe = start.probe(start.timing.startup)
 }
 
 // Health gives a container of uWSGI its health endpoint, and probes that use it. The start is proved by a request.
 func Health(c *corev1.Container, start Check) {
 	c.Ports = append(c.Ports, corev1.ContainerPort{Name: HealthPortName, ContainerPort: HealthPort})
-	ServerProbes(c, start, HTTP(HealthPortName, "/"))
+	ServerProbes(c, start, HTTP(HealthPortName, LivePath), HTTP(HealthPortName, ReadyPath))
 }
 
 // Probes of an API container that serves https at a named port.

@@ -29,8 +29,8 @@ type UWSGI struct {
 	// HeaderBytes is the largest header of a request, and Backlog the number of connections that wait for a worker. 0: uWSGI's largest
 	// and its default.
 	HeaderBytes, Backlog int
-	// Health is the address where the master answers probes, without a worker: ":1717" or "[::]:1717". Empty: none.
-	Health string
+	// Health configures the endpoint for probes.
+	Health HealthEndpoint
 	// Mercy is how long running requests may take after the pod was told to stop.
 	Mercy time.Duration
 	// StartTime tells the module when the process was started, which some services compare with what they find.
@@ -54,6 +54,18 @@ type UWSGI struct {
 	Headers []string
 }
 
+// HealthEndpoint configures the process of uWSGI that answers probes.
+type HealthEndpoint struct {
+	// Address to listen on: ":1717" or "[::]:1717". Empty: no endpoint.
+	Address string
+	// File is the path of HealthScript in the container.
+	File string
+	// Hung is the time after which a request hangs that neither ends nor moves bytes. It must exceed the longest legal request.
+	Hung time.Duration
+	// Absent is the time after which a server is broken that has no worker with a loaded application.
+	Absent time.Duration
+}
+
 // chunkBytes is the largest chunk of an upload. uWSGI's own limit, 1 MiB, answers 500 to clients that send larger ones.
 const chunkBytes = 64 << 20
 
@@ -65,6 +77,25 @@ const (
 	HealthPort     = 1717
 	HealthPortName = "health"
 )
+
+// LivePath and ReadyPath are the paths of the health endpoint for liveness and readiness probes.
+const (
+	LivePath  = "/live"
+	ReadyPath = "/ready"
+)
+
+// HealthFile is the name of HealthScript in a configuration folder.
+const HealthFile = "health.py"
+
+// HealthScript answers probes in a mule of uWSGI (https://uwsgi-docs.readthedocs.io/en/latest/Mules.html). A mule costs 4 MiB, because it
+// is forked from the master, which has not loaded the application (lazy-apps). The master starts a mule again that ends, and a mule ends
+// with its master. A daemon beside uWSGI would not see the workers' state.
+//
+//go:embed health.py
+var HealthScript string
+
+// mulePause is the time that the mule has to end after the last worker.
+const mulePause = 10 * time.Second
 
 // ChunksFile is what Chunks is called.
 const ChunksFile = "chunks.py"
@@ -132,10 +163,11 @@ func (u UWSGI) options() []string {
 	if u.Backlog > 0 {
 		lines = append(lines, fmt.Sprintf("listen = %d", u.Backlog))
 	}
-	if u.Health != "" {
-		// The master answers, which neither requests nor the queue of connections delay. It shows counters, and no request.
-		lines = append(lines, "stats = "+u.Health, "stats-http = true", "stats-no-cores = true", "stats-no-metrics = true",
-			"stats-minified = true")
+	if h := u.Health; h.Address != "" {
+		// The mule outlives the workers. Options that uWSGI does not know are the script's.
+		lines = append(lines, "mule = "+h.File, fmt.Sprintf("mule-reload-mercy = %d", int((u.Mercy+mulePause).Seconds())),
+			"health-address = "+h.Address, fmt.Sprintf("health-hung = %d", int(h.Hung.Seconds())),
+			fmt.Sprintf("health-absent = %d", int(h.Absent.Seconds())))
 	}
 	if u.Import != "" {
 		lines = append(lines, "import = "+u.Import)

@@ -344,7 +344,7 @@ func TestUWSGI(t *testing.T) {
 
 // TestUWSGIOptional: what only some modules need changes nothing but its own lines.
 func TestUWSGIOptional(t *testing.T) {
-	plain := UWSGI{Module: "a.b:c", Listen: ":5000"}
+	plain := UWSGI{Module: "a.b:c", Listen: ":5000", Mercy: time.Minute}
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*UWSGI)
@@ -358,8 +358,11 @@ func TestUWSGIOptional(t *testing.T) {
 		"pause":     {"Slow clients.", func(u *UWSGI) { u.Pause = time.Minute }, "socket-timeout = 60\n"},
 		"backlog":   {"Connections that wait.", func(u *UWSGI) { u.Backlog = 7 }, "listen = 7\n"},
 		"health": {
-			"The master answers, and shows no request.", func(u *UWSGI) { u.Health = ":1717" },
-			"stats = :1717\nstats-http = true\nstats-no-cores = true\nstats-no-metrics = true\nstats-minified = true\n",
+			"A process of its own answers, which ends after the last worker.",
+			func(u *UWSGI) {
+				u.Health = HealthEndpoint{Address: ":1717", File: "/etc/a/health.py", Hung: 150 * time.Second, Absent: 50 * time.Second}
+			},
+			"mule = /etc/a/health.py\nmule-reload-mercy = 70\nhealth-address = :1717\nhealth-hung = 150\nhealth-absent = 50\n",
 		},
 		"JSON": {
 			"One object a request, and its end of line.", func(u *UWSGI) { u.JSON = true },

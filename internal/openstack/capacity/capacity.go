@@ -31,6 +31,10 @@ const (
 	// RequestPause is how long uWSGI waits for a silent client of any other request.
 	RequestPause = 15 * time.Second
 
+	// LoadTime is how long a server may be without a worker that has loaded the application. Requests wait meanwhile, and no proxy gives
+	// one up by then.
+	LoadTime = time.Minute
+
 	// margin is the distance of a limit to the one below it.
 	margin = 30 * time.Second
 	// work is the time that a request takes besides its calls. MariaDB ends a wait for a lock after 50 s (innodb_lock_wait_timeout).
@@ -139,6 +143,11 @@ func (p Profile) ProxyTimeout(t Timeouts, asked time.Duration) time.Duration {
 		return 0
 	}
 	return p.Harakiri(t, asked) + margin
+}
+
+// Hung returns the time after which a request hangs that neither ends nor moves bytes: uWSGI and every proxy have given it up before.
+func (p Profile) Hung(t Timeouts, asked time.Duration) time.Duration {
+	return cmp.Or(p.ProxyTimeout(t, asked), StreamSilence) + margin
 }
 
 // Limits returns the limits of proxies in front of a process. An answer may set several fields of the largest size, such as cookies.

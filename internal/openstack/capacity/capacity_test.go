@@ -14,6 +14,9 @@ func TestLimitsFitTogether(t *testing.T) {
 		} {
 			for _, asked := range []time.Duration{0, 10 * time.Second, 10 * time.Hour} {
 				longest, harakiri, proxy := p.Longest(options), p.Harakiri(options, asked), p.ProxyTimeout(options, asked)
+				if silence := max(proxy, p.Limits(options, asked).Silence); p.Hung(options, asked) <= silence {
+					t.Errorf("%v: %s a request hangs after %s, want more than the %s of a proxy", key, reason, p.Hung(options, asked), silence)
+				}
 				if p.Streams {
 					if longest != 0 || harakiri != 0 || proxy != 0 {
 						t.Errorf("%v: %s a stream has limits: %s, %s, %s", key, reason, longest, harakiri, proxy)
@@ -22,6 +25,9 @@ func TestLimitsFitTogether(t *testing.T) {
 				}
 				if longest < options.RPC*time.Duration(p.Calls)+options.LongRPC*time.Duration(p.LongCalls)+options.OVN*time.Duration(p.OVNCalls)+50*time.Second {
 					t.Errorf("%v: %s longest %s does not cover the request's calls", key, reason, longest)
+				}
+				if LoadTime >= proxy {
+					t.Errorf("%v: %s requests are given up after %s, before a server is broken", key, reason, proxy)
 				}
 				if harakiri <= longest || harakiri < asked || proxy <= harakiri {
 					t.Errorf("%v: %s want %s < %s < %s, and at least %s", key, reason, longest, harakiri, proxy, asked)

@@ -59,9 +59,12 @@ func (s *Service) serve(process, module string, port, processes int32, ipv6 bool
 	}
 	profile := capacity.Of(s.App, process)
 	return workload.UWSGI{
-		Module:    module,
-		Listen:    fmt.Sprintf("%s:%d", address, port),
-		Health:    fmt.Sprintf("%s:%d", address, workload.HealthPort),
+		Module: module,
+		Listen: fmt.Sprintf("%s:%d", address, port),
+		Health: workload.HealthEndpoint{
+			Address: fmt.Sprintf("%s:%d", address, workload.HealthPort), File: s.Path(workload.HealthFile),
+			Hung: profile.Hung(s.timeouts, s.harakiri()), Absent: capacity.LoadTime,
+		},
 		CertFile:  s.Path(serverTLS, certificate.CertKey),
 		KeyFile:   s.Path(serverTLS, certificate.KeyKey),
 		Processes: processes,

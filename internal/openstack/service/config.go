@@ -10,6 +10,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
@@ -61,12 +62,15 @@ func (s *Service) render(r release.Release) (Files, error) {
 			return Files{}, err
 		}
 	}
+	serve := func(file string, server *workload.UWSGI) {
+		data[file], data[workload.HealthFile] = server.Config(), workload.HealthScript
+	}
 	if s.Module != "" {
-		data[UWSGIFile] = s.Server.Config()
+		serve(UWSGIFile, &s.Server)
 	}
 	for _, p := range s.Processes {
 		if p.Server != nil {
-			data[p.file()] = p.Server.Config()
+			serve(p.file(), p.Server)
 		}
 	}
 	for _, p := range s.Pages {

@@ -459,7 +459,7 @@ func TestClient(t *testing.T) {
 	if s.Effective != s.Wanted || s.Wanted == "" {
 		t.Errorf("it waits: %q runs, and %q is wanted", s.Effective, s.Wanted)
 	}
-	if diff := cmp.Diff([]string{"settings", UWSGIFile}, slices.Sorted(maps.Keys(s.Files.Data))); diff != "" {
+	if diff := cmp.Diff([]string{workload.HealthFile, "settings", UWSGIFile}, slices.Sorted(maps.Keys(s.Files.Data))); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	credentials, err := Credentials(s)
@@ -490,7 +490,7 @@ func TestClient(t *testing.T) {
 	}
 	want := map[string]string{
 		"/etc/placement/uwsgi.ini": "config", "/etc/placement/settings": "config", "/etc/placement/identity-ca": "identity-ca",
-		"/etc/placement/tls": "tls",
+		"/etc/placement/tls": "tls", "/etc/placement/health.py": "config",
 	}
 	if diff := cmp.Diff(want, mounts); diff != "" {
 		t.Errorf("what is mounted (-want +got):\n%s", diff)
@@ -522,6 +522,12 @@ func TestTimeouts(t *testing.T) {
 		}
 		if s.Server.Harakiri != tc.harakiri || s.ProxyTimeout() != tc.during {
 			t.Errorf("%s: %s harakiri %s, proxies %s; want %s, %s", name, tc.reason, s.Server.Harakiri, s.ProxyTimeout(), tc.harakiri, tc.during)
+		}
+		health := workload.HealthEndpoint{
+			Address: ":1717", File: "/etc/placement/health.py", Hung: tc.during + 30*time.Second, Absent: time.Minute,
+		}
+		if diff := cmp.Diff(health, s.Server.Health); diff != "" {
+			t.Errorf("%s: %s health endpoint (-want +got):\n%s", name, tc.reason, diff)
 		}
 	}
 }

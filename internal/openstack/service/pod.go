@@ -77,22 +77,24 @@ func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
 	if !s.OwnFiles {
 		mounted = append(mounted, s.configFile(), PolicyFile)
 	}
-	if s.Module != "" {
-		mounted = append(mounted, UWSGIFile)
-	}
 	for _, page := range s.Pages {
 		if !page.Elsewhere {
 			mounted = append(mounted, page.Name)
 		}
 	}
-	for _, file := range mounted {
-		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", s.Path(file), file))
-	}
+	s.mountConfig(c, mounted...)
 	p.Volumes = append(p.Volumes, workload.ConfigVolume("config", f.Name))
 	for _, v := range s.ConfigVolumes {
 		v.mount(&p)
 	}
 	return p
+}
+
+// mountConfig mounts files of the ConfigMap into the service's folder.
+func (s *Service) mountConfig(c *corev1.Container, files ...string) {
+	for _, file := range files {
+		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", s.Path(file), file))
+	}
 }
 
 // JobPod is a pod of the service's Jobs, which run its tools.
@@ -133,6 +135,7 @@ func (s *Service) TrustedFile() string {
 // ServerPod is a pod of the API's process.
 func (s *Service) ServerPod() workload.Pod {
 	p := s.Pod(s.Image, s.Files, []string{"uwsgi", "--ini", s.Path(UWSGIFile)})
+	s.mountConfig(&p.Containers[0], UWSGIFile, workload.HealthFile)
 	p.GraceSeconds = workload.Grace(s.Mercy)
 	p.Annotations = s.Annotations
 	if s.registered() {

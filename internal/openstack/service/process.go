@@ -261,7 +261,7 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 	}
 	c := &pod.Containers[0]
 	if p.Server != nil {
-		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", s.Path(p.file()), p.file()))
+		s.mountConfig(c, p.file(), workload.HealthFile)
 	}
 	if len(p.Logins) > 0 {
 		s.LogIn(&pod, p.Logins...)

@@ -1,0 +1,321 @@
+package workload
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// TestHealth: a request proves the start. Afterwards, probes use the health endpoint, each its own path.
+func TestHealth(t *testing.T) {
+	c := corev1.Container{}
+	Health(&c, HTTPS("api", "/healthcheck"))
+	type probe struct {
+		Scheme corev1.URIScheme
+		Port   intstr.IntOrString
+		Path   string
+	}
+	got := map[string]probe{}
+	for name, p := range map[string]*corev1.Probe{"startup": c.StartupProbe, "liveness": c.LivenessProbe, "readiness": c.ReadinessProbe} {
+		got[name] = probe{p.HTTPGet.Scheme, p.HTTPGet.Port, p.HTTPGet.Path}
+	}
+	want := map[string]probe{
+		"startup":   {"HTTPS", intstr.FromString("api"), "/healthcheck"},
+		"liveness":  {"HTTP", intstr.FromString("health"), "/live"},
+		"readiness": {"HTTP", intstr.FromString("health"), "/ready"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a busy server must not fail a probe (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]corev1.ContainerPort{{Name: "health", ContainerPort: 1717}}, c.Ports); diff != "" {
+		t.Errorf("ports (-want +got):\n%s", diff)
+	}
+}
+
+// worker is a worker as uwsgi.workers() shows it, and the bytes that it has moved.
+type worker struct {
+	Running  bool `json:"running"`
+	Loaded   bool `json:"loaded"`
+	Busy     bool `json:"busy"`
+	Requests int  `json:"requests"`
+	Bytes    int  `json:"bytes"`
+}
+
+// look is one look at the workers, at a second.
+type look struct {
+	At       int      `json:"at"`
+	Draining bool     `json:"draining"`
+	Workers  []worker `json:"workers"`
+}
+
+// verdict is what the script derives from a look.
+type verdict struct {
+	Live   bool   `json:"live"`
+	Ready  bool   `json:"ready"`
+	Reason string `json:"reason"`
+}
+
+// judge runs the script's judgement for a list of looks. A request hangs after 100 s, and a server is broken after 60 s without workers.
+const judge = `
+import json, os, sys
+import health
+state, out = health.Workers(100, 60, 0), []
+for look in json.load(sys.stdin):
+    moved = {os.getpid() + i: w["bytes"] for i, w in enumerate(look["workers"])}
+    health.moved = moved.get
+    health.ended = lambda pid: pid == 0
+    state.draining = look["draining"]
+    running = state.look(look["at"], [{
+        "id": i + 1, "pid": os.getpid() + i if w["running"] else 0, "apps": ({},) if w["loaded"] else (),
+        "status": b"busy" if w["busy"] else b"idle", "requests": w["requests"],
+    } for i, w in enumerate(look["workers"])])
+    assert len(running) == sum(w["running"] for w in look["workers"])
+    out.append({"live": state.live, "ready": state.ready, "reason": state.reason.split(":")[0]})
+json.dump(out, sys.stdout)
+`
+
+// script returns a command that runs Python with the script as module health, outside uWSGI.
+func script(t *testing.T, text string) *exec.Cmd {
+	t.Helper()
+	folder := t.TempDir()
+	for name, content := range map[string]string{HealthFile: HealthScript, "uwsgi.py": "opt = {}\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command("python3", "-c", text)
+	c.Env = append(os.Environ(), "PYTHONPATH="+folder, "PYTHONDONTWRITEBYTECODE=1")
+	c.Stderr = os.Stderr
+	return c
+}
+
+// TestHealthVerdict: only a server that a restart helps is dead; one that is busy is ready.
+func TestHealthVerdict(t *testing.T) {
+	idle, busy := worker{Running: true, Loaded: true}, worker{Running: true, Loaded: true, Busy: true}
+	loading, gone := worker{Running: true}, worker{}
+	two := func(w worker) []worker { return []worker{w, w} }
+	after := func(w worker, requests, bytes int) worker {
+		w.Requests, w.Bytes = requests, bytes
+		return w
+	}
+	working, broken := verdict{true, true, "working"}, verdict{false, false, "broken"}
+	for name, tc := range map[string]struct {
+		reason string
+		looks  []look
+		want   []verdict
+	}{
+		"idle": {
+			"Without requests nothing changes, for however long.",
+			[]look{{At: 0, Workers: two(idle)}, {At: 10000, Workers: two(idle)}}, []verdict{working, working},
+		},
+		"busy": {
+			"All slots are taken, and requests end.",
+			[]look{{At: 0, Workers: two(busy)}, {At: 90, Workers: two(after(busy, 1, 0))}, {At: 180, Workers: two(after(busy, 2, 0))}},
+			[]verdict{working, working, working},
+		},
+		"transfer": {
+			"A transfer takes longer than any request, and moves.",
+			[]look{{At: 0, Workers: two(busy)}, {At: 90, Workers: two(after(busy, 0, 1))}, {At: 180, Workers: two(after(busy, 0, 2))}},
+			[]verdict{working, working, working},
+		},
+		"hanging": {
+			"One worker hangs, which the other one does not make good. Having ended its request, it works.",
+			[]look{
+				{At: 0, Workers: []worker{busy, idle}},
+				{At: 100, Workers: []worker{busy, after(idle, 50, 50)}},
+				{At: 101, Workers: []worker{busy, after(idle, 51, 51)}},
+				{At: 102, Workers: []worker{after(idle, 1, 0), after(idle, 51, 51)}},
+			},
+			[]verdict{working, working, broken, working},
+		},
+		"apart": {
+			"Two short requests with a pause between them are no long one.",
+			[]look{{At: 0, Workers: two(busy)}, {At: 60, Workers: two(idle)}, {At: 110, Workers: two(busy)}, {At: 210, Workers: two(busy)}},
+			[]verdict{working, working, working, working},
+		},
+		"killed": {
+			"A worker is gone; the other one takes its requests.",
+			[]look{{At: 0, Workers: two(idle)}, {At: 1, Workers: []worker{idle, gone}}, {At: 200, Workers: []worker{idle, gone}}},
+			[]verdict{working, working, working},
+		},
+		"all killed": {
+			"The master replaces workers within a minute, or not at all.",
+			[]look{{At: 0, Workers: two(idle)}, {At: 60, Workers: two(gone)}, {At: 61, Workers: two(gone)}, {At: 62, Workers: []worker{idle, gone}}},
+			[]verdict{working, working, broken, working},
+		},
+		"loading": {
+			"Workers run, and the application does not load.",
+			[]look{{At: 0, Workers: two(loading)}, {At: 60, Workers: two(loading)}, {At: 61, Workers: two(loading)}},
+			[]verdict{working, working, broken},
+		},
+		"draining": {
+			"Requests that outlast a reload are left to end. No new ones are taken meanwhile, for which other pods are ready.",
+			[]look{
+				{At: 0, Workers: two(busy)}, {At: 50, Draining: true, Workers: two(busy)},
+				{At: 150, Draining: true, Workers: []worker{busy, gone}},
+			},
+			[]verdict{working, {true, true, "draining"}, {true, false, "draining"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, err := json.Marshal(tc.looks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := script(t, judge)
+			c.Stdin = bytes.NewReader(in)
+			out, err := c.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []verdict
+			if err := json.Unmarshal(out, &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// serveHealth serves the endpoint at a free port until its standard input ends. Its arguments are the address and the seconds of silence
+// after which it gives up a client.
+const serveHealth = `
+import select, sys
+import health
+health.SILENCE = float(sys.argv[2])
+state = health.Workers(1, 1, 0)
+state.live, state.ready, state.reason = True, False, "reason"
+endpoint = health.Endpoint(sys.argv[1], state)
+print(endpoint.listener.getsockname()[1], flush=True)
+while not select.select([sys.stdin], [], [], 0)[0]:
+    endpoint.serve(0.05)
+    assert len(endpoint.clients) <= health.CLIENTS
+`
+
+// TestHealthEndpoint: silent clients, also more than the endpoint keeps, and slow ones delay no other client.
+func TestHealthEndpoint(t *testing.T) {
+	for name, listen := range map[string]string{"IPv4": "127.0.0.1:0", "any": ":0", "IPv6": "[::]:0"} {
+		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(listen, "[") && !speaksIPv6() {
+				t.Skip("the kernel has no IPv6")
+			}
+			testHealthEndpoint(t, listen)
+		})
+	}
+}
+
+func speaksIPv6() bool {
+	l, err := net.Listen("tcp6", "[::]:0")
+	if err != nil {
+		return false
+	}
+	_ = l.Close()
+	return true
+}
+
+// startHealth starts the endpoint and returns its port. It ends with the test, without an error.
+func startHealth(t *testing.T, listen, silence string) int {
+	t.Helper()
+	c := script(t, serveHealth)
+	c.Args = append(c.Args, listen, silence)
+	stop, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var port int
+	if _, err := fmt.Fscan(out, &port); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stop.Close()
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	return port
+}
+
+// TestHealthSilence: a client that sends nothing, or no whole request, is given up.
+func TestHealthSilence(t *testing.T) {
+	address := fmt.Sprintf("127.0.0.1:%d", startHealth(t, "127.0.0.1:0", "0.2"))
+	for _, sent := range []string{"", "GET /live HTTP/1.1\r\n"} {
+		client, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Write([]byte(sent)); err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := io.ReadAll(client); err != nil || len(answer) > 0 {
+			t.Errorf("having sent %q, a client got %q (%v), want the end of the connection", sent, answer, err)
+		}
+		_ = client.Close()
+	}
+}
+
+func testHealthEndpoint(t *testing.T, listen string) {
+	port := startHealth(t, listen, "1e9")
+	address := fmt.Sprintf("127.0.0.1:%d", port) // also of a socket of IPv6, which takes both
+	dial := func() net.Conn {
+		client, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = client.Close() })
+		return client
+	}
+	for range 200 {
+		dial()
+	}
+	slow := dial()
+	if _, err := slow.Write([]byte("GET /live HTTP/1.1\r\nHost: ")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/live": "200 reason\n", "/ready": "503 reason\n", "/": "404 paths: /live, /ready\n", "/metrics": "404 paths: /live, /ready\n",
+	} {
+		response, err := http.Get("http://" + address + path)
+		if err != nil {
+			t.Fatalf("%s: %s", path, err)
+		}
+		body, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if got := fmt.Sprintf("%d %s", response.StatusCode, body); err != nil || got != want {
+			t.Errorf("%s: got %q (%v), want %q", path, got, err, want)
+		}
+	}
+	if _, err := slow.Write([]byte("a\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := io.ReadAll(slow); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 OK\r\n") {
+		t.Errorf("a slow client got %q (%v)", answer, err)
+	}
+	endless := dial()
+	if _, err := endless.Write(bytes.Repeat([]byte("x"), 8192)); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := io.ReadAll(endless); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 404 ") {
+		t.Errorf("a request without an end got %q (%v)", answer, err)
+	}
+}
