@@ -134,7 +134,8 @@ func (m *model) httpd() string {
 		Name: m.InternalHost(), Port: m.Port, Backend: localPort, Mercy: mercy,
 		CertFile: m.Path("tls", certificate.CertKey), KeyFile: m.Path("tls", certificate.KeyKey),
 		Health: proxyHealthPort, Request: m.ProxyTimeout(), HeaderBytes: capacity.HeaderBytes, Queue: capacity.Backlog,
-		Modules: []string{"auth_openidc"}, Directives: m.openID(), Locations: m.locations(),
+		KeepAlive: capacity.KeepAlive,
+		Modules:   []string{"auth_openidc"}, Directives: m.openID(), Locations: m.locations(),
 	}.Config()
 }
 

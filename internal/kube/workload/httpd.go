@@ -22,6 +22,8 @@ type HTTPD struct {
 	Request     time.Duration
 	HeaderBytes int
 	Queue       int
+	// KeepAlive is how long a connection stays open without a request. It occupies no thread (mpm_event).
+	KeepAlive time.Duration
 	// Mercy is how long running requests may take after the pod was told to stop.
 	Mercy time.Duration
 	// Modules besides those that every proxy needs.
@@ -78,6 +80,7 @@ func (h HTTPD) Config() string {
 		fmt.Sprintf("MaxRequestWorkers %d", httpdProcesses*threads),
 		// A client that sends its header or its body too slowly occupies a thread.
 		"Timeout 60",
+		fmt.Sprintf("KeepAliveTimeout %d", int(h.KeepAlive.Seconds())),
 		"RequestReadTimeout handshake=20 header=20-40,MinRate=500 body=60,MinRate=500",
 		fmt.Sprintf("ProxyTimeout %d", int(h.Request.Seconds())),
 		fmt.Sprintf("LimitRequestFieldSize %d", h.HeaderBytes),

@@ -37,6 +37,7 @@ MinSpareThreads 40
 MaxSpareThreads 160
 MaxRequestWorkers 160
 Timeout 60
+KeepAliveTimeout 75
 RequestReadTimeout handshake=20 header=20-40,MinRate=500 body=60,MinRate=500
 ProxyTimeout 120
 LimitRequestFieldSize 32768
@@ -63,7 +64,7 @@ SSLSessionCache shmcb:/tmp/ssl(512000)
 `
 	got := HTTPD{
 		Name: "a.b.svc", Port: 5000, Backend: 5001, CertFile: "/etc/a/tls.crt", KeyFile: "/etc/a/tls.key", Mercy: time.Minute,
-		Health: 1718, Request: 2 * time.Minute, HeaderBytes: 32 << 10, Queue: 100,
+		Health: 1718, Request: 2 * time.Minute, HeaderBytes: 32 << 10, Queue: 100, KeepAlive: 75 * time.Second,
 		Modules: []string{"other"}, Directives: []string{"OtherOption on"},
 		Locations: []Location{{Path: "/in", Directives: []string{"OtherAction in", "Require all granted"}}},
 	}.Config()

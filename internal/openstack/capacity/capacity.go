@@ -34,6 +34,9 @@ const (
 	// LoadTime is how long a server may be without a worker that has loaded the application. Requests wait meanwhile, and no proxy gives
 	// one up by then.
 	LoadTime = time.Minute
+	// KeepAlive is how long a server keeps a connection without a request. Proxies give up such connections after 60 s (ingress-nginx) or
+	// less, and have to do so first: a request on a connection that the server is closing ends in 502.
+	KeepAlive = 75 * time.Second
 
 	// margin is the distance of a limit to the one below it.
 	margin = 30 * time.Second
