@@ -43,8 +43,8 @@ func testImageArchive(t *testing.T, g glance, cloud *Cloud) {
 			"SELECT id, 'of', '%s', created_at, deleted, deleted_at FROM glance.images WHERE id = '%s'", name, id))
 	}
 	query("INSERT INTO glance.tasks (id, type, status, owner, expires_at, created_at, updated_at, deleted) " +
-		"VALUES ('archive-expired', 'api_image_import', 'success', 'nobody', NOW() - INTERVAL 1 DAY, NOW(), NOW(), 0), " +
-		"('archive-running', 'api_image_import', 'processing', 'nobody', NULL, NOW(), NOW(), 0)")
+		"VALUES ('archive-expired', 'api_image_import', 'success', 'nobody', NOW() - INTERVAL 1 DAY, CURRENT_TIMESTAMP, NOW(), 0), " +
+		"('archive-running', 'api_image_import', 'processing', 'nobody', NULL, CURRENT_TIMESTAMP, NOW(), 0)")
 
 	job := &batchv1.CronJob{}
 	u, err := cloud.Operators.Find("CronJob.batch", cloud.Namespace, "glance-archive")

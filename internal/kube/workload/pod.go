@@ -37,7 +37,7 @@ type Pod struct {
 
 const scratch = "tmp"
 
-// DefaultScratch is the size of the scratch directory, where programs have sockets, locks and temporary files: a multiple of what they need.
+// DefaultScratch is the size of the scratch directory, where programs have sockets, locks and temporary files: a multiple of their need.
 // The kubelet evicts a pod that has more in it, which would otherwise fill the disk of its node.
 var DefaultScratch = resource.MustParse("1Gi")
 
