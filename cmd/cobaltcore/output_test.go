@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -312,6 +313,9 @@ func TestNoSecret(t *testing.T) {
 				checkMembers(t, o.Kind+" "+o.Name, o.Manifest)
 			}
 
+			if !effort.Long() && crc32.ChecksumIEEE([]byte(name))%2 == 0 {
+				return // make test plants secrets below half of the examples.
+			}
 			planted := map[string]function.Runner{}
 			for kind, runner := range kinds.Runners() {
 				planted[kind] = planter{runner, t}

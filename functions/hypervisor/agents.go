@@ -186,8 +186,8 @@ func (m *model) onEach(component string, groups []group, of func(*group) agent) 
 		if err != nil {
 			return nil, err
 		}
-		if !known[config.revision()] {
-			out[0], known[config.revision()] = append(out[0], m.revision(config)), true
+		if r := m.revision(config); !known[r.Name] {
+			out[0], known[r.Name] = append(out[0], r), true
 		}
 		set, err := m.on(g, d)
 		if err != nil {
