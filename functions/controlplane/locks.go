@@ -3,6 +3,7 @@ package controlplane
 import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 )
 
@@ -25,10 +26,11 @@ func locks(m *model) ([]compose.Stage, error) {
 		"tls": object.Map{"enabled": true, "certManager": object.Map{"issuer": object.Map{
 			"group": "cert-manager.io", "kind": "Issuer", "name": internalCA,
 		}}},
-		"persistence": object.With(object.Map{"enabled": true, "size": m.store.storage}, object.Map{"storageClass": m.store.class}),
-		"metrics":     metrics,
-		"binding":     object.Map{"secretName": valkeyName + "-binding"},
-		"resources":   object.Resources(res),
+		"persistence":       object.With(object.Map{"enabled": true, "size": m.store.storage}, object.Map{"storageClass": m.store.class}),
+		"metrics":           metrics,
+		"binding":           object.Map{"secretName": valkeyName + "-binding"},
+		"resources":         object.Resources(res),
+		"priorityClassName": workload.PriorityInfrastructure,
 	}, object.Map{
 		"nodeSelector": object.NodeSelector(v.NodeSelector),
 		"tolerations":  object.Tolerations(v.Tolerations),

@@ -150,7 +150,7 @@ func (m *model) meta(name string) object.Meta {
 func (m *model) workload(app string) workload.Workload {
 	return workload.Workload{
 		Name: app, Namespace: m.instance,
-		App: app, Instance: m.instance, Component: app,
+		App: app, Instance: m.instance, Component: app, Priority: workload.PriorityInfrastructure,
 		PullSecrets: m.images.PullSecrets,
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -74,9 +75,13 @@ func (m *model) maxScale() (mariadb.Proxy, error) {
 		return mariadb.Proxy{}, err
 	}
 	exporter, err := m.exporter(release.MaxScaleExporter, was)
+	priority := workload.PriorityInfrastructure
+	if was.Exists() {
+		priority = was.String("spec", "priorityClassName")
+	}
 	return mariadb.Proxy{
 		Meta: m.meta(maxScaleName), Server: mariaDBName, Replicas: m.proxy.replicas, Port: mariaDBPort, Issuer: internalCA,
 		Image: image, Resources: m.size.proxyResources, Placement: m.spec.Infrastructure.MariaDB.Placement,
-		Exporter: exporter, PullSecrets: openstack.PullSecretsOf(was, m.images.PullSecrets),
+		Exporter: exporter, Priority: priority, PullSecrets: openstack.PullSecretsOf(was, m.images.PullSecrets),
 	}, err
 }

@@ -28,6 +28,7 @@ var definition = service.Definition{
 	Module:     "keystone.wsgi.api:application",
 	HealthPath: "/healthcheck",
 	Mercy:      mercy,
+	Priority:   workload.PriorityInfrastructure,
 	Kept:       []string{"companion-access", "certificate", "clouds", "catalog-access", loginResource},
 	Databases: []service.Database{{
 		Group: "database",

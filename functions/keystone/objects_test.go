@@ -157,6 +157,7 @@ template:
         name: database-ca
         readOnly: true
     enableServiceLinks: false
+    priorityClassName: cobaltcore-infrastructure
     restartPolicy: Never
     securityContext:
       fsGroup: 42424
@@ -562,6 +563,7 @@ containers:
     name: tls
     readOnly: true
 enableServiceLinks: false
+priorityClassName: cobaltcore-infrastructure
 terminationGracePeriodSeconds: 75
 volumes:
 - emptyDir:

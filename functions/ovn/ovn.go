@@ -125,7 +125,7 @@ func (m *model) meta(name string) object.Meta {
 func (m *model) workload(part string) workload.Workload {
 	w := workload.Workload{
 		Name: m.name, Namespace: m.namespace, App: ovnv1.Name, Instance: m.name, Component: part,
-		Placement: m.spec.Placement, PullSecrets: m.spec.Images.PullSecrets,
+		Placement: m.spec.Placement, Priority: workload.PriorityInfrastructure, PullSecrets: m.spec.Images.PullSecrets,
 	}
 	if part != "" {
 		w.Name = m.sub(part)

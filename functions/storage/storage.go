@@ -282,7 +282,9 @@ func (m *model) meta(name string) object.Meta {
 }
 
 func (m *model) workload(app string) workload.Workload {
-	return workload.Workload{Name: app, Namespace: m.instance, App: app, Instance: m.instance, Component: app}
+	return workload.Workload{
+		Name: app, Namespace: m.instance, App: app, Instance: m.instance, Component: app, Priority: workload.PriorityService,
+	}
 }
 
 // place says where the objects live: in the nodes' cluster, but for those that say another one.

@@ -13,12 +13,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	hackcrds "github.com/c5c3/crossplane-cobaltcore/hack/crds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
@@ -112,7 +114,7 @@ var management = []string{
 	"ClusterRoleBinding/cobaltcore:objects", "Configuration/c5c3-configuration-cobaltcore",
 	"DeploymentRuntimeConfig/function-cobaltcore", "DeploymentRuntimeConfig/provider-kubernetes",
 	"Function/c5c3-function-cobaltcore", "PlatformConfig/default", "PodDisruptionBudget/function-cobaltcore",
-	"ProviderConfig/in-cluster",
+	"PriorityClass/cobaltcore-infrastructure", "PriorityClass/cobaltcore-service", "ProviderConfig/in-cluster",
 	"ValidatingAdmissionPolicy/cobaltcore-claims", "ValidatingAdmissionPolicy/cobaltcore-companion",
 	"ValidatingAdmissionPolicy/cobaltcore-composites", "ValidatingAdmissionPolicy/cobaltcore-deletion",
 	"ValidatingAdmissionPolicy/cobaltcore-namespaces",
@@ -168,7 +170,7 @@ workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provid
 				"ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr", "ClusterRole/cobaltcore:rook-nodes",
 				"ClusterRole/cobaltcore:rook-osd", "ClusterRole/cobaltcore:storage", "ClusterRole/cobaltcore:workload",
 				"ClusterRoleBinding/cobaltcore:companion", "ClusterRoleBinding/cobaltcore:hypervisors", "ClusterRoleBinding/cobaltcore:storage",
-				"ClusterRoleBinding/cobaltcore:workload",
+				"ClusterRoleBinding/cobaltcore:workload", "PriorityClass/cobaltcore-infrastructure", "PriorityClass/cobaltcore-service",
 				"ValidatingAdmissionPolicy/cobaltcore-companion", "ValidatingAdmissionPolicy/cobaltcore-namespaces",
 				"ValidatingAdmissionPolicyBinding/cobaltcore-companion", "ValidatingAdmissionPolicyBinding/cobaltcore-namespaces",
 			},
@@ -193,6 +195,50 @@ workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provid
 				t.Errorf("%s (-want, +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestPriorityClasses proves that every cluster has the classes that composed pods name, that infrastructure goes before services, and that
+// classes stay when the chart is removed: Kubernetes creates no pod of a class that there is not.
+func TestPriorityClasses(t *testing.T) {
+	type priority struct {
+		Value    float64 // As YAML has it.
+		Preempts string
+	}
+	for name, tc := range map[string]struct {
+		reason, values string
+		want           map[string]priority
+	}{
+		"Management": {"The defaults.", domain, map[string]priority{
+			workload.PriorityInfrastructure: {900000, "PreemptLowerPriority"}, workload.PriorityService: {800000, "PreemptLowerPriority"},
+		}},
+		"Workload": {
+			"The platform's values, of which a policy may be left out.", `
+mode: workload
+workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provider-kubernetes}]}
+priorityClasses: {infrastructure: {value: 1000000000}, service: {value: 1, preemptionPolicy: Never}}
+`, map[string]priority{
+				workload.PriorityInfrastructure: {1000000000, "PreemptLowerPriority"}, workload.PriorityService: {1, "Never"},
+			},
+		},
+	} {
+		got := map[string]priority{}
+		for key, fields := range rendered(t, tc.values) {
+			kind, class, _ := strings.Cut(key, "/")
+			if kind != "PriorityClass" {
+				continue
+			}
+			o := unstructured.Unstructured{Object: fields}
+			if o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+				t.Errorf("%s: %s would be removed with the chart", name, class)
+			}
+			value, _ := fields["value"].(float64)
+			policy, _ := fields["preemptionPolicy"].(string)
+			got[class] = priority{value, policy}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
 	}
 }
 

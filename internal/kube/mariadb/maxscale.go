@@ -21,6 +21,8 @@ type Proxy struct {
 	Placement   common.Placement
 	Exporter    Exporter
 	PullSecrets []common.ObjectName
+	// Priority is the name of the pods' PriorityClass, empty where a proxy was created without one: the operator does not allow to change it.
+	Priority string
 }
 
 // Object makes the MaxScale object: all of a service's connections go to the one member that takes writes, because a schema change that is
@@ -48,10 +50,11 @@ func (p Proxy) Object() *unstructured.Unstructured {
 		"podDisruptionBudget":       object.Map{"maxUnavailable": int64(1)},
 		"topologySpreadConstraints": apart("maxscale", p.Meta.Name),
 	}, object.Map{
-		"image":            p.Image,
-		"resources":        object.Resources(p.Resources),
-		"nodeSelector":     object.NodeSelector(p.Placement.NodeSelector),
-		"tolerations":      object.Tolerations(p.Placement.Tolerations),
-		"imagePullSecrets": pullSecrets(p.PullSecrets),
+		"image":             p.Image,
+		"resources":         object.Resources(p.Resources),
+		"nodeSelector":      object.NodeSelector(p.Placement.NodeSelector),
+		"tolerations":       object.Tolerations(p.Placement.Tolerations),
+		"priorityClassName": p.Priority,
+		"imagePullSecrets":  pullSecrets(p.PullSecrets),
 	}))
 }

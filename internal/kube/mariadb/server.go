@@ -10,6 +10,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
 // Server is one MariaDB server, or a Galera cluster of an odd number.
@@ -89,6 +90,7 @@ func (s Server) Object() *unstructured.Unstructured {
 		"myCnf":                    s.config(),
 		"metrics":                  s.Exporter.object(),
 		"podDisruptionBudget":      object.Map{"maxUnavailable": int64(1)},
+		"priorityClassName":        workload.PriorityInfrastructure,
 		"updateStrategy":           object.Map{"type": "ReplicasFirstPrimaryLast"},
 		// The operator's defaults wait 20 s for every member in turn.
 		"startupProbe":   startup,

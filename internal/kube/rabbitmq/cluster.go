@@ -73,6 +73,10 @@ func (c Cluster) Object() *unstructured.Unstructured {
 		"rabbitmq": object.Map{"additionalConfig": config + diskLimit(res, c.StorageSize) + walLimit(res, c.StorageSize)},
 		"tls":      object.Map{"secretName": tls, "caSecretName": tls, "disableNonTLSListeners": true},
 		"affinity": c.affinity(),
+		// The operator has no field for a class. A list of containers is required here, and none changes those that there are.
+		"override": object.Map{"statefulSet": object.Map{"spec": object.Map{"template": object.Map{"spec": object.Map{
+			"containers": object.List{}, "priorityClassName": workload.PriorityInfrastructure,
+		}}}}},
 	}, object.Map{
 		"resources":        object.Resources(res),
 		"tolerations":      object.Tolerations(c.Tolerations),

@@ -67,6 +67,7 @@ func (w Workload) Template(p Pod) corev1.PodTemplateSpec {
 			ImagePullSecrets:              pullSecrets(w.PullSecrets),
 			NodeSelector:                  nodeSelector(w.Placement),
 			Tolerations:                   tolerations(w.Placement),
+			PriorityClassName:             w.Priority,
 			TerminationGracePeriodSeconds: p.GraceSeconds,
 			RestartPolicy:                 p.RestartPolicy,
 			SecurityContext: &corev1.PodSecurityContext{

@@ -28,6 +28,8 @@ type Workload struct {
 	Resources *common.Resources
 	// Placement of the pods.
 	Placement common.Placement
+	// Priority is the name of the pods' PriorityClass. Empty: that of the cluster.
+	Priority string
 	// PullSecrets of the images.
 	PullSecrets []common.ObjectName
 }

@@ -34,6 +34,8 @@ type Definition struct {
 	OwnFiles bool
 	// ConfigFile is what the service's programs look for in its configuration folder. Empty: <App>.conf.
 	ConfigFile string
+	// Priority is the PriorityClass of the service's pods. Empty: that of services.
+	Priority string
 	// Stateful says that the API's pods have names and volumes that stay.
 	Stateful bool
 	// CutsOver says that an earlier release cannot read what a later one writes, so that the API goes from one to the other at once.

@@ -6,6 +6,7 @@
 package service
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 
@@ -160,6 +161,7 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 		Replicas:    ptr.Deref(in.Spec.Workload.Replicas, defaultReplicas),
 		Resources:   in.Spec.Workload.Resources,
 		Placement:   in.Spec.Workload.Placement,
+		Priority:    cmp.Or(d.Priority, workload.PriorityService),
 		PullSecrets: s.Spec.Images.PullSecrets,
 	}
 	if s.Quiesced {
