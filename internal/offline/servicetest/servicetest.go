@@ -151,6 +151,7 @@ func (k Kind) Objects(t *testing.T, update bool) {
 				t.Fatal(err)
 			}
 			got["steps.txt"], got["fates.txt"] = string(text), k.retention(t, w)
+			k.lists(t, w)
 			if diff := cmp.Diff(goldens(t, filepath.Join("testdata", name), got, update), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
