@@ -1,0 +1,214 @@
+package emitted
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+var (
+	maxConnections = regexp.MustCompile(`(?m)^max_connections=(\d+)$`)
+	// databaseURL matches the address of a database: the host, and the name.
+	databaseURL = regexp.MustCompile(`^mysql\+pymysql://[^@]*@([a-z0-9-]+)[^/]*/([a-z0-9_]+)`)
+	// slots matches the threads of a process of uWSGI, and its processes.
+	slots = regexp.MustCompile(`(?m)^(processes|threads) = (\d+)$`)
+)
+
+// pool is how many connections a process keeps to a database that says nothing of it (max_pool_size of oslo.db). What does one thing at a
+// time never has more.
+const pool = 5
+
+// Processes of a daemon that each have a pool: the parent, and a child where it has any.
+var processesOf = []struct {
+	reason, workload string
+	processes        int
+}{
+	{"Each daemon has one above it.", `cinder-(scheduler|backup|volume).*`, 2},
+}
+
+// databaseClient is a workload that opens connections to databases.
+type databaseClient struct {
+	name string
+	// databases are those that its environment names, by "server/database".
+	databases []string
+	// each is how many connections all its pods open to each of them.
+	each int
+}
+
+// clientsOf returns the clients of databases of a case.
+func clientsOf(t *testing.T, c testCase) []databaseClient {
+	t.Helper()
+	configs := map[string]map[string]string{}
+	for _, o := range c.Objects {
+		if o.Kind == "ConfigMap" {
+			configs[o.Namespace+"/"+o.Name] = files(o)
+		}
+	}
+	var out []databaseClient
+	for _, o := range c.Objects {
+		if o.Kind != "Deployment" && o.Kind != "StatefulSet" {
+			continue
+		}
+		m := body(encoded.Of(o.Manifest)).Map()
+		spec, _ := m["spec"].(map[string]any)
+		replicas, ok := spec["replicas"].(float64)
+		if !ok {
+			replicas = 1
+		}
+		for _, pod := range pods(m) {
+			cl := databaseClient{name: o.Kind + " " + o.Name}
+			for _, container := range pod.Containers {
+				for _, e := range container.Env {
+					if found := databaseURL.FindStringSubmatch(e.Value); found != nil && strings.HasSuffix(e.Name, "__CONNECTION") {
+						cl.databases = append(cl.databases, strings.TrimSuffix(found[1], "-primary")+"/"+found[2])
+					}
+				}
+			}
+			if len(cl.databases) > 0 {
+				cl.each = int(replicas) * inPod(t, o.Name, o.Namespace, pod, configs)
+				out = append(out, cl)
+			}
+		}
+	}
+	return out
+}
+
+// inPod returns how many connections a pod opens to a database: one for each thread of uWSGI, or a pool for each process.
+func inPod(t *testing.T, name, namespace string, pod corev1.PodSpec, configs map[string]map[string]string) int {
+	t.Helper()
+	command := strings.Join(append(slices.Clone(pod.Containers[0].Command), pod.Containers[0].Args...), " ")
+	workers := 1
+	for _, v := range pod.Volumes {
+		if v.ConfigMap == nil {
+			continue
+		}
+		for file, text := range configs[namespace+"/"+v.ConfigMap.Name] {
+			if strings.HasSuffix(file, ".ini") && strings.Contains(command, "/"+file) {
+				n := 1
+				for _, found := range slots.FindAllStringSubmatch(text, -1) {
+					value, err := strconv.Atoi(found[2])
+					if err != nil {
+						t.Fatal(err)
+					}
+					n *= value
+				}
+				return n
+			}
+			if file == "heat.conf" && strings.Contains(command, "heat-engine") {
+				parsed, err := oslo.Parse(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := fmt.Sscan(strings.Join(parsed["DEFAULT"]["num_engine_workers"], ""), &workers); err != nil {
+					t.Fatalf("num_engine_workers: %v", err)
+				}
+			}
+		}
+	}
+	for _, p := range processesOf {
+		if regexp.MustCompile("^" + p.workload + "$").MatchString(name) {
+			workers = p.processes
+		}
+	}
+	return workers * pool
+}
+
+// scaled are claims of which each asks for many pods of one service, more than the size of a claim has connections for: then the server
+// has to take what they open.
+var scaled = map[string]string{
+	"keystone":  `{services: {keystone: {replicas: 32, uwsgi: {processes: 8, threads: 8}, resources: {limits: {memory: 8Gi}}}}}`,
+	"placement": `{services: {placement: {enabled: true, replicas: 32, uwsgi: {processes: 8, threads: 8}, resources: {limits: {memory: 8Gi}}}}}`,
+	"nova": `{services: {placement: {enabled: true}, nova: {enabled: true, api: {replicas: 32}, scheduler: {replicas: 32}, conductor: {replicas: 32},
+		metadata: {replicas: 32}, cells: [{name: a, conductor: {replicas: 32}, consoles: {replicas: 32}}]}}}`,
+	"glance":   `{services: {glance: {enabled: true, replicas: 32, uwsgi: {processes: 4, threads: 8}, resources: {limits: {memory: 8Gi}}, stores: [{name: main, file: {storageSize: 1Gi}}]}}}`,
+	"neutron":  `{services: {placement: {enabled: true}, nova: {enabled: true}, neutron: {enabled: true, api: {replicas: 32}, workers: {replicas: 32}}}}`,
+	"barbican": `{services: {barbican: {enabled: true, uwsgi: {processes: 4, threads: 8}, api: {replicas: 32, memory: 8Gi}, worker: {replicas: 32}}}}`,
+	"heat":     `{services: {heat: {enabled: true, api: {replicas: 32}, engine: {replicas: 32}, cfn: {replicas: 32}}}}`,
+	"cinder": `{services: {cinder: {enabled: true, api: {replicas: 32}, scheduler: {replicas: 32}, volume: {replicas: 32},
+		backends: [{name: a, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}]}}}`,
+}
+
+// scaledCases composes the scaled claims on a server with enough memory for the connections of all.
+func scaledCases(t *testing.T) []testCase {
+	t.Helper()
+	platform := document(t, "PlatformConfig", "default", parse(t, platforms["rich"]), "")
+	var out []testCase
+	for _, name := range slices.Sorted(maps.Keys(scaled)) {
+		spec := parse(t, scaled[name])
+		merge(spec, parse(t, `{size: development, infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}}`))
+		r, err := preview.Run(document(t, "ControlPlaneCluster", "cloud", spec, "2025.2"), platform, kinds.Runners())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		out = append(out, testCase{name: "many pods of " + name, Result: r})
+	}
+	return out
+}
+
+// perGiB is how many connections a GiB of a server's memory holds at most. A claim that asks for more threads than that has to give the server
+// more memory (docs/operations.md).
+const perGiB = 4096
+
+// TestConnectionsFit: a server of databases takes the connections of all clients while each pod is replaced by another one that starts before
+// the old one has ended.
+func TestConnectionsFit(t *testing.T) {
+	const rollOut = 2
+	checked := 0
+	for _, c := range append(scaledCases(t), cases(t)...) {
+		most := map[string]int{}
+		limits := map[string]int{}
+		for _, o := range c.Objects {
+			if o.Kind != "MariaDB" {
+				continue
+			}
+			spec, _ := body(encoded.Of(o.Manifest)).Map()["spec"].(map[string]any)
+			found := maxConnections.FindStringSubmatch(fmt.Sprint(spec["myCnf"]))
+			if found == nil {
+				t.Errorf("%s: %s sets no max_connections", c.name, o.Name)
+				continue
+			}
+			limits[o.Name], _ = strconv.Atoi(found[1])
+			if memory, _, _ := unstructured.NestedString(spec, "resources", "limits", "memory"); memory != "" {
+				q := resource.MustParse(memory)
+				most[o.Name] = int(q.Value() * perGiB >> 30)
+			}
+		}
+		open := map[string]int{}
+		for _, cl := range clientsOf(t, c) {
+			for _, d := range cl.databases {
+				server, _, _ := strings.Cut(d, "/")
+				server = strings.Replace(server, "maxscale", "mariadb", 1)
+				open[server] += rollOut * cl.each
+			}
+		}
+		for _, server := range slices.Sorted(maps.Keys(open)) {
+			limit, ours := limits[server]
+			if !ours {
+				continue // A server of the tenant's.
+			}
+			if checked++; open[server] > limit && limit != most[server] {
+				t.Errorf("%s: clients open %d connections to %s while they are replaced, which takes %d", c.name, open[server], server, limit)
+			}
+			if strings.HasPrefix(c.name, "many pods") && open[server] < 800 {
+				t.Errorf("%s: clients open %d connections of %d, which shows nothing of how they are counted", c.name, open[server], limit)
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("%d servers were found", checked)
+	}
+}
