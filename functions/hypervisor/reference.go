@@ -80,7 +80,7 @@ func (m *model) findPlane(required map[string][]*structpb.Struct) (plane, error)
 	}
 	at := plane{}
 	if err := errors.Join(m.locate(&at, clusterOf(c.Spec.Cluster)), m.checkQueue(at, whose, &c.Spec), m.checkPhysicalNetworks(whose,
-		&c.Spec)); err != nil {
+		&c.Spec), m.checkZones(whose, &c.Spec)); err != nil {
 		return plane{}, err
 	}
 	if c.Status.Hypervisors == nil || c.Status.Instance == "" {

@@ -23,7 +23,7 @@ func (m *model) checkValues() error {
 	errs := []error{syntax.Check("spec", &m.spec), m.checkMemory(), m.checkMigrationNetwork()}
 	for i := range m.groups {
 		g := &m.groups[i]
-		errs = append(errs, checkProcessors(g), checkBridges(g), checkPCIDevices(g))
+		errs = append(errs, checkProcessors(g), m.checkEmulation(g), checkReserved(g), checkBridges(g), checkPCIDevices(g), checkGateway(g))
 	}
 	// A slice inherits what is wrong in the pool: one error is enough.
 	return invalid.Distinct(errs...)
@@ -69,6 +69,17 @@ func checkProcessors(g *group) error {
 		return invalid.Field(g.ownField("cpu.models", own.Mode != ""), "mode custom requires at least one model; set models, or another mode")
 	}
 	return nil
+}
+
+// checkEmulation returns an error for a mode that emulated processors do not have: QEMU passes the processors of the node through with KVM
+// only, and libvirt refuses to start a server without it.
+func (m *model) checkEmulation(g *group) error {
+	if m.spec.Virtualization.Driver != "qemu" || g.node.CPU == nil || g.node.CPU.Mode != "host-passthrough" {
+		return nil
+	}
+	own := ptr.Deref(g.own.CPU, hypervisorv1.CPU{})
+	return invalid.Field(g.ownField("cpu.mode", own.Mode != ""), "host-passthrough requires virtualization.driver kvm: driver qemu emulates "+
+		"processors; set another mode, or driver kvm")
 }
 
 func parseSet(field string, text hypervisorv1.CPUSet) (compute.CPUSet, error) {
@@ -119,22 +130,7 @@ func checkBridges(g *group) error {
 				b.Interface))
 		}
 	}
-	for _, use := range []struct {
-		name, is string
-		of       hypervisorv1.Interface
-		set      bool
-	}{
-		{
-			"networks.encapsulation.interface", "tunnels end at its address", ptr.Deref(g.network.Encapsulation,
-				hypervisorv1.Encapsulation{}).Interface,
-			ptr.Deref(g.ownNetwork.Encapsulation, hypervisorv1.Encapsulation{}).Interface != "",
-		},
-		{
-			"networks.liveMigration.interface", "live migrations end at its address",
-			ptr.Deref(g.network.LiveMigration, hypervisorv1.LiveMigrationNetwork{}).Interface,
-			ptr.Deref(g.ownNetwork.LiveMigration, hypervisorv1.LiveMigrationNetwork{}).Interface != "",
-		},
-	} {
+	for _, use := range endpoints(g) {
 		if j, ok := interfaces[use.of]; ok && use.of != "" {
 			errs = append(errs, invalid.Field(g.ownField(use.name, use.set),
 				"%s is put into bridge %s, where the node does not reach its address, and "+
@@ -142,6 +138,86 @@ func checkBridges(g *group) error {
 		}
 	}
 	return errors.Join(append(errs, checkCardsOfBridges(g, interfaces))...)
+}
+
+// systemInterfaces are interfaces that a node has for itself, by the text that their names begin with. The kernel gives lo to every node;
+// the others are made by Open vSwitch, for its datapath and for tunnels (lib/dpif-netlink.c, lib/netdev-vport.c).
+var systemInterfaces = []struct {
+	name, is string
+	prefix   bool
+}{
+	{"lo", "the loopback interface, which only the node itself reaches", false},
+	{"ovs-system", "the datapath of Open vSwitch", false},
+	{"ovs-netdev", "the datapath of Open vSwitch", false},
+	{"genev_sys_", "an interface that Open vSwitch makes for tunnels", true},
+	{"vxlan_sys_", "an interface that Open vSwitch makes for tunnels", true},
+}
+
+// checkReserved returns an error for a bridge, or an interface for any use, that the node or Open vSwitch has for itself.
+func checkReserved(g *group) error {
+	var errs []error
+	check := func(field string, name hypervisorv1.Interface) {
+		for _, s := range systemInterfaces {
+			if string(name) == s.name || s.prefix && strings.HasPrefix(string(name), s.name) {
+				errs = append(errs, invalid.Field(field, "cannot be %s, which is %s; set another name", name, s.is))
+			}
+		}
+	}
+	bridges := g.ownField("networks.bridgeMappings", g.ownNetwork.BridgeMappings != nil)
+	for i, b := range g.network.BridgeMappings {
+		check(fmt.Sprintf("%s[%d].bridge", bridges, i), b.Bridge)
+		check(fmt.Sprintf("%s[%d].interface", bridges, i), b.Interface)
+	}
+	for i, d := range g.node.PCIDevices {
+		check(fmt.Sprintf("%s[%d].interface", g.ownField("pciDevices", g.own.PCIDevices != nil), i), d.Interface)
+	}
+	for _, use := range endpoints(g) {
+		field := g.ownField(use.name, use.set)
+		check(field, use.of)
+		// Bridges of physical networks may have an address of the node; these have none.
+		if use.of == integrationBridge || use.of == tunnelBridge {
+			errs = append(errs, invalid.Field(field, "%s is a bridge of Neutron, which has no address, and %s; set an interface of the node",
+				use.of, use.is))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkGateway returns an error for gateways that no node of the group can be.
+func checkGateway(g *group) error {
+	key, other := conflict(g.gateway(), g.with)
+	if !other {
+		return nil
+	}
+	own := ptr.Deref(g.ownNetwork.Gateway, hypervisorv1.Gateway{})
+	if g.slice != "" && len(own.NodeSelector) == 0 {
+		return nil // The pool names gateways outside of this slice.
+	}
+	return invalid.Field(g.field("networks.gateway.nodeSelector"), "no node here has %s=%s, since all have %[1]s=%[3]s; remove that label, or "+
+		"set another one", key, g.gateway()[key], g.with[key])
+}
+
+// An endpoint is an interface at whose address something of the node ends.
+type endpoint struct {
+	name, is string
+	of       hypervisorv1.Interface
+	// set reports whether the group has it of its own.
+	set bool
+}
+
+func endpoints(g *group) []endpoint {
+	return []endpoint{
+		{
+			"networks.encapsulation.interface", "tunnels end at its address",
+			ptr.Deref(g.network.Encapsulation, hypervisorv1.Encapsulation{}).Interface,
+			ptr.Deref(g.ownNetwork.Encapsulation, hypervisorv1.Encapsulation{}).Interface != "",
+		},
+		{
+			"networks.liveMigration.interface", "live migrations end at its address",
+			ptr.Deref(g.network.LiveMigration, hypervisorv1.LiveMigrationNetwork{}).Interface,
+			ptr.Deref(g.ownNetwork.LiveMigration, hypervisorv1.LiveMigrationNetwork{}).Interface != "",
+		},
+	}
 }
 
 // checkCardsOfBridges returns an error for a network card with virtual functions for servers that is in a bridge, too: ports of the bridge
@@ -277,4 +353,35 @@ func (m *model) checkPhysicalNetworks(whose string, theirs *controlplanev1.Contr
 		check(fmt.Sprintf("spec.slices[%d]", i), m.spec.Slices[i].Networks)
 	}
 	return errors.Join(errs...)
+}
+
+// checkZones returns an error for nodes that would be in two availability zones: Nova refuses to put a host into an aggregate of another
+// zone than that of an aggregate that it is in (nova.compute.api.AggregateAPI.is_safe_to_update_az).
+func (m *model) checkZones(whose string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
+	if theirs.Services.Nova == nil {
+		return nil
+	}
+	zones := map[string]string{}
+	for _, a := range theirs.Services.Nova.Aggregates {
+		if a.AvailabilityZone != "" {
+			zones[string(a.Name)] = string(a.AvailabilityZone)
+		}
+	}
+	var errs []error
+	for i := range m.groups {
+		g := &m.groups[i]
+		zone, from := string(g.zone), "availabilityZone"
+		for j, name := range g.node.Aggregates {
+			other := zones[string(name)]
+			if zone == "" && other != "" {
+				zone, from = other, "aggregate "+string(name)
+			}
+			if other != "" && other != zone {
+				field := fmt.Sprintf("%s[%d]", g.ownField("aggregates", g.own.Aggregates != nil), j)
+				errs = append(errs, invalid.Field(field, "aggregate %s of the %s is in availability zone %s, and %s puts these nodes into %s; "+
+					"a node is in one zone: remove one of them", name, cmp.Or(whose, "control plane"), other, from, zone))
+			}
+		}
+	}
+	return invalid.Distinct(errs...)
 }

@@ -1,6 +1,7 @@
 package hypervisor
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +36,17 @@ func TestValues(t *testing.T) {
 		"tunnels":                          {"The node does not reach the address.", bond + ", encapsulation: {interface: bond0}}", "spec.networks.encapsulation.interface: bond0 is put into bridge br-ex, where the node does not reach its address, and tunnels end at its address; name another interface, or the bridge"},
 		"migrations":                       {"The node does not reach the address.", bond + ", liveMigration: {interface: bond0}}", "spec.networks.liveMigration.interface: bond0 is put into bridge br-ex, where the node does not reach its address, and live migrations end at its address; name another interface, or the bridge"},
 		"of its pool":                      {"The slice has the bridges of its pool.", bond + "}, " + sliceOf + "networks: {encapsulation: {interface: bond0}}}]", "spec.slices[0].networks.encapsulation.interface: bond0 is put into bridge br-ex, where the node does not reach its address, and tunnels end at its address; name another interface, or the bridge"},
+		"loopback in bridge":               {"The node uses it.", "networks: {bridgeMappings: [{physicalNetwork: external, bridge: br-ex, interface: lo}]}", mappings + "[0].interface: cannot be lo, which is the loopback interface, which only the node itself reaches; set another name"},
+		"datapath as bridge":               {"The kernel has an interface of that name.", "networks: {bridgeMappings: [{physicalNetwork: external, bridge: ovs-system}]}", mappings + "[0].bridge: cannot be ovs-system, which is the datapath of Open vSwitch; set another name"},
+		"tunnel as bridge":                 {"Open vSwitch makes it.", "networks: {bridgeMappings: [{physicalNetwork: external, bridge: genev_sys_6081}]}", mappings + "[0].bridge: cannot be genev_sys_6081, which is an interface that Open vSwitch makes for tunnels; set another name"},
+		"own name like a reserved one":     {reason: "Only the whole name lo is reserved.", spec: "networks: {bridgeMappings: [{physicalNetwork: external, bridge: lob, interface: lo1}]}"},
+		"tunnels at loopback":              {"No other node reaches it.", sliceOf + "networks: {encapsulation: {interface: lo}}}]", "spec.slices[0].networks.encapsulation.interface: cannot be lo, which is the loopback interface, which only the node itself reaches; set another name"},
+		"tunnels at a bridge of Neutron":   {"It has no address.", "networks: {encapsulation: {interface: br-int}}", "spec.networks.encapsulation.interface: br-int is a bridge of Neutron, which has no address, and tunnels end at its address; set an interface of the node"},
+		"gateways elsewhere":               {"No node of the pool has both.", "nodeSelector: {zone: a}, networks: {gateway: {nodeSelector: {zone: b}}}", "spec.networks.gateway.nodeSelector: no node here has zone=b, since all have zone=a; remove that label, or set another one"},
+		"gateways in no slice":             {reason: "The others of the pool are gateways.", spec: sliceOf + `cpu: {mode: host-model}}], networks: {gateway: {nodeSelector: {fast: "false"}}}`},
+		"gateways of a slice":              {"No node of the slice has both.", sliceOf + `networks: {gateway: {nodeSelector: {fast: "false"}}}}]`, "spec.slices[0].networks.gateway.nodeSelector: no node here has fast=false, since all have fast=true; remove that label, or set another one"},
+		"emulation":                        {"libvirt starts no server.", "virtualization: {driver: qemu}, cpu: {mode: host-passthrough}", "spec.cpu.mode: host-passthrough requires virtualization.driver kvm: driver qemu emulates processors; set another mode, or driver kvm"},
+		"emulation of the largest":         {reason: "QEMU emulates it.", spec: "virtualization: {driver: qemu}, cpu: {mode: maximum}"},
 		"card in bridge":                   {"A card serves a bridge or servers.", bond + `}, pciDevices: [{name: a, vendorID: "8086", productID: "1889", interface: bond0, physicalNetwork: physnet1}]`, "spec.pciDevices[0].interface: bond0 is in bridge br-ex already, and a network card serves a bridge or servers (SR-IOV); name another interface here or in bridgeMappings"},
 		"device twice":                     {"Nova takes the first.", `pciDevices: [{name: a, address: "0000:3b:00.*", resourceClass: CUSTOM_A}, {name: b, address: "*:3b:00.1", resourceClass: CUSTOM_B}]`, "spec.pciDevices[1]: its devices are those of pciDevices[0] (a) too, and a device is in one entry; set another address, or other vendorID and productID"},
 		"product twice":                    {"Nova takes the first.", `pciDevices: [{name: a, vendorID: 10de, productID: 20b5, resourceClass: CUSTOM_A}, {name: b, vendorID: 10de, productID: 20b5, resourceClass: CUSTOM_B}]`, "spec.pciDevices[1]: its devices are those of pciDevices[0] (a) too, and a device is in one entry; set another address, or other vendorID and productID"},
@@ -62,6 +74,32 @@ func TestValues(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := "", world(more(tc.spec), "tenant-a", objects(theirClaim, withCards)...).Run(func(simulate.Step) {})
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestZones checks that nodes are in one availability zone: aggregates of the control plane put them into theirs.
+func TestZones(t *testing.T) {
+	plane := strings.Replace(theirs, "nova: {enabled: true}", "nova: {enabled: true, aggregates: [{name: fast, availabilityZone: z1}, {name: big, availabilityZone: z2}, {name: any}]}", 1)
+	if plane == theirs {
+		t.Fatal("the control plane has no aggregates")
+	}
+	const ofPlane = "of the control plane cloud of namespace tenant-a is in availability zone "
+	for name, tc := range map[string]struct{ reason, spec, want string }{
+		"same zone":     {reason: "It is the zone of the aggregate.", spec: "availabilityZone: z1, aggregates: [fast, any]"},
+		"no zone":       {reason: "The aggregate gives them one.", spec: "aggregates: [fast, any]"},
+		"zone of pool":  {"A host is in one zone.", "availabilityZone: z9, aggregates: [any, fast]", "spec.aggregates[1]: aggregate fast " + ofPlane + "z1, and availabilityZone puts these nodes into z9; a node is in one zone: remove one of them"},
+		"two of them":   {"A host is in one zone.", "aggregates: [fast, big]", "spec.aggregates[1]: aggregate big " + ofPlane + "z2, and aggregate fast puts these nodes into z1; a node is in one zone: remove one of them"},
+		"zone of slice": {"It has the aggregates of its pool.", `aggregates: [fast], slices: [{name: a, nodeSelector: {a: "1"}, availabilityZone: z2}]`, "spec.aggregates[0]: aggregate fast " + ofPlane + "z1, and availabilityZone puts these nodes into z2; a node is in one zone: remove one of them"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := "", world(more(tc.spec), "tenant-a", objects(theirClaim, plane)...).Run(func(simulate.Step) {})
 			if err != nil {
 				got = err.Error()
 			}
