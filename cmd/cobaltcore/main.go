@@ -129,12 +129,16 @@ func (c *previewCommand) several(platform []byte, in io.Reader, out io.Writer) e
 	}
 	slices.SortStableFunc(claims, func(a, b given) int { return cmp.Compare(a.order, b.order) })
 	var there []*structpb.Struct
+	var results []*preview.Result
 	for i, g := range claims {
 		result, err := preview.RunBeside(there, g.claim, platform, kinds.Runners())
+		if err == nil {
+			err = preview.Shared(results, result, g.claim)
+		}
 		if err != nil {
 			return c.refused(err, []string{g.file}, out)
 		}
-		there = append(there, result.There...)
+		there, results = append(there, result.There...), append(results, result)
 		if c.Format == "tree" && i > 0 {
 			fmt.Fprintln(out)
 		}

@@ -1,0 +1,65 @@
+package preview
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestOverlap checks whether a node can fit two choices of nodes, as the scheduler reads them.
+func TestOverlap(t *testing.T) {
+	in := func(key string, values ...string) corev1.NodeSelectorRequirement {
+		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}
+	}
+	not := func(key string, values ...string) corev1.NodeSelectorRequirement {
+		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpNotIn, Values: values}
+	}
+	terms := func(all ...[]corev1.NodeSelectorRequirement) []corev1.NodeSelectorTerm {
+		out := make([]corev1.NodeSelectorTerm, len(all))
+		for i, a := range all {
+			out[i].MatchExpressions = a
+		}
+		return out
+	}
+	type one = []corev1.NodeSelectorRequirement
+	for name, tc := range map[string]struct {
+		reason string
+		a, b   []corev1.NodeSelectorTerm
+		want   bool
+	}{
+		"the same":        {"Every node fits both.", terms(one{in("zone", "a")}), terms(one{in("zone", "a")}), true},
+		"one narrower":    {"Its nodes fit the other, too.", terms(one{in("zone", "a")}), terms(one{in("zone", "a"), in("disk", "ssd")}), true},
+		"other labels":    {"A node can have both.", terms(one{in("zone", "a")}), terms(one{in("disk", "ssd")}), true},
+		"other values":    {"A label has one value.", terms(one{in("zone", "a")}), terms(one{in("zone", "b")}), false},
+		"excluded":        {"The second does not take it.", terms(one{in("zone", "a")}), terms(one{not("zone", "a")}), false},
+		"excluded before": {"The order does not matter.", terms(one{not("zone", "a")}), terms(one{in("zone", "a")}), false},
+		"another exclusion": {
+			"It takes all other zones.", terms(one{in("zone", "a")}), terms(one{not("zone", "b")}), true,
+		},
+		"two exclusions":   {"A third zone fits both.", terms(one{not("zone", "a")}), terms(one{not("zone", "b")}), true},
+		"one of two terms": {"One term is enough.", terms(one{in("zone", "a")}, one{in("zone", "c")}), terms(one{in("zone", "c")}), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := overlap(tc.a, tc.b); got != tc.want {
+				t.Errorf("%s: got %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestShare checks that two forms of one share are the same.
+func TestShare(t *testing.T) {
+	for in, want := range map[string]string{
+		"nfs.example.com:/v":        "nfs.example.com:/v",
+		"NFS.example.com:/v/":       "nfs.example.com:/v",
+		"nfs.example.com://x/../v":  "nfs.example.com:/v",
+		"nfs.example.com:/":         "nfs.example.com:/",
+		"[FD00::1]:/a/./b":          "[fd00::1]:/a/b",
+		"nfs.example.com:/v/volume": "nfs.example.com:/v/volume",
+	} {
+		if diff := cmp.Diff(want, Share(in)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", in, diff)
+		}
+	}
+}
