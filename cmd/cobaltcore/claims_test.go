@@ -104,6 +104,41 @@ func TestRefusedTogether(t *testing.T) {
 	}
 }
 
+// TestRefusedPlatform runs every PlatformConfig of test/claims/platforms with the example's claim: each is refused in the sentence of the
+// .want file, by exit code 1.
+func TestRefusedPlatform(t *testing.T) {
+	files, err := filepath.Glob(claims + "/platforms/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no PlatformConfigs: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			if code := run([]string{"preview", "-e", file}, strings.NewReader(""), &out, &errOut); code != exitRefused {
+				t.Errorf("exit code %d, want %d", code, exitRefused)
+			}
+			got := strings.ReplaceAll(errOut.String(), claims+"/platforms/", "")
+			checkSentences(t, place.ReplaceAllString(errOut.String(), ""), 1)
+			if !strings.Contains(got, "PlatformConfig default: spec.") {
+				t.Errorf("it is not about the PlatformConfig: %.300q", got)
+			}
+			wantFile := strings.TrimSuffix(file, ".yaml") + ".want"
+			if *update {
+				if err := os.WriteFile(wantFile, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(wantFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestRefusedHuge is about claims that are too large to be kept as files.
 func TestRefusedHuge(t *testing.T) {
 	const head = "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata: {namespace: tenant-a, name: cloud}\n" +
@@ -170,7 +205,7 @@ func refused(t *testing.T, in *strings.Reader, args ...string) string {
 }
 
 // place is where in its file a mistake is.
-var place = regexp.MustCompile(`^\S+/testdata/\S+\.yaml(:[0-9]+)?: `)
+var place = regexp.MustCompile(`^\S+/(?:testdata|platforms)/\S+\.yaml(:[0-9]+)?: `)
 
 // checkSentences checks the shape of what a tenant reads: so many lines, each with the field, nothing in it that a terminal
 // acts on.

@@ -109,6 +109,10 @@ func checkCinder(m *model, s *serviceState, r release.Release) error {
 			errs = append(errs, openstack.CheckProcess(s.field(field), *said))
 		}
 	}
+	if b := c.Backup; b != nil && b.S3 != nil {
+		errs = append(errs, checkObjectStore(s.field(".backup.s3"), string(b.S3.Endpoint), "", b.S3.Bucket, b.S3.CASecretRef != nil))
+	}
+	errs = append(errs, minimum.CheckStorage(s.field(".conversionSize"), minimum.ImageConversion, c.ConversionSize))
 	if a := c.Archive; a != nil && a.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
 	}

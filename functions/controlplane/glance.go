@@ -37,6 +37,12 @@ func checkGlance(m *model, s *serviceState, r release.Release) error {
 	spec, storage := s.spec(), m.spec.Services.Glance.Storage
 	spec.Groups = image.Groups(storage.Stores)
 	errs := []error{image.Check(s.field(""), r, spec, &storage)}
+	for i, store := range storage.Stores {
+		if o := store.S3; o != nil {
+			field := s.field(fmt.Sprintf(".stores[%d].s3", i))
+			errs = append(errs, checkObjectStore(field, string(o.Endpoint), string(o.URLFormat), o.Bucket, o.CASecretRef != nil))
+		}
+	}
 	if a := m.spec.Services.Glance.Archive; a != nil && a.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
 	}

@@ -25,7 +25,7 @@ const closed = `{domain: example.com, tls: {enabled: true, issuerRef: {name: let
 func TestDeniedByDefault(t *testing.T) {
 	const (
 		s3   = `{bucket: abc, endpoint: "s3.example.com:443", credentialsSecretRef: {name: s3}}`
-		ldap = `{url: "ldaps://ldap.example.com", suffix: a, userTreeDN: b}`
+		ldap = `{url: "ldaps://ldap.example.com", suffix: o=a, userTreeDN: o=b}`
 		oidc = `{provider: a, metadataURL: "https://id.example.com/a", issuer: "https://id.example.com", clientID: a, clientSecretRef: {name: a, key: b}}`
 		// elsewhere names everything, with lists of nothing of use.
 		elsewhere = `, limits: [{name: other, namespaces: [tenant-b], registries: ["*"], gateways: ["*"]}, {name: sizes, namespaces: ["*"], sizes: [small, large]}]}`
@@ -359,7 +359,7 @@ func TestIssuerOfNothing(t *testing.T) {
 // TestPlainHosts: an address that programs read differently is no address, whatever is allowed.
 func TestPlainHosts(t *testing.T) {
 	for _, url := range []string{"ldap://ldap.example.com@evil.net", "ldap://ldap.example.com ldap://a@b", "ldap://127.1", "ldap://:389", "ldap://ldap%2eexample.com"} {
-		err := deriveError(t, `{services: {keystone: {identityBackends: [{domain: a, ldap: {url: "`+url+`", suffix: a, userTreeDN: b}}]}}}`, bare)
+		err := deriveError(t, `{services: {keystone: {identityBackends: [{domain: a, ldap: {url: "`+url+`", suffix: o=a, userTreeDN: o=b}}]}}}`, bare)
 		checkRefused(t, url, err, "spec.services.keystone.identityBackends[0].ldap.url", "names no host that every program reads alike")
 	}
 }

@@ -21,7 +21,7 @@ import (
 // the schema, of the size and of the platform. The schema compares only what a claim sets. What concerns one service is in its check.
 func (m *model) checkValues() error {
 	return errors.Join(
-		syntax.Check("spec", &m.spec), m.checkMinima(), m.checkLocations(), m.checkUnexposed(), m.checkExternalPorts(),
+		syntax.Check("spec", &m.spec), m.checkMinima(), m.checkLocations(), m.checkUnexposed(), m.checkExternalPorts(), m.checkForms(),
 	)
 }
 
@@ -91,7 +91,7 @@ func cephLocation(field, pool, otherwise string, secret common.SecretReference) 
 
 // shareLocation is a share of an NFS server.
 func shareLocation(field, share string) location {
-	return location{field, "share " + strings.TrimRight(share, "/")}
+	return location{field, "share " + cleanShare(share)}
 }
 
 // hostOf returns host:port of an address with or without a scheme, in one form: https is where no scheme is, and ports are written.

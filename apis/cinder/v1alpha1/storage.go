@@ -32,7 +32,7 @@ type Storage struct {
 	Backup *Backup `json:"backup,omitempty"`
 	// Size of the directory on its node in which a pod converts images, at least that of the largest image.
 	// +kubebuilder:validation:MaxLength=10
-	// +kubebuilder:validation:Pattern=`^[1-9][0-9]*(Gi|Ti)$`
+	// +kubebuilder:validation:Pattern=`^[1-9][0-9]*(Mi|Gi|Ti)$`
 	// +kubebuilder:default="50Gi"
 	// +optional
 	ConversionSize string `json:"conversionSize,omitempty"`

@@ -21,9 +21,11 @@ const (
 	OVNDatabase     Program = "an OVN database"
 	Worker          Program = "a worker process"
 	FederationProxy Program = "the federation proxy"
+	Companion       Program = "the companion"
 	ImageStore      Program = "an image store"
 	ImageStaging    Program = "image staging"
 	ImageCache      Program = "the image cache"
+	ImageConversion Program = "image conversion"
 	VolumeBackup    Program = "a volume backup"
 	NovaCompute     Program = "nova-compute"
 	NeutronAgent    Program = "a Neutron agent"
@@ -65,9 +67,12 @@ var programs = map[Program]sizes{
 	Worker:      {memory: "128Mi", reason: "a process needs as much to start"},
 	// Apache with mod_auth_openidc.
 	FederationProxy: {memory: "64Mi", reason: "Apache needs as much to start"},
+	// A controller in Go, as the agents of nodes are.
+	Companion:       {memory: "32Mi", reason: "the controller needs as much to start"},
 	ImageStore:      {storage: "1Gi", reason: "images are kept there as a whole"},
 	ImageStaging:    {storage: "1Gi", reason: "images are kept there as a whole"},
 	ImageCache:      {storage: "1Gi", reason: "images are kept there as a whole"},
+	ImageConversion: {storage: "1Gi", reason: "images are converted there as a whole"},
 	// Cinder writes compressed objects of up to 48 MiB (backup_file_size), as many as a volume needs.
 	VolumeBackup: {storage: "1Gi", reason: "a small volume needs as much"},
 	// The process has about 130 MiB before the first server.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
+	tenantplatform "github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
 // readPlatform reads and checks a PlatformConfig.
@@ -32,7 +34,17 @@ func readPlatform(doc []byte) (map[string]any, error) {
 	if name := str(metadata(m)["name"]); name != platformv1.DefaultName {
 		return nil, refuse(input(m), "metadata.name: it has to be %s: that one is asked for", platformv1.DefaultName)
 	}
-	return checked(doc, m)
+	if m, err = checked(doc, m); err != nil {
+		return nil, err
+	}
+	config := platformv1.PlatformConfig{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m, &config); err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", input(m), err)
+	}
+	if err := tenantplatform.Check(&config.Spec); err != nil {
+		return nil, refused(doc, input(m), sentences(err)...)
+	}
+	return m, nil
 }
 
 // readClaim reads and checks a claim, of a kind that has a function.
