@@ -16,6 +16,7 @@ import (
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
@@ -90,7 +91,7 @@ func tempest(m *model) ([]compose.Stage, error) {
 var testedTypes = map[string]tempestv1.Type{
 	identityService: tempestv1.TypeIdentity, placementv1.ServiceName: tempestv1.TypePlacement, glancev1.ServiceName: tempestv1.TypeImage,
 	novav1.ServiceName: tempestv1.TypeCompute, neutronv1.ServiceName: tempestv1.TypeNetwork, cinderv1.ServiceName: tempestv1.TypeVolume,
-	barbicanv1.ServiceName: tempestv1.TypeKeyManager,
+	barbicanv1.ServiceName: tempestv1.TypeKeyManager, heatv1.ServiceName: tempestv1.TypeOrchestration,
 }
 
 // testable are those that are enabled.

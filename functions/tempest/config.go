@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,6 +44,8 @@ const (
 	adminProject = tempestv1.ServiceName
 	// defaultDomainID is that of the domain that bootstrap makes.
 	defaultDomainID = "default"
+	// heatGroup is the section of tempest.conf by which the tests of Heat log in.
+	heatGroup = "heat_plugin"
 	// defaultConcurrency is the default of the schema, for callers that do not go through an API server.
 	defaultConcurrency = 2
 )
@@ -57,13 +60,20 @@ type subject struct {
 
 // subjects are the services that Tempest knows, with the tests of their own plugins.
 var subjects = map[tempestv1.Type]subject{
-	tempestv1.TypeIdentity:   {"", "", `tempest\.api\.identity\.|keystone_tempest_plugin\.`},
-	tempestv1.TypeImage:      {"glance", "image", `tempest\.api\.image\.`},
-	tempestv1.TypePlacement:  {"", "placement", ""},
-	tempestv1.TypeCompute:    {"nova", "compute", `tempest\.api\.compute\.|tempest\.serial_tests\.api\.|tempest\.scenario\.`},
-	tempestv1.TypeNetwork:    {"neutron", "network", `tempest\.api\.network\.|neutron_tempest_plugin\.`},
-	tempestv1.TypeVolume:     {"cinder", "volume", `tempest\.api\.volume\.|cinder_tempest_plugin\.`},
-	tempestv1.TypeKeyManager: {"barbican", "key_manager", `barbican_tempest_plugin\.`},
+	tempestv1.TypeIdentity:      {"", "", `tempest\.api\.identity\.|keystone_tempest_plugin\.`},
+	tempestv1.TypeImage:         {"glance", "image", `tempest\.api\.image\.`},
+	tempestv1.TypePlacement:     {"", "placement", ""},
+	tempestv1.TypeCompute:       {"nova", "compute", `tempest\.api\.compute\.|tempest\.serial_tests\.api\.|tempest\.scenario\.`},
+	tempestv1.TypeNetwork:       {"neutron", "network", `tempest\.api\.network\.|neutron_tempest_plugin\.`},
+	tempestv1.TypeVolume:        {"cinder", "volume", `tempest\.api\.volume\.|cinder_tempest_plugin\.`},
+	tempestv1.TypeKeyManager:    {"barbican", "key_manager", `barbican_tempest_plugin\.`},
+	tempestv1.TypeOrchestration: {"heat", heatGroup, `heat_tempest_plugin\.`},
+}
+
+// scoped lists the services whose tests depend on the policies of oslo.policy, with their options of [enforce_scope].
+var scoped = map[tempestv1.Type]string{
+	tempestv1.TypeIdentity: "keystone", tempestv1.TypeImage: "glance", tempestv1.TypePlacement: "placement", tempestv1.TypeCompute: "nova",
+	tempestv1.TypeNetwork: "neutron", tempestv1.TypeVolume: "cinder", tempestv1.TypeKeyManager: "barbican",
 }
 
 // smoke are the tests that run where nobody says which: those that are marked so.
@@ -137,7 +147,62 @@ func (m *model) options() oslo.Config {
 			out[s.group] = oslo.Options{"endpoint_type": internal}
 		}
 	}
+	m.features(out)
 	return out
+}
+
+// features enables the tests of features that every cloud of ours has and Tempest takes to be missing. Features that depend on nodes,
+// images or storage are found by the script.
+func (m *model) features(out oslo.Config) {
+	set := func(group string, o oslo.Options) {
+		if out[group] == nil {
+			out[group] = oslo.Options{}
+		}
+		maps.Copy(out[group], o)
+	}
+	// All our services enforce the scope of tokens and the current default policies, which is oslo.policy's default.
+	for t, service := range scoped {
+		if m.there(t) {
+			set("enforce_scope", oslo.Options{service: true})
+		}
+	}
+	// Without them Tempest skips the tests of every version of an API but the first.
+	for _, t := range []tempestv1.Type{tempestv1.TypePlacement, tempestv1.TypeCompute, tempestv1.TypeVolume, tempestv1.TypeKeyManager} {
+		if m.there(t) {
+			set(subjects[t].group, oslo.Options{"max_microversion": "latest"})
+		}
+	}
+	if m.there(tempestv1.TypeCompute) {
+		set("compute-feature-enabled", oslo.Options{
+			// Nova resizes a server on its node, too.
+			"resize": true,
+			// A shelved server has no disk on any node.
+			"shelve_migrate": true, "stable_rescue": true,
+			"volume_backed_live_migration": m.there(tempestv1.TypeVolume),
+			// Keys of encrypted volumes are Barbican's.
+			"attach_encrypted_volume": m.there(tempestv1.TypeVolume) && m.there(tempestv1.TypeKeyManager),
+		})
+		if m.there(tempestv1.TypeVolume) {
+			set("volume-feature-enabled", oslo.Options{"extend_attached_volume": true})
+		}
+	}
+	if m.there(tempestv1.TypeNetwork) {
+		set("network-feature-enabled", oslo.Options{"ipv6_subnet_attributes": true})
+	}
+	if m.there(tempestv1.TypeKeyManager) {
+		set("key_manager", oslo.Options{"region": m.spec.Region})
+		// No image of a cloud has to be signed.
+		set("image_signature_verification", oslo.Options{"enforced": false})
+	}
+	if m.there(tempestv1.TypeOrchestration) {
+		// The plugin makes no users. Passwords are in the environment.
+		set(heatGroup, oslo.Options{
+			"auth_url": string(m.spec.Identity.InternalURL), "region": m.spec.Region,
+			"username": adminUser, "project_name": adminProject, "admin_username": adminUser, "admin_project_name": adminProject,
+			"user_domain_name": common.DefaultDomain, "project_domain_name": common.DefaultDomain,
+			"ca_file": authorityFolder + "/" + string(m.spec.Identity.CASecretRef.Key),
+		})
+	}
 }
 
 // include is a regular expression of the names of all tests that run: those of the tested services that are called as is said. Tempest

@@ -2,6 +2,7 @@ package tempest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -123,6 +124,82 @@ func TestSubjects(t *testing.T) {
 	for _, known := range slices.Sorted(maps.Keys(subjects)) {
 		if s := subjects[known]; s.modules == "" && known != tempestv1.TypePlacement {
 			t.Errorf("%s has no tests", known)
+		}
+	}
+}
+
+// TestOptions_Features holds that tests of features that a cloud has are not skipped, and those of features that it lacks are.
+func TestOptions_Features(t *testing.T) {
+	const all = `services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:9292"},
+  {type: placement, internalURL: "https://p:8778"}, {type: compute, internalURL: "https://n:8774/v2.1"},
+  {type: network, internalURL: "https://q:9696"}, {type: volume, internalURL: "https://c:8776/v3"},
+  {type: key-manager, internalURL: "https://b:9311"}, {type: orchestration, internalURL: "https://h:8004/v1"}]`
+	for name, tc := range map[string]struct {
+		reason, spec string
+		want         map[string]string
+	}{
+		"everything": {"Every feature of our services, in every version of their APIs.", all, map[string]string{
+			"compute max_microversion": "latest", "volume max_microversion": "latest", "placement max_microversion": "latest",
+			"key_manager max_microversion": "latest", "key_manager region": "here", "service_available heat": "true",
+			"compute-feature-enabled resize": "true", "compute-feature-enabled attach_encrypted_volume": "true",
+			"compute-feature-enabled volume_backed_live_migration": "true", "volume-feature-enabled extend_attached_volume": "true",
+			"network-feature-enabled ipv6_subnet_attributes": "true", "image_signature_verification enforced": "false",
+			"heat_plugin auth_url": "https://keystone.cloud.svc:5000/v3", "heat_plugin username": "tempest", "heat_plugin endpoint_type": "internal",
+			"heat_plugin password": "", "enforce_scope keystone": "true", "enforce_scope nova": "true", "enforce_scope cinder": "true",
+			"enforce_scope barbican": "true",
+		}},
+		"servers without volumes": {"A cloud without Cinder and Barbican has no encrypted volume.", `services:
+- {type: identity, internalURL: "https://k:5000/v3"}
+- {type: compute, internalURL: "https://n:8774/v2.1"}`, map[string]string{
+			"compute-feature-enabled resize": "true", "compute-feature-enabled attach_encrypted_volume": "false",
+			"compute-feature-enabled volume_backed_live_migration": "false", "volume-feature-enabled extend_attached_volume": "",
+			"service_available heat": "false", "heat_plugin auth_url": "", "key_manager region": "", "volume max_microversion": "",
+			"enforce_scope keystone": "true", "enforce_scope cinder": "",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := of(t, tc.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			options := m.options()
+			for key := range tc.want {
+				group, option, _ := strings.Cut(key, " ")
+				if v, ok := options[group][option]; ok {
+					got[key] = fmt.Sprint(v)
+				} else {
+					got[key] = ""
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPasswords holds that the tests of Heat, which read options of their own, log in by the same password, where there is a Heat.
+func TestPasswords(t *testing.T) {
+	for spec, want := range map[string][]string{
+		"{}": {"OS_AUTH__ADMIN_PASSWORD"},
+		`services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: orchestration, internalURL: "https://h:8004/v1"}]`: {
+			"OS_AUTH__ADMIN_PASSWORD", "OS_HEAT_PLUGIN__PASSWORD", "OS_HEAT_PLUGIN__ADMIN_PASSWORD",
+		},
+	} {
+		m, err := of(t, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range m.passwords() {
+			got = append(got, e.Name)
+			if ref := e.ValueFrom.SecretKeyRef; ref.Name != "tempest-user" || ref.Key != "password" {
+				t.Errorf("%s is read from %s, key %s", e.Name, ref.Name, ref.Key)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", spec, diff)
 		}
 	}
 }

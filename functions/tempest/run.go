@@ -57,11 +57,8 @@ func (m *model) pod() workload.Pod {
 		Containers: []corev1.Container{{
 			Name: tempestv1.ServiceName, Image: m.image,
 			Command: []string{python, configFolder + "/" + scriptFile, configFolder},
-			Env: []corev1.EnvVar{
-				m.password(),
-				// What tests keep in the home folder goes with the pod.
-				{Name: "HOME", Value: "/tmp"},
-			},
+			// What tests keep in the home folder goes with the pod.
+			Env:          append(m.passwords(), corev1.EnvVar{Name: "HOME", Value: "/tmp"}),
 			VolumeMounts: []corev1.VolumeMount{workload.Mount("config", configFolder), workload.Mount("identity-ca", authorityFolder)},
 		}},
 		Volumes: []corev1.Volume{

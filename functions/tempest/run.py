@@ -25,6 +25,8 @@ MESSAGE = pathlib.Path(os.environ.get("MESSAGE", "/dev/termination-log"))
 NAMES, LENGTH, SENTENCE = 10, 240, 600
 # Virtual machines and volumes go after they were asked to.
 ATTEMPTS, PAUSE = 6, 5
+# The network in which stacks of tests have servers.
+NETWORK = "c5c3-tempest-stacks"
 # How Tempest's tempest/common/credentials_factory.py calls what tests log in by, whatever resource_name_prefix says: by their class and a
 # random number. Others may call something so, too; what else marks it, is_login and is_system_user say.
 LOGIN = r"tempest-\w+-[1-9]\d*"
@@ -115,6 +117,10 @@ def left(cloud, config):
 
     look("project", lambda: keystone.projects(domain_id=domain), end_login_project, is_ours=is_login)
     look("project", keystone.projects, lambda p: end_project(cloud, p))
+    if available.get("heat"):
+        # Tests of stacks make them in the project of the administrator, which is Tempest's own, under names that have no prefix.
+        look("stack", lambda: cloud.orchestration.stacks(), lambda s: gone(cloud.orchestration, cloud.orchestration.delete_stack, s),
+             is_ours=lambda s: s.parent_id is None)
     # A test that fails may leave what it has made in a project that Tempest deletes: then nobody but an administrator sees it.
     if available["nova"]:
         look("server", lambda: cloud.compute.servers(all_projects=True), lambda s: gone(cloud.compute, cloud.compute.delete_server, s))
@@ -260,6 +266,22 @@ def find(cloud, config):
     if available["cinder"]:
         backups = any(s.binary == "cinder-backup" for s in cloud.block_storage.services())
         say("volume-feature-enabled", "backup", str(backups).lower())
+        pools = [p.capabilities for p in cloud.block_storage.backend_pools()]
+        if pools:
+            # Tests order volumes of types with these properties, and no other backend than these has them.
+            protocol = pools[0]["storage_protocol"]
+            protocols = [protocol] if isinstance(protocol, str) else protocol
+            say("volume", "storage_protocol", protocols[0])
+            say("volume", "vendor_name", pools[0]["vendor_name"])
+            in_ceph = str("ceph" in protocols).lower()
+            say("volume-feature-enabled", "manage_volume", in_ceph)
+            say("volume-feature-enabled", "manage_snapshot", in_ceph)
+            names = sorted({p["volume_backend_name"] for p in pools})
+            if len(names) > 1:
+                say("volume", "backend_names", ",".join(names))
+            say("volume-feature-enabled", "multi_backend", str(len(names) > 1).lower())
+            if available["nova"]:
+                say("compute-feature-enabled", "volume_multiattach", str(all(p.get("multiattach") for p in pools)).lower())
     if available["nova"]:
         # Without a disk a flavor is for who boots from volumes: Nova lets nobody else have it.
         flavors = sorted(cloud.compute.flavors(), key=lambda f: (not f.disk, f.ram, f.vcpus, f.name))
@@ -271,6 +293,18 @@ def find(cloud, config):
         for name, found in (("flavor_ref", flavors), ("image_ref", images)):
             say("compute", name, found[0].id)
             say("compute", name + "_alt", found[min(1, len(found) - 1)].id)
+        nodes = [s for s in cloud.compute.services(binary="nova-compute") if s.status == "enabled" and s.state == "up"]
+        # Tests that move a server need two.
+        say("compute", "min_compute_nodes", str(len(nodes)))
+        if available.get("heat"):
+            for kind, found in (("image_ref", images), ("instance_type", flavors)):
+                say("heat_plugin", kind, found[0].id)
+                say("heat_plugin", "minimal_" + kind, found[0].id)
+    if available.get("heat") and available["neutron"]:
+        network = cloud.network.create_network(name=NETWORK)
+        cloud.network.create_subnet(name=NETWORK, network_id=network.id, ip_version=4, cidr="10.99.0.0/24")
+        say("heat_plugin", "fixed_network_name", NETWORK)
+        say("heat_plugin", "fixed_subnet_name", NETWORK)
 
 
 def run(folder, settings, child):

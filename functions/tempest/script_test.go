@@ -59,12 +59,29 @@ class Nova:
         return [Thing(id=n, name=n, ram=r, disk=d, vcpus=1) for n, r, d in (("large", 64, 1), ("small", 8, 1), ("diskless", 4, 0))]
     def aggregates(self): return []
     def servers(self, all_projects): return []
+    def services(self, binary):
+        return [Thing(status=s, state=u) for s, u in (("enabled", "up"), ("enabled", "up"), ("disabled", "up"), ("enabled", "down"))]
 
 class Neutron:
     def _none(self, **_): return []
     routers = subnet_pools = _none
     def extensions(self): return [Thing(alias="router"), Thing(alias="agent")]
-    def networks(self, is_router_external=None): return [Thing(id="outside", name="outside")]
+    def __init__(self, folder): self.file = folder / "networks"
+    def networks(self, is_router_external=None):
+        return [Thing(id="outside", name="outside")] + [Thing(name=w) for w in (self.file.read_text().split() if self.file.exists() else [])]
+    def create_network(self, name):
+        self.file.write_text(name)
+        return Thing(id=name)
+    def create_subnet(self, **_): pass
+    def delete_network(self, network): self.file.write_text("")
+
+class Heat:
+    def __init__(self, folder): self.file = folder / "stacks"
+    def _words(self): return self.file.read_text().split() if self.file.exists() else []
+    def stacks(self): return [Thing(name=w.split("/")[-1], parent_id=w.rpartition("/")[0] or None, word=w) for w in self._words()]
+    def delete_stack(self, stack):
+        self.file.write_text(" ".join(w for w in self._words() if w != stack.word and not w.startswith(stack.name + "/")))
+    def wait_for_delete(self, stack, interval, wait): pass
 
 class Cinder:
     def __init__(self, folder): self.file = folder / "volumes"
@@ -76,6 +93,9 @@ class Cinder:
     def wait_for_delete(self, volume, interval, wait): pass
     def types(self, is_public): return []
     def services(self): return [Thing(binary="cinder-volume")]
+    def backend_pools(self):
+        file = self.file.parent / "pools"
+        return [Thing(capabilities=json.loads(line)) for line in (file.read_text().splitlines() if file.exists() else [])]
 
 class Glance:
     def __init__(self, folder): self.folder = folder
@@ -86,7 +106,8 @@ class Glance:
 class Cloud:
     def __init__(self, folder):
         self.identity, self.session = Keystone(folder), Session()
-        self.compute, self.network, self.block_storage, self.image = Nova(), Neutron(), Cinder(folder), Glance(folder)
+        self.compute, self.network, self.block_storage, self.image = Nova(), Neutron(folder), Cinder(folder), Glance(folder)
+        self.orchestration = Heat(folder)
     def connect_as_project(self, project): return self
     def project_cleanup(self, **_): pass
 `
@@ -314,14 +335,20 @@ func TestScriptFinds(t *testing.T) {
 	folder := stubs(t, "echo success a")
 	conf := filepath.Join(folder, "config", confFile)
 	all := text(t, folder, "config/"+confFile)
-	for _, service := range []string{"nova", "neutron", "cinder", "glance"} {
+	for _, service := range []string{"nova", "neutron", "cinder", "glance", "heat"} {
 		all = strings.Replace(all, service+" = false", service+" = true", 1)
 	}
 	if err := os.WriteFile(conf, []byte(all), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "volumes"), []byte("c5c3-tempest-of-nobody somebodys"), 0o600); err != nil {
-		t.Fatal(err)
+	for file, content := range map[string]string{
+		"volumes": "c5c3-tempest-of-nobody somebodys", "stacks": "api-12-empty api-12-empty/nested",
+		"pools": `{"volume_backend_name": "b", "storage_protocol": ["ceph", "rbd"], "vendor_name": "Open Source", "multiattach": true}` + "\n" +
+			`{"volume_backend_name": "a", "storage_protocol": "NFS", "vendor_name": "Other"}`,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if out, err := script(folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -329,10 +356,18 @@ func TestScriptFinds(t *testing.T) {
 	if got := text(t, folder, "volumes"); got != "somebodys" {
 		t.Errorf("of volumes, in projects that are gone, too, are left: %s", got)
 	}
+	for _, file := range []string{"stacks", "networks"} {
+		if got := text(t, folder, file); got != "" {
+			t.Errorf("of %s are left: %s", file, got)
+		}
+	}
 	said := text(t, folder, "work/"+confFile) + "\n"
 	for _, want := range []string{
 		"api_extensions = agent,router", "public_network_id = outside", "backup = false",
 		"flavor_ref = small", "flavor_ref_alt = large", "image_ref = guest", "image_ref_alt = guest",
+		"min_compute_nodes = 2", "storage_protocol = ceph", "vendor_name = Open Source", "manage_volume = true", "manage_snapshot = true",
+		"multi_backend = true", "backend_names = a,b", "volume_multiattach = false",
+		"minimal_image_ref = guest", "minimal_instance_type = small", "fixed_network_name = c5c3-tempest-stacks",
 	} {
 		if !strings.Contains(said, want+"\n") {
 			t.Errorf("tests are not told %q:\n%s", want, said)

@@ -5,6 +5,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
@@ -16,9 +17,15 @@ import (
 
 func (m *model) secret() string { return m.sub("user") }
 
-// password is how the pod gets it. Tempest knows no application credentials.
-func (m *model) password() corev1.EnvVar {
-	return workload.SecretEnv(oslo.MustEnvName("auth", "admin_password"), m.secret(), secret.PasswordKey)
+// passwords returns how the pod gets it: Tempest knows no application credentials. The tests of Heat read options of their own.
+func (m *model) passwords() []corev1.EnvVar {
+	out := []corev1.EnvVar{workload.SecretEnv(oslo.MustEnvName("auth", "admin_password"), m.secret(), secret.PasswordKey)}
+	if m.there(tempestv1.TypeOrchestration) {
+		for _, option := range []string{"password", "admin_password"} {
+			out = append(out, workload.SecretEnv(oslo.MustEnvName(heatGroup, option), m.secret(), secret.PasswordKey))
+		}
+	}
+	return out
 }
 
 func (m *model) credentials() ([]compose.Stage, error) {

@@ -21,11 +21,12 @@ const (
 
 // Types of services that Tempest is told of, as it calls them.
 const (
-	TypeIdentity   Type = "identity"
-	TypeImage      Type = "image"
-	TypePlacement  Type = "placement"
-	TypeCompute    Type = "compute"
-	TypeNetwork    Type = "network"
-	TypeVolume     Type = "volume"
-	TypeKeyManager Type = "key-manager"
+	TypeIdentity      Type = "identity"
+	TypeImage         Type = "image"
+	TypePlacement     Type = "placement"
+	TypeCompute       Type = "compute"
+	TypeNetwork       Type = "network"
+	TypeVolume        Type = "volume"
+	TypeKeyManager    Type = "key-manager"
+	TypeOrchestration Type = "orchestration"
 )

@@ -95,7 +95,7 @@ type Service struct {
 }
 
 // Type is what Tempest calls a service.
-// +kubebuilder:validation:Enum=identity;image;placement;compute;network;volume;key-manager
+// +kubebuilder:validation:Enum=identity;image;placement;compute;network;volume;key-manager;orchestration
 type Type string
 
 // Tests says which tests run.
@@ -122,7 +122,7 @@ type Tests struct {
 }
 
 // TestedService is a service, as Tempest calls it.
-// +kubebuilder:validation:Enum=identity;image;compute;network;volume;key-manager
+// +kubebuilder:validation:Enum=identity;image;compute;network;volume;key-manager;orchestration
 type TestedService string
 
 // Passwords is what Keystone asks of them.
