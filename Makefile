@@ -149,9 +149,11 @@ openstack-down: ## Stop it, and remove what it wrote
 	@hack/compile.sh -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
 	@"$(CACHE)/bin/openstack-up" -dir out/openstack -down
 
-tempest: ## Let a cloud with virtual machines and volumes run Tempest's smoke tests, or those of other names: [RUN=regex] [RELEASE=2025.2] (Linux, root)
+tempest: suites = $(if $(GROUPS)$(RUN),Suites,Smoke)
+tempest: ## Let a cloud run Tempest: smoke tests, suites of test/openstack/suites_test.go, or tests by name: [GROUPS="image volume" or all] [RUN=regex] [RELEASE=2025.2] [LOGS=folder] (Linux, root)
 	@grep -rqF '"$(or $(RELEASE),2025.2)"' --include='*.go' internal/openstack/release || { echo "RELEASE: $(RELEASE) is not a supported release" >&2; exit 1; }
-	@$(budget) -v -tags openstack -count 1 -timeout 6h -run '^TestSmoke$$/$(or $(RELEASE),2025.2)' ./test/openstack -- -service smoke $(if $(RUN),-tests '$(RUN)')
+	@$(budget) -v -tags openstack -count 1 -timeout 24h -run '^Test$(suites)$$/$(or $(RELEASE),2025.2)' ./test/openstack -- -service $(suites) \
+	  $(if $(GROUPS),-groups '$(GROUPS)') $(if $(RUN),-tests '$(RUN)') $(if $(LOGS),-results '$(abspath $(LOGS))' -logs '$(abspath $(LOGS))')
 
 # Needs root and Linux: the node runs in network, mount and process namespaces of its own.
 node-up: ## Start a real node on this machine, without Docker: [ARGS=-platform, -storage or -hypervisors] adds operators, Crossplane and everything of ours

@@ -54,6 +54,7 @@ var subjects = []subject{
 	{name: "Pods"},
 	{name: "Pools", ceph: true, guests: true, releases: []release.Release{"2025.2"}},
 	{name: "Smoke", ceph: true, guests: true},
+	{name: "Suites", ceph: true, guests: true},
 	{name: "Tempest"},
 	{name: "UWSGI"},
 	{name: "Volumes", ceph: true, guests: true},

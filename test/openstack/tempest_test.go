@@ -199,8 +199,14 @@ func (c testedCloud) run(t *testing.T, name string) {
 // ended waits until a run is over, and the claim knows.
 func (c testedCloud) ended(t *testing.T, job *batchv1.Job) {
 	t.Helper()
+	c.endedWithin(t, job, 20*time.Minute)
+}
+
+// endedWithin waits as long as a run may take.
+func (c testedCloud) endedWithin(t *testing.T, job *batchv1.Job, timeout time.Duration) {
+	t.Helper()
 	report := &openstackv1.TestReport{}
-	err := c.cloud.Cluster.Wait(context.Background(), 20*time.Minute, "the report of "+job.Name, func(ctx context.Context) (bool, error) {
+	err := c.cloud.Cluster.Wait(context.Background(), timeout, "the report of "+job.Name, func(ctx context.Context) (bool, error) {
 		if err := c.cloud.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
 			return false, err
 		}

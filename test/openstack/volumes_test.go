@@ -53,12 +53,11 @@ type disks struct {
 	cinder cinder
 }
 
-func startDisks(t *testing.T, r release.Release, number int, plane []byte) *disks {
+func startDisks(t *testing.T, r release.Release, number int, plane []byte, options ...func(*Options)) *disks {
 	t.Helper()
 	ceph := startCeph(t)
-	m := startMachines(t, plane, of(t, "hypervisors.yaml", r, dashed(r)), number, func(o *Options) {
-		o.Secrets = map[string]map[string][]byte{"volumes-ceph": cephClient(ceph)}
-	})
+	client := func(o *Options) { o.Secrets = map[string]map[string][]byte{"volumes-ceph": cephClient(ceph)} }
+	m := startMachines(t, plane, of(t, "hypervisors.yaml", r, dashed(r)), number, append(options, client)...)
 	provider, ends := administrator(t, m.cloud)
 	c, err := openstack.NewBlockStorageV3(provider, ends)
 	if err != nil {
