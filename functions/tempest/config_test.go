@@ -203,3 +203,20 @@ func TestPasswords(t *testing.T) {
 		}
 	}
 }
+
+// TestPod_Authority holds that clients which ignore tempest.conf verify services by the authority of Keystone's reference, too.
+func TestPod_Authority(t *testing.T) {
+	m, err := of(t, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, e := range m.pod().Containers[0].Env {
+		if e.Name == "SSL_CERT_FILE" {
+			got = e.Value
+		}
+	}
+	if want := m.options()["identity"]["ca_certificates_file"]; got != want {
+		t.Errorf("SSL_CERT_FILE is %q, want the file of tempest.conf, %q", got, want)
+	}
+}

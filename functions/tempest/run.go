@@ -57,8 +57,12 @@ func (m *model) pod() workload.Pod {
 		Containers: []corev1.Container{{
 			Name: tempestv1.ServiceName, Image: m.image,
 			Command: []string{python, configFolder + "/" + scriptFile, configFolder},
-			// What tests keep in the home folder goes with the pod.
-			Env:          append(m.passwords(), corev1.EnvVar{Name: "HOME", Value: "/tmp"}),
+			Env: append(m.passwords(),
+				// What tests keep in the home folder goes with the pod.
+				corev1.EnvVar{Name: "HOME", Value: "/tmp"},
+				// The HTTP client of Heat's API tests reads no option of tempest.conf.
+				corev1.EnvVar{Name: "SSL_CERT_FILE", Value: authorityFolder + "/" + string(ca.Key)},
+			),
 			VolumeMounts: []corev1.VolumeMount{workload.Mount("config", configFolder), workload.Mount("identity-ca", authorityFolder)},
 		}},
 		Volumes: []corev1.Volume{
