@@ -15,7 +15,7 @@ import (
 // addPods takes down the pods of every template in an object, however deep it lies.
 func (w *world) addPods(o object) {
 	each(o.spec(), nil, func(_ []string, m fields) {
-		if at(m, "template", "spec", "containers") == nil {
+		if containers, _ := at(m, "template", "spec", "containers").([]any); len(containers) == 0 { // What is laid over pods has none.
 			return
 		}
 		p := &pod{place: o.place, of: o, labels: labels.Set(stringMap(m, "template", "metadata", "labels")), spec: &corev1.PodSpec{}}
