@@ -136,9 +136,9 @@ bench-platform: ## Measure what control planes cost a real Crossplane: [PLANES="
 	go run ./test/platform/bench $(PLANES)
 
 # Needs root: the tests run in network, mount and process namespaces of their own.
-test-openstack: ## Test what a claim becomes with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [LOGS=folder] (Linux, root)
+test-openstack: ## Test what a claim becomes with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [LOGS=folder] [BUSY=1m] (Linux, root)
 	@$(budget) $(if $(SERVICE)$(RUN),-v) -tags openstack -count 1 -timeout 6h -run '$(RUN)' $(if $(SERVICE),-match '(?i)^Test$(SERVICE)') ./test/openstack \
-	  -- $(if $(SERVICE),-service '$(SERVICE)') $(if $(LOGS),-logs '$(abspath $(LOGS))')
+	  -- $(if $(SERVICE),-service '$(SERVICE)') $(if $(LOGS),-logs '$(abspath $(LOGS))') $(if $(BUSY),-busy '$(BUSY)')
 
 openstack-up: ## Make a claim a running cloud on this machine, with a clouds.yaml: CLAIM="file ..." (Linux, root)
 	@hack/compile.sh -o "$(CACHE)/bin/openstack-up" ./test/openstack/up

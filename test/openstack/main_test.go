@@ -10,7 +10,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,6 +28,8 @@ var (
 	service = flag.String("service", "", "the service, or what services stand on, that is tested: everything, if none is named")
 	// logs is a folder for what the pods of a failed test have said; empty: it goes with the test.
 	logs = flag.String("logs", "", "a folder for the logs of the pods of tests that fail")
+	// busy is how long TestLoad keeps a server busy, and a stream silent. An upload takes twice as long.
+	busy = flag.Duration("busy", 10*time.Minute, "how long the load tests keep a server busy; an upload takes twice as long")
 	// programs are what clouds run.
 	programs *install.Programs
 	// newest is the release of what belongs to none.
@@ -47,8 +51,15 @@ func TestMain(m *testing.M) {
 // run installs what is needed, while there is a network, and then runs the tests in a machine of their own.
 func run(m *testing.M) (int, error) {
 	wanted := install.Wanted{Releases: release.Releases(), Browser: true, Guests: true}
+	wanted.Proxies = strings.Contains(flag.Lookup("test.run").Value.String(), "TestLoad")
 	if *service != "" {
 		if err := narrow(&wanted); err != nil {
+			return 0, err
+		}
+	}
+	if wanted.Proxies {
+		// The load tests wait rather than compute: all of them run at a time, on how few processors there may be.
+		if err := flag.Set("test.parallel", "8"); err != nil {
 			return 0, err
 		}
 	}
@@ -75,7 +86,7 @@ func narrow(wanted *install.Wanted) error {
 	if err != nil {
 		return err
 	}
-	wanted.Ceph, wanted.Browser, wanted.Guests = s.ceph, s.browser, s.guests
+	wanted.Ceph, wanted.Browser, wanted.Guests, wanted.Proxies = s.ceph, s.browser, s.guests, s.proxies
 	if s.alone || len(s.releases) > 0 {
 		wanted.Releases = s.releases
 	}

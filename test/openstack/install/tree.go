@@ -31,6 +31,8 @@ var (
 	}}
 	// ceph has no dashboard and no modules but those that the manager does not start without.
 	ceph = tree{"ceph", newer, []string{"ca-certificates", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common", "radosgw"}}
+	// proxies are what Ingress controllers run.
+	proxies = tree{"proxies", newer, []string{"ca-certificates", "nginx", "haproxy"}}
 )
 
 // ofImage returns the tree with the packages of an image of ours, of the Debian that the image is built on.

@@ -1,0 +1,654 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/remoteconsoles"
+	"golang.org/x/net/websocket"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
+)
+
+// TestLoad holds the model of time and size (internal/openstack/capacity) to real servers: Keystone behind Apache, Glance and Nova with
+// their composed configuration and probes, behind nginx, HAProxy and Envoy with the limits that their controllers make of what is composed.
+// Servers are busy, and streams are silent, for ten minutes (-busy), and an upload takes twice as long.
+func TestLoad(t *testing.T) {
+	if programs.Proxies == "" {
+		t.Skip("it takes twenty minutes: name it by SERVICE=load or RUN=TestLoad")
+	}
+	for name, test := range map[string]func(*testing.T){
+		"Keystone": testKeystoneLoad, "Glance": testGlanceLoad, "Consoles": testConsoleLoad,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}
+
+// direct is a cloud without a proxy of the suite's: its own Gateway.
+func direct(cloud *Cloud) proxy { return proxy{name: "direct", cloud: cloud} }
+
+// disruptions are the lines by which the fake node reports containers that end and pods that leave their Service.
+type disruptions struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (d *disruptions) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		for _, part := range []string{"is not ready any more", "is restarted:", " ended with "} {
+			if strings.Contains(line, part) && strings.Contains(line, "cluster: ") {
+				d.mu.Lock()
+				d.lines = append(d.lines, strings.TrimSpace(line))
+				d.mu.Unlock()
+			}
+		}
+	}
+	return len(p), nil
+}
+
+// watch is an option of a cloud.
+func (d *disruptions) watch(o *Options) { o.Progress = io.MultiWriter(o.Progress, d) }
+
+// begin forgets what has happened so far.
+func (d *disruptions) begin() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = nil
+}
+
+// podsOf returns the pods of a component of a service.
+func podsOf(t *testing.T, cloud *Cloud, service, component string) []corev1.Pod {
+	t.Helper()
+	pods := &corev1.PodList{}
+	if err := cloud.Cluster.Client.List(context.Background(), pods, client.InNamespace(cloud.Namespace), client.MatchingLabels{
+		"app.kubernetes.io/name": service, componentLabel: component,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(pods.Items) == 0 {
+		t.Fatalf("no pod of %s %s", service, component)
+	}
+	return pods.Items
+}
+
+// A kubelet asks the readiness and liveness probes of pods exactly as the composed pods order it: at their period, and with their time-out.
+// The fake node is more patient.
+type kubelet struct {
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu      sync.Mutex
+	took    []time.Duration
+	answers map[string]int // by the text of the answer
+	failed  []string       // probes that failed as often as they may
+	misses  int
+}
+
+// startKubelet asks the probes of pods until it is stopped.
+func startKubelet(pods []corev1.Pod) *kubelet {
+	ctx, cancel := context.WithCancel(context.Background())
+	k := &kubelet{stop: cancel, answers: map[string]int{}}
+	for _, pod := range pods {
+		for _, c := range pod.Spec.Containers {
+			for kind, probe := range map[string]*corev1.Probe{"readiness": c.ReadinessProbe, "liveness": c.LivenessProbe} {
+				if probe != nil && probe.HTTPGet != nil {
+					name := fmt.Sprintf("%s of %s in %s", kind, c.Name, pod.Name)
+					k.done.Go(func() { k.ask(ctx, name, &pod, &c, probe) })
+				}
+			}
+		}
+	}
+	return k
+}
+
+func (k *kubelet) ask(ctx context.Context, name string, pod *corev1.Pod, c *corev1.Container, probe *corev1.Probe) {
+	at := slices.IndexFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == probe.HTTPGet.Port.StrVal })
+	url := fmt.Sprintf("http://%s:%d%s", pod.Status.PodIP, c.Ports[at].ContainerPort, probe.HTTPGet.Path)
+	asks := &http.Client{
+		Timeout:   time.Duration(probe.TimeoutSeconds) * time.Second,
+		Transport: &http.Transport{DisableKeepAlives: true},
+	}
+	tick := time.NewTicker(time.Duration(probe.PeriodSeconds) * time.Second)
+	defer tick.Stop()
+	for failures := int32(0); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		begin := time.Now()
+		text, err := get(asks, url)
+		took := time.Since(begin)
+		k.mu.Lock()
+		k.took = append(k.took, took)
+		k.answers[text]++
+		if failures++; err == nil {
+			failures = 0
+		} else {
+			k.misses++
+		}
+		if failures == probe.FailureThreshold {
+			k.failed = append(k.failed, fmt.Sprintf("%s: %v", name, err))
+		}
+		k.mu.Unlock()
+	}
+}
+
+// get returns the body of an answer that is a success for the kubelet.
+func get(c *http.Client, url string) (string, error) {
+	response, err := c.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close() // it is read
+	text, err := io.ReadAll(response.Body)
+	if err == nil && (response.StatusCode < 200 || response.StatusCode > 399) {
+		err = fmt.Errorf("%s: %s", response.Status, text)
+	}
+	return string(text), err
+}
+
+// finish ends the probes. It fails the test for each that failed as often as it may, and returns the answers.
+func (k *kubelet) finish(t *testing.T, what string) map[string]int {
+	t.Helper()
+	k.stop()
+	k.done.Wait()
+	for _, f := range k.failed {
+		t.Errorf("%s: a probe failed as often as it may: %s", what, f)
+	}
+	if len(k.took) == 0 {
+		t.Fatalf("%s: no probe was asked", what)
+	}
+	slices.Sort(k.took)
+	at := func(share float64) time.Duration { return k.took[int(share*float64(len(k.took)-1))] }
+	t.Logf("%s: %d probes, p50 %.1f ms, p99 %.1f ms, longest %.1f ms, %d without success in time", what, len(k.took),
+		float64(at(0.5).Microseconds())/1000, float64(at(0.99).Microseconds())/1000, float64(at(1).Microseconds())/1000, k.misses)
+	return k.answers
+}
+
+// none fails the test if one of the pods has left its Service, or was restarted or replaced.
+func (d *disruptions) none(t *testing.T, cloud *Cloud, service string, pods []corev1.Pod) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found := 0
+	for _, pod := range pods {
+		for _, line := range d.lines {
+			if strings.Contains(line, "pod "+pod.Name+" ") {
+				found++
+				t.Errorf("%s: %s", service, line)
+			}
+		}
+	}
+	t.Logf("%s: %d restarts and exits from Services", service, found)
+	for _, now := range podsOf(t, cloud, service, "api") {
+		if !slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.UID == now.UID }) {
+			t.Errorf("%s: pod %s is new", service, now.Name)
+		}
+	}
+}
+
+// setting returns a number of the uWSGI configuration of a service.
+func setting(t *testing.T, cloud *Cloud, service, name string) int {
+	t.Helper()
+	for _, u := range cloud.Operators.All("ConfigMap") {
+		data, _ := u.Object["data"].(map[string]any)
+		if !strings.HasPrefix(u.GetName(), service+"-config-") {
+			continue
+		}
+		for _, file := range data {
+			text, _ := file.(string)
+			if !strings.HasPrefix(text, "[uwsgi]") {
+				continue
+			}
+			for line := range strings.Lines(text) {
+				if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+" = "); ok {
+					n, err := strconv.Atoi(value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return n
+				}
+			}
+		}
+	}
+	t.Fatalf("uWSGI of %s has no option %s", service, name)
+	return 0
+}
+
+// testKeystoneLoad: a Keystone behind Apache.
+func testKeystoneLoad(t *testing.T) {
+	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := &disruptions{}
+	cloud := start(t, read(t, "federation.yaml"), func(o *Options) {
+		o.Secrets = map[string]map[string][]byte{"keycloak-client": {"client-secret": []byte(provider.secret)}}
+		o.Prepare = func(c *Cloud) error { return c.Operators.HTTPS("keycloak.example.com", provider.ServeHTTP) }
+		watch.watch(o)
+	})
+	c := clientOf(t, cloud, true)
+	federate(t, c)
+	all, pods := startProxies(t, cloud), podsOf(t, cloud, "keystone", "api")
+	watch.begin()
+	for _, p := range all {
+		t.Run("Token/"+p.name, func(t *testing.T) { testLargeToken(t, p, c, provider) })
+	}
+	t.Run("Busy", func(t *testing.T) { testBusyKeystone(t, cloud, all, c) })
+	t.Run("Long", func(t *testing.T) { testLongRequest(t, cloud, all, c) })
+	watch.none(t, cloud, "keystone", pods)
+	t.Run("Hung", func(t *testing.T) { testHungRequest(t, cloud, all, c) })
+	watch.none(t, cloud, "keystone", pods)
+}
+
+// tokenBytes is the size of a token that passes every server and proxy.
+const tokenBytes = 16 << 10
+
+// testLargeToken: a token of 16 KiB reaches Keystone, and a user whose identity has that size logs in: the browser carries it as cookies.
+func testLargeToken(t *testing.T, p proxy, c *Client, provider *issuer) {
+	token := strings.Repeat("t", tokenBytes)
+	through := &Client{URL: c.URL, HTTP: &http.Client{Transport: p.transport(), Timeout: answerWithin}}
+	header := http.Header{"X-Auth-Token": {token}, "X-Subject-Token": {token}}
+	_, err := through.Do(context.Background(), http.MethodGet, "/auth/tokens", header, nil, nil)
+	if status := (*StatusError)(nil); !errors.As(err, &status) || status.Status != http.StatusUnauthorized ||
+		!strings.Contains(status.Body, "The request you have made requires authentication") {
+		t.Errorf("the answer to a token of %d bytes that nobody issued is %v, want Keystone's 401", tokenBytes, err)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar, Transport: p.transport()}
+	provider.pad(tokenBytes)
+	defer provider.pad(0)
+	for _, visited := range []string{"a log-in", "another request with the session's cookies"} {
+		answer := visit(t, browser, http.MethodGet, c.URL+protocol+"/auth", "", nil)
+		if answer.code != http.StatusCreated || answer.header.Get("X-Subject-Token") == "" {
+			t.Fatalf("%s with an identity of %d bytes ends with %s at %s: %.500s", visited, tokenBytes, answer.status, answer.location, answer.text)
+		}
+	}
+	sent := 0
+	at, err := http.NewRequest(http.MethodGet, c.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cookie := range jar.Cookies(at.URL) {
+		sent += len(cookie.Name) + len(cookie.Value)
+	}
+	t.Logf("the session's cookies have %d bytes", sent)
+	if sent < tokenBytes/2 {
+		t.Errorf("the session's cookies have %d bytes: they do not carry the identity", sent)
+	}
+}
+
+// holdKeystone makes every log-in wait for the database. It returns when the wait has begun; release ends when it does.
+func holdKeystone(cloud *Cloud, seconds int) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := cloud.Operators.SQL(context.Background(), cloud.Namespace, "mariadb",
+			fmt.Sprintf("LOCK TABLES keystone.password WRITE; DO SLEEP(%d); UNLOCK TABLES", seconds))
+		done <- err
+	}()
+	return done
+}
+
+// testBusyKeystone: while the database lets requests wait, and twice as many users log in as there are slots, no probe fails, and each
+// user gets a token.
+func testBusyKeystone(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
+	slots := setting(t, cloud, "keystone", "processes") * setting(t, cloud, "keystone", "threads")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var users sync.WaitGroup
+	var issued, lost atomic.Int64
+	for i := range 2 * slots {
+		p := append([]proxy{direct(cloud)}, all...)[i%(len(all)+1)]
+		user := &Client{URL: c.URL, HTTP: &http.Client{Transport: p.transport()}}
+		users.Go(func() {
+			for ctx.Err() == nil {
+				// A user who has asked gets an answer: the end of the test does not end the request.
+				if _, err := user.Issue(context.Background(), c.Admin); err != nil {
+					lost.Add(1)
+					t.Errorf("through %s: %v", p.name, err)
+				} else {
+					issued.Add(1)
+				}
+			}
+		})
+	}
+	k := startKubelet(podsOf(t, cloud, "keystone", "api"))
+	for begin := time.Now(); time.Since(begin) < *busy; {
+		if err := <-holdKeystone(cloud, 20); err != nil {
+			t.Error(err)
+		}
+	}
+	answers := k.finish(t, "Keystone, all slots busy")
+	cancel()
+	users.Wait()
+	full, some := 0, 0
+	workers := setting(t, cloud, "keystone", "processes")
+	for text, n := range answers {
+		if !strings.HasPrefix(text, "working: ") {
+			continue // Apache's
+		}
+		if some += n; strings.HasSuffix(text, fmt.Sprintf("take requests, %d of them busy\n", workers)) {
+			full += n
+		}
+	}
+	t.Logf("Keystone: all slots were busy at %d of %d probes; %d tokens issued, %d requests lost", full, some, issued.Load(), lost.Load())
+	if some == 0 || full < some*8/10 {
+		t.Errorf("all slots were busy at %d of %d probes only: %v", full, some, answers)
+	}
+}
+
+// logins has one user log in through each proxy at the same time. It returns the results and how long each took.
+func logins(all []proxy, c *Client) (results map[string]error, took map[string]time.Duration) {
+	results, took = map[string]error{}, map[string]time.Duration{}
+	var mu sync.Mutex
+	var users sync.WaitGroup
+	for _, p := range all {
+		user := &Client{URL: c.URL, HTTP: &http.Client{Transport: p.transport()}}
+		users.Go(func() {
+			begin := time.Now()
+			_, err := user.Issue(context.Background(), c.Admin)
+			mu.Lock()
+			defer mu.Unlock()
+			results[p.name], took[p.name] = err, time.Since(begin)
+		})
+	}
+	users.Wait()
+	return results, took
+}
+
+// testLongRequest: a request that takes 70 s, longer than any call that it makes may take, ends by itself.
+func testLongRequest(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
+	const long = 70
+	held := holdKeystone(cloud, long)
+	time.Sleep(2 * time.Second) // the statement has begun
+	results, took := logins(all, c)
+	if err := <-held; err != nil {
+		t.Error(err)
+	}
+	for name, err := range results {
+		t.Logf("through %s: %.1f s, %v", name, took[name].Seconds(), err)
+		if err != nil || took[name] < (long-5)*time.Second {
+			t.Errorf("through %s, a request of %d s ended after %.1f s with %v, want a token", name, long, took[name].Seconds(), err)
+		}
+	}
+}
+
+// testHungRequest: a request that does not end is ended by uWSGI, before a proxy gives it up; one that waited for its slot by the proxy. The
+// server goes on.
+func testHungRequest(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
+	harakiri := time.Duration(setting(t, cloud, "keystone", "harakiri")) * time.Second
+	limit := capacity.Of("keystone", capacity.API).ProxyTimeout(capacity.Defaults, 0)
+	held := holdKeystone(cloud, int(limit.Seconds())+30)
+	time.Sleep(2 * time.Second) // the statement has begun
+	results, took := logins(all, c)
+	byServer := 0
+	for name, err := range results {
+		t.Logf("through %s: %.1f s, %v", name, took[name].Seconds(), err)
+		if took[name] < harakiri+capacity.Defaults.RPC/4 {
+			byServer++
+		}
+		if err == nil || took[name] < harakiri-time.Second || took[name] > limit+10*time.Second {
+			t.Errorf("through %s, a request that hangs ended after %.1f s with %v, want an error between %s and %s",
+				name, took[name].Seconds(), err, harakiri, limit)
+		}
+	}
+	if slots := setting(t, cloud, "keystone", "processes"); byServer < min(slots, len(all)) {
+		t.Errorf("uWSGI ended %d requests that hang, want those in its %d slots", byServer, slots)
+	}
+	if err := <-held; err != nil {
+		t.Error(err)
+	}
+	results, _ = logins(all, c)
+	for name, err := range results {
+		if err != nil {
+			t.Errorf("after requests that hung, through %s: %v", name, err)
+		}
+	}
+}
+
+// testGlanceLoad: a Glance whose slots are all taken by slow transfers for ten minutes, among them uploads that take twenty.
+func testGlanceLoad(t *testing.T) {
+	watch := &disruptions{}
+	cloud := start(t, read(t, "load.yaml"), watch.watch)
+	g, c := glanceOf(t, cloud), clientOf(t, cloud, false)
+	all := startProxies(t, cloud)
+	data := content(80 * mib)
+	image := g.create(t, "large", "raw")
+	g.upload(t, image, whole(data), "")
+	token, err := c.Issue(context.Background(), c.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := podsOf(t, cloud, "glance", "api")
+	watch.begin()
+	host := "https://glance.load.tenant-a.example.com"
+	var uploads sync.WaitGroup
+	for _, p := range all {
+		id := g.create(t, "slow-"+p.name, "raw")
+		uploads.Go(func() { slowUpload(t, p, g, host+"/v2/images/"+id+"/file", token, id) })
+	}
+	t.Run("Busy", func(t *testing.T) {
+		testBusyGlance(t, cloud, all, host+"/v2/images/"+image+"/file", token, sha256.Sum256(data))
+	})
+	uploads.Wait()
+	watch.none(t, cloud, "glance", pods)
+}
+
+// slowUpload: an upload with pauses that nearly reach the limit of silent clients is not cut, and the image has its bytes.
+func slowUpload(t *testing.T, p proxy, g glance, url, token, id string) {
+	pause := min(capacity.StreamPause-15*time.Second, *busy/4)
+	chunks := int(2**busy/pause) + 1
+	const chunk = 256 << 10
+	data := content(chunks*chunk + 17*len(p.name))
+	request, err := http.NewRequest(http.MethodPut, url, &slow{data: data, chunk: chunk, pause: pause})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	request.Header = http.Header{"X-Auth-Token": {token}, "Content-Type": {"application/octet-stream"}}
+	begin := time.Now()
+	response, err := (&http.Client{Transport: p.transport()}).Do(request)
+	if err != nil {
+		t.Errorf("an upload through %s is cut after %.0f s: %v", p.name, time.Since(begin).Seconds(), err)
+		return
+	}
+	defer response.Body.Close() // it has none
+	took := time.Since(begin)
+	t.Logf("an upload through %s: %s after %.0f s, with pauses of %s", p.name, response.Status, took.Seconds(), pause)
+	if response.StatusCode != http.StatusNoContent || took < 2**busy {
+		t.Errorf("an upload through %s ends with %s after %s, want 204 after %s", p.name, response.Status, took, 2**busy)
+		return
+	}
+	if err := g.download(context.Background(), id, data); err != nil {
+		t.Errorf("the image that was uploaded through %s: %v", p.name, err)
+	}
+}
+
+// testBusyGlance: slow downloads take every slot that uploads have left, and more of them wait. No probe fails, and each of them gets the
+// image.
+func testBusyGlance(t *testing.T, cloud *Cloud, all []proxy, url, token string, want [sha256.Size]byte) {
+	pods := podsOf(t, cloud, "glance", "api")
+	slots := len(pods) * setting(t, cloud, "glance", "processes") * setting(t, cloud, "glance", "threads")
+	var begun, lost atomic.Int64
+	var clients sync.WaitGroup
+	release := make(chan struct{})
+	for i := range slots + 4 {
+		p := all[i%len(all)]
+		clients.Go(func() {
+			got, err := slowDownload(p, url, token, release, &begun)
+			if err == nil && got != want {
+				err = errors.New("it has other bytes")
+			}
+			if err != nil {
+				lost.Add(1)
+				t.Errorf("a download through %s: %v", p.name, err)
+			}
+		})
+	}
+	busySlots := int64(slots - len(all)) // besides uploads
+	for wait := time.Now(); begun.Load() < busySlots; time.Sleep(time.Second) {
+		if time.Since(wait) > 5*time.Minute {
+			t.Errorf("%d downloads have begun, want %d", begun.Load(), busySlots)
+			break
+		}
+	}
+	k := startKubelet(pods)
+	time.Sleep(*busy)
+	if got := begun.Load(); got != busySlots {
+		t.Errorf("%d downloads have begun, want those %d for which there are slots", got, busySlots)
+	}
+	k.finish(t, fmt.Sprintf("Glance, all %d slots busy, 4 clients waiting", slots))
+	close(release)
+	clients.Wait()
+	t.Logf("Glance: %d downloads, %d lost", slots+4, lost.Load())
+}
+
+// slowDownload reads 64 KiB a second until it is released, and then all. It returns the sum of what it read.
+func slowDownload(p proxy, url, token string, release <-chan struct{}, begun *atomic.Int64) (sum [sha256.Size]byte, err error) {
+	transport := p.transport()
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := p.dial(ctx, network, address)
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			err = errors.Join(err, tcp.SetReadBuffer(64<<10)) // a slow network has little on the way
+		}
+		return conn, err
+	}
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return sum, err
+	}
+	request.Header.Set("X-Auth-Token", token)
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return sum, err
+	}
+	defer response.Body.Close() // it is read
+	if response.StatusCode != http.StatusOK {
+		return sum, errors.New(response.Status)
+	}
+	begun.Add(1)
+	hash := sha256.New()
+	for slowly := true; slowly; {
+		switch _, err := io.CopyN(hash, response.Body, 64<<10); {
+		case errors.Is(err, io.EOF):
+			return sum, errors.New("the image is too small to take the whole time")
+		case err != nil:
+			return sum, err
+		}
+		select {
+		case <-release:
+			slowly = false
+		case <-time.After(time.Second):
+		}
+	}
+	if _, err := io.Copy(hash, response.Body); err != nil {
+		return sum, err
+	}
+	return [sha256.Size]byte(hash.Sum(nil)), nil
+}
+
+// testConsoleLoad: consoles stay open without input.
+func testConsoleLoad(t *testing.T) {
+	const r = "2025.2"
+	watch := &disruptions{}
+	consoles := novav1.Consoles{Graphical: novav1.SPICE, Serial: true}
+	cloud := start(t, of(t, "consoles.yaml", r, dashed(r)), watch.watch)
+	n := startNovaIn(t, cloud, r, consoles, hypervisor{domain: "machines" + dashed(r) + ".tenant-a.example.com"})
+	all := startProxies(t, cloud)
+	ctx := context.Background()
+	id, err := n.create(ctx, n.hypervisors[0], "silent")
+	if err == nil {
+		err = n.active(ctx, id)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := podsOf(t, cloud, novav1.ServiceName, "api")
+	watch.begin()
+	var open sync.WaitGroup
+	for _, p := range all {
+		at, err := n.consoleURL(id, remoteconsoles.ConsoleProtocolSerial, remoteconsoles.ConsoleTypeSerial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open.Go(func() {
+			if err := silentConsole(p, at.Host, "?token="+at.Query().Get("token")); err != nil {
+				t.Errorf("a console through %s: %v", p.name, err)
+			} else {
+				t.Logf("a console through %s was silent for %s", p.name, *busy)
+			}
+		})
+	}
+	k := startKubelet(pods)
+	open.Wait()
+	k.finish(t, "Nova, idle")
+	watch.none(t, cloud, novav1.ServiceName, pods)
+}
+
+// silentConsole opens a serial console, types nothing, and then something.
+func silentConsole(p proxy, host, path string) error {
+	config, err := websocket.NewConfig("wss://"+host+"/"+path, "https://"+host)
+	if err != nil {
+		return err
+	}
+	config.Protocol = []string{"binary"}
+	plain, err := p.dial(context.Background(), "tcp", host+":443")
+	if err != nil {
+		return err
+	}
+	defer plain.Close() // the test is over
+	conn, err := websocket.NewClient(config, tls.Client(plain, &tls.Config{
+		RootCAs: p.cloud.Operators.Public.Pool(), ServerName: host, MinVersion: tls.VersionTLS12,
+	}))
+	if err != nil {
+		return err
+	}
+	conn.PayloadType = websocket.BinaryFrame
+	if err := plain.SetDeadline(time.Now().Add(answerWithin)); err != nil {
+		return err
+	}
+	if _, err := logIn(conn); err != nil {
+		return err
+	}
+	// The deadline is that of what follows the silence.
+	if err := plain.SetDeadline(time.Now().Add(*busy + answerWithin)); err != nil {
+		return err
+	}
+	time.Sleep(*busy)
+	const typed = "uptime\r"
+	if _, err := io.WriteString(conn, typed); err != nil {
+		return err
+	}
+	seen := make([]byte, len(typed))
+	if _, err := io.ReadFull(conn, seen); err != nil || !bytes.Equal(seen, []byte(typed)) {
+		return fmt.Errorf("after %s of silence, typed %q and saw %q: %w", *busy, typed, seen, err)
+	}
+	return nil
+}
