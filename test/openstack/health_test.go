@@ -238,13 +238,55 @@ func TestUWSGIHealth(t *testing.T) {
 			}
 		},
 		"Hanging": func(t *testing.T) {
-			u := startUWSGI(t, 2*time.Second, never)
+			u := startUWSGI(t, 4*time.Second, never)
 			u.ready()
-			u.occupy("/hold")
-			u.untilAnswer(workload.LivePath, "503 broken: workers [")
-			u.want("503 broken", "503 broken", "Requests take longer than any may.")
+			stream := make(chan string, 1)
+			u.write("hold", "")
+			go func() {
+				response, err := http.Get("http://" + u.api + "/stream")
+				if err != nil {
+					stream <- err.Error()
+					return
+				}
+				defer response.Body.Close() // it is read to its end
+				_, err = io.Copy(io.Discard, response.Body)
+				stream <- fmt.Sprint(response.Status, " ", err)
+			}()
+			held := func() []string {
+				found, err := filepath.Glob(filepath.Join(u.dir, "held-*"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return found
+			}
+			u.until("the transfer has begun", func() bool { return len(held()) == 1 })
+			moving, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(held()[0]), "held-"), "-")
+			// Requests hang until one is in the worker without the transfer.
+			hanging := ""
+			ends := make(chan string, 4)
+			for hanging == "" {
+				before := len(held())
+				go func() { ends <- probe("http://" + u.api + "/hold") }()
+				u.until("a request hangs", func() bool { return len(held()) > before })
+				for _, h := range held() {
+					if pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(h), "held-"), "-"); pid != moving {
+						hanging = pid
+					}
+				}
+			}
+			u.until("the worker that hangs is replaced", func() bool { return len(u.pids("worker")) == 3 })
+			u.want(working, working, "Another worker takes its place.")
+			if pid, err := strconv.Atoi(hanging); err != nil || syscall.Kill(pid, 0) == nil {
+				t.Errorf("worker %s runs (%v), want the one of the transfer alone, %s\n%s", hanging, err, moving, u.log())
+			}
+			if !strings.Contains(u.log(), "has made no progress in a request for 4 s and is ended") {
+				t.Errorf("the log does not name the worker that hung:\n%s", u.log())
+			}
 			u.remove("hold")
-			u.untilAnswer(workload.LivePath, working)
+			if got := <-stream; got != "200 OK <nil>" {
+				t.Errorf("the transfer in another worker ended with %s", got)
+			}
+			u.ready()
 		},
 		"Transfer": func(t *testing.T) {
 			u := startUWSGI(t, 2*time.Second, never)

@@ -65,6 +65,8 @@ type verdict struct {
 	Live   bool   `json:"live"`
 	Ready  bool   `json:"ready"`
 	Reason string `json:"reason"`
+	// Killed are the workers that this look ends.
+	Killed []int `json:"killed,omitempty"`
 }
 
 // judge runs the script's judgement for a list of looks. A request hangs after 100 s, and a server is broken after 60 s without workers.
@@ -76,13 +78,16 @@ for look in json.load(sys.stdin):
     moved = {os.getpid() + i: w["bytes"] for i, w in enumerate(look["workers"])}
     health.moved = moved.get
     health.ended = lambda pid: pid == 0
+    killed = []
+    health.kill = lambda pid: killed.append(pid - os.getpid() + 1)
+    health.print = lambda *_, **__: None
     state.draining = look["draining"]
     running = state.look(look["at"], [{
         "id": i + 1, "pid": os.getpid() + i if w["running"] else 0, "apps": ({},) if w["loaded"] else (),
         "status": b"busy" if w["busy"] else b"idle", "requests": w["requests"],
     } for i, w in enumerate(look["workers"])])
     assert len(running) == sum(w["running"] for w in look["workers"])
-    out.append({"live": state.live, "ready": state.ready, "reason": state.reason.split(":")[0]})
+    out.append({"live": state.live, "ready": state.ready, "reason": state.reason.split(":")[0], "killed": killed or None})
 json.dump(out, sys.stdout)
 `
 
@@ -110,7 +115,10 @@ func TestHealthVerdict(t *testing.T) {
 		w.Requests, w.Bytes = requests, bytes
 		return w
 	}
-	working, broken := verdict{true, true, "working"}, verdict{false, false, "broken"}
+	working, broken := verdict{Live: true, Ready: true, Reason: "working"}, verdict{Reason: "broken"}
+	ends := func(workers ...int) verdict {
+		return verdict{Live: true, Ready: true, Reason: "working", Killed: workers}
+	}
 	for name, tc := range map[string]struct {
 		reason string
 		looks  []look
@@ -131,14 +139,32 @@ func TestHealthVerdict(t *testing.T) {
 			[]verdict{working, working, working},
 		},
 		"hanging": {
-			"One worker hangs, which the other one does not make good. Having ended its request, it works.",
+			"One worker hangs. It alone is ended, once, and the master starts another one in its place.",
 			[]look{
 				{At: 0, Workers: []worker{busy, idle}},
 				{At: 100, Workers: []worker{busy, after(idle, 50, 50)}},
 				{At: 101, Workers: []worker{busy, after(idle, 51, 51)}},
-				{At: 102, Workers: []worker{after(idle, 1, 0), after(idle, 51, 51)}},
+				{At: 102, Workers: []worker{busy, after(idle, 51, 51)}},
+				{At: 103, Workers: []worker{gone, after(idle, 51, 51)}},
+				{At: 300, Workers: []worker{idle, after(idle, 51, 51)}},
 			},
-			[]verdict{working, working, broken, working},
+			[]verdict{working, working, ends(1), working, working, working},
+		},
+		"hanging again": {
+			"A worker that had been ended hangs again, and is ended again: the respite begins anew.",
+			[]look{
+				{At: 0, Workers: two(busy)}, {At: 101, Workers: two(busy)}, {At: 102, Workers: two(gone)}, {At: 103, Workers: two(busy)},
+				{At: 204, Workers: two(busy)}, {At: 234, Workers: two(busy)},
+			},
+			[]verdict{working, ends(1, 2), working, working, ends(1, 2), working},
+		},
+		"stuck": {
+			"A worker that waits for the kernel cannot be ended: only a restart helps. If it does end, the server works.",
+			[]look{
+				{At: 0, Workers: []worker{busy, idle}}, {At: 101, Workers: []worker{busy, idle}}, {At: 131, Workers: []worker{busy, idle}},
+				{At: 132, Workers: []worker{busy, idle}}, {At: 133, Workers: []worker{gone, idle}},
+			},
+			[]verdict{working, ends(1), working, broken, working},
 		},
 		"apart": {
 			"Two short requests with a pause between them are no long one.",
@@ -166,7 +192,7 @@ func TestHealthVerdict(t *testing.T) {
 				{At: 0, Workers: two(busy)}, {At: 50, Draining: true, Workers: two(busy)},
 				{At: 150, Draining: true, Workers: []worker{busy, gone}},
 			},
-			[]verdict{working, {true, true, "draining"}, {true, false, "draining"}},
+			[]verdict{working, {Live: true, Ready: true, Reason: "draining"}, {Live: true, Ready: false, Reason: "draining"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

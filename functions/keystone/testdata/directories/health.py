@@ -1,7 +1,8 @@
 """
 Answers the probes of a uWSGI server in a process of its own (a mule), so that neither busy workers nor silent clients delay an answer.
 
-/live fails if only a restart of the container helps, /ready also while no worker takes requests. uWSGI's own statistics do not replace
+/live fails if only a restart of the container helps, /ready also while no worker takes requests. A worker that hangs is ended alone: a
+restart of the container would end the requests of the others. uWSGI's own statistics do not replace
 it: the master serves one connection after another, and waits for silent clients. Answers contain no data of requests.
 """
 import os
@@ -17,6 +18,8 @@ import uwsgi
 TICK, SILENCE = 1.0, 2.0
 # CLIENTS is the largest number of open connections. A new one replaces the oldest, so that silent clients keep no one out.
 CLIENTS = 64
+# RESPITE is the time in seconds that the kernel has to end a worker, and the master to start another one.
+RESPITE = 30.0
 # REQUEST is the largest request in bytes.
 REQUEST = 8192
 
@@ -30,6 +33,7 @@ class Workers:
         self.draining = False  # the master waits for running requests, and then ends or replaces all processes
         self.loaded = now  # the last time when a worker took requests
         self.progress = {}  # by worker: its progress, and the time of its last change
+        self.killed = {}  # by worker that was ended and is still there: its process, and the time
         self.live, self.ready, self.reason = True, True, "starting"
 
     def look(self, now, workers):
@@ -42,22 +46,42 @@ class Workers:
             progress = (w["pid"], w["requests"], moved(w["pid"]))
             last = before.get(w["id"])
             self.progress[w["id"]] = last if last and last[0] == progress else (progress, now)
-        hanging = [i for i, (_, since) in self.progress.items() if now - since > self.hung]
+        hanging = {w["id"]: w["pid"] for w in busy if now - self.progress[w["id"]][1] > self.hung}
+        if not self.draining:
+            self.end(now, hanging)
+        stuck = [i for i in hanging if i in self.killed and now - self.killed[i][1] > RESPITE]
         if loaded and not self.draining:
             self.loaded = now
         absent = now - self.loaded > self.absent
-        self.ready = not (absent or hanging)
+        self.ready = not (absent or stuck)
         # Draining ends without a restart: uWSGI kills workers that take longer than worker-reload-mercy.
         self.live = self.ready or self.draining
         if self.draining:
             self.reason = f"draining: {len(running)} of {len(workers)} workers finish their requests"
         elif absent:
             self.reason = f"broken: {len(running)} of {len(workers)} workers run, and none has loaded the application"
-        elif hanging:
-            self.reason = f"broken: workers {hanging} have made no progress in a request for {self.hung} s"
+        elif stuck:
+            self.reason = f"broken: workers {stuck} have made no progress in a request for {self.hung} s, and cannot be ended"
         else:
             self.reason = f"working: {len(loaded)} of {len(workers)} workers take requests, {len(busy)} of them busy"
         return running
+
+    def end(self, now, hanging):
+        """Ends workers that hang, by process, each once. None of their requests moves a byte, so that no transfer is lost."""
+        self.killed = {i: (pid, at) for i, (pid, at) in self.killed.items() if hanging.get(i) == pid}
+        for i, pid in hanging.items():
+            if i not in self.killed:
+                self.killed[i] = (pid, now)
+                print(f"health: worker {i} has made no progress in a request for {self.hung} s and is ended", flush=True)
+                kill(pid)
+
+
+def kill(pid):
+    """Ends a process. The master starts a worker again that ends."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass  # It has ended, or it stays and the probes fail.
 
 
 def ended(pid):
