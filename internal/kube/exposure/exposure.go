@@ -40,6 +40,8 @@ type Backend struct {
 type Limits struct {
 	// Request is the longest time of a request. 0: any.
 	Request time.Duration
+	// Connect is how long a connection may wait for the backend, which answers the TLS handshake when it has a slot for the request.
+	Connect time.Duration
 	// Silence is how long neither the client nor the backend may send anything.
 	Silence time.Duration
 	// BodyBytes is the largest body of a request. 0: any.
@@ -185,15 +187,17 @@ var backendAnnotations = map[string]func(namespace string, b Backend) map[string
 func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
 
 // limitAnnotations set the limits of a controller's proxy for one backend. Limits of a whole controller are in
-// docs/proxies.md: the header of requests, and HAProxy's time-out of clients.
+// docs/proxies.md: the header of requests, HAProxy's time-out of clients, and, of haproxy.org, the one of connections.
 var limitAnnotations = map[string]func(l Limits) map[string]string{
 	"ingress-nginx": func(l Limits) map[string]string {
 		const prefix = "nginx.ingress.kubernetes.io/"
 		out := map[string]string{
-			prefix + "proxy-body-size":    strconv.FormatInt(l.BodyBytes, 10),
-			prefix + "proxy-read-timeout": seconds(l.Silence),
-			prefix + "proxy-send-timeout": seconds(l.Silence),
-			prefix + "proxy-buffer-size":  strconv.Itoa(l.HeaderBytes>>10) + "k",
+			prefix + "proxy-body-size": strconv.FormatInt(l.BodyBytes, 10),
+			// It covers the TLS handshake, as HAProxy's timeout connect does.
+			prefix + "proxy-connect-timeout": seconds(l.Connect),
+			prefix + "proxy-read-timeout":    seconds(l.Silence),
+			prefix + "proxy-send-timeout":    seconds(l.Silence),
+			prefix + "proxy-buffer-size":     strconv.Itoa(l.HeaderBytes>>10) + "k",
 		}
 		if l.Streams {
 			out[prefix+"proxy-request-buffering"] = "off"
@@ -206,7 +210,7 @@ var limitAnnotations = map[string]func(l Limits) map[string]string{
 	},
 	"haproxy-ingress": func(l Limits) map[string]string {
 		const prefix = "haproxy-ingress.github.io/"
-		out := map[string]string{prefix + "timeout-server": seconds(l.Silence) + "s"}
+		out := map[string]string{prefix + "timeout-connect": seconds(l.Connect) + "s", prefix + "timeout-server": seconds(l.Silence) + "s"}
 		if l.Streams {
 			out[prefix+"timeout-tunnel"] = seconds(l.Silence) + "s"
 		}

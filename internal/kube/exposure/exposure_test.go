@@ -143,8 +143,8 @@ func TestAuthority(t *testing.T) {
 
 // TestLimits: proxies in front of a stream have no limit but that of silence.
 func TestLimits(t *testing.T) {
-	request := Limits{Request: 2 * time.Minute, Silence: 2 * time.Minute, BodyBytes: 1 << 20, HeaderBytes: 64 << 10}
-	stream := Limits{Silence: time.Hour, HeaderBytes: 64 << 10, Streams: true}
+	request := Limits{Request: 2 * time.Minute, Connect: time.Minute, Silence: 2 * time.Minute, BodyBytes: 1 << 20, HeaderBytes: 64 << 10}
+	stream := Limits{Connect: time.Minute, Silence: time.Hour, HeaderBytes: 64 << 10, Streams: true}
 	for name, tc := range map[string]struct {
 		controller string
 		limits     Limits
@@ -152,18 +152,23 @@ func TestLimits(t *testing.T) {
 	}{
 		"nginx": {"ingress-nginx", request, map[string]string{
 			"nginx.ingress.kubernetes.io/proxy-body-size": "1048576", "nginx.ingress.kubernetes.io/proxy-buffer-size": "64k",
-			"nginx.ingress.kubernetes.io/proxy-read-timeout": "120", "nginx.ingress.kubernetes.io/proxy-send-timeout": "120",
+			"nginx.ingress.kubernetes.io/proxy-connect-timeout": "60",
+			"nginx.ingress.kubernetes.io/proxy-read-timeout":    "120", "nginx.ingress.kubernetes.io/proxy-send-timeout": "120",
 		}},
 		"nginx, stream": {"ingress-nginx", stream, map[string]string{
 			"nginx.ingress.kubernetes.io/proxy-body-size": "0", "nginx.ingress.kubernetes.io/proxy-buffer-size": "64k",
-			"nginx.ingress.kubernetes.io/proxy-read-timeout": "3600", "nginx.ingress.kubernetes.io/proxy-send-timeout": "3600",
+			"nginx.ingress.kubernetes.io/proxy-connect-timeout": "60",
+			"nginx.ingress.kubernetes.io/proxy-read-timeout":    "3600", "nginx.ingress.kubernetes.io/proxy-send-timeout": "3600",
 			"nginx.ingress.kubernetes.io/proxy-request-buffering": "off", "nginx.ingress.kubernetes.io/proxy-buffering": "off",
 		}},
 		"HAProxy":         {"haproxy.org", request, map[string]string{"haproxy.org/timeout-server": "120s"}},
 		"HAProxy, stream": {"haproxy.org", stream, map[string]string{"haproxy.org/timeout-server": "3600s"}},
-		"HAProxy Ingress": {"haproxy-ingress", request, map[string]string{"haproxy-ingress.github.io/timeout-server": "120s"}},
+		"HAProxy Ingress": {"haproxy-ingress", request, map[string]string{
+			"haproxy-ingress.github.io/timeout-connect": "60s", "haproxy-ingress.github.io/timeout-server": "120s",
+		}},
 		"HAProxy Ingress, stream": {"haproxy-ingress", stream, map[string]string{
-			"haproxy-ingress.github.io/timeout-server": "3600s", "haproxy-ingress.github.io/timeout-tunnel": "3600s",
+			"haproxy-ingress.github.io/timeout-connect": "60s",
+			"haproxy-ingress.github.io/timeout-server":  "3600s", "haproxy-ingress.github.io/timeout-tunnel": "3600s",
 		}},
 	} {
 		if diff := cmp.Diff(tc.want, limitAnnotations[tc.controller](tc.limits)); diff != "" {

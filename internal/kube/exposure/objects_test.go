@@ -14,7 +14,7 @@ import (
 func TestObjects(t *testing.T) {
 	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: map[string]string{"a": "b"}}
 	backend := exposure.Backend{Service: "keystone", Port: 5000, Host: "keystone.cloud.svc", CASecret: "keystone-tls", CAConfigMap: "authority",
-		Limits: exposure.Limits{Request: 2 * time.Minute, Silence: 2 * time.Minute, BodyBytes: 1 << 20, HeaderBytes: 64 << 10},
+		Limits: exposure.Limits{Request: 2 * time.Minute, Connect: time.Minute, Silence: 2 * time.Minute, BodyBytes: 1 << 20, HeaderBytes: 64 << 10},
 	}
 	outside := common.ServiceExposure{Hostname: "identity.example.com", Exposure: common.Exposure{
 		IngressClassName: "public", IngressController: "ingress-nginx", Gateway: &common.Gateway{Name: "public", Namespace: "gateways"},
@@ -35,6 +35,7 @@ metadata:
     nginx.ingress.kubernetes.io/backend-protocol: HTTPS
     nginx.ingress.kubernetes.io/proxy-body-size: "1048576"
     nginx.ingress.kubernetes.io/proxy-buffer-size: 64k
+    nginx.ingress.kubernetes.io/proxy-connect-timeout: "60"
     nginx.ingress.kubernetes.io/proxy-read-timeout: "120"
     nginx.ingress.kubernetes.io/proxy-send-timeout: "120"
     nginx.ingress.kubernetes.io/proxy-ssl-name: keystone.cloud.svc
@@ -137,6 +138,7 @@ metadata:
     haproxy-ingress.github.io/secure-sni: keystone.cloud.svc
     haproxy-ingress.github.io/secure-verify-ca-secret: cloud/keystone-tls
     haproxy-ingress.github.io/secure-verify-hostname: keystone.cloud.svc
+    haproxy-ingress.github.io/timeout-connect: 60s
     haproxy-ingress.github.io/timeout-server: 120s
   labels:
     a: b

@@ -34,6 +34,9 @@ const (
 	// LoadTime is how long a server may be without a worker that has loaded the application. Requests wait meanwhile, and no proxy gives
 	// one up by then.
 	LoadTime = time.Minute
+	// Queue is how long a connection waits for a slot of uWSGI before a proxy gives it up. A slot begins with the TLS handshake, so that it is
+	// a proxy's time-out of connections: of 5 s (nginx, HAProxy) or 10 s (Envoy Gateway) by default.
+	Queue = time.Minute
 	// KeepAlive is how long a server keeps a connection without a request. Proxies give up such connections after 60 s (ingress-nginx) or
 	// less, and have to do so first: a request on a connection that the server is closing ends in 502.
 	KeepAlive = 75 * time.Second
@@ -157,7 +160,7 @@ func (p Profile) Hung(t Timeouts, asked time.Duration) time.Duration {
 func (p Profile) Limits(t Timeouts, asked time.Duration) exposure.Limits {
 	request := p.ProxyTimeout(t, asked)
 	return exposure.Limits{
-		Request: request, Silence: cmp.Or(request, StreamSilence),
+		Request: request, Connect: Queue, Silence: cmp.Or(request, StreamSilence),
 		BodyBytes: p.BodyBytes, HeaderBytes: 2 * HeaderBytes, Streams: p.Streams,
 	}
 }

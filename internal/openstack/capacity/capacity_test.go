@@ -14,6 +14,9 @@ func TestLimitsFitTogether(t *testing.T) {
 		} {
 			for _, asked := range []time.Duration{0, 10 * time.Second, 10 * time.Hour} {
 				longest, harakiri, proxy := p.Longest(options), p.Harakiri(options, asked), p.ProxyTimeout(options, asked)
+				if connect := p.Limits(options, asked).Connect; connect < LoadTime || (!p.Streams && connect >= proxy) {
+					t.Errorf("%v: a proxy waits %s for a slot, want %s at least and less than %s", key, connect, LoadTime, proxy)
+				}
 				if silence := max(proxy, p.Limits(options, asked).Silence); p.Hung(options, asked) <= silence {
 					t.Errorf("%v: %s a request hangs after %s, want more than the %s of a proxy", key, reason, p.Hung(options, asked), silence)
 				}
