@@ -293,6 +293,7 @@ http {
   client_body_timeout 60s;
   keepalive_timeout 75s;
   large_client_header_buffers %[2]s;
+  server_names_hash_bucket_size 128;
   http2 on;
   map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
 `
@@ -315,7 +316,6 @@ const nginxServer = `  server {
       proxy_set_header X-Forwarded-Host $host;
       proxy_set_header X-Forwarded-Port 443;
       proxy_set_header X-Forwarded-Proto $scheme;
-      proxy_connect_timeout 5s;
       proxy_next_upstream error timeout;
       proxy_next_upstream_tries 3;
       proxy_ssl_trusted_certificate %[5]s;
@@ -323,12 +323,15 @@ const nginxServer = `  server {
 `
 
 // nginxDefaults are the annotations that are not there, as ingress-nginx sets them.
-var nginxDefaults = map[string]string{"proxy-request-buffering": "on", "proxy-buffering": "off"}
+var nginxDefaults = map[string]string{
+	"proxy-connect-timeout": "5", "proxy-request-buffering": "on", "proxy-buffering": "off",
+}
 
 // nginxDirectives are those that ingress-nginx makes of annotations.
 var nginxDirectives = map[string]func(value string) string{
 	"backend-protocol":        func(string) string { return "" }, // proxy_pass https
 	"proxy-body-size":         func(v string) string { return "client_max_body_size " + v },
+	"proxy-connect-timeout":   func(v string) string { return "proxy_connect_timeout " + v + "s" },
 	"proxy-read-timeout":      func(v string) string { return "proxy_read_timeout " + v + "s" },
 	"proxy-send-timeout":      func(v string) string { return "proxy_send_timeout " + v + "s" },
 	"proxy-buffer-size":       func(v string) string { return "proxy_buffer_size " + v + "; proxy_buffers 4 " + v },
@@ -368,7 +371,7 @@ defaults
   log global
   option httplog
   timeout http-request 5s
-  timeout connect 5s
+  timeout connect %[6]s
   timeout client %[2]s
   timeout queue 5s
   timeout server 50s
@@ -383,7 +386,7 @@ func haproxyConfig(t *testing.T, address, pair string, all []upstream) string {
 	t.Helper()
 	var front, back strings.Builder
 	fmt.Fprintf(&front, haproxyGlobals, platformLimit(t, "tune.bufsize"), platformLimit(t, "timeout client"),
-		platformLimit(t, "timeout tunnel"), address, pair)
+		platformLimit(t, "timeout tunnel"), address, pair, platformLimit(t, "timeout connect"))
 	for _, u := range all {
 		fmt.Fprintf(&front, "  use_backend %[1]s if { hdr(host) -i %[1]s }\n", u.host)
 		fmt.Fprintf(&back, "backend %s\n  option forwardfor\n  server s %s", u.host, u.address)
@@ -431,7 +434,7 @@ func envoyConfig(t *testing.T, address, pair string, all []upstream) string {
 			},
 		}}})
 		clusters = append(clusters, object{
-			"name": u.host, "type": "STATIC", "connect_timeout": "10s", "per_connection_buffer_limit_bytes": buffer,
+			"name": u.host, "type": "STATIC", "connect_timeout": platformLimit(t, "connectTimeout"), "per_connection_buffer_limit_bytes": buffer,
 			"load_assignment": object{"cluster_name": u.host, "endpoints": []any{object{"lb_endpoints": []any{object{
 				"endpoint": object{"address": object{"socket_address": object{"address": host, "port_value": port}}},
 			}}}}},
