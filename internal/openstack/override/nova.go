@@ -16,8 +16,8 @@ const (
 	ofImage     = "it names classes of the image, and reaches nothing"
 )
 
-// nova is nova.conf (https://docs.openstack.org/nova/latest/configuration/config.html) of what runs in the control plane. What nova-compute
-// alone reads is not decided here where it does no harm: a tenant may keep one list of options for both.
+// nova is nova.conf (https://docs.openstack.org/nova/latest/configuration/config.html) of what runs in the control plane. An option that
+// nova-compute alone reads need not be here: checkReaders refuses it.
 var nova = table{
 	"DEFAULT": {
 		"api_paste_config":          ours(files),
@@ -94,8 +94,11 @@ var nova = table{
 	},
 	"glance": adapted(
 		"debug", "default_trusted_certificate_ids", "enable_certificate_validation", "num_retries", "verify_glance_signatures"),
-	"guestfs":        {every: ours(hypervisors)},
-	"image_cache":    {every: ours(hypervisors)},
+	"guestfs": {every: ours(hypervisors)},
+	"image_cache": {
+		"precache_concurrency": tenants("the conductor reads it: it says on how many hypervisors at a time an image is cached"),
+		every:                  ours(hypervisors),
+	},
 	"ironic":         {every: ours(absent)},
 	"keystone":       adapted(),
 	"libvirt":        {every: ours(hypervisors)},

@@ -101,8 +101,14 @@ func (s scope) check(known *registry.Registry, group, option string, raw []byte,
 			return err
 		}
 	}
-	if allowUnknown && len(known.Lookup(group, option)) == 0 {
+	current := known.Lookup(group, option)
+	if allowUnknown && len(current) == 0 {
 		return nil
+	}
+	if !s.listed && len(current) == 1 {
+		if err := checkReaders(known, current[0]); err != nil {
+			return err
+		}
 	}
 	if _, err = known.CheckOption(group, option, value); err != nil || allowUnknown {
 		return err

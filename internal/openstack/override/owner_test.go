@@ -193,7 +193,7 @@ func TestNova(t *testing.T) {
 			DEFAULT: {cpu_allocation_ratio: 4, rpc_response_timeout: 120, default_availability_zone: eu-1}, quota: {key_pairs: 50, server_groups: 20},
 			filter_scheduler: {ram_weight_multiplier: 2, enabled_filters: [ComputeFilter], weight_classes: [nova.scheduler.weights.all_weighers],
 			isolated_hosts: [a], max_io_ops_per_host: 4}, scheduler: {max_attempts: 5}, neutron: {http_retries: 5, timeout: 30}, cinder: {cross_az_attach: false},
-			oslo_messaging_rabbit: {heartbeat_timeout_threshold: 30}, notifications: {notification_format: versioned}, consoleauth: {token_ttl: 300}}}`},
+			oslo_messaging_rabbit: {heartbeat_timeout_threshold: 30}, notifications: {notification_format: versioned}}}`},
 		"Queue": {
 			"A queue that exists is not opened with other arguments.", "{config: {oslo_messaging_rabbit: {rabbit_quorum_queue: false}}}",
 			in + "oslo_messaging_rabbit.rabbit_quorum_queue: how queues are declared and reached is one for all processes and hypervisors; leave it out",
