@@ -152,7 +152,6 @@ func (m *model) options() oslo.Config {
 	out := oslo.Config{
 		"DEFAULT": {
 			"environment_dir":               files + "environment.d",
-			"template_dir":                  files + "templates",
 			"num_engine_workers":            int(m.workers()),
 			"region_name_for_services":      m.Spec.Region,
 			"server_keystone_endpoint_type": "public",

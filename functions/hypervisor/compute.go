@@ -85,7 +85,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"os_vif_ovs":       {"ovsdb_connection": switchSocket},
 		"service_user":     with(login, oslo.Options{"send_service_user_token": true}),
 		"placement":        with(login, peer),
-		"neutron":          with(login, peer, oslo.Options{"service_metadata_proxy": true}),
+		"neutron":          with(login, peer),
 		"cinder": with(login, oslo.Options{
 			"catalog_info": "block-storage:cinder:" + at + "URL", "os_region_name": a.Region,
 		}),

@@ -249,7 +249,7 @@ func (m *model) options() oslo.Config {
 		// A server may be resized where it is: a pool of one node has no other, and nothing is copied. The API alone reads it; the scheduler
 		// still prefers the node with the most room, and a cold migration always leaves its node.
 		"DEFAULT":   {"allow_resize_to_same_host": true},
-		"api":       {"local_metadata_per_cell": m.spec.Metadata == nil},
+		"api":       {},
 		"conductor": {"workers": compute.Workers},
 		"scheduler": {
 			"workers": compute.Workers,
@@ -257,6 +257,9 @@ func (m *model) options() oslo.Config {
 			"discover_hosts_in_cells_interval": -1,
 		},
 	})
+	if m.spec.Metadata != nil {
+		c = c.Merge(compute.MetadataOptions(false))
+	}
 	if e := m.spec.Exposure; e != nil && e.Path != "" {
 		// The Gateway takes the path away, so that Nova cannot see it in requests.
 		c["api"]["compute_link_prefix"] = strings.TrimSuffix(string(m.spec.Endpoints.Public), novav1.Version)

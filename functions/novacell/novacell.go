@@ -170,24 +170,24 @@ func (m *model) processes() []service.Process {
 	return out
 }
 
-// options are those of the cell: it knows neither the API's database nor the scheduler, and asks them for nothing.
-// https://docs.openstack.org/nova/latest/admin/cells.html#operations-requiring-upcalls
+// options returns the options of the cell's file: those of the conductor, and those of the metadata API and of the console proxies that the
+// cell has.
 func (m *model) options() oslo.Config {
-	listen := anyIPv4
+	c := compute.Options(m.Service, m.spec.Consoles).Merge(oslo.Config{"conductor": {"workers": compute.Workers}})
+	if m.spec.Metadata != nil {
+		c = c.Merge(compute.MetadataOptions(true))
+	}
 	for _, p := range m.proxies() {
+		listen := anyIPv4
 		if service.SpeaksIPv6(m.seen, p.name+"-service") {
 			listen = anyIPv6
 		}
+		c = c.Merge(oslo.Config{
+			"DEFAULT": {"ssl_only": true, "cert": m.CertificateFile(), "key": m.KeyFile()},
+			p.group:   {p.option + "_host": listen, p.option + "_port": p.port},
+		})
 	}
-	return compute.Options(m.Service, m.spec.Consoles).Merge(oslo.Config{
-		"DEFAULT":        {"ssl_only": true, "cert": m.CertificateFile(), "key": m.KeyFile()},
-		"api":            {"local_metadata_per_cell": m.spec.Metadata != nil},
-		"conductor":      {"workers": compute.Workers},
-		"workarounds":    {"disable_group_policy_check_upcall": true},
-		"vnc":            {"novncproxy_host": listen, "novncproxy_port": novav1.VNCPort},
-		"spice":          {"html5proxy_host": listen, "html5proxy_port": novav1.SPICEPort},
-		"serial_console": {"serialproxy_host": listen, "serialproxy_port": novav1.SerialPort},
-	})
+	return c
 }
 
 // mapped is that Nova knows the cell, and the hypervisors that register in it.

@@ -18,6 +18,8 @@ const (
 // may connect. https://docs.openstack.org/nova/latest/admin/remote-console-access.html
 type console struct {
 	name, program string
+	// group has the options of the proxy's address, whose names begin with option.
+	group, option string
 	port          int32
 	// ready is how a proxy is found to work. One that serves no pages answers no request without a token.
 	ready workload.Check
@@ -29,13 +31,13 @@ type console struct {
 var (
 	screens = workload.Range{First: 5900, Last: 6923}
 	vnc     = console{
-		"vnc", "nova-novncproxy", novav1.VNCPort, workload.HTTPS(service.ProcessPort, compute.VNCPage), screens,
+		"vnc", "nova-novncproxy", "vnc", "novncproxy", novav1.VNCPort, workload.HTTPS(service.ProcessPort, compute.VNCPage), screens,
 	}
 	spice = console{
-		"spice", "nova-spicehtml5proxy", novav1.SPICEPort, workload.HTTPS(service.ProcessPort, compute.SPICEPage), screens,
+		"spice", "nova-spicehtml5proxy", "spice", "html5proxy", novav1.SPICEPort, workload.HTTPS(service.ProcessPort, compute.SPICEPage), screens,
 	}
 	serial = console{
-		"serial", "nova-serialproxy", novav1.SerialPort, workload.TCP(service.ProcessPort), workload.Range{First: 10000, Last: 20000},
+		"serial", "nova-serialproxy", "serial_console", "serialproxy", novav1.SerialPort, workload.TCP(service.ProcessPort), workload.Range{First: 10000, Last: 20000},
 	}
 )
 

@@ -163,7 +163,7 @@ func Options(s *service.Service, consoles novav1.Consoles) oslo.Config {
 		"cache":        s.CacheOptions(),
 		"service_user": {"send_service_user_token": true},
 		"placement":    adapter,
-		"neutron":      {"region_name": s.Spec.Region, "valid_interfaces": "internal", "service_metadata_proxy": true},
+		"neutron":      {"region_name": s.Spec.Region, "valid_interfaces": "internal"},
 		"cinder":       {"catalog_info": "block-storage:cinder:internalURL", "os_region_name": s.Spec.Region},
 		"glance":       peer,
 		"keystone":     peer,
@@ -172,6 +172,11 @@ func Options(s *service.Service, consoles novav1.Consoles) oslo.Config {
 		// What processes say to hypervisors follows from the oldest of them.
 		"upgrade_levels": {"compute": "auto"},
 	})
+}
+
+// MetadataOptions returns the options of the metadata API, which is the cell's own or that of all cells. Other processes ignore them.
+func MetadataOptions(ofCell bool) oslo.Config {
+	return oslo.Config{"api": {"local_metadata_per_cell": ofCell}, "neutron": {"service_metadata_proxy": true}}
 }
 
 // Daemon completes a process that listens to the message queue. It is known by its pod's name, also after a roll-out: a name that nobody

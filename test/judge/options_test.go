@@ -1,0 +1,90 @@
+package judge_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+)
+
+// program is a workload that runs a command of Nova's with a file of its own.
+func program(name, command, file string) []judge.Object {
+	var out []judge.Object
+	for _, text := range []string{
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME-config}, data: {nova.conf: ""}}`,
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {name: NAME}, spec: {template: {spec: {
+			containers: [{name: main, command: [COMMAND], volumeMounts: [{name: config, mountPath: /etc/nova}]}],
+			volumes: [{name: config, configMap: {name: NAME-config}}]}}}}`,
+	} {
+		m := map[string]any{}
+		text = strings.NewReplacer("NAME", name, "COMMAND", command, "\t", "").Replace(text)
+		if err := yaml.Unmarshal([]byte(text), &m); err != nil {
+			panic(err)
+		}
+		if data, ok := m["data"].(map[string]any); ok {
+			data["nova.conf"] = file
+		}
+		out = append(out, judge.Object{Manifest: m})
+	}
+	return out
+}
+
+// TestOptions: an option in a file of programs that ignore it is found, and one that a reader lacks; what is not certain is not reported.
+func TestOptions(t *testing.T) {
+	const upcall = "[workarounds]\ndisable_group_policy_check_upcall = true\n"
+	const changes = "[filter_scheduler]\ntrack_instance_changes = false\n"
+	for name, tc := range map[string]struct {
+		reason  string
+		objects [][]judge.Object
+		claim   string
+		want    []string
+	}{
+		"Reader": {
+			reason: "nova-compute reads it.", objects: [][]judge.Object{program("compute", "nova-compute", upcall)},
+		},
+		"Ignored": {
+			reason: "A conductor does not.", objects: [][]judge.Object{program("conductor", "nova-conductor", upcall)},
+			want: []string{"configmap/conductor-config sets [workarounds] disable_group_policy_check_upcall, which none of its programs reads: nova-conductor."},
+		},
+		"Lacks": {
+			reason:  "The scheduler and nova-compute have to agree.",
+			objects: [][]judge.Object{program("scheduler", "nova-scheduler", changes), program("compute", "nova-compute", "[DEFAULT]\ndebug = true\n")},
+			want: []string{
+				"nova-compute reads [filter_scheduler] track_instance_changes, which Deployment scheduler gets, and Deployment compute does not.",
+				"nova-scheduler reads [DEFAULT] debug, which Deployment compute gets, and Deployment scheduler does not.",
+			},
+		},
+		"Asked": {
+			reason:  "A claim's options are in each file; another program reads it.",
+			objects: [][]judge.Object{program("conductor", "nova-conductor", upcall), program("compute", "nova-compute", upcall)},
+			claim:   `{spec: {openStackRelease: "2025.2", services: {nova: {config: {workarounds: {disable_group_policy_check_upcall: true}}}}}}`,
+		},
+		"Reviewed": {
+			reason:  "Only hypervisors have disks.",
+			objects: [][]judge.Object{program("proxy", "nova-novncproxy", "[vnc]\nnovncproxy_port = 6080\n"), program("compute", "nova-compute", "[libvirt]\nrbd_user = nova\n")},
+		},
+		"Unknown": {
+			reason: "Groups that an administrator names are not analyzed.", objects: [][]judge.Object{program("compute", "nova-compute", "[mine]\na = b\n")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.claim == "" {
+				tc.claim = `{spec: {openStackRelease: "2025.2"}}`
+			}
+			given := map[string]any{}
+			if err := yaml.Unmarshal([]byte(tc.claim), &given); err != nil {
+				t.Fatal(err)
+			}
+			c := judge.Cloud{Given: []map[string]any{given}}
+			for _, o := range tc.objects {
+				c.Objects = append(c.Objects, o...)
+			}
+			if diff := cmp.Diff(tc.want, judge.Options(c)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
