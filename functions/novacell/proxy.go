@@ -37,7 +37,8 @@ var (
 		"spice", "nova-spicehtml5proxy", "spice", "html5proxy", novav1.SPICEPort, workload.HTTPS(service.ProcessPort, compute.SPICEPage), screens,
 	}
 	serial = console{
-		"serial", "nova-serialproxy", "serial_console", "serialproxy", novav1.SerialPort, workload.TCP(service.ProcessPort), workload.Range{First: 10000, Last: 20000},
+		"serial", "nova-serialproxy", "serial_console", "serialproxy", novav1.SerialPort, workload.TCP(service.ProcessPort),
+		workload.Range{First: 10000, Last: 20000},
 	}
 )
 

@@ -102,8 +102,8 @@ func (w *world) configuredPrograms() []*configured {
 	return out
 }
 
-// starts returns the texts that say what a container runs, and the names of variables that it gets or sets. Of a container without a command
-// the companion makes pods, whose commands are elsewhere in the object.
+// starts returns the texts that say what a container runs, and the names of variables that it gets or sets. Of a container without a
+// command the companion makes pods, whose commands are elsewhere in the object.
 func starts(p *pod, c corev1.Container, mounts []mounted) (commands []string, variables string) {
 	commands = slices.Concat(c.Command, c.Args)
 	if len(c.Command) == 0 {
@@ -273,6 +273,30 @@ var lacking = []struct {
 	{
 		"Programs on hypervisors get no rules of the control plane: they use the default ones of the release.",
 		append([]string{"nova-compute"}, neutronAgents...), "oslo_policy", "policy_file",
+	},
+	{
+		"In 2025.1 it imports the module of OVN's other agent, which alone connects to the northbound database.",
+		[]string{"neutron-ovn-metadata-agent"}, "ovn", "ovn_nb_connection",
+	},
+	{
+		"The same.",
+		[]string{"neutron-ovn-metadata-agent"}, "ovn", "ovn_nb_ca_cert",
+	},
+	{
+		"The same.",
+		[]string{"neutron-ovn-metadata-agent"}, "ovn", "ovn_nb_certificate",
+	},
+	{
+		"The same.",
+		[]string{"neutron-ovn-metadata-agent"}, "ovn", "ovn_nb_private_key",
+	},
+	{
+		"The same: only that agent has extensions.",
+		[]string{"neutron-ovn-metadata-agent"}, "agent", "extensions",
+	},
+	{
+		"It has no queue, and sends no notifications.",
+		[]string{"neutron-ovn-metadata-agent"}, "oslo_messaging_notifications", "driver",
 	},
 	{
 		"Only agents run commands as root: the servers have functions of them, which they do not call.",

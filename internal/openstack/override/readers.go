@@ -21,8 +21,8 @@ var nodePrograms = map[string][]string{
 
 const novaComputeProgram = "nova-compute"
 
-// checkReaders returns an error for an option that programs on hypervisors read and none in the control plane does: it would have no effect.
-// An option of which that is not certain passes.
+// checkReaders returns an error for an option that programs on hypervisors read and none in the control plane does: it would have no
+// effect. An option of which that is not certain passes.
 func checkReaders(known *registry.Registry, o *registry.Option) error {
 	nodes := nodePrograms[known.Service]
 	if len(nodes) == 0 {
