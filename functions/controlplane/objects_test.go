@@ -78,6 +78,13 @@ affinity:
 delayStartSeconds: 0
 imagePullSecrets:
 - name: claim-pull-registry
+override:
+  statefulSet:
+    spec:
+      template:
+        spec:
+          containers: []
+          priorityClassName: cobaltcore-infrastructure
 persistence:
   storage: 50Gi
   storageClassName: fast
@@ -114,6 +121,7 @@ metrics:
 persistence:
   enabled: true
   size: 8Gi
+priorityClassName: cobaltcore-infrastructure
 replicas: 3
 resources:
   limits:
@@ -235,6 +243,7 @@ podSecurityContext:
   runAsUser: 999
   seccompProfile:
     type: RuntimeDefault
+priorityClassName: cobaltcore-infrastructure
 readinessProbe:
   initialDelaySeconds: 1
   periodSeconds: 5
@@ -304,6 +313,7 @@ metrics:
         - ALL
 podDisruptionBudget:
   maxUnavailable: 1
+priorityClassName: cobaltcore-infrastructure
 replicas: 2
 resources:
   limits:

@@ -58,6 +58,7 @@ spec:
     runAsUser: 999
     seccompProfile:
       type: RuntimeDefault
+  priorityClassName: cobaltcore-infrastructure
   readinessProbe:
     initialDelaySeconds: 1
     periodSeconds: 5
@@ -201,6 +202,7 @@ spec:
     runAsUser: 999
     seccompProfile:
       type: RuntimeDefault
+  priorityClassName: cobaltcore-infrastructure
   readinessProbe:
     initialDelaySeconds: 1
     periodSeconds: 5

@@ -10,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // Shared returns the refusal of a claim, which doc holds, if it uses something that another claim of the same preview uses already, and
@@ -81,11 +83,10 @@ func (r *Result) daemons() []daemon {
 
 // tree returns the object without the Object of provider-kubernetes around it.
 func (o Object) tree() map[string]any {
-	tree := o.Manifest.AsMap()
-	if o.Wrapped {
-		return child(tree, "spec", "forProvider", "manifest")
+	if inside, ok := wrapper.Desired(encoded.Of(o.Manifest)); ok {
+		return inside.Tree().AsMap()
 	}
-	return tree
+	return o.Manifest.AsMap()
 }
 
 func child(tree map[string]any, fields ...string) map[string]any {
