@@ -110,7 +110,7 @@ func checkCinder(m *model, s *serviceState, r release.Release) error {
 		}
 	}
 	if b := c.Backup; b != nil && b.S3 != nil {
-		errs = append(errs, checkObjectStore(s.field(".backup.s3"), string(b.S3.Endpoint), "", b.S3.Bucket, b.S3.CASecretRef != nil))
+		errs = append(errs, checkObjectStore(s.field(".backup.s3"), b.S3.Endpoint, "", b.S3.Bucket, b.S3.CASecretRef != nil))
 	}
 	errs = append(errs, minimum.CheckStorage(s.field(".conversionSize"), minimum.ImageConversion, c.ConversionSize))
 	if a := c.Archive; a != nil && a.Schedule != "" {

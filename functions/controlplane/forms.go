@@ -54,18 +54,18 @@ func checkBucket(field, name string) error {
 func checkObjectStore(field, endpoint, form, bucket string, authority bool) error {
 	var errs []error
 	if authority && strings.HasPrefix(endpoint, "http://") {
-		errs = append(errs, invalid.Field(field+".caSecretRef", "requires an endpoint with https://: %s has no certificate; set https, or remove "+
-			"caSecretRef", endpoint))
+		errs = append(errs, invalid.Field(field+".caSecretRef", "requires an endpoint with https://: %s has no certificate; set https, or "+
+			"remove caSecretRef", endpoint))
 	}
 	if form == "virtual" {
 		a, _ := limit.ReadAddress(endpoint)
 		if _, err := netip.ParseAddr(a.Host); err == nil {
-			errs = append(errs, invalid.Field(field+".urlFormat", "virtual puts the bucket before a host name, and the endpoint %s is an IP address; "+
-				"set path, or a host name", endpoint))
+			errs = append(errs, invalid.Field(field+".urlFormat", "virtual puts the bucket before a host name, and the endpoint %s is an IP "+
+				"address; set path, or a host name", endpoint))
 		}
 		if strings.Contains(bucket, ".") && strings.HasPrefix(endpoint, "https://") {
-			errs = append(errs, invalid.Field(field+".urlFormat", "virtual makes %s.%s of the bucket, which no wildcard certificate matches; set path, "+
-				"or a bucket without dots", bucket, a.Host))
+			errs = append(errs, invalid.Field(field+".urlFormat", "virtual makes %s.%s of the bucket, which no wildcard certificate matches; "+
+				"set path, or a bucket without dots", bucket, a.Host))
 		}
 	}
 	return errors.Join(errs...)
@@ -77,8 +77,8 @@ func checkResolver(field, text string) error {
 	if err != nil || !ip.IsLoopback() && !ip.IsUnspecified() && !ip.IsMulticast() && !ip.IsLinkLocalUnicast() {
 		return nil //nolint:nilerr // The schema reports it.
 	}
-	return invalid.Field(field, "%s leads servers to no DNS server: it is a loopback, link-local, multicast or unspecified address; set an address "+
-		"that they reach", text)
+	return invalid.Field(field, "%s leads servers to no DNS server: it is a loopback, link-local, multicast or unspecified address; set an "+
+		"address that they reach", text)
 }
 
 // versions are those of NFS that Linux mounts.

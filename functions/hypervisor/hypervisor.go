@@ -290,8 +290,8 @@ func (m *model) meta(name string) object.Meta {
 // workload is a part of the pool, on the nodes of a group where it is on nodes.
 func (m *model) workload(app, component string) workload.Workload {
 	return workload.Workload{
-		Name: cmp.Or(component, app), Namespace: m.instance, App: app, Instance: m.instance, Component: component, Priority: workload.PriorityService,
-		PullSecrets: m.pullSecrets,
+		Name: cmp.Or(component, app), Namespace: m.instance, App: app, Instance: m.instance, Component: component,
+		Priority: workload.PriorityService, PullSecrets: m.pullSecrets,
 	}
 }
 

@@ -193,8 +193,8 @@ func checkGateway(g *group) error {
 	if g.slice != "" && len(own.NodeSelector) == 0 {
 		return nil // The pool names gateways outside of this slice.
 	}
-	return invalid.Field(g.field("networks.gateway.nodeSelector"), "no node here has %s=%s, since all have %[1]s=%[3]s; remove that label, or "+
-		"set another one", key, g.gateway()[key], g.with[key])
+	return invalid.Field(g.field("networks.gateway.nodeSelector"), "no node here has %s=%s, since all have %[1]s=%[3]s; remove that label, "+
+		"or set another one", key, g.gateway()[key], g.with[key])
 }
 
 // An endpoint is an interface at whose address something of the node ends.
@@ -364,7 +364,7 @@ func (m *model) checkZones(whose string, theirs *controlplanev1.ControlPlaneClus
 	zones := map[string]string{}
 	for _, a := range theirs.Services.Nova.Aggregates {
 		if a.AvailabilityZone != "" {
-			zones[string(a.Name)] = string(a.AvailabilityZone)
+			zones[a.Name] = string(a.AvailabilityZone)
 		}
 	}
 	var errs []error

@@ -1,6 +1,7 @@
 package ovn
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -17,9 +18,7 @@ func memberStage(t *testing.T, number, wanted, id string, programs map[string]st
 		"ovs-appctl":   `case $3 in cluster/status) cat "$STAGE/status" ;; esac`,
 		"ovsdb-client": `case $2 in get-schema-version) echo "${SCHEMA_NOW:-7.0.0}" ;; transact) echo '[{"count":1}]' ;; esac`,
 	}
-	for name, commands := range programs {
-		all[name] = commands
-	}
+	maps.Copy(all, programs)
 	s := newStage(t, all)
 	s.env = append(s.env, append([]string{
 		"DATABASE=OVN_Northbound", "SCHEMA=/usr/share/ovn-nb.ovsschema", "NAME=ovn-northbound", "DOMAIN=ovn-northbound.cloud.svc", "PORT=6641",

@@ -52,7 +52,7 @@ func (s stage) write(t *testing.T, name, text string) {
 
 // read returns a file, empty if there is none, with the stage's folder as STAGE.
 func (s stage) read(name string) string {
-	data, _ := os.ReadFile(filepath.Join(s.dir, name)) //nolint:gosec // a file of the test
+	data, _ := os.ReadFile(filepath.Join(s.dir, name))
 	return strings.ReplaceAll(string(data), s.dir, "STAGE")
 }
 

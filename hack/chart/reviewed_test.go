@@ -78,7 +78,7 @@ func templates(t *testing.T) map[string]string {
 	}
 	out := map[string]string{}
 	for _, path := range paths {
-		data, err := os.ReadFile(path) //nolint:gosec // a template of ours
+		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -136,9 +136,9 @@ func describe(t *testing.T, out facts, about string, pod corev1.PodSpec) {
 	slices.Sort(rights)
 	out.set(about, "rights", strings.Join(append(rights, pod.ServiceAccountName, pod.PriorityClassName), " "))
 	out.set(about, "security", written(t, pod.SecurityContext))
-	for kind, containers := range map[string][]corev1.Container{"": pod.Containers, "init ": pod.InitContainers} {
+	for kind, containers := range map[string][]corev1.Container{"": pod.Containers, "init": pod.InitContainers} {
 		for _, c := range containers {
-			in := kind + c.Name + " "
+			in := strings.TrimSpace(kind+" "+c.Name) + " "
 			out.set(about, in+"command", written(t, append(slices.Clone(c.Command), c.Args...)))
 			out.set(about, in+"security", written(t, c.SecurityContext))
 			out.set(about, in+"limits", written(t, c.Resources.Limits))

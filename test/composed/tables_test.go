@@ -136,7 +136,7 @@ var tables = map[string]func(*testing.T, *cloud) facts{"options": optionFacts, "
 
 func readTable(t *testing.T, name string) table {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name+".txt")) //nolint:gosec // a table of ours
+	data, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -534,7 +534,7 @@ func TestAlerts(t *testing.T) {
 	}
 	t.Logf("%d scenes of %d alerts", len(wants), len(scenes))
 	if *prove && !t.Failed() {
-		if err := os.WriteFile(proven, []byte(strings.Join(proofs(alerts), "\n")+"\n"), 0o644); err != nil { //nolint:gosec // as all files here
+		if err := os.WriteFile(proven, []byte(strings.Join(proofs(alerts), "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

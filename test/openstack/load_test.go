@@ -126,7 +126,7 @@ func startKubelet(pods []corev1.Pod) *kubelet {
 
 func (k *kubelet) ask(ctx context.Context, name string, pod *corev1.Pod, c *corev1.Container, probe *corev1.Probe) {
 	at := slices.IndexFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == probe.HTTPGet.Port.StrVal })
-	url := fmt.Sprintf("http://%s:%d%s", pod.Status.PodIP, c.Ports[at].ContainerPort, probe.HTTPGet.Path)
+	url := "http://" + net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(c.Ports[at].ContainerPort))) + probe.HTTPGet.Path
 	asks := &http.Client{
 		Timeout:   time.Duration(probe.TimeoutSeconds) * time.Second,
 		Transport: &http.Transport{DisableKeepAlives: true},

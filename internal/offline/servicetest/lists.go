@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// undoes lists kinds whose owners remove what they made elsewhere only if their object still exists, without that part: with the object, the
-// owner forgets what it made.
+// undoes lists kinds whose owners remove what they made elsewhere only if their object still exists, without that part: with the object,
+// the owner forgets what it made.
 var undoes = map[string]string{
 	"openstack.c5c3.io/ComputeCatalog": "Flavors and aggregates are removed from Nova when they leave the object.",
 	"openstack.c5c3.io/DatabaseSync":   "The object has the version of the schema, which an upgrade and a downgrade need.",
@@ -34,6 +34,11 @@ type edited struct {
 // withoutLast returns copies of a spec: for each list one without its last element, and one without any (the same
 // if it has one); and for each two lists of the spec one without either.
 func withoutLast(spec *structpb.Struct) []edited {
+	return append(shorter(spec), withoutTwo(spec)...)
+}
+
+// shorter returns copies of a spec, each with a list that has lost its last element, or all.
+func shorter(spec *structpb.Struct) []edited {
 	var out []edited
 	var visit func(v *structpb.Value, path string)
 	visit = func(v *structpb.Value, path string) {
@@ -62,7 +67,12 @@ func withoutLast(spec *structpb.Struct) []edited {
 	for _, name := range slices.Sorted(maps.Keys(spec.GetFields())) {
 		visit(spec.GetFields()[name], "spec."+name)
 	}
-	// One object may have what two lists say.
+	return out
+}
+
+// withoutTwo returns copies of a spec, each without any element of two of its own lists: one object may have what two lists say.
+func withoutTwo(spec *structpb.Struct) []edited {
+	var out []edited
 	var lists []string
 	for _, name := range slices.Sorted(maps.Keys(spec.GetFields())) {
 		if len(spec.GetFields()[name].GetListValue().GetValues()) > 0 {

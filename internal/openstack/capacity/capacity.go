@@ -26,8 +26,9 @@ const (
 	Backlog = 100
 	// StreamSilence is how long a stream may be silent before a proxy ends it: an open console without input, a paused transfer.
 	StreamSilence = time.Hour
-	// StreamPause is how long uWSGI waits for a silent client of a transfer. A client that sends nothing occupies a slot. Buffers of the kernel
-	// and of proxies hold megabytes, and uWSGI does not see a slow client read until a large part of them is free. 60 s cut downloads at 64 KiB/s.
+	// StreamPause is how long uWSGI waits for a silent client of a transfer. A client that sends nothing occupies a slot. Buffers of the
+	// kernel and of proxies hold megabytes, and uWSGI does not see a slow client read until a large part of them is free. 60 s cut
+	// downloads at 64 KiB/s.
 	StreamPause = 10 * time.Minute
 	// RequestPause is how long uWSGI waits for a silent client of any other request.
 	RequestPause = 15 * time.Second

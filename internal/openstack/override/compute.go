@@ -76,7 +76,9 @@ var novaCompute = table{
 		"volume_usage_poll_interval":             tenants(when),
 	},
 	"consoleauth": {"token_ttl": tenants("it limits how long a console's address is valid")},
-	"cinder":      {"cross_az_attach": tenants("it says which volumes may be attached"), "http_retries": tenants(when), "timeout": tenants(when)},
+	"cinder": {
+		"cross_az_attach": tenants("it says which volumes may be attached"), "http_retries": tenants(when), "timeout": tenants(when),
+	},
 	"compute": {
 		"cpu_dedicated_set": use("cpu.dedicatedSet", sliced),
 		"cpu_shared_set":    use("cpu.sharedSet", sliced),

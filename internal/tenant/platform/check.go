@@ -27,7 +27,7 @@ func Check(p *platformv1.PlatformConfigSpec) error {
 	}
 	limit.Walk("spec", p, func(field string, value any) {
 		if r, ok := value.(common.Images); ok {
-			errs = append(errs, checkRegistry(field+".registry", string(r.Registry)))
+			errs = append(errs, checkRegistry(field+".registry", r.Registry))
 		}
 	})
 	for i := range p.Limits {
@@ -128,10 +128,10 @@ func oneOf(known ...string) func(string) string {
 
 // host checks a host with or without a port, whose form the schema checks.
 func host(entry string) string {
-	name, port := entry, ""
+	name := entry
 	if i := strings.LastIndexByte(entry, ':'); i > strings.LastIndexByte(entry, ']') {
-		name, port = entry[:i], entry[i+1:]
-		if wrong := checkPort(port); wrong != "" {
+		name = entry[:i]
+		if wrong := checkPort(entry[i+1:]); wrong != "" {
 			return wrong
 		}
 	}
