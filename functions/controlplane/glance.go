@@ -40,7 +40,7 @@ func checkGlance(m *model, s *serviceState, r release.Release) error {
 	for i, store := range storage.Stores {
 		if o := store.S3; o != nil {
 			field := s.field(fmt.Sprintf(".stores[%d].s3", i))
-			errs = append(errs, checkObjectStore(field, o.Endpoint, string(o.URLFormat), o.Bucket, o.CASecretRef != nil))
+			errs = append(errs, checkObjectStore(field, o.Endpoint, o.URLFormat, o.Bucket, o.CASecretRef != nil))
 		}
 	}
 	if a := m.spec.Services.Glance.Archive; a != nil && a.Schedule != "" {

@@ -364,7 +364,7 @@ func (m *model) checkZones(whose string, theirs *controlplanev1.ControlPlaneClus
 	zones := map[string]string{}
 	for _, a := range theirs.Services.Nova.Aggregates {
 		if a.AvailabilityZone != "" {
-			zones[a.Name] = string(a.AvailabilityZone)
+			zones[a.Name] = a.AvailabilityZone
 		}
 	}
 	var errs []error

@@ -1,7 +1,8 @@
 // Package judge reads the Kubernetes objects that a claim becomes, and nothing else of ours: it imports neither the functions nor any
 // package that decides what they emit, only the reader of option files and the data on OpenStack's packages. It says in sentences what
-// would not work, or would not be safe, if exactly these objects were applied. Whatever is not emitted is told by tables, each with its source: what operators make of their objects (operated.go), what
-// names mean (meaning.go), who has a reason to be different (the tables beside the rules).
+// would not work, or would not be safe, if exactly these objects were applied. Whatever is not emitted is told by tables, each with its
+// source: what operators make of their objects (operated.go), what names mean (meaning.go), who has a reason to be different (the tables
+// beside the rules).
 //
 //	for _, finding := range judge.Judge(judge.Cloud{Objects: objects, Given: []map[string]any{claim, platform}}) { … }
 //
