@@ -3,7 +3,6 @@ package controlplane
 import (
 	"errors"
 	"net/netip"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -111,10 +110,4 @@ func checkDN(field, text string) error {
 		}
 	}
 	return nil
-}
-
-// cleanShare returns an NFS share in one form: the server in lower case, the path without empty elements and dots.
-func cleanShare(share string) string {
-	server, directory, _ := strings.Cut(share, ":/")
-	return strings.ToLower(server) + ":" + path.Clean("/"+directory)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
@@ -91,7 +92,7 @@ func cephLocation(field, pool, otherwise string, secret common.SecretReference) 
 
 // shareLocation is a share of an NFS server.
 func shareLocation(field, share string) location {
-	return location{field, "share " + cleanShare(share)}
+	return location{field, "share " + limit.CleanShare(share)}
 }
 
 // hostOf returns host:port of an address with or without a scheme, in one form: https is where no scheme is, and ports are written.

@@ -3,7 +3,6 @@ package preview
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
@@ -232,19 +232,13 @@ func (r *Result) places() map[string]string {
 		}
 		shares, _ := m["shares"].([]any)
 		for i, s := range shares {
-			out["share "+Share(str(s))] = fmt.Sprintf("%s.shares[%d]", at, i)
+			out["share "+limit.CleanShare(str(s))] = fmt.Sprintf("%s.shares[%d]", at, i)
 		}
 		if share := str(m["share"]); share != "" {
-			out["share "+Share(share)] = at + ".share"
+			out["share "+limit.CleanShare(share)] = at + ".share"
 		}
 	})
 	return out
-}
-
-// Share returns an NFS share in one form: a server in lower case, and a path without empty elements and dots.
-func Share(share string) string {
-	server, directory, _ := strings.Cut(share, ":/")
-	return strings.ToLower(server) + ":" + path.Clean("/"+directory)
 }
 
 func walkMaps(at string, value any, visit func(at string, m map[string]any)) {

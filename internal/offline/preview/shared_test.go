@@ -3,7 +3,6 @@ package preview
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -45,21 +44,5 @@ func TestOverlap(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", tc.reason, got, tc.want)
 			}
 		})
-	}
-}
-
-// TestShare checks that two forms of one share are the same.
-func TestShare(t *testing.T) {
-	for in, want := range map[string]string{
-		"nfs.example.com:/v":        "nfs.example.com:/v",
-		"NFS.example.com:/v/":       "nfs.example.com:/v",
-		"nfs.example.com://x/../v":  "nfs.example.com:/v",
-		"nfs.example.com:/":         "nfs.example.com:/",
-		"[FD00::1]:/a/./b":          "[fd00::1]:/a/b",
-		"nfs.example.com:/v/volume": "nfs.example.com:/v/volume",
-	} {
-		if diff := cmp.Diff(want, Share(in)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", in, diff)
-		}
 	}
 }
