@@ -92,8 +92,11 @@ func (w *world) needShown(p *pod, c corev1.Container) {
 		w.needType(p, t, "it shows users what there is")
 	}
 	if !w.routed(p.String()) {
+		probed := healthPorts(p) // only the kubelet asks there
 		for _, listens := range p.ports {
-			w.need(outsider(anywhere), p.String(), listens.number, "it is a web site, and nobody says where users come from")
+			if !slices.Contains(probed, listens.number) {
+				w.need(outsider(anywhere), p.String(), listens.number, "it is a web site, and nobody says where users come from")
+			}
 		}
 	}
 }
