@@ -242,7 +242,7 @@ func checkNova(m *model, s *serviceState, r release.Release) error {
 	spec.Workload, spec.MemoryField = openstack.Shape(m.process(n.API), n.Placement), "api.memory"
 	errs := []error{
 		m.checkQueue(s), m.checkOther(s, placementv1.ServiceName), spec.Check(s.field(""), s.name, r), m.checkCells(s), m.checkCellServers(s),
-		checkProcesses(s, n), m.checkConsoles(s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors),
+		checkProcesses(s, n), m.checkConsoles(s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors), checkFlavorSpecs(s, n.Flavors, r),
 		m.checkFilters(s, r),
 	}
 	if a := n.Archive; a != nil && a.Schedule != "" {

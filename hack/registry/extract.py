@@ -179,10 +179,16 @@ class Options:
     def add_classes(self, classes):
         """Notes which classes an option may name: those that a function of the service finds in its own package.
 
-        Each row is the option, module:function, and what the option calls a class: by its name, or by its path, as it does the function.
+        Each row is the option, module:function, and what the option calls a class: by its name, or by its path, as it does the function. In the
+        place of the function a row may have a namespace of entry points.
         """
+        from importlib.metadata import entry_points
+
         for option, (function, calls) in classes.items():
             group, _, name = option.rpartition(".")
+            if ":" not in function:
+                self.groups[group][name]["classes"] = sorted({e.load().__name__ for e in entry_points(group=function)})
+                continue
             module, _, attribute = function.partition(":")
             found = getattr(importlib.import_module(module), attribute)()
             if calls == "name":

@@ -1,0 +1,161 @@
+package controlplane
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/extraspec"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// aliasSpec is the extra spec by which a flavor asks for PCI devices.
+const aliasSpec = "pci_passthrough:alias"
+
+// A deviceAlias is a name by which flavors ask for PCI devices: an element of [pci] alias. Nova refuses other fields, and other types
+// (_ALIAS_SCHEMA of https://opendev.org/openstack/nova/src/branch/master/nova/pci/request.py).
+type deviceAlias struct {
+	Name           string  `json:"name"`
+	CapabilityType string  `json:"capability_type"`
+	VendorID       *string `json:"vendor_id"`
+	ProductID      *string `json:"product_id"`
+	DeviceType     string  `json:"device_type"`
+	NUMAPolicy     string  `json:"numa_policy"`
+	ResourceClass  *string `json:"resource_class"`
+	Traits         string  `json:"traits"`
+	LiveMigratable string  `json:"live_migratable"`
+}
+
+var (
+	deviceID      = regexp.MustCompile("^[0-9a-fA-F]{4}$")
+	deviceTypes   = []string{"", "type-PCI", "type-PF", "type-VF"}
+	numaPolicies  = []string{"", "required", "legacy", "preferred", "socket"}
+	capabilities  = []string{"", "pci"}
+	liveMigration = []string{"", "1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"}
+)
+
+// checkFlavorSpecs returns an error for an extra spec of a flavor that Nova refuses, or that names devices which no option describes. Nova's
+// API does not answer any more once [pci] alias has a mistake, so that is checked whether or not a flavor asks for devices.
+func checkFlavorSpecs(s *serviceState, flavors []common.Flavor, r release.Release) error {
+	config, _ := override.Options(s.name, string(r), s.spec().Overrides, s.field("")) // Spec.Check returns its errors.
+	aliases, err := deviceAliases(s, config)
+	errs := []error{err}
+	for i, f := range flavors {
+		for _, name := range slices.Sorted(maps.Keys(f.ExtraSpecs)) {
+			field, value := s.field(fmt.Sprintf(".flavors[%d].extraSpecs", i)), string(f.ExtraSpecs[name])
+			if refused := extraspec.Check(string(r), name, value); refused != nil {
+				errs = append(errs, invalid.Field(field, "%s: %v", name, refused))
+			} else if name == aliasSpec && err == nil {
+				errs = append(errs, checkAliases(s, field, value, aliases))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkAliases returns an error for a name of devices that no alias has. The value has the form that Nova expects: name:count, with commas.
+func checkAliases(s *serviceState, field, value string, aliases []string) error {
+	var errs []error
+	for item := range strings.SplitSeq(value, ",") {
+		name, _, _ := strings.Cut(strings.TrimSpace(item), ":")
+		if !slices.Contains(aliases, name) {
+			errs = append(errs, invalid.Field(field, "%s: no alias is called %q, so Nova would refuse each server; add it to %s", aliasSpec, name,
+				s.field(".config.pci.alias")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// deviceAliases returns the names in [pci] alias.
+func deviceAliases(s *serviceState, config oslo.Config) ([]string, error) {
+	var lines []string
+	switch v := config["pci"]["alias"].(type) {
+	case oslo.Multi:
+		lines = v
+	case []string:
+		lines = v
+	case string:
+		lines = []string{v}
+	}
+	counted, _ := config["filter_scheduler"]["pci_in_placement"].(bool)
+	field := s.field(".config.pci.alias")
+	var names []string
+	var errs []error
+	first := map[string]deviceAlias{}
+	for _, line := range lines {
+		a, err := parseAlias(line, counted)
+		if err != nil {
+			errs = append(errs, invalid.Field(field, "%s: %v", line, err))
+			continue
+		}
+		if other, taken := first[a.Name]; taken {
+			errs = append(errs, checkSecondAlias(field, a, other, counted))
+			continue
+		}
+		first[a.Name] = a
+		names = append(names, a.Name)
+	}
+	return names, errors.Join(errs...)
+}
+
+// checkSecondAlias returns an error for a name with two meanings. Without Placement two aliases of one name stand for devices of either kind.
+func checkSecondAlias(field string, a, other deviceAlias, counted bool) error {
+	switch {
+	case counted:
+		return invalid.Field(field, "two aliases are called %q, which Nova refuses with filter_scheduler.pci_in_placement; give their devices one "+
+			"resource_class, or rename one", a.Name)
+	case a.NUMAPolicy != other.NUMAPolicy || a.DeviceType != other.DeviceType:
+		return invalid.Field(field, "two aliases are called %q, and have different values of device_type or numa_policy; set the same ones, or "+
+			"rename one", a.Name)
+	}
+	return nil
+}
+
+// parseAlias returns an alias, or an error if Nova refuses it. Devices are counted in Placement, or not.
+func parseAlias(line string, counted bool) (deviceAlias, error) {
+	var a deviceAlias
+	d := json.NewDecoder(strings.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&a); err != nil {
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+			return a, fmt.Errorf("%s is a %s, and Nova reads texts alone; put it in quotation marks", wrong.Field, wrong.Value)
+		}
+		return a, fmt.Errorf("is no JSON object that Nova reads (%w); write one such as "+
+			`{"name": "gpu", "vendor_id": "10de", "product_id": "20b5", "device_type": "type-PCI"}`, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return a, errors.New("more follows than one JSON object; write one element for each alias")
+	}
+	a.Name = strings.TrimSpace(a.Name)
+	return a, a.check(counted)
+}
+
+func (a *deviceAlias) check(counted bool) error {
+	id := func(v *string) bool { return v == nil || deviceID.MatchString(*v) }
+	switch {
+	case a.Name == "" || len(a.Name) > 256:
+		return errors.New("name must have 1 to 256 characters; set one")
+	case !id(a.VendorID) || !id(a.ProductID):
+		return errors.New("vendor_id and product_id must be four hexadecimal digits, as lspci -nn shows them; correct them")
+	case !slices.Contains(deviceTypes, a.DeviceType):
+		return fmt.Errorf("device_type %q is none of %s; set one of them", a.DeviceType, strings.Join(deviceTypes[1:], ", "))
+	case !slices.Contains(numaPolicies, a.NUMAPolicy):
+		return fmt.Errorf("numa_policy %q is none of %s; set one of them", a.NUMAPolicy, strings.Join(numaPolicies[1:], ", "))
+	case !slices.Contains(capabilities, a.CapabilityType):
+		return fmt.Errorf("capability_type %q is not pci; remove it", a.CapabilityType)
+	case !slices.Contains(liveMigration, strings.ToLower(a.LiveMigratable)):
+		return fmt.Errorf("live_migratable %q is no boolean; set \"true\" or \"false\"", a.LiveMigratable)
+	case (a.VendorID == nil || a.ProductID == nil) && (!counted || a.ResourceClass == nil):
+		return errors.New("vendor_id and product_id are missing; set both, or set resource_class and filter_scheduler.pci_in_placement")
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+// Package extraspec checks the extra specs of flavors by the rules of Nova's API: their names, and their values. hack/registry/extraspecs.py
+// extracts the rules from each release.
+package extraspec
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
+)
+
+//go:embed data/*.json.gz
+var data embed.FS
+
+// spec is an extra spec that Nova knows, or a family of them.
+type spec struct {
+	Name    string   `json:"name"`    // for people: {…} where names differ
+	Names   string   `json:"names"`   // an expression for all names of a family
+	Type    string   `json:"type"`    // string, integer or boolean
+	Enum    []string `json:"enum"`    // all values of a string
+	Pattern string   `json:"pattern"` // an expression for all values of a string
+	Min     *int64   `json:"min"`
+	Max     *int64   `json:"max"`
+
+	names, pattern *regexp.Regexp
+}
+
+// rules are those of one release.
+type rules struct {
+	Release    string   `json:"release"`
+	Specs      []*spec  `json:"specs"`
+	Namespaces []string `json:"namespaces"` // expressions
+
+	byName     map[string]*spec
+	namespaces []*regexp.Regexp
+}
+
+// all returns the rules of every release.
+var all = sync.OnceValues(func() (map[string]*rules, error) {
+	out := map[string]*rules{}
+	files, _ := data.ReadDir("data") // The folder is in the binary.
+	for _, file := range files {
+		raw, err := data.ReadFile("data/" + file.Name())
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the extra specs of Nova: %w", err)
+		}
+		text, err := gzip.NewReader(bytes.NewReader(raw))
+		if err != nil {
+			return nil, fmt.Errorf("cannot unpack %s: %w", file.Name(), err)
+		}
+		r := &rules{byName: map[string]*spec{}}
+		if err := json.NewDecoder(text).Decode(r); err != nil {
+			return nil, fmt.Errorf("cannot decode %s: %w", file.Name(), err)
+		}
+		if err := r.compile(); err != nil {
+			return nil, fmt.Errorf("%s: %w", file.Name(), err)
+		}
+		out[r.Release] = r
+	}
+	return out, nil
+})
+
+// compile prepares the expressions. Nova matches whole texts.
+func (r *rules) compile() error {
+	var errs []error
+	whole := func(text string) *regexp.Regexp {
+		e, err := regexp.Compile("^(?:" + text + ")$")
+		errs = append(errs, err)
+		return e
+	}
+	for _, s := range r.Specs {
+		r.byName[s.Name] = s
+		if s.Names != "" {
+			s.names = whole(s.Names)
+		}
+		if s.Pattern != "" {
+			s.pattern = whole(s.Pattern)
+		}
+	}
+	for _, n := range r.Namespaces {
+		r.namespaces = append(r.namespaces, whole(n))
+	}
+	return errors.Join(errs...)
+}
+
+// Check returns an error if Nova's API refuses an extra spec in a release, such as 2025.2; the text completes a sentence about the extra spec
+// and says what is possible. Nova takes any name in a namespace that is not its own: filters of the platform may read it.
+func Check(release, name, value string) error {
+	known, err := all()
+	if err != nil {
+		return err
+	}
+	r := known[release]
+	if r == nil {
+		return fmt.Errorf("the extra specs of Nova are not known in release %q", release)
+	}
+	s := r.find(name)
+	if s == nil {
+		return r.unknown(name)
+	}
+	return s.check(value)
+}
+
+// find returns the rule for a name, nil if there is none.
+func (r *rules) find(name string) *spec {
+	if s := r.byName[name]; s != nil {
+		return s
+	}
+	at := slices.IndexFunc(r.Specs, func(s *spec) bool { return s.names != nil && s.names.MatchString(name) })
+	if at < 0 {
+		return nil
+	}
+	return r.Specs[at]
+}
+
+// unknown returns an error for a name without a rule, nil if its namespace is none of Nova's.
+func (r *rules) unknown(name string) error {
+	namespace, _, found := strings.Cut(name, ":")
+	if !found || !slices.ContainsFunc(r.namespaces, func(e *regexp.Regexp) bool { return e.MatchString(namespace) }) {
+		return nil
+	}
+	remedy := "correct or remove it"
+	if meant := spelling.Closest(name, slices.Values(r.names())); meant != "" {
+		remedy = fmt.Sprintf("did you mean %q?", meant)
+	}
+	return fmt.Errorf("Nova %s has no such extra spec; %s", r.Release, remedy)
+}
+
+// names returns the names to suggest: those of families without the part that may be empty.
+func (r *rules) names() []string {
+	var out []string
+	for _, s := range r.Specs {
+		if name := strings.Replace(s.Name, "{group}", "", 1); !strings.Contains(name, "{") {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// check returns an error for a value that Nova refuses.
+func (s *spec) check(value string) error {
+	switch s.Type {
+	case "integer":
+		return s.checkInteger(value)
+	case "boolean":
+		if !slices.Contains(booleans, strings.ToLower(strings.TrimSpace(value))) {
+			return fmt.Errorf("%q is no boolean; set true or false", value)
+		}
+	default:
+		if s.pattern != nil && !s.pattern.MatchString(value) {
+			return fmt.Errorf("%q has not the form that Nova expects; its expression is %s", value, s.Pattern)
+		}
+		if len(s.Enum) > 0 && !slices.Contains(s.Enum, value) {
+			return fmt.Errorf("%q is none of its values; set one of %s", value, strings.Join(s.Enum, ", "))
+		}
+	}
+	return nil
+}
+
+// booleans are the texts that oslo.utils takes for one (https://docs.openstack.org/oslo.utils/latest/reference/strutils.html).
+var booleans = []string{"1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"}
+
+func (s *spec) checkInteger(value string) error {
+	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q is no integer; set one", value)
+	case s.Min != nil && n < *s.Min:
+		return fmt.Errorf("%d is less than %d, the least that Nova takes", n, *s.Min)
+	case s.Max != nil && n > *s.Max:
+		return fmt.Errorf("%d is more than %d, the most that Nova takes", n, *s.Max)
+	}
+	return nil
+}
