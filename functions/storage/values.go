@@ -47,25 +47,6 @@ func (m *model) checkMemory() error {
 	return errors.Join(errs...)
 }
 
-// checkDeviceNames returns an error for a device that a node has twice: sdb is /dev/sdb.
-func (m *model) checkDeviceNames() error {
-	var errs []error
-	for i, n := range m.spec.Nodes {
-		seen := map[string]int{}
-		for j, d := range n.Devices {
-			name := strings.TrimPrefix(d.Name, "/dev/")
-			if first, twice := seen[name]; twice {
-				errs = append(errs, invalid.Field(fmt.Sprintf("spec.nodes[%d].devices[%d].name", i, j),
-					"%s is the device of devices[%d] already; remove one "+
-						"of them", d.Name, first))
-				continue
-			}
-			seen[name] = j
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // checkDevicePatterns returns an error for expressions that Rook does not compile. It uses Go's regular expressions
 // (https://rook.io/docs/rook/latest/CRDs/Cluster/ceph-cluster-crd/#storage-selection-settings).
 func (m *model) checkDevicePatterns() error {
