@@ -71,6 +71,7 @@ func checkOptions(base string, r release.Release, s *keystonev1.KeystoneSpec) er
 	if methods, ok := conf["auth"]["methods"]; ok {
 		errs = append(errs, checkMethods(base, s.Federation != nil, methods))
 	}
+	errs = append(errs, checkPasswords(base, conf))
 	for i, b := range s.IdentityBackends {
 		_, err := override.Directory(string(r), b.LDAP.Options, s.AllowUnknown, fmt.Sprintf("%s.identityBackends[%d].ldap", base, i))
 		errs = append(errs, err)
