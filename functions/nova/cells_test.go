@@ -1,0 +1,40 @@
+package nova
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// TestCellsOwnServers: pods that speak to a cell with a database and a queue of its own have the authorities of both, where its address
+// says that they are; and each cell gets what is its own, not what is Nova's.
+func TestCellsOwnServers(t *testing.T) {
+	w, _ := kind.Ready(t, "medium")
+	desired := kind.Desired(t, w)
+	for _, resource := range []string{"deployment", "conductor", "scheduler"} {
+		volumes, _, err := unstructured.NestedSlice(desired[resource], "spec", "template", "spec", "volumes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, v := range volumes {
+			v := v.(map[string]any)
+			secret, _, _ := unstructured.NestedString(v, "secret", "secretName")
+			if name := v["name"].(string); slices.Contains([]string{"cell2-database-ca", "cell2-queue-ca"}, name) {
+				got[name] = secret
+			}
+		}
+		want := map[string]string{"cell2-database-ca": "mariadb-cell-cell2-ca-bundle", "cell2-queue-ca": "rabbitmq-cell-cell2-tls"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", resource, diff)
+		}
+	}
+	for _, cell := range []string{"cell1", "cell2"} {
+		spec := desired[cellResource(cell)]["spec"].(map[string]any)
+		if spec["exposure"] != nil {
+			t.Errorf("%s has Nova's exposure, which would give its pods a public address: %v", cell, spec["exposure"])
+		}
+	}
+}
