@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -108,7 +109,10 @@ func quotaOf(c *storagev1.Consumer, p storagev1.Pool) *storagev1.Quota {
 func (m *model) redundancy(r storagev1.Redundancy) rook.Redundancy {
 	out := rook.Redundancy{
 		Copies: m.spec.ReplicationFactor, FailureDomain: string(cmp.Or(r.FailureDomain, m.spec.FailureDomain)),
-		DeviceClass: string(cmp.Or(r.DeviceClass, m.spec.DeviceClass)),
+		DeviceClass: string(cmp.Or(r.DeviceClass, m.spec.DeviceClass)), PlacementGroups: r.MinPlacementGroups,
+	}
+	if r.Bulk != nil {
+		out.Bulk = strconv.FormatBool(*r.Bulk)
 	}
 	switch {
 	case r.ErasureCoded != nil:
@@ -124,7 +128,7 @@ func (m *model) redundancy(r storagev1.Redundancy) rook.Redundancy {
 
 // metadata is the redundancy of what an erasure-coded pool cannot hold.
 func (m *model) metadata(r storagev1.Redundancy) rook.Redundancy {
-	r.Replicated, r.ErasureCoded = nil, nil
+	r.Replicated, r.ErasureCoded, r.Bulk, r.MinPlacementGroups = nil, nil, nil, 0
 	return m.redundancy(r)
 }
 

@@ -195,8 +195,8 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 		return nil, err
 	}
 	if err := errors.Join(
-		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkValues(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
-		m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(),
+		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkValues(), m.checkRedundancy(), m.checkPlacementGroups(),
+		m.checkCapacity(), m.checkRemoved(), m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(),
 		m.checkMirroring(), m.checkNFS(), m.checkClasses(),
 	); err != nil {
 		return nil, err

@@ -95,6 +95,14 @@ type Redundancy struct {
 	// What may fail without a loss.
 	// +optional
 	FailureDomain FailureDomain `json:"failureDomain,omitempty"`
+	// The pool will hold much of the data: Ceph gives it its placement groups at the start, and does not divide them and move data while it
+	// grows. Absent: by what it holds.
+	// +optional
+	Bulk *bool `json:"bulk,omitempty"`
+	// Fewest placement groups. Absent: by what it holds.
+	// +kubebuilder:validation:Enum=1;2;4;8;16;32;64;128;256;512;1024;2048;4096;8192;16384;32768
+	// +optional
+	MinPlacementGroups int32 `json:"minPlacementGroups,omitempty"`
 }
 
 // Replicated keeps copies.

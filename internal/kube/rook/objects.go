@@ -5,6 +5,8 @@
 package rook
 
 import (
+	"strconv"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -28,6 +30,20 @@ type Redundancy struct {
 	Within string
 	// DeviceClass of the devices. Empty: every device.
 	DeviceClass string
+	// Bulk is "true" for a pool that will hold much of the data, or "false". Empty: Ceph keeps what it has.
+	Bulk string
+	// PlacementGroups are how many there are at least. 0: Ceph keeps what it has.
+	PlacementGroups int32
+}
+
+// parameters are the properties that Rook sets of a pool, each time it looks at it
+// (https://docs.ceph.com/en/latest/rados/operations/placement-groups/). It resets none that is missing.
+func (r Redundancy) parameters() object.Map {
+	out := object.With(object.Map{}, object.Map{"bulk": r.Bulk})
+	if r.PlacementGroups > 0 {
+		out["pg_num_min"] = strconv.Itoa(int(r.PlacementGroups))
+	}
+	return out
 }
 
 // Width is how many failure domains it takes.
@@ -38,6 +54,9 @@ func (r Redundancy) spec() object.Map {
 	out := object.With(object.Map{
 		"failureDomain": r.FailureDomain, "enableCrushUpdates": true,
 	}, object.Map{"deviceClass": r.DeviceClass})
+	if p := r.parameters(); len(p) > 0 {
+		out["parameters"] = p
+	}
 	if r.Data > 0 {
 		out["erasureCoded"] = object.Map{"dataChunks": int64(r.Data), "codingChunks": int64(r.Coding)}
 		return out
