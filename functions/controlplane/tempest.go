@@ -15,6 +15,7 @@ import (
 	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
@@ -26,6 +27,7 @@ import (
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -79,6 +81,7 @@ func tempest(m *model) ([]compose.Stage, error) {
 			Schedule:       said.Schedule,
 			Tests:          ptr.Deref(said.Tests, tempestv1.Tests{}),
 			Passwords:      m.passwordRules(),
+			Features:       m.testedFeatures(),
 			Resources:      testResources(said.Tests),
 			Monitoring:     m.monitoring,
 			DeletionPolicy: m.spec.DeletionPolicy,
@@ -122,6 +125,27 @@ func (m *model) passwordRules() *tempestv1.Passwords {
 		LockoutAttempts: number("lockout_failure_attempts"), LockoutSeconds: number("lockout_duration"),
 		Remembered: number("unique_last_password_count"),
 	}
+}
+
+// testedFeatures returns the options of services that tests depend on and no API reports.
+func (m *model) testedFeatures() tempestv1.Features {
+	out := tempestv1.Features{}
+	if n := m.spec.Services.Neutron; n != nil && n.Enabled {
+		ml2 := ptr.Deref(n.ML2, neutronv1.ML2{})
+		out.NetworkTypes, out.MTU = network.TypeDrivers(n.Mechanism, ml2), ml2.MTU
+		for _, p := range ml2.PhysicalNetworks {
+			if len(p.VLANRanges) > 0 {
+				out.VLANNetworks = append(out.VLANNetworks, p.Name)
+			}
+		}
+	}
+	if n := m.spec.Services.Nova; n != nil && n.Enabled {
+		out.VNC = cmp.Or(ptr.Deref(n.Consoles, controlplanev1.NovaConsoles{}).Graphical, novav1.VNC) == novav1.VNC
+	}
+	if g := m.spec.Services.Glance; g != nil && g.Enabled {
+		out.ImageCache, out.ConvertTo = g.ImageCache != nil, ptr.Deref(g.Import, glancev1.Import{}).ConvertTo
+	}
+	return out
 }
 
 // testResources are those of a run: each process has all tests loaded, and one more gathers what they say.

@@ -1,12 +1,15 @@
 package tempest
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
@@ -46,6 +49,8 @@ const (
 	defaultDomainID = "default"
 	// heatGroup is the section of tempest.conf by which the tests of Heat log in.
 	heatGroup = "heat_plugin"
+	// defaultMTU is Neutron's own default of global_physnet_mtu.
+	defaultMTU = 1500
 	// defaultConcurrency is the default of the schema, for callers that do not go through an API server.
 	defaultConcurrency = 2
 )
@@ -178,16 +183,34 @@ func (m *model) features(out oslo.Config) {
 			"resize": true,
 			// A shelved server has no disk on any node.
 			"shelve_migrate": true, "stable_rescue": true,
+			// Nova makes a host name of each name of a server.
+			"hostname_fqdn_sanitization":   true,
 			"volume_backed_live_migration": m.there(tempestv1.TypeVolume),
+			"vnc_console":                  m.spec.Features.VNC,
 			// Keys of encrypted volumes are Barbican's.
 			"attach_encrypted_volume": m.there(tempestv1.TypeVolume) && m.there(tempestv1.TypeKeyManager),
 		})
 		if m.there(tempestv1.TypeVolume) {
-			set("volume-feature-enabled", oslo.Options{"extend_attached_volume": true})
+			set("volume-feature-enabled", oslo.Options{
+				"extend_attached_volume": true, "extend_attached_encrypted_volume": m.there(tempestv1.TypeKeyManager),
+			})
 		}
+	}
+	if m.there(tempestv1.TypeVolume) {
+		// Every driver of ours reverts a volume, or Cinder does it by a copy.
+		set("volume-feature-enabled", oslo.Options{"volume_revert": true})
+	}
+	if m.there(tempestv1.TypeImage) {
+		set("image", oslo.Options{"image_caching_enabled": m.spec.Features.ImageCache})
+		set("image-feature-enabled", oslo.Options{"image_conversion": m.spec.Features.ConvertTo != ""})
 	}
 	if m.there(tempestv1.TypeNetwork) {
 		set("network-feature-enabled", oslo.Options{"ipv6_subnet_attributes": true})
+		// A test creates a network with a larger MTU than Neutron allows.
+		set("neutron_plugin_options", oslo.Options{
+			"available_type_drivers": m.spec.Features.NetworkTypes, "provider_vlans": m.spec.Features.VLANNetworks,
+			"max_mtu": cmp.Or(ptr.Deref(m.spec.Features.MTU, 0), defaultMTU),
+		})
 	}
 	if m.there(tempestv1.TypeKeyManager) {
 		set("key_manager", oslo.Options{"region": m.spec.Region})

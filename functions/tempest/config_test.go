@@ -146,13 +146,24 @@ func TestOptions_Features(t *testing.T) {
 			"network-feature-enabled ipv6_subnet_attributes": "true", "image_signature_verification enforced": "false",
 			"heat_plugin auth_url": "https://keystone.cloud.svc:5000/v3", "heat_plugin username": "tempest", "heat_plugin endpoint_type": "internal",
 			"heat_plugin password": "", "enforce_scope keystone": "true", "enforce_scope nova": "true", "enforce_scope cinder": "true",
-			"enforce_scope barbican": "true",
+			"enforce_scope barbican": "true", "compute-feature-enabled hostname_fqdn_sanitization": "true",
+			"volume-feature-enabled volume_revert": "true", "volume-feature-enabled extend_attached_encrypted_volume": "true",
+			"compute-feature-enabled vnc_console": "false", "image image_caching_enabled": "false",
+			"image-feature-enabled image_conversion": "false", "neutron_plugin_options max_mtu": "1500",
+			"neutron_plugin_options provider_vlans": "[]",
+		}},
+		"ordered features": {"What a claim orders, and no API reports.", all + `
+features: {networkTypes: [geneve, vlan], vlanNetworks: [physnet1], mtu: 9000, vnc: true, imageCache: true, convertTo: raw}`, map[string]string{
+			"compute-feature-enabled vnc_console": "true", "image image_caching_enabled": "true", "image-feature-enabled image_conversion": "true",
+			"neutron_plugin_options available_type_drivers": "[geneve vlan]", "neutron_plugin_options provider_vlans": "[physnet1]",
+			"neutron_plugin_options max_mtu": "9000",
 		}},
 		"servers without volumes": {"A cloud without Cinder and Barbican has no encrypted volume.", `services:
 - {type: identity, internalURL: "https://k:5000/v3"}
 - {type: compute, internalURL: "https://n:8774/v2.1"}`, map[string]string{
 			"compute-feature-enabled resize": "true", "compute-feature-enabled attach_encrypted_volume": "false",
 			"compute-feature-enabled volume_backed_live_migration": "false", "volume-feature-enabled extend_attached_volume": "",
+			"volume-feature-enabled volume_revert": "", "image image_caching_enabled": "", "neutron_plugin_options max_mtu": "",
 			"service_available heat": "false", "heat_plugin auth_url": "", "key_manager region": "", "volume max_microversion": "",
 			"enforce_scope keystone": "true", "enforce_scope cinder": "",
 		}},

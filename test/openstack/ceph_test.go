@@ -54,8 +54,8 @@ func TestCeph(t *testing.T) {
 // startCeph runs a Ceph with the pools images and volumes, outside of every control plane, until the test ends.
 func startCeph(t *testing.T) *operators.Ceph {
 	t.Helper()
-	return startCephWith(t, []string{"images", "volumes"}, map[string]operators.Caps{
-		"glance": operators.OwnPool("images"), "cinder": operators.OwnPool("volumes"),
+	return startCephWith(t, []string{"images", "volumes", "backups"}, map[string]operators.Caps{
+		"glance": operators.OwnPool("images"), "cinder": operators.OwnPool("volumes"), "cinder-backup": operators.OwnPool("backups"),
 	})
 }
 

@@ -56,7 +56,11 @@ type disks struct {
 func startDisks(t *testing.T, r release.Release, number int, plane []byte, options ...func(*Options)) *disks {
 	t.Helper()
 	ceph := startCeph(t)
-	client := func(o *Options) { o.Secrets = map[string]map[string][]byte{"volumes-ceph": cephClient(ceph)} }
+	client := func(o *Options) {
+		o.Secrets = map[string]map[string][]byte{
+			"volumes-ceph": cephClient(ceph, "cinder"), "backups-ceph": cephClient(ceph, "cinder-backup"), "images-ceph": cephClient(ceph, "glance"),
+		}
+	}
 	m := startMachines(t, plane, of(t, "hypervisors.yaml", r, dashed(r)), number, append(options, client)...)
 	provider, ends := administrator(t, m.cloud)
 	c, err := openstack.NewBlockStorageV3(provider, ends)
@@ -67,9 +71,9 @@ func startDisks(t *testing.T, r release.Release, number int, plane []byte, optio
 	return &disks{machines: m, cinder: cinder{ServiceClient: c, cloud: m.cloud, ceph: ceph}}
 }
 
-// cephClient is what a tenant says of its user.
-func cephClient(c *operators.Ceph) map[string][]byte {
-	return map[string][]byte{cinderv1.CephConfigKey: c.Configuration(), cinderv1.CephKeyringKey: c.Keyrings["cinder"]}
+// cephClient returns the Secret of a user of Ceph.
+func cephClient(c *operators.Ceph, user string) map[string][]byte {
+	return map[string][]byte{cinderv1.CephConfigKey: c.Configuration(), cinderv1.CephKeyringKey: c.Keyrings[user]}
 }
 
 // serial is what a virtual machine sees of a volume's ID.
@@ -289,7 +293,7 @@ func testCephKey(t *testing.T, d *disks, g guest, disk string) {
 		t.Fatal("Ceph has not replaced the key")
 	}
 	d.reads(t, g, disk, "before-nodes-know", "before-nodes-know")
-	if err := d.cloud.Operators.SetSecret(ctx, "tenant-a", "volumes-ceph", cephClient(c)); err != nil {
+	if err := d.cloud.Operators.SetSecret(ctx, "tenant-a", "volumes-ceph", cephClient(c, "cinder")); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.cloud.Operators.Copy(ctx, d.cloud.Namespace, "tenant-volumes-ceph"); err != nil {

@@ -64,6 +64,9 @@ type TempestSpec struct {
 	// What Keystone asks of passwords. Absent: nothing.
 	// +optional
 	Passwords *Passwords `json:"passwords,omitempty"`
+	// Options of the services that decide which tests can pass, and that their APIs do not report.
+	// +optional
+	Features Features `json:"features,omitempty"`
 	// Resources of the pod that runs the tests.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
@@ -139,6 +142,37 @@ type Passwords struct {
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Remembered int32 `json:"remembered,omitempty"`
+}
+
+// Features are options of the services that decide which tests can pass, and that their APIs do not report.
+type Features struct {
+	// Types of networks that administrators can create.
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=16
+	// +listType=set
+	// +optional
+	NetworkTypes []string `json:"networkTypes,omitempty"`
+	// Physical networks that have VLANs.
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=set
+	// +optional
+	VLANNetworks []string `json:"vlanNetworks,omitempty"`
+	// Largest packet between nodes, in bytes. Defaults to 1500.
+	// +kubebuilder:validation:Minimum=1280
+	// +kubebuilder:validation:Maximum=9216
+	// +optional
+	MTU *int32 `json:"mtu,omitempty"`
+	// Whether servers have screens by VNC.
+	// +optional
+	VNC bool `json:"vnc,omitempty"`
+	// Whether Glance caches images.
+	// +optional
+	ImageCache bool `json:"imageCache,omitempty"`
+	// Format that Glance converts images to when they are imported. Absent: it converts none.
+	// +kubebuilder:validation:MaxLength=16
+	// +optional
+	ConvertTo string `json:"convertTo,omitempty"`
 }
 
 // TempestStatus is the observed state of a Tempest.

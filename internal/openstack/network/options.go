@@ -85,7 +85,7 @@ func Options(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
 		},
 		"ml2": {
 			"mechanism_drivers": of.drivers,
-			"type_drivers":      typeDrivers(by, ml2),
+			"type_drivers":      TypeDrivers(by, ml2),
 			"extension_drivers": texts(ml2.ExtensionDrivers, defaultExtensions),
 		},
 		"ml2_type_geneve": {"vni_ranges": vnis},

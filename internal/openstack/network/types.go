@@ -16,8 +16,8 @@ import (
 // defaultMTU is Neutron's own default of global_physnet_mtu.
 const defaultMTU = 1500
 
-// typeDrivers returns the kinds of networks that administrators can make, defaults included.
-func typeDrivers(by neutronv1.Mechanism, ml2 neutronv1.ML2) []string {
+// TypeDrivers returns the kinds of networks that administrators can make, defaults included.
+func TypeDrivers(by neutronv1.Mechanism, ml2 neutronv1.ML2) []string {
 	return texts(ml2.TypeDrivers, []neutronv1.NetworkType{does(by).tunnels, neutronv1.VLAN, neutronv1.Flat})
 }
 
@@ -25,7 +25,7 @@ func typeDrivers(by neutronv1.Mechanism, ml2 neutronv1.ML2) []string {
 // sets. Neutron exits if a tenant network type has no driver (neutron.plugins.ml2.managers.TypeManager).
 func checkTypes(field string, by neutronv1.Mechanism, n neutronv1.Networks) error {
 	ml2 := ptr.Deref(n.ML2, neutronv1.ML2{})
-	drivers, tenant := typeDrivers(by, ml2), tenantTypes(by, n)
+	drivers, tenant := TypeDrivers(by, ml2), tenantTypes(by, n)
 	var errs []error
 	for i, t := range tenant {
 		at := fmt.Sprintf("%s.tenantNetworkTypes[%d]", field, i)

@@ -1,0 +1,44 @@
+package controlplane
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+)
+
+// TestTestedFeatures holds that Tempest gets the options of services that decide which tests can pass, defaults included.
+func TestTestedFeatures(t *testing.T) {
+	drivers := []string{"geneve", "vlan", "flat"}
+	for name, tc := range map[string]struct {
+		reason, services string
+		want             tempestv1.Features
+	}{
+		"nothing": {"A service that is not enabled has no features.", "neutron: {ml2: {mtu: 9000}}, glance: {imageCache: {storageSize: 1Gi}}", tempestv1.Features{}},
+		"defaults": {
+			"Servers have screens by VNC, and Neutron makes VLANs of no network unless a claim orders it.",
+			"nova: {enabled: true}, neutron: {enabled: true}, glance: {enabled: true}", tempestv1.Features{NetworkTypes: drivers, VNC: true},
+		},
+		"orders": {
+			"What the claim orders, in place of defaults.",
+			"nova: {enabled: true, consoles: {graphical: SPICE}}, neutron: {enabled: true, ml2: {mtu: 9000, typeDrivers: [geneve, vlan], " +
+				"physicalNetworks: [{name: flat, flat: true}, {name: one, vlanRanges: ['1:9']}]}}, " +
+				"glance: {enabled: true, imageCache: {storageSize: 1Gi}, import: {convertTo: raw}}",
+			tempestv1.Features{
+				NetworkTypes: []string{"geneve", "vlan"}, VLANNetworks: []string{"one"}, MTU: new(int32(9000)), ImageCache: true, ConvertTo: "raw",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &model{}
+			if err := yaml.Unmarshal([]byte("services: {"+tc.services+"}"), &m.spec); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, m.testedFeatures()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
