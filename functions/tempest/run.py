@@ -25,6 +25,8 @@ MESSAGE = pathlib.Path(os.environ.get("MESSAGE", "/dev/termination-log"))
 NAMES, LENGTH, SENTENCE = 10, 240, 600
 # Virtual machines and volumes go after they were asked to.
 ATTEMPTS, PAUSE = 6, 5
+# With one store Glance has nothing to copy, and this test waits for a copy until its time-out.
+COPIES = r"^tempest\.api\.image\.v2\.admin\.test_images\.ImportCopyImagesTest\."
 # The network in which stacks of tests have servers.
 NETWORK = "c5c3-tempest-stacks"
 # How Tempest's tempest/common/credentials_factory.py calls what tests log in by, whatever resource_name_prefix says: by their class and a
@@ -249,7 +251,8 @@ def clean(cloud, config):
 
 
 def find(cloud, config):
-    """Finds what tests need to know of a cloud, and nobody can tell beforehand."""
+    """Adds to config what tests need to know of a cloud and only the cloud tells. Returns expressions of tests that do not fit it."""
+    excluded = []
     available = {k: v == "true" for k, v in config["service_available"].items()}
 
     def say(group, option, value):
@@ -305,13 +308,22 @@ def find(cloud, config):
         cloud.network.create_subnet(name=NETWORK, network_id=network.id, ip_version=4, cidr="10.99.0.0/24")
         say("heat_plugin", "fixed_network_name", NETWORK)
         say("heat_plugin", "fixed_subnet_name", NETWORK)
+    if available["glance"]:
+        try:
+            if len(list(cloud.image.stores())) < 2:
+                excluded.append(COPIES)
+        except Stopped:
+            raise
+        except Exception as e:  # Tests report what is wrong with Glance.
+            print("cannot look for stores of images:", e)
+    return excluded
 
 
-def run(folder, settings, child):
+def run(settings, child):
     """Runs the tests, and returns how they ended."""
     command = [
         "tempest", "run", "--config-file", str(WORK / "tempest.conf"), "--concurrency", str(settings["concurrency"]), "--subunit",
-        "--regex", settings["include"], "--exclude-list", str(folder / "exclude.txt"),
+        "--regex", settings["include"], "--exclude-list", str(WORK / "exclude.txt"),
     ]
     if settings["exclude"]:
         command += ["--exclude-regex", settings["exclude"]]
@@ -365,10 +377,11 @@ def main(folder):
         cloud = cloud_of(config)
         for one in clean(cloud, config):
             print("before this run:", one)
-        find(cloud, config)
+        excluded = find(cloud, config)
+        (WORK / "exclude.txt").write_text("\n".join([(folder / "exclude.txt").read_text(), *excluded, ""]))
         with open(WORK / "tempest.conf", "w", encoding="utf-8") as file:
             config.write(file)
-        results = run(folder, settings, child)
+        results = run(settings, child)
     except (Stopped, Problem) as e:
         problems.append(str(e))
     except Exception as e:

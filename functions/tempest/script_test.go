@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,6 +104,10 @@ class Glance:
         if (self.folder / "hidden").exists(): raise RuntimeError("no service of images")
         return [Thing(id="kernel", name="kernel", disk_format="aki", size=1), Thing(id="guest", name="guest", disk_format="raw", size=2)]
 
+    def stores(self):
+        if (self.folder / "hidden").exists(): raise RuntimeError("no service of images")
+        return (self.folder / "stores").read_text().split()
+
 class Cloud:
     def __init__(self, folder):
         self.identity, self.session = Keystone(folder), Session()
@@ -127,6 +132,7 @@ func stubs(t *testing.T, tests string) (folder string) {
 		"testtools.py": "class StreamToDict:\n    def __init__(self, on_test): self.on_test = on_test\n    def status(self, **_): pass\n" +
 			"    def startTestRun(self): pass\n    def stopTestRun(self): pass\n",
 		"users":                "c5c3-tempest-left somebody",
+		"stores":               "files pool",
 		"bin/tempest":          "#!/bin/sh\necho \"$@\" >>" + folder + "/called\n" + tests,
 		"config/tempest.conf":  conf(t),
 		"config/exclude.txt":   excluded,
@@ -371,6 +377,39 @@ func TestScriptFinds(t *testing.T) {
 	} {
 		if !strings.Contains(said, want+"\n") {
 			t.Errorf("tests are not told %q:\n%s", want, said)
+		}
+	}
+}
+
+// TestScript_Stores holds that a copy of an image to another store is tested only if there is another store, and that the tests of
+// exclude.txt are left out in any case.
+func TestScript_Stores(t *testing.T) {
+	const copies = `^tempest\.api\.image\.v2\.admin\.test_images\.ImportCopyImagesTest\.`
+	for stores, want := range map[string]bool{"files": true, "files pool": false} {
+		folder := stubs(t, "cp ${WORK}/exclude.txt $STUB/excluded; echo success a")
+		conf := filepath.Join(folder, "config", confFile)
+		for file, content := range map[string]string{
+			conf:                            strings.Replace(text(t, folder, "config/"+confFile), "glance = false", "glance = true", 1),
+			filepath.Join(folder, "stores"): stores,
+		} {
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out, err := script(folder).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		lines := strings.Split(text(t, folder, "excluded"), "\n")
+		if got := slices.Contains(lines, copies); got != want {
+			t.Errorf("with stores %q the test is left out: %v, want %v", stores, got, want)
+		}
+		for line := range strings.Lines(excluded) {
+			if line = strings.TrimSpace(line); !slices.Contains(lines, line) {
+				t.Errorf("with stores %q a test runs that exclude.txt has: %s", stores, line)
+			}
+		}
+		if !strings.Contains(text(t, folder, "called"), filepath.Join(folder, "work/exclude.txt")) {
+			t.Errorf("Tempest reads another list: %s", text(t, folder, "called"))
 		}
 	}
 }
