@@ -23,8 +23,8 @@ WORK = pathlib.Path(os.environ.get("WORK", "/tmp/tempest"))
 MESSAGE = pathlib.Path(os.environ.get("MESSAGE", "/dev/termination-log"))
 # A message has 4096 bytes at most, and names are long.
 NAMES, LENGTH, SENTENCE = 10, 240, 600
-# Virtual machines and volumes go after they were asked to.
-ATTEMPTS, PAUSE = 6, 5
+# Servers, volumes and stacks are gone some time after their deletion has ended.
+ATTEMPTS, PAUSE = 6, float(os.environ.get("PAUSE", "5"))
 # With one store Glance has nothing to copy, and this test waits for a copy until its time-out.
 COPIES = r"^tempest\.api\.image\.v2\.admin\.test_images\.ImportCopyImagesTest\."
 # The network in which stacks of tests have servers.
@@ -242,7 +242,13 @@ def clean(cloud, config):
             raise
         except Exception as e:  # What is left of one thing keeps no other.
             print("cannot remove", kind, name + ":", e)
-    remains, hidden = left(cloud, config)
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(PAUSE)
+        # Heat lists a stack until it has removed its credentials, which is after DELETE_COMPLETE.
+        remains, hidden = left(cloud, config)
+        if not remains:
+            break
     out = ["cannot look for any " + h for h in hidden]
     if remains:
         names = [kind + " " + name for kind, name, _ in remains]
@@ -319,15 +325,14 @@ def find(cloud, config):
     return excluded
 
 
-def run(settings, child):
-    """Runs the tests, and returns how they ended."""
+def run(settings, child, results):
+    """Runs the tests, and adds to results how they end."""
     command = [
         "tempest", "run", "--config-file", str(WORK / "tempest.conf"), "--concurrency", str(settings["concurrency"]), "--subunit",
         "--regex", settings["include"], "--exclude-list", str(WORK / "exclude.txt"),
     ]
     if settings["exclude"]:
         command += ["--exclude-regex", settings["exclude"]]
-    results = Results()
     process = subprocess.Popen(command, cwd=WORK, stdout=subprocess.PIPE, start_new_session=True)
     child.append(process)
     stream = Stream(results)
@@ -341,7 +346,6 @@ def run(settings, child):
             raise Problem("no test is called as tests.services, tests.includeRegex and tests.excludeRegex say; or Tempest cannot load them: "
                           "the pod's log says which")
         raise Problem("Tempest ended with exit code %d" % code)
-    return results
 
 
 def end(child):
@@ -381,7 +385,7 @@ def main(folder):
         (WORK / "exclude.txt").write_text("\n".join([(folder / "exclude.txt").read_text(), *excluded, ""]))
         with open(WORK / "tempest.conf", "w", encoding="utf-8") as file:
             config.write(file)
-        results = run(settings, child)
+        run(settings, child, results)
     except (Stopped, Problem) as e:
         problems.append(str(e))
     except Exception as e:
