@@ -16,7 +16,9 @@ func TestTestedFeatures(t *testing.T) {
 		reason, services string
 		want             tempestv1.Features
 	}{
-		"nothing": {"A service that is not enabled has no features.", "neutron: {ml2: {mtu: 9000}}, glance: {imageCache: {storageSize: 1Gi}}", tempestv1.Features{}},
+		"nothing": {
+			"A service that is not enabled has no features.",
+			"neutron: {ml2: {mtu: 9000}}, glance: {imageCache: {storageSize: 1Gi}}", tempestv1.Features{}},
 		"defaults": {
 			"Servers have screens by VNC, and Neutron makes VLANs of no network unless a claim orders it.",
 			"nova: {enabled: true}, neutron: {enabled: true}, glance: {enabled: true}", tempestv1.Features{NetworkTypes: drivers, VNC: true},

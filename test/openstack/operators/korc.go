@@ -56,6 +56,8 @@ func (o *Operators) Login(ctx context.Context, namespace, secret, cloud string) 
 	if err != nil {
 		return nil, none, fmt.Errorf("cannot read the clouds.yaml of Secret %s: %w", secret, err)
 	}
+	// A token is valid for an hour, and suites of Tempest take longer.
+	auth.AllowReauth = true
 	if settings == nil {
 		settings = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
