@@ -30,12 +30,20 @@ type Image struct {
 	Name      string                  `json:"name"`
 	Package   string                  `json:"package,omitempty"`
 	Requires  []string                `json:"requires,omitempty"`
+	Plugins   []Plugin                `json:"plugins,omitempty"`
 	Compile   []string                `json:"compile,omitempty"`
 	Runtime   []string                `json:"runtime,omitempty"`
 	Modules   []string                `json:"modules,omitempty"`
 	Pages     []string                `json:"pages,omitempty"`
 	Suite     string                  `json:"suite,omitempty"`
 	Revisions map[release.Release]int `json:"revisions,omitempty"`
+}
+
+// Plugin is a distribution that is released together with OpenStack, and that upper constraints leave out, as they do services.
+type Plugin struct {
+	Package string `json:"package"`
+	// Versions by release.
+	Versions map[release.Release]string `json:"versions"`
 }
 
 // Debian is the suite that images are built on whose row names none.
@@ -93,13 +101,21 @@ func (i Image) Reference(r release.Release) (string, error) {
 	return reference, nil
 }
 
-// Requirements are the lines of a requirements file: the service in a version, or its sources in a folder, and what it needs besides.
-func (i Image) Requirements(version, sources string) []string {
+// Requirements returns the lines of a requirements file: the service in the version of a release, or its sources in a folder, and what it
+// needs besides. The error names a plug-in that has no version in the release.
+func (i Image) Requirements(r release.Release, version, sources string) ([]string, error) {
 	service := i.Package + "==" + version
 	if sources != "" {
 		service = i.Package + " @ file://" + sources
 	}
-	return append([]string{service}, i.Requires...)
+	out := append([]string{service}, i.Requires...)
+	for _, p := range i.Plugins {
+		if p.Versions[r] == "" {
+			return nil, fmt.Errorf("images.yaml: %s: %s has no version in %s; add the one of that release", i.Name, p.Package, r)
+		}
+		out = append(out, p.Package+"=="+p.Versions[r])
+	}
+	return out, nil
 }
 
 // Patch is a change to a Python distribution.

@@ -108,12 +108,51 @@ func TestReference(t *testing.T) {
 }
 
 func TestRequirements(t *testing.T) {
-	i := images.Image{Name: "keystone", Package: "keystone", Requires: []string{"PyMySQL"}}
-	if diff := cmp.Diff([]string{"keystone==28.1.0", "PyMySQL"}, i.Requirements("28.1.0", "")); diff != "" {
-		t.Errorf("a release: -want +got\n%s", diff)
+	plugins := []images.Plugin{{Package: "keystone-ui", Versions: map[release.Release]string{"2025.2": "3.1.0"}}}
+	for name, tc := range map[string]struct {
+		reason  string
+		plugins []images.Plugin
+		release release.Release
+		sources string
+		want    []string
+		err     string
+	}{
+		"Release": {"The service has its version.", nil, "2025.2", "", []string{"keystone==28.1.0", "PyMySQL"}, ""},
+		"Sources": {"They take the place of the version.", nil, "2025.2", "/src", []string{"keystone @ file:///src", "PyMySQL"}, ""},
+		"Plugin":  {"It has the version of the release.", plugins, "2025.2", "", []string{"keystone==28.1.0", "PyMySQL", "keystone-ui==3.1.0"}, ""},
+		"Unknown": {"No other version is guessed.", plugins, "2026.1", "", nil, "keystone-ui has no version in 2026.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := images.Image{Name: "keystone", Package: "keystone", Requires: []string{"PyMySQL"}, Plugins: tc.plugins}
+			got, err := i.Requirements(tc.release, "28.1.0", tc.sources)
+			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Fatalf("%s\ngot error %v, want %q", tc.reason, err, tc.err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want +got\n%s", tc.reason, diff)
+			}
+		})
 	}
-	if diff := cmp.Diff([]string{"keystone @ file:///src", "PyMySQL"}, i.Requirements("28.1.0", "/src")); diff != "" {
-		t.Errorf("sources: -want +got\n%s", diff)
+}
+
+// TestPluginsHaveVersions: each plug-in has a version in each release, and none twice.
+func TestPluginsHaveVersions(t *testing.T) {
+	found := 0
+	for _, i := range table(t) {
+		for _, p := range i.Plugins {
+			seen := map[string]release.Release{}
+			for _, r := range release.Releases() {
+				found++
+				v := p.Versions[r]
+				if was, twice := seen[v]; v == "" || twice {
+					t.Errorf("%s: %s of %s is %q, which %q has, too", i.Name, p.Package, r, v, was)
+				}
+				seen[v] = r
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no image has a plug-in")
 	}
 }
 

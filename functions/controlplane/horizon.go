@@ -13,6 +13,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
@@ -40,6 +41,7 @@ func horizon(m *model, s *serviceState) runtime.Object {
 var shownTypes = map[string]horizonv1.Type{
 	identityService: horizonv1.TypeIdentity, placementv1.ServiceName: horizonv1.TypePlacement, glancev1.ServiceName: horizonv1.TypeImage,
 	novav1.ServiceName: horizonv1.TypeCompute, neutronv1.ServiceName: horizonv1.TypeNetwork, cinderv1.ServiceName: horizonv1.TypeVolume,
+	heatv1.ServiceName: horizonv1.TypeOrchestration,
 }
 
 // shown are those that are enabled, with their access rules.

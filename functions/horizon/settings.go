@@ -99,8 +99,26 @@ func (m *model) local() string {
 	if m.shows(horizonv1.TypeVolume) {
 		text += adminSnapshots
 	}
+	if m.shows(horizonv1.TypeOrchestration) {
+		text += stackPanels
+	}
 	return text
 }
+
+// stackPanels adds the panels of Heat's plug-in, which Horizon looks for below its own folder, where nothing can be written. The rules that
+// Heat has by itself are files of the plug-in. An image without the plug-in has no such panels, and no rules of them.
+const stackPanels = `
+from importlib.util import find_spec
+
+import openstack_dashboard.local.enabled
+from openstack_dashboard.settings import DEFAULT_POLICY_FILES
+
+plugin = find_spec("heat_dashboard")
+if plugin:
+    folder = plugin.submodule_search_locations[0]
+    openstack_dashboard.local.enabled.__path__.append(folder + "/enabled")
+    DEFAULT_POLICY_FILES["orchestration"] = folder + "/conf/default_policies/heat.yaml"
+`
 
 func rulesFile(t horizonv1.Type) string { return "policy-" + string(t) + ".yaml" }
 
@@ -152,7 +170,19 @@ func (m *model) settings() python.Module {
 	if !m.shows(horizonv1.TypeVolume) {
 		out = append(out, python.Setting{Name: "LAUNCH_INSTANCE_DEFAULTS", Value: withoutVolumes})
 	}
+	if m.shows(horizonv1.TypeOrchestration) {
+		out = append(out, stacks...)
+	}
 	return append(out, m.webSSO()...)
+}
+
+// stacks are settings of Heat's plug-in, which has no defaults of its own for the last two: seconds until an API has to have answered the
+// generator of templates, and how many it asks at a time. Heat works with trusts, so that nobody is asked for a password.
+// https://docs.openstack.org/heat-dashboard/latest/configuration/
+var stacks = python.Module{
+	{Name: "OPENSTACK_HEAT_STACK", Value: python.Dict{"enable_user_pass": false}},
+	{Name: "HEAT_TEMPLATE_GENERATOR_API_TIMEOUT", Value: 60},
+	{Name: "HEAT_TEMPLATE_GENERATOR_API_PARALLEL", Value: 2},
 }
 
 // encrypted says that browsers come by https.
@@ -221,14 +251,20 @@ var ownRules = map[horizonv1.Type]string{
 	horizonv1.TypeImage: "glance_policy.yaml", horizonv1.TypeNetwork: "neutron_policy.yaml",
 }
 
+// stackRules is the file of Heat's plug-in, from the folder that the others are in.
+const stackRules = "../../heat_dashboard/conf/heat_policy.yaml"
+
 // policyFiles say what users may do, so that they are offered nothing else.
 func (m *model) policyFiles() python.Dict {
 	out := python.Dict{}
 	for t, file := range ownRules {
 		out[string(t)] = file
 	}
+	if m.shows(horizonv1.TypeOrchestration) {
+		out[horizonv1.TypeOrchestration] = stackRules
+	}
 	for _, s := range m.spec.Services {
-		if _, known := ownRules[s.Type]; known && len(s.Policy) > 0 {
+		if _, known := out[string(s.Type)]; known && len(s.Policy) > 0 {
 			out[string(s.Type)] = m.Path(rulesFile(s.Type))
 		}
 	}

@@ -54,7 +54,7 @@ func TestSettings(t *testing.T) {
 				`SECRET_KEY = open("/etc/horizon/secret-key/password", encoding="ascii").read()`,
 				`OPENSTACK_SSL_CACERT = "/etc/horizon/identity-ca/ca.crt"`, `"create_volume": False`, "MULTIDOMAIN_SUPPORT = False",
 			},
-			[]string{"SECURE_PROXY_SSL_HEADER", "WEBSSO", "SITE_BRANDING"},
+			[]string{"SECURE_PROXY_SSL_HEADER", "WEBSSO", "SITE_BRANDING", "HEAT", "orchestration"},
 		},
 		"Exposed": {
 			"It answers to both names.", exposedAt + "\nendpoints: {public: \"https://cloud.org\"}",
@@ -74,6 +74,17 @@ func TestSettings(t *testing.T) {
 		"Backups": {
 			"The panel of backups appears.", `services: [{type: volume, internalURL: "https://cinder:8776/v3", backups: true}]`,
 			[]string{`OPENSTACK_CINDER_FEATURES = {"enable_backup": True,}`}, nil,
+		},
+		"Stacks": {
+			"The plug-in's own rules hold, and trusts need no password.", `services: [{type: orchestration, internalURL: "https://h:8004"}]`,
+			[]string{
+				`OPENSTACK_HEAT_STACK = {"enable_user_pass": False,}`, `"orchestration": "../../heat_dashboard/conf/heat_policy.yaml"`,
+				"HEAT_TEMPLATE_GENERATOR_API_TIMEOUT = 60 ", "HEAT_TEMPLATE_GENERATOR_API_PARALLEL = 2 ",
+			}, nil,
+		},
+		"StackRules": {
+			"The rules of the claim take the place of the plug-in's.", `services: [{type: orchestration, internalURL: "https://h:8004", policy: {"stacks:index": "@"}}]`,
+			[]string{`"orchestration": "/etc/horizon/policy-orchestration.yaml"`}, []string{"heat_policy.yaml"},
 		},
 		"Rules": {
 			"Of those that differ there is a file; Horizon knows none of Placement.",
@@ -108,6 +119,26 @@ func TestSettings(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStackPanels: Horizon looks for panels of Heat's plug-in where there is a Heat alone, with the rules that Heat has by itself.
+func TestStackPanels(t *testing.T) {
+	for spec, want := range map[string]bool{
+		`services: [{type: compute, internalURL: "https://nova:1"}]`: false, `services: [{type: orchestration, internalURL: "https://heat:1"}]`: true,
+	} {
+		m, err := of(t, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{
+			`openstack_dashboard.local.enabled.__path__.append(folder + "/enabled")`,
+			`DEFAULT_POLICY_FILES["orchestration"] = folder + "/conf/default_policies/heat.yaml"`,
+		} {
+			if got := strings.Contains(m.Files.Data[packageFile], line); got != want {
+				t.Errorf("%s: %s is there: %t, want %t", spec, line, got, want)
+			}
+		}
 	}
 }
 

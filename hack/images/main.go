@@ -217,7 +217,11 @@ func (j *job) service(ctx context.Context, o options) error {
 	if j.files["constraints.txt"], err = images.Constrain(string(constraints), overrides); err != nil {
 		return err
 	}
-	j.files["requirements.txt"] = strings.Join(j.image.Requirements(version, folder), "\n") + "\n"
+	required, err := j.image.Requirements(j.release, version, folder)
+	if err != nil {
+		return err
+	}
+	j.files["requirements.txt"] = strings.Join(required, "\n") + "\n"
 	patches, err := j.image.Patches(j.release)
 	if err != nil {
 		return err

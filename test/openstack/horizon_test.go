@@ -103,6 +103,37 @@ func TestHorizonFederation(t *testing.T) {
 	}
 }
 
+// TestHorizonStacks: where Heat is ordered, the dashboard of every release has the panels of its plug-in, and Heat answers them.
+func TestHorizonStacks(t *testing.T) {
+	for _, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			end := "-panels" + dashed(r)
+			claim := strings.Replace(string(of(t, "stacks.yaml", r, end)), "    neutron:\n", "    horizon:\n", 1)
+			claim = strings.NewReplacer("      api: {replicas: 2}\n", "", "      engine: {replicas: 2}\n", "").Replace(claim)
+			s := siteOf(t, start(t, []byte(claim), nil))
+			b := s.logIn(t)
+			if home := s.get(t, b, "/project/stacks/"); home.code != http.StatusOK || !strings.Contains(home.text, "Launch Stack") ||
+				!strings.Contains(home.text, "/project/template_generator") {
+				t.Fatalf("got %s at %s, without panels of stacks: %.2000s", home.status, home.location, home.text)
+			}
+			if got := s.get(t, b, "/project/resource_types/"); !strings.Contains(got.text, "OS::Heat::RandomString") {
+				t.Errorf("Heat does not list its types of resources: %s at %s", got.status, got.location)
+			}
+			form := s.get(t, b, "/project/stacks/select_template")
+			next := s.post(t, b, "/project/stacks/select_template", url.Values{
+				"csrfmiddlewaretoken": {hidden(t, form, "csrfmiddlewaretoken")}, "template_source": {"raw"}, "environment_source": {"raw"},
+				"template_data": {"heat_template_version: 2021-04-16\nparameters: {color: {type: string}}\nresources: {a: {type: OS::Heat::RandomString}}\n"},
+			})
+			for text, want := range map[string]bool{`name="stack_name"`: true, `name="__param_color"`: true, `name="password"`: false} {
+				if strings.Contains(next.text, text) != want {
+					t.Errorf("the form of a stack has %s: %t, want %t; %s at %s", text, !want, want, next.status, next.location)
+				}
+			}
+			testAssets(t, s)
+		})
+	}
+}
+
 const loginPath = "/auth/login/"
 
 // site is a dashboard, and who may log in.

@@ -36,6 +36,8 @@ const (
 	TypeNetwork   = "network"
 	TypePlacement = "placement"
 	TypeVolume    = "volume"
+	// TypeOrchestration is Heat, which has panels of a plug-in.
+	TypeOrchestration = "orchestration"
 )
 
 // InternalURL is the address inside the cluster. It names a Service, so that it holds whatever the cluster's DNS domain is.

@@ -58,7 +58,7 @@ type Shown struct {
 }
 
 // Type of a service.
-// +kubebuilder:validation:Enum=identity;compute;image;network;placement;volume
+// +kubebuilder:validation:Enum=identity;compute;image;network;placement;volume;orchestration
 type Type string
 
 // Settings are those of the dashboard that are somebody's choice.

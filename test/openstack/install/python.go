@@ -98,7 +98,11 @@ func requirements(r release.Release) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, i.Requirements(version, "")...)
+		required, err := i.Requirements(r, version, "")
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, required...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
