@@ -2,6 +2,7 @@ package composed
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -111,11 +112,20 @@ func composeClaim(t *testing.T, name string, data []byte, beside []*cloud, edits
 	for _, b := range beside {
 		there = append(there, b.result.There...)
 	}
-	r, err := preview.RunBeside(there, data, examples.Platform, kinds.Runners())
+	c, err := composeOn(examples.Platform, name, data, there)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	c := &cloud{name: name, claim: data, result: r}
+	return c
+}
+
+// composeOn composes a claim on a platform, beside the claims that it refers to.
+func composeOn(platform []byte, name string, claim []byte, there []*structpb.Struct) (*cloud, error) {
+	r, err := preview.RunBeside(there, claim, platform, kinds.Runners())
+	if err != nil {
+		return nil, err
+	}
+	c := &cloud{name: name, claim: claim, result: r}
 	for _, o := range r.Objects {
 		body := encoded.Of(o.Manifest)
 		if inner, ok := wrapper.Desired(body); ok {
@@ -123,5 +133,35 @@ func composeClaim(t *testing.T, name string, data []byte, beside []*cloud, edits
 		}
 		c.objects = append(c.objects, object{Object: o, manifest: body.Map()})
 	}
-	return c
+	return c, nil
+}
+
+// parsed returns an object that is written in YAML.
+func parsed(t *testing.T, text string) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return out
+}
+
+// merged lays a patch over an object: null removes a field, and lists are replaced.
+func merged(base, patch map[string]any) map[string]any {
+	out := maps.Clone(base)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key, value := range patch {
+		switch v := value.(type) {
+		case nil:
+			delete(out, key)
+		case map[string]any:
+			below, _ := out[key].(map[string]any)
+			out[key] = merged(below, v)
+		default:
+			out[key] = value
+		}
+	}
+	return out
 }
