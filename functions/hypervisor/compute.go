@@ -105,7 +105,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"privsep_osbrick": with(privsep, oslo.Options{"capabilities": []string{}}),
 	}.Merge(
 		service.QueueOptions(&cell.Queue, novav1.ServiceName, m.plane.release), m.processors(g), m.memory(g), m.migrationOptions(),
-		m.diskOptions(), provider(g), devices(g), compute.NoUpcalls(), guestOptions(), m.options)
+		m.diskOptions(), provider(g), devices(g), compute.NoUpcalls(), guestOptions(), m.secretSecurity(), m.options)
 	if a.KeyManager != nil {
 		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
 		c = c.Merge(
@@ -184,6 +184,26 @@ func (m *model) reserveDisk() string {
 	return "yes"
 }
 
+// vtpm returns the file by which the node's libvirt offers TPMs for servers, and "" where servers have none: Nova keeps the passphrase of a
+// TPM in Barbican, and does not start with TPMs if libvirt cannot emulate them. Where the node's operating system runs libvirt, neither the
+// user of its swtpm nor the place of a TPM's state is known.
+func (m *model) vtpm() string {
+	if m.plane.access.KeyManager == nil || !m.libvirtManaged() {
+		return ""
+	}
+	return vtpmOffered
+}
+
+// secretSecurity returns who may read the passphrase of a TPM (hw:tpm_secret_security), in releases that have a choice: the owner of the
+// server, or Nova. With "host" it would be on the node's disk. libvirt has secrets in memory here (libvirt.go), so that no server keeps
+// what "host" promises after its pod was replaced.
+func (m *model) secretSecurity() oslo.Config {
+	if m.vtpm() == "" || m.plane.release < "2026.1" {
+		return nil
+	}
+	return oslo.Config{"libvirt": {"supported_tpm_secret_security": []string{"user", "deployment"}}}
+}
+
 // number is a ratio, whose form the schema holds.
 func number(text string) float64 {
 	f, _ := strconv.ParseFloat(text, 64)
@@ -220,6 +240,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			corev1.EnvVar{Name: "RESERVED", Value: "/tmp/reserved.conf"}, corev1.EnvVar{Name: "RESERVE_DISK", Value: m.reserveDisk()},
 			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "LIVE_MIGRATION", Value: live},
 			corev1.EnvVar{Name: "PROGRAMS", Value: "/tmp/programs"},
+			corev1.EnvVar{Name: "VTPM", Value: m.vtpm()}, corev1.EnvVar{Name: "VTPM_STARTED", Value: "/tmp/vtpm"},
 			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),
 			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.Mercy.Seconds()))),
 			set("oslo_messaging_rabbit", "processname", computeComponent),
@@ -231,6 +252,15 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 	}
 	_, authority, mount := m.authority()
 	c.VolumeMounts = slices.Insert(c.VolumeMounts, 1, mount...)
+	paths := []workload.HostPath{
+		folder("run", libvirtRun), folder("run-switch", switchRun), disks(), terminals(),
+		tunDevice(), // Neutron of 2026.2 asks Nova to make the device that a virtual machine is plugged in by.
+	}
+	if m.vtpm() != "" { // The state of a TPM goes to another node with a server that is resized or cold-migrated.
+		paths = append(paths, workload.HostPath{
+			Name: "vtpm", Path: nodeState + "/libvirt/swtpm", MountPath: vtpmState, Type: corev1.HostPathDirectoryOrCreate,
+		})
+	}
 	workload.Readiness(&c, workload.Look("sh", scripts+"/nova-compute.sh", "ready"))
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/nova-compute.sh", "alive"))
 	return daemon{
@@ -252,10 +282,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 				"consoles, which are the node's terminals, belong to QEMU (CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER), " +
 				"and ports are made and plugged with NET_ADMIN",
 			Capabilities: []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "NET_ADMIN"},
-			HostPaths: []workload.HostPath{
-				folder("run", libvirtRun), folder("run-switch", switchRun), disks(), terminals(),
-				tunDevice(), // Neutron of 2026.2 asks Nova to make the device that a virtual machine is plugged in by.
-			},
+			HostPaths:    paths,
 		}},
 		update: appsv1.RollingUpdateDaemonSetStrategyType,
 	}

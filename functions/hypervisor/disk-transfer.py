@@ -355,6 +355,8 @@ def send(where, source, target):
 def send_tree(where, source, target):
     ask(where, "mkdir", target)
     for entry in os.scandir(source):
+        if entry.name == ".lock":  # swtpm locks the state of a TPM by it, and makes it anew.
+            continue
         if entry.is_dir(follow_symlinks=False):
             send_tree(where, entry.path, f"{target}/{entry.name}")
         elif entry.is_file(follow_symlinks=False):

@@ -181,6 +181,7 @@ func TestDiskTransfer(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(vtpm, transferServer, "tpm2", "tpm2-00.permall"), "sealed")
+	write(t, filepath.Join(vtpm, transferServer, "tpm2", ".lock"), "")
 	write(t, n.path("_base", transferBase), "image")
 	cached := filepath.Join(t.TempDir(), "image")
 
@@ -200,7 +201,7 @@ func TestDiskTransfer(t *testing.T) {
 		{"that file is removed", ssh("rm", server+"/a.tmp"), []string{"."}, ""},
 		{"a disk", []string{"scp", "-r", source, node + ":" + server + "/disk"}, []string{".", "disk"}, ""},
 		{"a disk again, with compression", []string{"scp", "-C", "-r", source, node + ":" + server + "/disk"}, []string{".", "disk"}, ""},
-		{"the state of a vTPM, which is a folder", []string{"scp", "-C", "-r", vtpm, node + ":" + server}, []string{
+		{"the state of a vTPM, which is a folder, without the lock of its emulator", []string{"scp", "-C", "-r", vtpm, node + ":" + server}, []string{
 			".", "disk", "swtpm", "swtpm/" + transferServer, "swtpm/" + transferServer + "/tpm2", state,
 		}, ""},
 		{"a cached image, of a node that is named as Kubernetes does", []string{

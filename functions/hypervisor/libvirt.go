@@ -2,6 +2,7 @@ package hypervisor
 
 import (
 	"fmt"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,14 @@ const (
 
 // instances is where Nova keeps disks, for libvirt and for nova-compute at the same place: the one tells the other where they are.
 const instances = "/var/lib/nova"
+
+// Files of TPMs. The state of each is in libvirt's folder.
+const (
+	// vtpmOffered exists while libvirt on the node emulates TPMs (libvirt.sh).
+	vtpmOffered = libvirtRun + "/vtpm"
+	// vtpmState has a folder for each server with a TPM.
+	vtpmState = "/var/lib/libvirt/swtpm"
+)
 
 // Configuration of the daemon and of its driver. It is reached by its socket, which is root's, and by other nodes of the pool, at the
 // address that libvirt.sh adds, by TLS: who has no certificate of that name is not let in. A node is known by its own ID, which the
@@ -40,6 +49,8 @@ host_uuid_source = "machine-id"
 	// max_files and max_processes stay unset. libvirtd and QEMU raise their limits of open files to the container's hard limit, which is
 	// 524288 or more by default, and libvirt starts no server whose max_files is above that. QEMU is root's and outside of the pod's
 	// control group, so that the kernel does not limit its threads.
+	//
+	// Emulators of TPMs run as a user without rights, by its number: names differ between images.
 	qemuConf = `user = "root"
 group = "root"
 security_driver = "none"
@@ -50,6 +61,8 @@ remember_owner = 0
 migrate_tls_x509_cert_dir = "/run/libvirt/pki"
 migrate_tls_x509_verify = 1
 migrate_tls_force = 1
+swtpm_user = "+%[1]d"
+swtpm_group = "+%[1]d"
 `
 	// virtlogd has four files of 1 MiB for a server's console and as many for what its QEMU reports, of which those in libvirt's folder go 30
 	// days after their last line. Nova shows the last 100 KiB of a console, and knows the names of earlier files.
@@ -63,7 +76,7 @@ max_age_days = 30
 // node lets the daemon leave the pod's control group (libvirt.sh); nobody should find out by an update of all nodes that one does not.
 func libvirt(m *model) ([]compose.Stage, error) {
 	config := files{libvirtComponent, map[string]string{
-		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance), "qemu.conf": qemuConf,
+		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance), "qemu.conf": fmt.Sprintf(qemuConf, nobody),
 		"virtlogd.conf": virtlogdConf,
 	}}
 	first, second := compose.Stage{m.lasting(config)}, compose.Stage{}
@@ -89,6 +102,7 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 		},
 		Env: append(itself(),
 			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "URI", Value: libvirtURI},
+			corev1.EnvVar{Name: "SWTPM_USER", Value: strconv.Itoa(nobody)},
 		),
 	}
 	workload.Readiness(&c, workload.Exec("sh", scripts+"/libvirt.sh", "ready"))
@@ -107,7 +121,7 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 			{Name: "cgroup", Path: "/sys/fs/cgroup", Type: corev1.HostPathDirectory}, tunDevice(),
 			{Name: "machine-id", Path: "/etc/machine-id", Type: corev1.HostPathFile, ReadOnly: true}, terminals(),
 			kept("libvirt", "/var/lib/libvirt"), kept("libvirt-log", "/var/log/libvirt"), kept("libvirt-domains", "/etc/libvirt/qemu"),
-			disks(),
+			disks(), kept("swtpm-localca", "/var/lib/swtpm-localca"), kept("swtpm-log", "/var/log/swtpm"),
 		},
 	}
 	if m.spec.Virtualization.Driver == kvm {

@@ -2,7 +2,8 @@
 # Runs libvirt's daemon so that virtual machines outlive it and its pod: whoever ends a container ends its whole control group, so that
 # the daemon leaves that before it starts any. It has the node's processes, where nobody ends with the first one of a pod.
 #
-# Variables: NODE_IP and INTERFACE (whose address other nodes connect to; empty: NODE_IP), URI (of the daemon).
+# Variables: NODE_IP and INTERFACE (whose address other nodes connect to; empty: NODE_IP), URI (of the daemon), SWTPM_USER (the number of
+# the user that emulators of TPMs run as, in qemu.conf, too).
 set -eu
 
 run=/run/libvirt
@@ -84,6 +85,20 @@ listen=$(address "$INTERFACE" networks.liveMigration.interface)
 } >/tmp/libvirtd.conf
 certificates >"$known"
 publish
+
+# swtpm emulates TPMs. Its user owns the authority that signs their certificates. nova-compute offers TPMs as long as this file exists, which
+# a pod without swtpm removes.
+offered=$run/vtpm
+if command -v swtpm >/dev/null && command -v swtpm_setup >/dev/null && command -v swtpm_ioctl >/dev/null; then
+  chown "$SWTPM_USER:$SWTPM_USER" /var/lib/swtpm-localca
+  chmod 700 /var/lib/swtpm-localca
+  # Logs of servers that are gone, as virtlogd does it with QEMU's.
+  find /var/log/swtpm -name '*-swtpm.log' -mtime +30 -delete
+  echo "$SWTPM_USER" >"$offered.next"
+  mv "$offered.next" "$offered"
+else
+  rm -f "$offered"
+fi
 
 # virtlogd writes what servers print to their consoles, up to the sizes in its configuration. It outlives the pod as servers do, because it
 # reads their output from pipes: once it has ended, servers run on, and their output is lost until they are started again. If it hangs, it

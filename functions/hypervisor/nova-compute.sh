@@ -6,7 +6,8 @@
 # QUEUE_USER and CREDENTIAL (the identities of the logins that its pod was made for; empty: any), TAKEN (a file);
 # HUGE_PAGES (KiB:pages ..., how many of each size virtual machines get; empty: all), CELLS (a folder with the node's NUMA cells), RESERVED (a
 # file), RESERVE_DISK (empty: none of the disk), NODE_IP and INTERFACE (whose address other nodes move virtual machines to; empty: NODE_IP), DOMAIN (of the names of nodes),
-# LIVE_MIGRATION (empty: libvirt has no certificate for it), PROGRAMS (a folder that is made), and those of disk-transfer.py.
+# LIVE_MIGRATION (empty: libvirt has no certificate for it), PROGRAMS (a folder that is made), VTPM (the file by which libvirt.sh offers
+# TPMs; empty: servers have none), VTPM_STARTED (a file), and those of disk-transfer.py.
 set -eu
 
 logins() { cat "$LOGINS"/queue/username "$LOGINS"/queue/password "$LOGINS"/credential/*; }
@@ -40,6 +41,18 @@ reserve_disk() {
   }
 }
 
+# vtpm prints the options of TPMs if the node's libvirt emulates them: its pod may be older than this one, without swtpm. Nova has to know the
+# user of swtpm by name, and gives it the state of a TPM that comes from another node.
+vtpm() {
+  [ -n "${VTPM:-}" ] && [ -e "$VTPM" ] || return 0
+  id=$(cat "$VTPM")
+  if ! user=$(id -nu "$id" 2>/dev/null) || ! group=$(id -ng "$id" 2>/dev/null); then
+    echo "servers get no TPM: the image (agents.novaCompute.image) has no user with the number $id" >&2
+    return 0
+  fi
+  printf '%s\n' "[libvirt]" "swtpm_enabled = true" "swtpm_user = $user" "swtpm_group = $group"
+}
+
 case ${1:-run} in
 ready)
   # A roll-out for other logins goes on when they are here, which the control plane counts on. Later ones its pod need not be made for.
@@ -49,6 +62,7 @@ ready)
   ;;
 alive)
   [ "$(logins | sha256sum)" = "$(cat "$STARTED")" ] || { echo "the logins were replaced"; exit 1; }
+  [ -z "${VTPM:-}" ] || [ "$(vtpm 2>&1)" = "$(cat "$VTPM_STARTED")" ] || { echo "libvirt emulates TPMs now, or no longer"; exit 1; }
   exit
   ;;
 esac
@@ -88,5 +102,7 @@ mkdir -p "$INSTANCES"
   echo "[DEFAULT]"
   [ -z "$RESERVE_DISK" ] || reserve_disk
   for pages in $HUGE_PAGES; do reserve "${pages%:*}" "${pages#*:}"; done
+  vtpm
 } >"$RESERVED"
+[ -z "${VTPM:-}" ] || vtpm >"$VTPM_STARTED" 2>&1
 exec nova-compute --config-file /etc/cobaltcore/nova.conf --config-file "$RESERVED"

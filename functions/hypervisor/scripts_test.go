@@ -292,10 +292,6 @@ func TestReservedDisk(t *testing.T) {
 
 // TestLibvirt_Logger: virtlogd is there before libvirt's daemon, outside of the pod's control group, and one that answers stays as it is.
 func TestLibvirt_Logger(t *testing.T) {
-	text, err := os.ReadFile("libvirt.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
 	const (
 		answers, silent = "", "exit 1"
 		// started is what virtlogd is called with, and that it is in the control group of servers by then.
@@ -320,22 +316,14 @@ func TestLibvirt_Logger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			programs := map[string]string{
-				"virt-admin": tc.admin, "libvirtd": "", "virsh": "", "sleep": "",
+				"virt-admin": tc.admin, "libvirtd": "", "virsh": "", "sleep": "", // The image of an earlier version has no swtpm.
 				"virtlogd": `[ "$(cat "${0%/*}"/cgroup/vms/cgroup.procs)" != 0 ] || echo "in vms" >>"${0%/*}/called"`,
 			}
 			if tc.missing {
 				delete(programs, "virtlogd")
 			}
 			dir := stubs(t, programs)
-			for file, text := range map[string]string{
-				"cgroup/cgroup.controllers": "cpu", "cgroup/cgroup.procs": "", "run/known": "", "tmp/known": "", "pts/ptmx": "",
-				"pki/CA/cacert.pem": "a", "pki/libvirt/servercert.pem": "b", "pki/libvirt/private/serverkey.pem": "c", "pki/qemu/ca-cert.pem": "d",
-				"cobaltcore/libvirtd.conf": "", "libvirt.sh": strings.NewReplacer("/run/libvirt", dir+"/run", "/tmp/", dir+"/tmp/", "/etc/pki", dir+"/pki",
-					"/etc/cobaltcore", dir+"/cobaltcore", "/sys/fs/cgroup", dir+"/cgroup", "/dev/pts", dir+"/pts").Replace(string(text)),
-				"address.sh": addressScript,
-			} {
-				write(t, filepath.Join(dir, file), text)
-			}
+			nodeOf(t, dir)
 			ended := make(chan error, 1)
 			if tc.process != "" {
 				// The kernel names the process of a script by its file.
@@ -358,9 +346,9 @@ func TestLibvirt_Logger(t *testing.T) {
 				}()
 				write(t, filepath.Join(dir, "run/virtlogd.pid"), fmt.Sprint(process.Process.Pid))
 			}
-			path := os.Getenv("PATH")
+			path := withoutPrograms(t, "swtpm")
 			if tc.missing { // This machine may have one.
-				path = withoutProgram(t, "virtlogd")
+				path = withoutPrograms(t, "swtpm", "virtlogd")
 			}
 			cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "libvirt.sh"))
 			cmd.Env = []string{"PATH=" + dir + ":" + path, "NODE_IP=10.0.0.1", "INTERFACE=", "URI=qemu:///system"}
@@ -388,12 +376,28 @@ func TestLibvirt_Logger(t *testing.T) {
 	}
 }
 
-// withoutProgram returns the folders of PATH that do not have a program.
-func withoutProgram(t *testing.T, name string) string {
+// nodeOf writes what libvirt.sh finds on a node into a folder, and the script, which looks for it there.
+func nodeOf(t *testing.T, dir string) {
+	t.Helper()
+	for file, text := range map[string]string{
+		"cgroup/cgroup.controllers": "cpu", "cgroup/cgroup.procs": "", "run/known": "", "tmp/known": "", "pts/ptmx": "",
+		"pki/CA/cacert.pem": "a", "pki/libvirt/servercert.pem": "b", "pki/libvirt/private/serverkey.pem": "c", "pki/qemu/ca-cert.pem": "d",
+		"cobaltcore/libvirtd.conf": "", "libvirt.sh": strings.NewReplacer("/run/libvirt", dir+"/run", "/tmp/", dir+"/tmp/", "/etc/pki", dir+"/pki",
+			"/etc/cobaltcore", dir+"/cobaltcore", "/sys/fs/cgroup", dir+"/cgroup", "/dev/pts", dir+"/pts").Replace(libvirtScript),
+		"address.sh": addressScript,
+	} {
+		write(t, filepath.Join(dir, file), text)
+	}
+}
+
+// withoutPrograms returns the folders of PATH that have none of some programs.
+func withoutPrograms(t *testing.T, names ...string) string {
 	t.Helper()
 	return strings.Join(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
-		_, err := os.Stat(filepath.Join(dir, name))
-		return err == nil
+		return slices.ContainsFunc(names, func(name string) bool {
+			_, err := os.Stat(filepath.Join(dir, name))
+			return err == nil
+		})
 	}), ":")
 }
 

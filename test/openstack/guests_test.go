@@ -4,10 +4,12 @@ package openstack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -73,6 +75,9 @@ type machines struct {
 	glance  glance
 	// words are further ones of the command line of virtual machines' kernels.
 	words string
+	// properties are further ones of the image, and ram the memory of the first flavor in MiB; 0: 128.
+	properties map[string]string
+	ram        int
 	// raw says that the image has a disk that a Ceph can copy.
 	raw bool
 	// outside is the network that this machine is in beside the cloud's external one: three numbers of its addresses.
@@ -130,7 +135,7 @@ func (m *machines) boot(t *testing.T) guest {
 	ctx := context.Background()
 	m.image = m.kernel(t)
 	flavor := made(t, func() (*flavors.Flavor, error) {
-		return flavors.Create(ctx, m.ServiceClient, flavors.CreateOpts{Name: "guest", RAM: 128, VCPUs: 1, Disk: new(0)}).Extract()
+		return flavors.Create(ctx, m.ServiceClient, flavors.CreateOpts{Name: "guest", RAM: cmp.Or(m.ram, 128), VCPUs: 1, Disk: new(0)}).Extract()
 	})
 	m.flavor = flavor.ID
 	outside, inside := m.networks(t)
@@ -213,9 +218,9 @@ func (m *machines) kernel(t *testing.T) (id string) {
 	if m.raw {
 		container, disk = "bare", "raw"
 	}
-	return upload("guest", container, disk, strings.NewReader(strings.Repeat("\x00", mib)), map[string]string{
-		"kernel_id": kernel, "ramdisk_id": root, "os_command_line": "console=ttyS0 panic=-1" + m.words,
-	})
+	properties := map[string]string{"kernel_id": kernel, "ramdisk_id": root, "os_command_line": "console=ttyS0 panic=-1" + m.words}
+	maps.Copy(properties, m.properties)
+	return upload("guest", container, disk, strings.NewReader(strings.Repeat("\x00", mib)), properties)
 }
 
 // noDisk is a kernel without the signature of a boot sector, by which a node that a virtual machine moves to takes it for a broken disk

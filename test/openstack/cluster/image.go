@@ -30,8 +30,9 @@ var (
 	}
 	baseFiles = map[string]string{
 		"passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nservice:x:%[1]d:%[1]d::/nonexistent:/usr/sbin/nologin\n" +
-			"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-		"group":         "root:x:0:\nservice:x:%[1]d:\nnogroup:x:65534:\n",
+			"openstack:x:42424:42424::/nonexistent:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+		// The user of images is in those of pods that run as another one, too.
+		"group":         "root:x:0:\nservice:x:%[1]d:\nopenstack:x:42424:\nnogroup:x:65534:\n",
 		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 		"resolv.conf":   "",
 	}

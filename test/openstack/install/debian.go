@@ -51,6 +51,7 @@ var programs = []program{
 	{"/usr/bin/arping", "iputils-arping"},
 	{"/usr/sbin/conntrack", "conntrack"},
 	{"/usr/sbin/mkfs.fat", "dosfstools"},
+	{"/usr/share/qemu/firmware/60-edk2-x86_64.json", "ovmf"},
 	{"/usr/bin/ps", "procps"},
 	{"/usr/sbin/ethtool", "ethtool"},
 	{"/usr/include/libvirt/libvirt.h", "libvirt-dev"},

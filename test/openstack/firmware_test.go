@@ -1,0 +1,262 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/keymanager/v1/secrets"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestHypervisorsFirmware: a server of every release boots by UEFI and has a TPM, whose passphrase is in Barbican. Both outlast the pods of
+// the node and a hard reboot, and go with the server. In one release the server moves to another node with its TPM.
+func TestHypervisorsFirmware(t *testing.T) {
+	for i, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			plane := strings.Replace(string(of(t, "compute.yaml", r, dashed(r))), "    glance:\n",
+				"    barbican:\n      enabled: true\n      uwsgi: {processes: 1}\n    glance:\n", 1)
+			nodes := 1
+			if r == restarted {
+				nodes = 2
+			}
+			m := startMachines(t, []byte(plane), of(t, "hypervisors.yaml", r, dashed(r)), i, func(o *Options) { o.Nodes = nodes })
+			const memory = 256 // OVMF itself takes some.
+			m.ram = memory
+			m.properties = map[string]string{"hw_firmware_type": "uefi", "hw_tpm_version": "2.0", "hw_tpm_model": "tpm-crb"}
+			f := firmware{m, keysOf(t, m.cloud)}
+			g := m.boot(t)
+			t.Run("Boot", func(t *testing.T) { f.booted(t, g) })
+			t.Run("Restarts", func(t *testing.T) { f.restarts(t, g) })
+			t.Run("SecureBoot", func(t *testing.T) { f.secureBoot(t) })
+			if r >= "2026.1" {
+				t.Run("SecretSecurity", func(t *testing.T) { f.secretSecurity(t) })
+			}
+			if nodes > 1 {
+				t.Run("Migrate", func(t *testing.T) { f.migrates(t, g) })
+			}
+			t.Run("Delete", func(t *testing.T) { f.deletes(t, g) })
+			m.memory(t)
+		})
+	}
+}
+
+// firmware is a cloud whose servers have UEFI and a TPM.
+type firmware struct {
+	*machines
+	keys safe
+}
+
+// run runs a shell's command in the pod of libvirt on a server's node.
+func (f firmware) run(t *testing.T, g guest, command string) string {
+	t.Helper()
+	p := f.on(t, f.place(t, g).Host, "libvirt")
+	out, err := f.cloud.Cluster.Exec(context.Background(), p.Namespace, p.Name, "sh", "-c", command)
+	if err != nil {
+		t.Fatalf("%s: %v: %s", command, err, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+// kept returns what has to stay the same of a server's firmware: the inode of the variables of UEFI, and the number of TPMs that were made
+// for it on its node.
+func (f firmware) kept(t *testing.T, g guest) (variables, manufactured string) {
+	t.Helper()
+	return f.run(t, g, "stat -c %i /var/lib/libvirt/qemu/nvram/"+g.instanceName+"_VARS.fd"),
+		f.run(t, g, "grep -ci 'starting vtpm manufacturing' /var/log/swtpm/libvirt/qemu/"+g.instanceName+"-swtpm.log || :")
+}
+
+// passphrases returns the names of the secrets in the administrator's project.
+func (f firmware) passphrases(t *testing.T) (names []string) {
+	t.Helper()
+	page, err := secrets.List(f.keys.ServiceClient, nil).AllPages(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := secrets.ExtractSecrets(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// booted: the kernel was started by UEFI, which has measured into a TPM of version 2. Nothing of the TPM can be read without the passphrase.
+func (f firmware) booted(t *testing.T, g guest) {
+	f.until(t, "the kernel's words about its firmware", g.server.ID, func() error {
+		text, err := servers.ShowConsoleOutput(context.Background(), f.ServiceClient, g.server.ID, servers.ShowConsoleOutputOpts{}).Extract()
+		if err != nil {
+			return err
+		}
+		for _, words := range []string{"efi: EFI v2", "TPMEventLog="} {
+			if !strings.Contains(text, words) {
+				return fmt.Errorf("the console has no %q", words)
+			}
+		}
+		return nil
+	})
+	state := "/var/lib/libvirt/swtpm/" + g.server.ID + "/tpm2"
+	if got, want := f.run(t, g, "stat -c '%u %g' "+state+"/tpm2-00.permall"), "42424 42424"; got != want {
+		t.Errorf("the state of the TPM is of %s, want %s", got, want)
+	}
+	if xml := f.run(t, g, virsh+"dumpxml "+g.instanceName); !strings.Contains(xml, "<encryption secret=") || !strings.Contains(xml, "model='tpm-crb'") {
+		t.Errorf("the TPM is another one, or its state is not encrypted:\n%s", xml)
+	}
+	if got, want := strings.Join(f.passphrases(t), ","), "vTPM secret for instance "+g.server.ID; got != want {
+		t.Errorf("Barbican has %q, want %q", got, want)
+	}
+	if owners := f.run(t, g, "ps -o uid= -C swtpm 2>/dev/null || for p in /proc/[0-9]*; do [ \"$(cat $p/comm)\" != swtpm ] || stat -c %u $p; done"); strings.TrimSpace(owners) != "42424" {
+		t.Errorf("emulators run as %q", owners)
+	}
+}
+
+// restarts: the server goes on while the pods of its node are replaced, and has its firmware and its TPM again after a hard reboot.
+func (f firmware) restarts(t *testing.T, g guest) {
+	before := f.seconds(t, g)
+	variables, manufactured := f.kept(t, g)
+	if manufactured != "1" {
+		t.Errorf("%s TPMs were made", manufactured)
+	}
+	node := f.place(t, g).Host
+	for _, component := range []string{"libvirt", "nova-compute"} {
+		p := f.on(t, node, component)
+		if err := f.cloud.Cluster.Evict(p.Namespace, p.Name); err != nil {
+			t.Fatal(err)
+		}
+		f.ready(t, node, component, string(p.UID))
+	}
+	f.hypervisor(t)
+	f.until(t, "the server's answer", g.server.ID, func() error { _, err := g.get("seconds"); return err })
+	if after := f.seconds(t, g); after <= before {
+		t.Errorf("the server has started again: it counted to %d, and now to %d", before, after)
+	}
+	f.act(t, g, map[string]any{"reboot": map[string]any{"type": "HARD"}})
+	f.becomes(t, g, "ACTIVE")
+	f.until(t, "the server's answer after a reboot", g.server.ID, func() error { _, err := g.get("seconds"); return err })
+	if v, n := f.kept(t, g); v != variables || n != manufactured {
+		t.Errorf("after a reboot the variables of UEFI are file %s (before %s), and %s TPMs were made (before %s)", v, variables, n, manufactured)
+	}
+}
+
+// another starts a server of an image and a flavor, without a network, and returns its definition in libvirt.
+func (f firmware) another(t *testing.T, image, flavor string) (g guest, definition string) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := servers.Create(ctx, f.ServiceClient, servers.CreateOpts{
+		Name: "another", FlavorRef: flavor, ImageRef: image, Networks: "none",
+	}, nil).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.active(ctx, s.ID); err != nil {
+		t.Fatalf("%v\n%s", err, f.logs(t, "nova-compute"))
+	}
+	g.server = *s
+	return g, f.run(t, g, virsh+"dumpxml "+s.ID)
+}
+
+// secureBoot: an image that requires it gets the firmware that enforces it, with the keys enrolled.
+func (f firmware) secureBoot(t *testing.T) {
+	ctx := context.Background()
+	i := made(t, func() (*images.Image, error) {
+		return images.Create(ctx, f.glance.ServiceClient, images.CreateOpts{
+			Name: "secure", ContainerFormat: "bare", DiskFormat: "raw",
+			Properties: map[string]string{"hw_firmware_type": "uefi", "os_secure_boot": "required"},
+		}).Extract()
+	})
+	f.glance.upload(t, i.ID, strings.NewReader(strings.Repeat("\x00", mib)), "")
+	g, xml := f.another(t, i.ID, f.flavor)
+	for _, words := range []string{"secure='yes'", "OVMF_CODE_4M.ms.fd", "<smm state='on'"} {
+		if !strings.Contains(xml, words) {
+			t.Errorf("libvirt has no %q:\n%s", words, xml)
+		}
+	}
+	if err := f.delete(ctx, g.server.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+// secretSecurity: a flavor can leave the passphrase to Nova, so that the server can be live-migrated; the node's disk never has one.
+func (f firmware) secretSecurity(t *testing.T) {
+	ctx := context.Background()
+	flavor := func(security string) string {
+		made := made(t, func() (*flavors.Flavor, error) {
+			return flavors.Create(ctx, f.ServiceClient, flavors.CreateOpts{Name: security, RAM: 64, VCPUs: 1, Disk: new(0)}).Extract()
+		})
+		specs := flavors.ExtraSpecsOpts{"hw:tpm_secret_security": security}
+		if err := flavors.CreateExtraSpecs(ctx, f.ServiceClient, made.ID, specs).Err; err != nil {
+			t.Fatal(err)
+		}
+		return made.ID
+	}
+	before := f.passphrases(t)
+	g, xml := f.another(t, f.image, flavor("deployment"))
+	if !strings.Contains(xml, "<encryption secret=") {
+		t.Errorf("the state of its TPM is not encrypted:\n%s", xml)
+	}
+	if after := f.passphrases(t); len(after) != len(before) {
+		t.Errorf("the passphrase is the user's: %v", after)
+	}
+	if err := f.delete(ctx, g.server.ID); err != nil {
+		t.Error(err)
+	}
+	s, err := servers.Create(ctx, f.ServiceClient, servers.CreateOpts{
+		Name: "host", FlavorRef: flavor("host"), ImageRef: f.image, Networks: "none",
+	}, nil).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.active(ctx, s.ID); err == nil || !strings.Contains(err.Error(), "No valid host") {
+		t.Errorf("a server whose passphrase would be on the node's disk: %v", err)
+	}
+	if err := f.delete(ctx, s.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+// migrates: the state of the TPM goes with the server to another node, which makes no other one.
+func (f firmware) migrates(t *testing.T, g guest) {
+	from, to := f.place(t, g).Host, f.otherNode(t, g)
+	f.act(t, g, map[string]any{"migrate": nil})
+	f.becomes(t, g, "VERIFY_RESIZE")
+	if p := f.place(t, g); p.Host != to {
+		t.Fatalf("it is %+v, want it on %s", p, to)
+	}
+	f.act(t, g, map[string]any{"confirmResize": nil})
+	f.becomes(t, g, "ACTIVE")
+	f.until(t, "the server's answer on another node", g.server.ID, func() error { _, err := g.get("seconds"); return err })
+	if _, n := f.kept(t, g); n != "0" {
+		t.Errorf("%s TPMs were made on %s", n, to)
+	}
+	f.cleaned(t, g, from, false)
+	p := f.on(t, from, "libvirt")
+	out, err := f.cloud.Cluster.Exec(context.Background(), p.Namespace, p.Name, "ls", "/var/lib/libvirt/swtpm")
+	if err != nil || strings.Contains(out, g.server.ID) {
+		t.Errorf("%s has the state still: %v: %s", from, err, out)
+	}
+}
+
+// deletes: nothing is left of a server's firmware, its TPM and its passphrase.
+func (f firmware) deletes(t *testing.T, g guest) {
+	p := f.on(t, f.place(t, g).Host, "libvirt")
+	if err := f.delete(context.Background(), g.server.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"/var/lib/libvirt/swtpm", "/var/lib/libvirt/qemu/nvram"} {
+		if out, err := f.cloud.Cluster.Exec(context.Background(), p.Namespace, p.Name, "ls", dir); err != nil || strings.TrimSpace(out) != "" {
+			t.Errorf("%s has %q, %v", dir, out, err)
+		}
+	}
+	if got := f.passphrases(t); len(got) > 0 {
+		t.Errorf("Barbican has %v", got)
+	}
+}
