@@ -36,6 +36,31 @@ func (m *model) storeAlerts() *unstructured.Unstructured {
 	)
 }
 
+// cacheAlerts use metrics of kube-state-metrics: memcached's own take an exporter, which is not composed.
+func (m *model) cacheAlerts() *unstructured.Unstructured {
+	w := m.cacheWorkload()
+	sets := fmt.Sprintf(`namespace=%q,statefulset=%q`, m.instance, w.Name)
+	return monitoring.Rules(w.Meta(), m.monitoring,
+		monitoring.Alert{
+			Name: "CacheDown", Severity: monitoring.Critical, For: "5m",
+			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%s} == 0`, sets),
+			Summary: "No memcached is there: users of the dashboard are logged out, and every request has its token validated by Keystone.",
+			Action:  "Look at the pods' events and logs.",
+		},
+		monitoring.Alert{
+			Name: "CacheDegraded", Severity: monitoring.Warning, For: "15m",
+			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%[1]s} < kube_statefulset_replicas{%[1]s}`, sets),
+			Summary: "Fewer pods of memcached are there than wanted: what they had is not cached, and clients wait for their time-out.",
+			Action:  "Look at the pods' events: a node may be full or gone.",
+		},
+	)
+}
+
+// programAlerts are on every container of the control plane.
+func (m *model) programAlerts() *unstructured.Unstructured {
+	return monitoring.Rules(m.meta("programs"), m.monitoring, monitoring.Containers("", m.instance)...)
+}
+
 func labelsOf(labels map[string]common.LabelValue) object.Map {
 	if len(labels) == 0 {
 		return nil

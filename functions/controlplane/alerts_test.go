@@ -27,4 +27,19 @@ func TestAlerts(t *testing.T) {
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, m.storeAlerts())); diff != "" {
 		t.Errorf("store (-want +got):\n%s", diff)
 	}
+	want = map[string]monitoringtest.Alert{
+		"CacheDown":     asks(critical, "5m", ready(`="memcached"`)[0]),
+		"CacheDegraded": asks(warning, "15m", ready(`="memcached"`)...),
+	}
+	if diff := cmp.Diff(want, monitoringtest.Alerts(t, m.cacheAlerts())); diff != "" {
+		t.Errorf("cache (-want +got):\n%s", diff)
+	}
+	want = map[string]monitoringtest.Alert{
+		"ContainerRestarting": asks(warning, "5m", "kube_pod_container_status_restarts_total"),
+		"ContainerOutOfMemory": asks(warning, "1m", `kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}`,
+			"kube_pod_container_status_restarts_total"),
+	}
+	if diff := cmp.Diff(want, monitoringtest.Alerts(t, m.programAlerts())); diff != "" {
+		t.Errorf("programs (-want +got):\n%s", diff)
+	}
 }

@@ -17,6 +17,8 @@ func monitored(m *model) ([]compose.Stage, error) {
 		return nil, err
 	}
 	stage = append(stage, companion...)
+	stage = append(stage,
+		compose.Resource{Name: "cache-alerts", Object: m.cacheAlerts()}, compose.Resource{Name: "program-alerts", Object: m.programAlerts()})
 	if m.runsQueue() {
 		c := m.cluster("")
 		stage = append(stage,

@@ -40,8 +40,8 @@ func TestMonitoring(t *testing.T) {
 		}
 	}
 	want := []string{
-		"companion-alerts", "companion-monitor", "database-alerts", "database-monitor", "database-proxy-monitor", "locks-alerts",
-		"messaging-alerts", "messaging-monitor",
+		"cache-alerts", "companion-alerts", "companion-monitor", "database-alerts", "database-monitor", "database-proxy-monitor", "locks-alerts",
+		"messaging-alerts", "messaging-monitor", "program-alerts",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(found))); diff != "" {
 		t.Errorf("monitoring (-want +got):\n%s", diff)

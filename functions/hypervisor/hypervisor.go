@@ -131,6 +131,9 @@ var graph = compose.Graph[*model]{
 		Enabled: (*model).beside, Build: companion,
 	},
 	{
+		Name: monitoringComponent, Phase: common.PhaseCompute, Needs: []string{computeComponent}, Enabled: (*model).isMonitored, Build: monitored,
+	},
+	{
 		Name: aggregatesComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent},
 		Enabled: (*model).aggregated, Build: aggregates,
 	},

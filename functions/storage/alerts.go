@@ -205,3 +205,9 @@ func (m *model) userAlerts() []monitoring.Alert {
 		Action:  "An event of the pod says what is wrong. Tell whoever runs that Ceph.",
 	}}
 }
+
+// programAlerts are on Ceph's containers, and on the nodes that they run on. Monitors keep their databases on the node's disk.
+func (m *model) programAlerts() []monitoring.Alert {
+	return append(monitoring.Containers("Ceph", m.instance), monitoring.Nodes("Ceph", m.instance, "rook-ceph-(mon|mgr|osd|mds|rgw)-.+",
+		"Remove images, logs and files that the node does not need, or give its file system more room.")...)
+}

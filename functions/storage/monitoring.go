@@ -58,6 +58,7 @@ func monitored(m *model) ([]compose.Stage, error) {
 			m.meta("ceph-exporter"), m.monitoring, rook.ExporterMetrics, rook.Selector(rook.ExporterName, m.instance),
 		)},
 		{Name: "alerts", Object: monitoring.Rules(m.meta(cephName), m.monitoring, m.alerts()...)},
+		{Name: "program-alerts", Object: monitoring.Rules(m.meta("programs"), m.monitoring, m.programAlerts()...)},
 		{Name: "dashboard", Object: shown},
 	}}, nil
 }

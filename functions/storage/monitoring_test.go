@@ -49,6 +49,7 @@ func TestAlerts(t *testing.T) {
 	if diff := cmp.Diff(ceph, alertsOf(t, with("monitoring: {enabled: true}"))); diff != "" {
 		t.Errorf("Ceph (-want +got):\n%s", diff)
 	}
+	testProgramAlerts(t)
 	ceph["CephObjectStoreDown"] = asks(critical, "5m", `kube_deployment_status_replicas_available{deployment=~"rook-ceph-rgw-.+"}`)
 	ceph["CephObjectStoreCertificateExpiring"] = asks(
 		warning, "1h", `certmanager_certificate_expiration_timestamp_seconds{name=~"rook-ceph-rgw-.+|gateway-ca"}`,
@@ -72,6 +73,35 @@ func TestAlerts(t *testing.T) {
 	}
 	if diff := cmp.Diff(somebodys, alertsOf(t, "{"+somebody+", monitoring: {enabled: true}}")); diff != "" {
 		t.Errorf("of somebody else's (-want +got):\n%s", diff)
+	}
+}
+
+// testProgramAlerts: containers of Ceph, and nodes that any of its programs is on, are watched.
+func testProgramAlerts(t *testing.T) {
+	t.Helper()
+	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
+	}
+	const warning, pods = "warning", `kube_pod_info{pod=~"rook-ceph-(mon|mgr|osd|mds|rgw)-.+"}`
+	node := func(left, all string) []string {
+		const paths = `{mountpoint=~"/|/var|/var/lib|/var/lib/(cobaltcore|kubelet|containerd|rook).*"}`
+		return []string{pods, "node_filesystem_" + left + paths, "node_filesystem_" + all + paths, "node_uname_info"}
+	}
+	want := map[string]monitoringtest.Alert{
+		"CephContainerRestarting": asks(warning, "5m", "kube_pod_container_status_restarts_total"),
+		"CephContainerOutOfMemory": asks(warning, "1m", `kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}`,
+			"kube_pod_container_status_restarts_total"),
+		"CephNodeDiskFilling":   asks(warning, "15m", node("avail_bytes", "size_bytes")...),
+		"CephNodeInodesFilling": asks(warning, "15m", node("files_free", "files")...),
+		"CephNodeUnderPressure": asks("critical", "5m", pods,
+			`kube_node_status_condition{condition=~"DiskPressure|MemoryPressure|PIDPressure",status="true"}`),
+	}
+	made := kind.Desired(t, complete(t, with("monitoring: {enabled: true}")))["program-alerts"]
+	if made == nil {
+		t.Fatal("there are no alerts on programs")
+	}
+	if diff := cmp.Diff(want, monitoringtest.Alerts(t, &unstructured.Unstructured{Object: made})); diff != "" {
+		t.Errorf("programs (-want +got):\n%s", diff)
 	}
 }
 

@@ -15,6 +15,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
 // A scene is what Prometheus sees, in the notation of promtool's tests of rules, a sample a minute: https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/.
@@ -103,7 +108,11 @@ func job(name, created, end string) []string {
 var scenes = func() map[string][]scene {
 	databaseDown, databaseDegraded := members("mariadb", "mariadb")
 	proxyDown, _ := members("maxscale", "maxscale")
+	cacheDown, cacheDegraded := members("memcached", "memcached")
 	storeDown, storeDegraded := members("valkey-valkey-node", "")
+	messages := func(state, queue, count string) string {
+		return `rabbitmq_detailed_queue_messages_` + state + `{pod="rabbitmq-server-0",vhost="nova",queue="` + queue + `"} ` + count + "x100"
+	}
 	_, queueDegraded := members("rabbitmq-server", "rabbitmq-server")
 	deployment := func(name string) string {
 		return `kube_deployment_status_replicas_available{deployment="` + name + `"}`
@@ -231,11 +240,38 @@ var scenes = func() map[string][]scene {
 		},
 		"DatabaseBackupMissing": {raised("There has been none.", ""), silent("There is one.", "kube_job_status_completion_time"+backup+"} 60x2000")},
 
+		"CacheDown": cacheDown, "CacheDegraded": cacheDegraded,
+		"DatabaseDeadlocks": {
+			raised("One in five seconds.", "mariadb-0", `mysql_global_status_innodb_deadlocks{instance="mariadb-0"} 0+12x100`),
+			silent("One in a minute.", `mysql_global_status_innodb_deadlocks{instance="mariadb-0"} 0+1x100`),
+			silent("Many, before.", `mysql_global_status_innodb_deadlocks{instance="mariadb-0"} 100000x100`),
+		},
+		"DatabaseConflicts": {
+			raised("Of both kinds.", "mariadb-0", `mysql_global_status_wsrep_local_cert_failures{instance="mariadb-0"} 0+40x100`, `mysql_global_status_wsrep_local_bf_aborts{instance="mariadb-0"} 0+40x100`),
+			silent("Few.", `mysql_global_status_wsrep_local_cert_failures{instance="mariadb-0"} 0+20x100`, `mysql_global_status_wsrep_local_bf_aborts{instance="mariadb-0"} 0+20x100`),
+		},
+		"DatabaseFlowControl": {
+			raised("A fifth of the time.", "mariadb-1", `mysql_global_status_wsrep_flow_control_paused_ns{instance="mariadb-1"} 0+12000000000x100`),
+			silent("A twentieth.", `mysql_global_status_wsrep_flow_control_paused_ns{instance="mariadb-1"} 0+3000000000x100`),
+			silent("An hour, before.", `mysql_global_status_wsrep_flow_control_paused_ns{instance="mariadb-1"} 3600000000000x100`),
+		},
 		"StoreDown": storeDown, "StoreDegraded": storeDegraded,
 		"StoreWithoutPrimary": {
 			raised("All follow.", "", `redis_instance_info{pod="a",role="slave"} 1x100`, `redis_instance_info{pod="b",role="slave"} 1x100`),
 			silent("One leads.", `redis_instance_info{pod="a",role="slave"} 1x100`, `redis_instance_info{pod="b",role="master"} 1x100`),
 			silent("Nobody tells."),
+		},
+		"QueueBacklog": {
+			raised("Nobody takes them.", "conductor", messages("ready", "conductor", "201")),
+			silent("A few wait.", messages("ready", "conductor", "200")),
+			silent("A stream keeps what was read.", messages("ready", "conductor_fanout", "100000")),
+			silent("They are with readers.", messages("unacked", "conductor", "201")),
+			silent("They are taken in the end.", messages("ready", "conductor", "201x10 0")),
+		},
+		"QueueUnacknowledged": {
+			raised("A reader hangs.", "scheduler", messages("unacked", "scheduler", "201")),
+			silent("They are worked on.", messages("unacked", "scheduler", "200")),
+			silent("A reader of a stream hangs.", messages("unacked", "scheduler_fanout", "100000")),
 		},
 		"QueueWithoutMajority": {
 			raised("One of three.", "rabbitmq-server", queued("1")...), silent("Two of three.", queued("2")...),
@@ -348,9 +384,72 @@ var scenes = func() map[string][]scene {
 		}
 	}
 	maps.Copy(scenes, cephScenes())
+	for _, what := range []string{"", "Hypervisor", "Ceph"} {
+		maps.Copy(scenes, containerScenes(what))
+	}
+	maps.Copy(scenes, nodeScenes("Hypervisor", "nova-compute-x7d2f"))
+	maps.Copy(scenes, nodeScenes("Ceph", "rook-ceph-osd-0-5d8f7"))
+	scenes["HypervisorProgramMissing"] = []scene{
+		raised("On one node.", "libvirt", `kube_daemonset_status_number_unavailable{daemonset="libvirt"} 1x100`),
+		silent("On none.", `kube_daemonset_status_number_unavailable{daemonset="libvirt"} 0x100`),
+		silent("It was replaced.", `kube_daemonset_status_number_unavailable{daemonset="libvirt"} 1x10 0x100`),
+	}
+	scenes["HypervisorCertificateExpiring"] = expiring("disk-transfer-tls")[:2]
 	scenes["OVNNorthboundCertificateExpiring"], scenes["OVNSouthboundCertificateExpiring"] = expiring("ovn-northbound-tls"), expiring("ovn-southbound-tls")
 	return scenes
 }()
+
+// containerScenes are those of alerts on containers.
+func containerScenes(what string) map[string][]scene {
+	const of = `{pod="api-0",container="api"`
+	restarts := func(counts string) string { return "kube_pod_container_status_restarts_total" + of + "} " + counts }
+	ended := func(reason string) string {
+		return "kube_pod_container_status_last_terminated_reason" + of + `,reason="` + reason + `"} 1x200`
+	}
+	return map[string][]scene{
+		what + "ContainerRestarting": {
+			raised("Every ten minutes.", "api-0", restarts("0x9 1x9 2x9 3x9 4x9 5x9 6x9 7x100")),
+			silent("Twice.", restarts("0x20 1x20 2x100")), silent("Often, before.", restarts("90x200")),
+		},
+		what + "ContainerOutOfMemory": {
+			raised("Half an hour ago.", "api-0", restarts("0x30 1x100"), ended("OOMKilled")),
+			silent("With an error.", restarts("0x30 1x100"), ended("Error")),
+			{reason: "Three hours ago.", series: []string{restarts("0x10 1x300"), strings.Replace(ended("OOMKilled"), "x200", "x400", 1)}, at: "3h10m"},
+		},
+	}
+}
+
+// nodeScenes are those of alerts on nodes of a pod.
+func nodeScenes(what, pod string) map[string][]scene {
+	on := func(pod, node string) string { return `kube_pod_info{pod="` + pod + `",node="` + node + `"} 1x100` }
+	const uname = `node_uname_info{instance="10.0.0.1:9100",nodename="node-1"} 1x100`
+	file := func(metric, mountpoint, value string) string {
+		return "node_filesystem_" + metric + `{instance="10.0.0.1:9100",mountpoint="` + mountpoint + `"} ` + value + "x100"
+	}
+	pressure := func(condition, value string) string {
+		return `kube_node_status_condition{node="node-1",condition="` + condition + `",status="true"} ` + value + "x100"
+	}
+	filling := func(left, all, bad, fine string) []scene {
+		return []scene{
+			raised("Little is left.", "node-1", on(pod, "node-1"), uname, file(left, "/", bad), file(all, "/", "100")),
+			raised("Of its own file system.", "node-1", on(pod, "node-1"), uname, file(left, "/var/lib/cobaltcore/nova", bad), file(all, "/var/lib/cobaltcore/nova", "100")),
+			silent("Enough is left.", on(pod, "node-1"), uname, file(left, "/", fine), file(all, "/", "100")),
+			silent("Of one that nothing here is on.", on(pod, "node-1"), uname, file(left, "/boot", bad), file(all, "/boot", "100")),
+			silent("Of another node.", on(pod, "node-2"), uname, file(left, "/", bad), file(all, "/", "100")),
+			silent("Of another pod's node.", on("other-0", "node-1"), uname, file(left, "/", bad), file(all, "/", "100")),
+		}
+	}
+	return map[string][]scene{
+		what + "NodeDiskFilling":   filling("avail_bytes", "size_bytes", "19", "21"),
+		what + "NodeInodesFilling": filling("files_free", "files", "9", "11"),
+		what + "NodeUnderPressure": {
+			raised("The disk is full.", "node-1", on(pod, "node-1"), pressure("DiskPressure", "1")),
+			silent("It is not.", on(pod, "node-1"), pressure("DiskPressure", "0")),
+			silent("It is ready.", on(pod, "node-1"), pressure("Ready", "1")),
+			silent("Another node.", on(pod, "node-2"), pressure("DiskPressure", "1")),
+		},
+	}
+}
 
 // absences are the alerts on what is not there: they are raised for series of others, too.
 var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing", "CephUnknown"}
@@ -402,6 +501,24 @@ func alertsOf(all ...testCase) map[string][]rule {
 	return out
 }
 
+// watched returns all cases, and a pool of hypervisors.
+func watched(t *testing.T) []testCase {
+	t.Helper()
+	var there []*structpb.Struct
+	pool := &preview.Result{}
+	for _, file := range []string{"control-plane.yaml", "claim.yaml"} {
+		claim, err := examples.Files.ReadFile("hypervisor/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pool, err = preview.RunBeside(there, claim, examples.Platform, kinds.Runners()); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		there = append(there, pool.There...)
+	}
+	return append(slices.Clone(cases(t)), testCase{name: "a pool", Result: pool})
+}
+
 // scenesOf returns the scenes of an expression.
 func scenesOf(name string, r rule) []scene {
 	return slices.DeleteFunc(slices.Clone(scenes[name]), func(s scene) bool { return !strings.Contains(r.Expr, s.only) })
@@ -409,7 +526,7 @@ func scenesOf(name string, r rule) []scene {
 
 // TestAlertsHaveScenes: no expression of an alert is without series that it is raised for, and others that it is not.
 func TestAlertsHaveScenes(t *testing.T) {
-	for name, rules := range alertsOf(cases(t)...) {
+	for name, rules := range alertsOf(watched(t)...) {
 		for _, r := range rules {
 			raised := func(s scene) bool { return len(s.fires) > 0 }
 			silent := func(s scene) bool { return len(s.fires) == 0 }
@@ -446,7 +563,7 @@ func TestAlertsAreProven(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := strings.Split(strings.TrimSpace(string(data)), "\n")
-	got := proofs(alertsOf(cases(t)...))
+	got := proofs(alertsOf(watched(t)...))
 	for _, p := range got {
 		if !slices.Contains(known, p) {
 			t.Errorf("Prometheus's engine has not evaluated this alert as it is now; run TestAlerts with PROMQL and -prove, and review the change: %s", p)
@@ -477,7 +594,7 @@ func TestAlerts(t *testing.T) {
 		alert string
 		scene
 	}
-	alerts := alertsOf(cases(t)...)
+	alerts := alertsOf(watched(t)...)
 	var questions []question
 	var wants []expectation
 	ask := func(name string, r rule, namespace string, s scene) {
@@ -542,7 +659,7 @@ func TestAlerts(t *testing.T) {
 
 // what an alert is raised for: the label that reports one from another.
 func what(labels map[string]string) string {
-	for _, l := range []string{"job_name", "cronjob", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "pod", "instance", "ceph_daemon", "pool_id"} {
+	for _, l := range []string{"job_name", "cronjob", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "daemonset", "queue", "nodename", "node", "pod", "instance", "ceph_daemon", "pool_id"} {
 		if labels[l] != "" {
 			return labels[l]
 		}

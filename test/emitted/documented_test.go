@@ -44,7 +44,7 @@ func severities(t *testing.T) map[string]string {
 func TestAlertsDocumented(t *testing.T) {
 	duration := regexp.MustCompile(`^[1-9][0-9]*[smhd]$`)
 	got := map[string]string{}
-	for _, c := range cases(t) {
+	for _, c := range watched(t) {
 		for _, o := range c.Objects {
 			if o.Kind != "PrometheusRule" {
 				continue

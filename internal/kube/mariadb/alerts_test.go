@@ -41,8 +41,14 @@ func TestAlerts(t *testing.T) {
 		"DatabaseConnectionsExhausting": asks(warning, "10m",
 			"mysql_global_status_threads_connected"+members, "mysql_global_variables_max_connections"+members),
 		"DatabaseMetricsMissing": asks(warning, "15m", "mysql_up"+members),
+		"DatabaseDeadlocks":      asks(warning, "15m", "mysql_global_status_innodb_deadlocks"+members),
 	}
-	cluster := map[string]monitoringtest.Alert{"DatabaseClusterSplit": asks(critical, "10m", "mysql_global_status_wsrep_cluster_size"+members)}
+	cluster := map[string]monitoringtest.Alert{
+		"DatabaseClusterSplit": asks(critical, "10m", "mysql_global_status_wsrep_cluster_size"+members),
+		"DatabaseFlowControl":  asks(warning, "10m", "mysql_global_status_wsrep_flow_control_paused_ns"+members),
+		"DatabaseConflicts": asks(warning, "15m", "mysql_global_status_wsrep_local_cert_failures"+members,
+			"mysql_global_status_wsrep_local_bf_aborts"+members),
+	}
 	proxy := map[string]monitoringtest.Alert{
 		"DatabaseProxyDown": asks(critical, "2m", "kube_statefulset_status_replicas_ready"+set("door")),
 	}

@@ -147,8 +147,27 @@ func (a Alerts) ofServer() []monitoring.Alert {
 			Action:  "Look at the log of the exporter (Deployment " + a.Meta.Name + "-metrics).",
 		},
 	}
+	alerts = append(alerts, monitoring.Alert{
+		Name: "DatabaseDeadlocks", Severity: monitoring.Warning, For: "15m",
+		Expr:    "rate(" + a.of("mysql_global_status_innodb_deadlocks", members) + "[5m]) > 0.1",
+		Summary: "Member {{ $labels.instance }} ends {{ $value | humanize }} transactions a second because of deadlocks; services try them again.",
+		Action:  "SHOW ENGINE INNODB STATUS has the last one. The tables name the service: look for a program that hangs or is scaled far up.",
+	})
 	if a.Members > 1 {
 		alerts = append(alerts, monitoring.Alert{
+			Name: "DatabaseConflicts", Severity: monitoring.Warning, For: "15m",
+			Expr: "rate(" + a.of("mysql_global_status_wsrep_local_cert_failures", members) + "[5m]) + rate(" +
+				a.of("mysql_global_status_wsrep_local_bf_aborts", members) + "[5m]) > 1",
+			Summary: "Member {{ $labels.instance }} ends {{ $value | humanize }} transactions a second because another member was first.",
+			Action: "Services write to more than one member. With a MaxScale all writes go to one: look whether clients connect past it, " +
+				"and whether it changes the primary again and again.",
+		}, monitoring.Alert{
+			Name: "DatabaseFlowControl", Severity: monitoring.Warning, For: "10m",
+			Expr:    "rate(" + a.of("mysql_global_status_wsrep_flow_control_paused_ns", members) + "[5m]) / 1e9 > 0.1",
+			Summary: "Galera stops writes of member {{ $labels.instance }} for {{ $value | humanizePercentage }} of the time: a member is too slow.",
+			Action: "Compare wsrep_local_recv_queue of the members: the longest is of the slow one. Look at its node, its volume and " + a.Memory +
+				".",
+		}, monitoring.Alert{
 			Name: "DatabaseClusterSplit", Severity: monitoring.Critical, For: "10m",
 			Expr:    fmt.Sprintf("%s < %d", a.of("mysql_global_status_wsrep_cluster_size", members), a.Members),
 			Summary: "Member {{ $labels.instance }} sees {{ $value }} members of its Galera cluster, fewer than there are to be.",

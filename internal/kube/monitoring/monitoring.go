@@ -29,15 +29,20 @@ type Alert struct {
 	Summary, Action string
 }
 
-// Rules makes a PrometheusRule of alerts.
+// Rules makes a PrometheusRule of alerts. Labels name the namespace, which is the claim's alone (status.instance), and the service: an
+// expression may have lost both, and several control planes have alerts of one name.
 func Rules(meta object.Meta, conf common.Monitoring, alerts ...Alert) *unstructured.Unstructured {
 	rules := object.List{}
 	for _, a := range alerts {
+		labels := object.Map{"severity": a.Severity, "namespace": meta.Namespace}
+		if service := meta.Labels["app.kubernetes.io/name"]; service != "" {
+			labels["service"] = service
+		}
 		rules = append(rules, object.Map{
 			"alert":       a.Name,
 			"expr":        a.Expr,
 			"for":         a.For,
-			"labels":      object.Map{"severity": a.Severity},
+			"labels":      labels,
 			"annotations": object.Map{"summary": a.Summary, "description": a.Action},
 		})
 	}

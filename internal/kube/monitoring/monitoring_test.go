@@ -30,11 +30,12 @@ func TestLabels(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	got := Rules(object.Meta{Name: "keystone"}, common.Monitoring{}, Alert{
+	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: map[string]string{"app.kubernetes.io/name": "identity"}}
+	got := Rules(meta, common.Monitoring{}, Alert{
 		Name: "Down", Severity: Critical, Expr: "up == 0", For: "2m", Summary: "It is down.", Action: "Look at it.",
 	}).Object["spec"]
 	want := object.Map{"groups": object.List{object.Map{"name": "keystone", "rules": object.List{object.Map{
-		"alert": "Down", "expr": "up == 0", "for": "2m", "labels": object.Map{"severity": "critical"},
+		"alert": "Down", "expr": "up == 0", "for": "2m", "labels": object.Map{"severity": "critical", "namespace": "cloud", "service": "identity"},
 		"annotations": object.Map{"summary": "It is down.", "description": "Look at it."},
 	}}}}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -95,6 +95,7 @@ spec:
         - time() < 7 * 24 * 3600
       for: 1h
       labels:
+        namespace: cloud
         severity: warning
 `,
 		},

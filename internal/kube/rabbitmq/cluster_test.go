@@ -96,12 +96,15 @@ func TestGuaranteed(t *testing.T) {
 // stop, and not where one member is missing.
 func TestAlerts(t *testing.T) {
 	const warning, critical, set, pods = "warning", "critical", `{statefulset="queue-server"}`, `{pod=~"queue-server-[0-9]+"}`
+	const queues = `{pod=~"queue-server-[0-9]+",queue!~".*_fanout(_.*)?"}`
 	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
 		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
 	}
 	ready := []string{"kube_statefulset_status_replicas_ready" + set, "kube_statefulset_replicas" + set}
 	c := Cluster{Name: "queue", Meta: func(name string) object.Meta { return object.Meta{Name: name, Namespace: "cloud"} }}
 	want := map[string]monitoringtest.Alert{
+		"QueueBacklog":             asks(warning, "15m", "rabbitmq_detailed_queue_messages_ready"+queues),
+		"QueueUnacknowledged":      asks(warning, "15m", "rabbitmq_detailed_queue_messages_unacked"+queues),
 		"QueueWithoutMajority":     asks(critical, "2m", ready...),
 		"QueueDegraded":            asks(warning, "15m", ready...),
 		"QueueOutOfMemory":         asks(critical, "2m", "rabbitmq_alarms_memory_used_watermark"+pods),

@@ -2,19 +2,36 @@ package rabbitmq
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// Monitor makes a ServiceMonitor that reads the metrics of every member.
+// Monitor makes a ServiceMonitor that reads the metrics of every member: their sums, and the messages of each queue.
 func (c Cluster) Monitor(conf common.Monitoring) *unstructured.Unstructured {
-	return monitoring.ServiceTLS(
+	o := monitoring.ServiceTLS(
 		c.Meta(c.Name), conf, "prometheus-tls", Pods(c.Name), monitoring.Authority{Secret: TLSSecret(c.Name), Host: c.host()},
 	)
+	spec, _ := o.Object["spec"].(object.Map)
+	endpoints, _ := spec["endpoints"].(object.List)
+	for _, e := range slices.Clone(endpoints) {
+		if sums, ok := e.(object.Map); ok {
+			queues := maps.Clone(sums)
+			queues["path"], queues["params"] = "/metrics/detailed", object.Map{"family": object.List{"queue_coarse_metrics"}}
+			endpoints = append(endpoints, queues)
+		}
+	}
+	spec["endpoints"] = endpoints
+	return o
 }
+
+// backlog is the number of messages in one queue from which someone is alerted. A service takes each message as it comes.
+const backlog = 200
 
 // Alerts use metrics of RabbitMQ (https://www.rabbitmq.com/docs/prometheus), kube-state-metrics and cert-manager. Its operator does
 // not report that a member is in alarm: the queue is ready and takes no messages. Field is what orders it in a claim.
@@ -22,7 +39,22 @@ func (c Cluster) Alerts(conf common.Monitoring, field string) *unstructured.Unst
 	meta := c.Meta(c.Name)
 	set := fmt.Sprintf(`namespace=%q,statefulset=%q`, meta.Namespace, c.Name+"-server")
 	in := fmt.Sprintf(`namespace=%q,pod=~"%s-server-[0-9]+"`, meta.Namespace, c.Name)
+	// A stream keeps what everybody has read: its messages are no backlog.
+	queues := in + `,queue!~".*_fanout(_.*)?"`
 	return monitoring.Rules(meta, conf,
+		monitoring.Alert{
+			Name: "QueueBacklog", Severity: monitoring.Warning, For: "15m",
+			Expr:    fmt.Sprintf(`max by (namespace, vhost, queue) (rabbitmq_detailed_queue_messages_ready{%s}) > %d`, queues, backlog),
+			Summary: "{{ $value }} messages wait in queue {{ $labels.queue }} of virtual host {{ $labels.vhost }}: requests to its readers time out.",
+			Action: "Look at the pods that read it: the name begins with the program, such as conductor or scheduler. " +
+				"More pods or a larger size read more; a queue without a reader can be deleted (rabbitmqctl delete_queue).",
+		},
+		monitoring.Alert{
+			Name: "QueueUnacknowledged", Severity: monitoring.Warning, For: "15m",
+			Expr:    fmt.Sprintf(`max by (namespace, vhost, queue) (rabbitmq_detailed_queue_messages_unacked{%s}) > %d`, queues, backlog),
+			Summary: "Readers of queue {{ $labels.queue }} of virtual host {{ $labels.vhost }} have not acknowledged {{ $value }} messages.",
+			Action:  "Look at the pods that read it: one that hangs has the messages. Its restart gives them to another one.",
+		},
 		monitoring.Alert{
 			Name: "QueueWithoutMajority", Severity: monitoring.Critical, For: "2m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%[1]s} <= kube_statefulset_replicas{%[1]s} / 2`, set),

@@ -14,19 +14,22 @@ import (
 // Alert is what a test says of one.
 type Alert struct {
 	Severity, For string
-	// Asks are the selectors of its expression in their order, each once. All are of its namespace, which is left out.
+	// Asks are the selectors of its expression in their order, each once. All are of its namespace, which is left out; those of nodes come
+	// last.
 	Asks []string
 }
 
 var (
 	duration = regexp.MustCompile(`^[1-9][0-9]*[smhd]$`)
 	name     = regexp.MustCompile(`^([A-Z][a-z]+)+$`)
-	selector = regexp.MustCompile(`([a-z_]+)\{namespace="([^"]*)"((?:,[a-z_]+=~?"[^"]*")*)\}`)
+	selector = regexp.MustCompile(`([a-z_]+)\{namespace="([^"]*)"((?:,[a-z_]+(?:=~?|!~)"[^"]*")*)\}`)
+	// nodes are in no namespace, and neither are their metrics.
+	nodes = regexp.MustCompile(`\b(?:kube_)?node_[a-z_]+(?:\{(?:[a-z_]+=~?"[^"]*",?)*\})?`)
 	// grouping is what chooses labels; what else stands between selectors are numbers, operators, windows of time and names of functions.
 	grouping = regexp.MustCompile(`\b(by|on|ignoring|without|group_left|group_right) ?\([a-z_, ]*\)`)
-	between  = regexp.MustCompile(`^(?:M|\[[1-9][0-9]*[smhd]\]|[0-9.]+|==|!=|<=|>=|[-+*/<>(),]|\s|` +
+	between  = regexp.MustCompile(`^(?:M|\[[1-9][0-9]*[smhd]\]|[0-9.]+(?:e[0-9]+)?|==|!=|<=|>=|[-+*/<>(),]|\s|` +
 		`\b(?:sum|max|count|rate|increase|time|vector|absent|or|and|unless|` +
-		`topk|histogram_quantile)\b)*$`)
+		`topk|histogram_quantile|label_replace)\b)*$`)
 	text = regexp.MustCompile(`"[^"]*"`)
 )
 
@@ -89,6 +92,12 @@ func Asks(t *testing.T, where, expression, namespace string) []string {
 		}
 		if !slices.Contains(out, one) {
 			out = append(out, one)
+		}
+		return "M"
+	})
+	rest = nodes.ReplaceAllStringFunc(rest, func(s string) string {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
 		}
 		return "M"
 	})
