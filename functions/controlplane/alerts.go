@@ -44,7 +44,7 @@ func (m *model) cacheAlerts() *unstructured.Unstructured {
 		monitoring.Alert{
 			Name: "CacheDown", Severity: monitoring.Critical, For: "5m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%s} == 0`, sets),
-			Summary: "No memcached is there: users of the dashboard are logged out, and every request has its token validated by Keystone.",
+			Summary: "No memcached is there: users of the dashboard are logged out, and the identity service validates the token of every request.",
 			Action:  "Look at the pods' events and logs.",
 		},
 		monitoring.Alert{

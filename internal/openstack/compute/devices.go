@@ -1,25 +1,17 @@
-package controlplane
+package compute
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/extraspec"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
-
-// aliasSpec is the extra spec by which a flavor asks for PCI devices.
-const aliasSpec = "pci_passthrough:alias"
 
 // A deviceAlias is a name by which flavors ask for PCI devices: an element of [pci] alias. Nova refuses other fields, and other types
 // (_ALIAS_SCHEMA of https://opendev.org/openstack/nova/src/branch/master/nova/pci/request.py).
@@ -43,40 +35,9 @@ var (
 	liveMigration = []string{"", "1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"}
 )
 
-// checkFlavorSpecs returns an error for an extra spec of a flavor that Nova refuses, or that names devices which no option describes. Nova's
-// API does not answer any more once [pci] alias has a mistake, so that is checked whether or not a flavor asks for devices.
-func checkFlavorSpecs(s *serviceState, flavors []common.Flavor, r release.Release) error {
-	config, _ := override.Options(s.name, string(r), s.spec().Overrides, s.field("")) // Spec.Check returns its errors.
-	aliases, err := deviceAliases(s, config)
-	errs := []error{err}
-	for i, f := range flavors {
-		for _, name := range slices.Sorted(maps.Keys(f.ExtraSpecs)) {
-			field, value := s.field(fmt.Sprintf(".flavors[%d].extraSpecs", i)), string(f.ExtraSpecs[name])
-			if refused := extraspec.Check(string(r), name, value); refused != nil {
-				errs = append(errs, invalid.Field(field, "%s: %v", name, refused))
-			} else if name == aliasSpec && err == nil {
-				errs = append(errs, checkAliases(s, field, value, aliases))
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// checkAliases returns an error for a name of devices that no alias has. The value has the form that Nova expects: name:count, with commas.
-func checkAliases(s *serviceState, field, value string, aliases []string) error {
-	var errs []error
-	for item := range strings.SplitSeq(value, ",") {
-		name, _, _ := strings.Cut(strings.TrimSpace(item), ":")
-		if !slices.Contains(aliases, name) {
-			errs = append(errs, invalid.Field(field, "%s: no alias is called %q, so Nova would refuse each server; add it to %s", aliasSpec, name,
-				s.field(".config.pci.alias")))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// deviceAliases returns the names in [pci] alias.
-func deviceAliases(s *serviceState, config oslo.Config) ([]string, error) {
+// DeviceAliases returns the names by which flavors may ask for PCI devices: those in [pci] alias. The error joins one for each alias that Nova
+// refuses; field is that of the option in the claim.
+func DeviceAliases(field string, config oslo.Config) ([]string, error) {
 	var lines []string
 	switch v := config["pci"]["alias"].(type) {
 	case oslo.Multi:
@@ -87,7 +48,6 @@ func deviceAliases(s *serviceState, config oslo.Config) ([]string, error) {
 		lines = []string{v}
 	}
 	counted, _ := config["filter_scheduler"]["pci_in_placement"].(bool)
-	field := s.field(".config.pci.alias")
 	var names []string
 	var errs []error
 	first := map[string]deviceAlias{}
