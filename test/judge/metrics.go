@@ -14,7 +14,13 @@ var exported = map[string][]string{
 		"kube_deployment_status_replicas_available", "kube_deployment_spec_replicas", "kube_statefulset_status_replicas_ready",
 		"kube_statefulset_replicas", "kube_statefulset_status_replicas_available",
 		"kube_job_created", "kube_job_complete", "kube_job_failed", "kube_job_status_failed", "kube_job_status_completion_time",
-		"kube_cronjob_next_schedule_time", "kube_pod_container_resource_limits",
+		"kube_cronjob_next_schedule_time", "kube_pod_container_resource_limits", "kube_pod_container_status_restarts_total",
+		"kube_pod_container_status_last_terminated_reason", "kube_daemonset_status_number_unavailable", "kube_pod_info",
+		"kube_node_status_condition",
+	},
+	// https://github.com/prometheus/node_exporter, collector/filesystem_common.go and collector/uname.go
+	"node_exporter": {
+		"node_filesystem_avail_bytes", "node_filesystem_size_bytes", "node_filesystem_files", "node_filesystem_files_free", "node_uname_info",
 	},
 	// https://kubernetes.io/docs/reference/instrumentation/metrics/
 	"kubelet": {"kubelet_volume_stats_available_bytes", "kubelet_volume_stats_capacity_bytes"},
@@ -25,10 +31,13 @@ var exported = map[string][]string{
 	// https://github.com/prometheus/mysqld_exporter v0.15.1, collector/global_{status,variables}.go, collector/exporter.go
 	"mysqld_exporter": {
 		"mysql_up", "mysql_global_status_threads_connected", "mysql_global_variables_max_connections", "mysql_global_status_wsrep_cluster_size",
+		"mysql_global_status_innodb_deadlocks", "mysql_global_status_wsrep_flow_control_paused_ns",
+		"mysql_global_status_wsrep_local_bf_aborts", "mysql_global_status_wsrep_local_cert_failures",
 	},
 	// https://github.com/rabbitmq/rabbitmq-server/blob/main/deps/rabbitmq_prometheus/metrics.md
 	"rabbitmq_prometheus": {
-		"rabbitmq_alarms_memory_used_watermark", "rabbitmq_alarms_free_disk_space_watermark", "rabbitmq_build_info", "erlang_vm_dist_node_state",
+		"rabbitmq_alarms_memory_used_watermark", "rabbitmq_alarms_free_disk_space_watermark", "rabbitmq_build_info",
+		"rabbitmq_detailed_queue_messages_ready", "rabbitmq_detailed_queue_messages_unacked", "erlang_vm_dist_node_state",
 	},
 	// https://github.com/oliver006/redis_exporter
 	"redis_exporter": {"redis_instance_info"},
@@ -89,6 +98,20 @@ func metricsOf(expr string) []string {
 	return out
 }
 
+// ofNodes returns how many metrics are of nodes, which are in no namespace, if the expression is limited to the nodes of pods of one.
+func ofNodes(asked []string, expr, namespace string) (count int) {
+	_, limit, found := strings.Cut(expr, " and on (node")
+	if !found || !strings.Contains(limit, `kube_pod_info{namespace="`+namespace+`"`) {
+		return 0
+	}
+	for _, m := range asked {
+		if strings.HasPrefix(m, "node_") || strings.HasPrefix(m, "kube_node_") {
+			count++
+		}
+	}
+	return count
+}
+
 // checkMetrics holds that alerts and dashboards ask for series that someone exports, of this control plane only, and that an alert says
 // what it is about, how bad it is, and for how long it has to be.
 func (w *world) checkMetrics() {
@@ -108,7 +131,7 @@ func (w *world) checkMetrics() {
 				w.foundf("%s asks for %s, which nobody is known to export.", o, m)
 			}
 		}
-		if n := strings.Count(expr, `{namespace="`+o.namespace+`"`); n != len(asked) {
+		if n := strings.Count(expr, `{namespace="`+o.namespace+`"`); n != len(asked)-ofNodes(asked, expr, o.namespace) {
 			w.foundf("%s asks for series that may be of other namespaces: %s.", o, expr)
 		}
 	}

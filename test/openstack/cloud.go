@@ -324,8 +324,10 @@ func (c *Cloud) image(ref string) (cluster.Image, error) {
 		i.Root, i.Env = c.options.Programs.Network, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	case release.Libvirt:
 		i.Root, i.Env = c.options.Programs.Hypervisor, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
-		// The daemon looks up users that its package has made.
-		for _, file := range []string{"/etc/passwd", "/etc/group"} {
+		// The daemon looks up users that its package has made, and swtpm reads how TPMs are made.
+		for _, file := range []string{
+			"/etc/passwd", "/etc/group", "/etc/swtpm_setup.conf", "/etc/swtpm-localca.conf", "/etc/swtpm-localca.options",
+		} {
 			i.Mounts = append(i.Mounts, sandbox.Mount{Source: filepath.Join(i.Root, file), Target: file})
 		}
 	case release.Memcached:
