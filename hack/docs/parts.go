@@ -17,14 +17,14 @@ type parts struct {
 // partNames are the names of pieces, by their fields. A piece that is not in it has the title of the field that holds it
 // first. When two pieces have the same name, the second has its holder's name as well.
 var partNames = map[string]string{
-	"digest,repository,tag":                                        "Image",
-	"effect,key,operator,tolerationSeconds,value":                  "Toleration",
-	"command,name,quiesced,repeatCodes,successCodes":               "Step",
-	"limits,requests":                                              "Resources",
-	"cpu,ephemeral-storage,memory":                                 "Amounts",
-	"bucket,credentialsSecretRef,endpoint,prefix,privateCA,region": "Bucket",
-	"enabled,resources":                                            "Agent",
-	"deviceClass,erasureCoded,failureDomain,replicated":            "Data pool",
+	"digest,repository,tag":                                                     "Image",
+	"effect,key,operator,tolerationSeconds,value":                               "Toleration",
+	"command,name,quiesced,repeatCodes,successCodes":                            "Step",
+	"limits,requests":                                                           "Resources",
+	"cpu,ephemeral-storage,memory":                                              "Amounts",
+	"bucket,credentialsSecretRef,endpoint,prefix,privateCA,region":              "Bucket",
+	"enabled,resources":                                                         "Agent",
+	"bulk,deviceClass,erasureCoded,failureDomain,minPlacementGroups,replicated": "Data pool",
 }
 
 // fewest is the number of fields below which a piece is repeated rather than described elsewhere.

@@ -63,7 +63,7 @@ func (w *world) needFromCatalog(p *pod, c corev1.Container) {
 // users, as far as they are in the catalog (https://opendev.org/openstack/horizon/src/branch/master/openstack_dashboard/api).
 const settings = "DJANGO_SETTINGS_MODULE"
 
-var shown = []string{"compute", "image", "network", "placement", "block-storage"}
+var shown = []string{"compute", "image", "network", "placement", "block-storage", "orchestration"}
 
 // imageOption is where Cinder looks Glance up in the catalog. In 2025.1 it asks as the user alone, and has no login for it
 // (https://docs.openstack.org/cinder/latest/configuration/block-storage/config-options.html).
