@@ -22,7 +22,7 @@ func TestFlavorSpecs(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, specs, config, want string }{
 		"known":             {"Nova reads it.", `{"hw:cpu_policy": dedicated}`, "", ""},
 		"value":             {"Nova has three.", `{"hw:cpu_policy": dedicatd}`, "", spec + `hw:cpu_policy: "dedicatd" is none of its values; set one of dedicated, shared, mixed`},
-		"name":              {"Another is meant.", `{"hw:cpu_polcy": dedicated}`, "", spec + `hw:cpu_polcy: Nova 2025.2 has no such extra spec; did you mean "hw:cpu_policy"?`},
+		"name":              {"Another is meant.", `{"hw:cpu_polcy": dedicated}`, "", spec + `hw:cpu_polcy: no extra spec of Nova 2025.2 is called so; did you mean "hw:cpu_policy"?`},
 		"devices":           {"The option describes them.", asks, alias(gpu), ""},
 		"devices of two":    {"One of both is described.", `{"pci_passthrough:alias": "gpu:1, nic:2"}`, alias(gpu), spec + `pci_passthrough:alias: no alias is called "nic", so Nova would refuse each server; add it to spec.services.nova.config.pci.alias`},
 		"devices of nobody": {"Nothing describes them.", asks, "", spec + `pci_passthrough:alias: no alias is called "gpu", so Nova would refuse each server; add it to spec.services.nova.config.pci.alias`},

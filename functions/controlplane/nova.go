@@ -244,8 +244,8 @@ func checkNova(m *model, s *serviceState, r release.Release) error {
 	spec.Workload, spec.MemoryField = openstack.Shape(m.process(n.API), n.Placement), "api.memory"
 	errs := []error{
 		m.checkQueue(s), m.checkOther(s, placementv1.ServiceName), spec.Check(s.field(""), s.name, r), m.checkCells(s), m.checkCellServers(s),
-		checkProcesses(s, n), m.checkConsoles(s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors), checkFlavorSpecs(s, n.Flavors, r),
-		m.checkFilters(s, r),
+		checkProcesses(s, n), m.checkConsoles(s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors),
+		checkFlavorSpecs(s, n.Flavors, r), m.checkFilters(s, r),
 	}
 	if a := n.Archive; a != nil && a.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
@@ -256,8 +256,8 @@ func checkNova(m *model, s *serviceState, r release.Release) error {
 // aliasSpec is the extra spec by which a flavor asks for PCI devices.
 const aliasSpec = "pci_passthrough:alias"
 
-// checkFlavorSpecs returns an error for an extra spec of a flavor that Nova refuses, or that names devices which no option describes. Nova's
-// API does not answer any more once [pci] alias has a mistake, so that is checked whether or not a flavor asks for devices.
+// checkFlavorSpecs returns an error for an extra spec of a flavor that Nova refuses, or that names devices which no option describes.
+// Nova's API does not answer any more once [pci] alias has a mistake, so that is checked whether or not a flavor asks for devices.
 func checkFlavorSpecs(s *serviceState, flavors []common.Flavor, r release.Release) error {
 	config, _ := override.Options(s.name, string(r), s.spec().Overrides, s.field("")) // Spec.Check returns its errors.
 	option := s.field(".config.pci.alias")
@@ -276,7 +276,8 @@ func checkFlavorSpecs(s *serviceState, flavors []common.Flavor, r release.Releas
 	return errors.Join(errs...)
 }
 
-// checkAliases returns an error for a name of devices that no alias has. The value has the form that Nova expects: name:count, with commas.
+// checkAliases returns an error for a name of devices that no alias has. The value has the form that Nova expects: name:count, with
+// commas.
 func checkAliases(field, option, value string, aliases []string) error {
 	var errs []error
 	for item := range strings.SplitSeq(value, ",") {
@@ -292,8 +293,8 @@ func checkAliases(field, option, value string, aliases []string) error {
 // cardFilter keeps servers with ports of network cards away from hypervisors without cards (SR-IOV).
 const cardFilter = "PciPassthroughFilter"
 
-// checkFilters returns an error for a list of the scheduler's filters that lacks the one by which ports get functions of network cards. The
-// claim's list replaces the default one, which has it.
+// checkFilters returns an error for a list of the scheduler's filters that lacks the one by which ports get functions of network cards.
+// The claim's list replaces the default one, which has it.
 func (m *model) checkFilters(s *serviceState, r release.Release) error {
 	neutron := m.spec.Services.Neutron
 	if neutron == nil || !neutron.Enabled || neutron.ML2 == nil || neutron.ML2.SRIOV == nil {

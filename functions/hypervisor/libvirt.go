@@ -42,9 +42,9 @@ unix_sock_rw_perms = "0700"
 unix_sock_ro_perms = "0700"
 host_uuid_source = "machine-id"
 `
-	// Virtual machines outlive the pod, so that nothing of them may belong to it: no control group, no mounts. virtlogd takes their output and
-	// outlives the pod, too (libvirt.sh): without it, a server fills the node's disk by its serial console. Without the marks of owners a disk
-	// can be given to another daemon. Memory and disks move by TLS alone, and both ends are asked who they are.
+	// Virtual machines outlive the pod, so that nothing of them may belong to it: no control group, no mounts. virtlogd takes their
+	// output and outlives the pod, too (libvirt.sh): without it, a server fills the node's disk by its serial console. Without the marks
+	// of owners a disk can be given to another daemon. Memory and disks move by TLS alone, and both ends are asked who they are.
 	//
 	// max_files and max_processes stay unset. libvirtd and QEMU raise their limits of open files to the container's hard limit, which is
 	// 524288 or more by default, and libvirt starts no server whose max_files is above that. QEMU is root's and outside of the pod's
@@ -64,8 +64,8 @@ migrate_tls_force = 1
 swtpm_user = "+%[1]d"
 swtpm_group = "+%[1]d"
 `
-	// virtlogd has four files of 1 MiB for a server's console and as many for what its QEMU reports, of which those in libvirt's folder go 30
-	// days after their last line. Nova shows the last 100 KiB of a console, and knows the names of earlier files.
+	// virtlogd has four files of 1 MiB for a server's console and as many for what its QEMU reports, of which those in libvirt's folder
+	// go 30 days after their last line. Nova shows the last 100 KiB of a console, and knows the names of earlier files.
 	virtlogdConf = `max_size = 1048576
 max_backups = 3
 max_age_days = 30
@@ -76,8 +76,8 @@ max_age_days = 30
 // node lets the daemon leave the pod's control group (libvirt.sh); nobody should find out by an update of all nodes that one does not.
 func libvirt(m *model) ([]compose.Stage, error) {
 	config := files{libvirtComponent, map[string]string{
-		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance), "qemu.conf": fmt.Sprintf(qemuConf, nobody),
-		"virtlogd.conf": virtlogdConf,
+		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance),
+		"qemu.conf": fmt.Sprintf(qemuConf, nobody), "virtlogd.conf": virtlogdConf,
 	}}
 	first, second := compose.Stage{m.lasting(config)}, compose.Stage{}
 	for i := range m.groups {

@@ -24,8 +24,8 @@ func monitored(m *model) ([]compose.Stage, error) {
 	const prefix = "Hypervisor"
 	alerts := append(monitoring.Containers(prefix, m.instance), monitoring.DaemonSets(prefix, m.instance),
 		monitoring.CertificatesExpiring(prefix+"CertificateExpiring", m.instance))
-	alerts = append(alerts, monitoring.Nodes(prefix, m.instance, computeComponent+"-.+", "Move servers to other nodes (openstack server migrate "+
-		"--live-migration), or remove images that nova-compute caches (/var/lib/cobaltcore/nova/instances/_base).")...)
+	alerts = append(alerts, monitoring.Nodes(prefix, m.instance, computeComponent+"-.+", "Move servers to other nodes (openstack server "+
+		"migrate --live-migration), or remove images that nova-compute caches (/var/lib/cobaltcore/nova/instances/_base).")...)
 	return []compose.Stage{{
 		{Name: "alerts", Object: monitoring.Rules(m.meta(monitoringComponent), m.monitoringSettings(), alerts...)},
 	}}, nil

@@ -8,8 +8,8 @@ import (
 // (mon_max_pg_per_osd of Squid, https://docs.ceph.com/en/squid/rados/configuration/pool-pg-config-ref/). Later releases allow more.
 const mostPlacementGroups = 250
 
-// checkPlacementGroups returns an error if the claim asks for more placement groups than its devices may have, as far as it names them: Rook
-// would only log that Ceph refuses them.
+// checkPlacementGroups returns an error if the claim asks for more placement groups than its devices may have, as far as it names them:
+// Rook would only log that Ceph refuses them.
 func (m *model) checkPlacementGroups() error {
 	osds := 0
 	for _, n := range m.spec.Nodes {
@@ -23,8 +23,8 @@ func (m *model) checkPlacementGroups() error {
 		total += int(r.PlacementGroups) * r.Width()
 	}
 	if most := osds * mostPlacementGroups; osds > 0 && total > most {
-		return invalid.Field("spec.pools", "minPlacementGroups of all pools, times their copies or pieces, are %d, and Ceph lets %s have %d (%d for "+
-			"each); lower them, or name more devices", total, many(osds, "device"), most, mostPlacementGroups)
+		return invalid.Field("spec.pools", "minPlacementGroups of all pools, times their copies or pieces, are %d, and Ceph lets %s have %d "+
+			"(%d for each); lower them, or name more devices", total, many(osds, "device"), most, mostPlacementGroups)
 	}
 	return nil
 }

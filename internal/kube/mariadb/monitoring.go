@@ -150,7 +150,7 @@ func (a Alerts) ofServer() []monitoring.Alert {
 	alerts = append(alerts, monitoring.Alert{
 		Name: "DatabaseDeadlocks", Severity: monitoring.Warning, For: "15m",
 		Expr:    "rate(" + a.of("mysql_global_status_innodb_deadlocks", members) + "[5m]) > 0.1",
-		Summary: "Member {{ $labels.instance }} ends {{ $value | humanize }} transactions a second because of deadlocks; services try them again.",
+		Summary: "Member {{ $labels.instance }} ends {{ $value | humanize }} transactions a second because of deadlocks. Services try again.",
 		Action:  "SHOW ENGINE INNODB STATUS has the last one. The tables name the service: look for a program that hangs or is scaled far up.",
 	})
 	if a.Members > 1 {

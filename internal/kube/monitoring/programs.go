@@ -2,8 +2,8 @@ package monitoring
 
 import "fmt"
 
-// Containers returns alerts on every container of a namespace, by metrics of kube-state-metrics. Their names begin with what the namespace
-// is.
+// Containers returns alerts on every container of a namespace, by metrics of kube-state-metrics. Their names begin with what the
+// namespace is.
 //
 // A restart that someone ordered, such as that of a login that was replaced, is one in weeks; three in an hour are a program that ends by
 // itself.
@@ -38,8 +38,8 @@ func DaemonSets(what, namespace string) Alert {
 	}
 }
 
-// Nodes returns alerts on the nodes of the pods whose names match a regular expression: by metrics of the node exporter, before the kubelet
-// evicts pods, and by those of kube-state-metrics, when it does. Servers' or Ceph's files are on these file systems.
+// Nodes returns alerts on the nodes of the pods whose names match a regular expression: by metrics of the node exporter, before the
+// kubelet evicts pods, and by those of kube-state-metrics, when it does. Servers' or Ceph's files are on these file systems.
 func Nodes(what, namespace, pods, action string) []Alert {
 	const paths = "/|/var|/var/lib|/var/lib/(cobaltcore|kubelet|containerd|rook).*"
 	on := fmt.Sprintf(`kube_pod_info{namespace=%q,pod=~%q}`, namespace, pods)

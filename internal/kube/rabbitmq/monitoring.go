@@ -45,7 +45,7 @@ func (c Cluster) Alerts(conf common.Monitoring, field string) *unstructured.Unst
 		monitoring.Alert{
 			Name: "QueueBacklog", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`max by (namespace, vhost, queue) (rabbitmq_detailed_queue_messages_ready{%s}) > %d`, queues, backlog),
-			Summary: "{{ $value }} messages wait in queue {{ $labels.queue }} of virtual host {{ $labels.vhost }}: requests to its readers time out.",
+			Summary: "{{ $value }} messages wait in queue {{ $labels.queue }} of virtual host {{ $labels.vhost }}: requests to readers time out.",
 			Action: "Look at the pods that read it: the name begins with the program, such as conductor or scheduler. " +
 				"More pods or a larger size read more; a queue without a reader can be deleted (rabbitmqctl delete_queue).",
 		},

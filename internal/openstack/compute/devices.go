@@ -35,8 +35,8 @@ var (
 	liveMigration = []string{"", "1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"}
 )
 
-// DeviceAliases returns the names by which flavors may ask for PCI devices: those in [pci] alias. The error joins one for each alias that Nova
-// refuses; field is that of the option in the claim.
+// DeviceAliases returns the names by which flavors may ask for PCI devices: those in [pci] alias. The error joins one for each alias that
+// Nova refuses; field is that of the option in the claim.
 func DeviceAliases(field string, config oslo.Config) ([]string, error) {
 	var lines []string
 	switch v := config["pci"]["alias"].(type) {
@@ -67,12 +67,13 @@ func DeviceAliases(field string, config oslo.Config) ([]string, error) {
 	return names, errors.Join(errs...)
 }
 
-// checkSecondAlias returns an error for a name with two meanings. Without Placement two aliases of one name stand for devices of either kind.
+// checkSecondAlias returns an error for a name with two meanings. Without Placement two aliases of one name stand for devices of either
+// kind.
 func checkSecondAlias(field string, a, other deviceAlias, counted bool) error {
 	switch {
 	case counted:
-		return invalid.Field(field, "two aliases are called %q, which Nova refuses with filter_scheduler.pci_in_placement; give their devices one "+
-			"resource_class, or rename one", a.Name)
+		return invalid.Field(field, "two aliases are called %q, which Nova refuses with filter_scheduler.pci_in_placement; give their devices "+
+			"one resource_class, or rename one", a.Name)
 	case a.NUMAPolicy != other.NUMAPolicy || a.DeviceType != other.DeviceType:
 		return invalid.Field(field, "two aliases are called %q, and have different values of device_type or numa_policy; set the same ones, or "+
 			"rename one", a.Name)

@@ -1,5 +1,5 @@
-// Package extraspec checks the extra specs of flavors by the rules of Nova's API: their names, and their values. hack/registry/extraspecs.py
-// extracts the rules from each release.
+// Package extraspec checks the extra specs of flavors by the rules of Nova's API: their names, and their values.
+// hack/registry/extraspecs.py extracts the rules from each release.
 package extraspec
 
 import (
@@ -92,8 +92,8 @@ func (r *rules) compile() error {
 	return errors.Join(errs...)
 }
 
-// Check returns an error if Nova's API refuses an extra spec in a release, such as 2025.2; the text completes a sentence about the extra spec
-// and says what is possible. Nova takes any name in a namespace that is not its own: filters of the platform may read it.
+// Check returns an error if Nova's API refuses an extra spec in a release, such as 2025.2; the text completes a sentence about the extra
+// spec and says what is possible. Nova takes any name in a namespace that is not its own: filters of the platform may read it.
 func Check(release, name, value string) error {
 	known, err := all()
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *rules) unknown(name string) error {
 	if meant := spelling.Closest(name, slices.Values(r.names())); meant != "" {
 		remedy = fmt.Sprintf("did you mean %q?", meant)
 	}
-	return fmt.Errorf("Nova %s has no such extra spec; %s", r.Release, remedy)
+	return fmt.Errorf("no extra spec of Nova %s is called so; %s", r.Release, remedy)
 }
 
 // names returns the names to suggest: those of families without the part that may be empty.

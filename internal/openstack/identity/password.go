@@ -11,7 +11,7 @@ import (
 )
 
 // generatedPassword is as the passwords of services and of the administrator are: 32 letters and digits (internal/kube/secret).
-const generatedPassword = "aB3dEfGh1jKlMn0pQrStUv5wXyZaB7cD"
+const generatedPassword = "aB3dEfGh1jKlMn0pQrStUv5wXyZaB7cD" //nolint:gosec // nobody has it
 
 // checkPasswords returns an error for rules on passwords that the users of services do not meet, or that contradict each other. Keystone
 // holds every password to them that the API sets (keystone/common/validation/validators.py), and services could not get a user.
@@ -25,22 +25,22 @@ func checkPasswords(base string, conf oslo.Config) error {
 		case err != nil:
 			errs = append(errs, invalid.Field(field("password_regex"), "is not a regular expression: %s; correct it", err))
 		case !matches:
-			errs = append(errs, invalid.Field(field("password_regex"), "refuses the passwords of services, which are 32 letters and digits, so that "+
-				"no service could log in; ask for nothing else than letters and digits, and for 32 characters at most"))
+			errs = append(errs, invalid.Field(field("password_regex"), "refuses the passwords of services, which are 32 letters and digits, so "+
+				"that no service could log in; ask for nothing else than letters and digits, and for 32 characters at most"))
 		}
 	}
 	age, aged := options["minimum_password_age"].(int64)
 	expires, limited := options["password_expires_days"].(int64)
 	if aged && limited && age >= expires {
-		errs = append(errs, invalid.Field(field("minimum_password_age"), "%d days are not less than password_expires_days (%d), so that nobody could "+
-			"change a password before it expires; lower it", age, expires))
+		errs = append(errs, invalid.Field(field("minimum_password_age"), "%d days are not less than password_expires_days (%d), so that "+
+			"nobody could change a password before it expires; lower it", age, expires))
 	}
 	return errors.Join(errs...)
 }
 
-// matchPython reports whether Python's re.match finds a text at its beginning. Go's expressions, which take time in proportion to the text,
-// know no lookahead, by which rules on passwords are written: those at the beginning are matched one by one. An expression that needs more of
-// Python counts as matched. An error says what is wrong.
+// matchPython reports whether Python's re.match finds a text at its beginning. Go's expressions, which take time in proportion to the
+// text, know no lookahead, by which rules on passwords are written: those at the beginning are matched one by one. An expression that
+// needs more of Python counts as matched. An error says what is wrong.
 func matchPython(expression, text string) (bool, error) {
 	rest := strings.TrimPrefix(expression, "^")
 	for {
