@@ -131,7 +131,8 @@ var graph = compose.Graph[*model]{
 		Enabled: (*model).beside, Build: companion,
 	},
 	{
-		Name: monitoringComponent, Phase: common.PhaseCompute, Needs: []string{computeComponent}, Enabled: (*model).isMonitored, Build: monitored,
+		Name: monitoringComponent, Phase: common.PhaseCompute, Follows: []string{computeComponent},
+		Enabled: (*model).isMonitored, Build: monitored,
 	},
 	{
 		Name: aggregatesComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent},

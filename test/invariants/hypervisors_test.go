@@ -296,7 +296,9 @@ func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 // pool is the one of its function's tests that has most, with disks in a pool of storage, and pull secrets.
 func pool(t *testing.T) *simulate.World {
 	t.Helper()
-	w := poolOf(t, "slices", object{"images": object{"pullSecrets": list{"registry"}}, "labelsInjector": object{"webhook": true}}, object{
+	w := poolOf(t, "slices", object{
+		"images": object{"pullSecrets": list{"registry"}}, "labelsInjector": object{"webhook": true}, "monitoring": object{"enabled": true},
+	}, object{
 		"storage": object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "vms"},
 	})
 	injector, err := structpb.NewStruct(object{"enabled": true})
@@ -429,6 +431,7 @@ var hypervisorMistakes = map[string]mistake{
 
 // hypervisorOrders say what comes first in a pool.
 var hypervisorOrders = []order{
+	{first: `DaemonSet\.apps nova-compute.*`, then: `PrometheusRule\.monitoring.* .*`, exists: true, why: "alerts on what is not there would fire, and those on pods must not wait for all of them"},
 	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, why: "they are in it"},
 	{first: `Namespace .*`, then: `(ConfigMap control-plane|NetworkPolicy\.networking.* default-deny)`, why: "they are in it"},
 	{first: `ConfigMap control-plane`, then: `(Certificate\.cert-manager\.io|(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*)) .*(-ovn|control-plane-secrets)`, why: "it says who signs, and from whom they come"},

@@ -20,7 +20,8 @@ func Containers(what, namespace string) []Alert {
 		},
 		{
 			Name: what + "ContainerOutOfMemory", Severity: Warning, For: "1m",
-			Expr: fmt.Sprintf(`kube_pod_container_status_last_terminated_reason{%s,reason="OOMKilled"} == 1 and on (namespace, pod, container) %s > 0`,
+			Expr: fmt.Sprintf(
+				`kube_pod_container_status_last_terminated_reason{%s,reason="OOMKilled"} == 1 and on (namespace, pod, container) %s > 0`,
 				in, restarts),
 			Summary: "The kernel has ended container {{ $labels.container }} of pod {{ $labels.pod }}, which used more memory than its limit.",
 			Action:  "Raise the memory in the field of the claim that orders the pod, or choose a larger size.",
