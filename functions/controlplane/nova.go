@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -23,7 +22,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/minimum"
 	novacompute "github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/extraspec"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -249,43 +247,6 @@ func checkNova(m *model, s *serviceState, r release.Release) error {
 	}
 	if a := n.Archive; a != nil && a.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
-	}
-	return errors.Join(errs...)
-}
-
-// aliasSpec is the extra spec by which a flavor asks for PCI devices.
-const aliasSpec = "pci_passthrough:alias"
-
-// checkFlavorSpecs returns an error for an extra spec of a flavor that Nova refuses, or that names devices which no option describes.
-// Nova's API does not answer any more once [pci] alias has a mistake, so that is checked whether or not a flavor asks for devices.
-func checkFlavorSpecs(s *serviceState, flavors []common.Flavor, r release.Release) error {
-	config, _ := override.Options(s.name, string(r), s.spec().Overrides, s.field("")) // Spec.Check returns its errors.
-	option := s.field(".config.pci.alias")
-	aliases, err := novacompute.DeviceAliases(option, config)
-	errs := []error{err}
-	for i, f := range flavors {
-		for _, name := range slices.Sorted(maps.Keys(f.ExtraSpecs)) {
-			field, value := s.field(fmt.Sprintf(".flavors[%d].extraSpecs", i)), string(f.ExtraSpecs[name])
-			if refused := extraspec.Check(string(r), name, value); refused != nil {
-				errs = append(errs, invalid.Field(field, "%s: %v", name, refused))
-			} else if name == aliasSpec && err == nil {
-				errs = append(errs, checkAliases(field, option, value, aliases))
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// checkAliases returns an error for a name of devices that no alias has. The value has the form that Nova expects: name:count, with
-// commas.
-func checkAliases(field, option, value string, aliases []string) error {
-	var errs []error
-	for item := range strings.SplitSeq(value, ",") {
-		name, _, _ := strings.Cut(strings.TrimSpace(item), ":")
-		if !slices.Contains(aliases, name) {
-			errs = append(errs, invalid.Field(field, "%s: no alias is called %q, so Nova would refuse each server; add it to %s", aliasSpec, name,
-				option))
-		}
 	}
 	return errors.Join(errs...)
 }

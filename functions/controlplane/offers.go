@@ -4,9 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	devices "github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/extraspec"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // checkAggregates refuses a host in two availability zones: it would come into one of them, and be refused in the other for ever.
@@ -43,6 +50,42 @@ func checkFlavors(s *serviceState, all []common.Flavor) error {
 				"flavor %s has the same; choose another, or leave it out", other))
 		}
 		named[f.ID] = f.Name
+	}
+	return errors.Join(errs...)
+}
+
+// aliasSpec is the extra spec by which a flavor asks for PCI devices.
+const aliasSpec = "pci_passthrough:alias"
+
+// checkFlavorSpecs returns an error for an extra spec of a flavor that the compute API refuses, or that names devices which no option
+// describes. The API does not answer any more once [pci] alias has a mistake, so that is checked whether or not a flavor asks for devices.
+func checkFlavorSpecs(s *serviceState, flavors []common.Flavor, r release.Release) error {
+	config, _ := override.Options(s.name, string(r), s.spec().Overrides, s.field("")) // Spec.Check returns its errors.
+	option := s.field(".config.pci.alias")
+	aliases, err := devices.DeviceAliases(option, config)
+	errs := []error{err}
+	for i, f := range flavors {
+		for _, name := range slices.Sorted(maps.Keys(f.ExtraSpecs)) {
+			field, value := s.field(fmt.Sprintf(".flavors[%d].extraSpecs", i)), string(f.ExtraSpecs[name])
+			if refused := extraspec.Check(string(r), name, value); refused != nil {
+				errs = append(errs, invalid.Field(field, "%s: %v", name, refused))
+			} else if name == aliasSpec && err == nil {
+				errs = append(errs, checkAliases(field, option, value, aliases))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkAliases returns an error for a name of devices that no alias has. The value is a list of name:count, with commas.
+func checkAliases(field, option, value string, aliases []string) error {
+	var errs []error
+	for item := range strings.SplitSeq(value, ",") {
+		name, _, _ := strings.Cut(strings.TrimSpace(item), ":")
+		if !slices.Contains(aliases, name) {
+			errs = append(errs, invalid.Field(field, "%s: no alias is called %q, so each server would be refused; add it to %s",
+				aliasSpec, name, option))
+		}
 	}
 	return errors.Join(errs...)
 }

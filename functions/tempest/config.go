@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -49,8 +50,6 @@ const (
 	defaultDomainID = "default"
 	// heatGroup is the section of tempest.conf by which the tests of Heat log in.
 	heatGroup = "heat_plugin"
-	// defaultMTU is Neutron's own default of global_physnet_mtu.
-	defaultMTU = 1500
 	// defaultConcurrency is the default of the schema, for callers that do not go through an API server.
 	defaultConcurrency = 2
 )
@@ -209,7 +208,7 @@ func (m *model) features(out oslo.Config) {
 		// A test creates a network with a larger MTU than Neutron allows.
 		set("neutron_plugin_options", oslo.Options{
 			"available_type_drivers": m.spec.Features.NetworkTypes, "provider_vlans": m.spec.Features.VLANNetworks,
-			"max_mtu": cmp.Or(ptr.Deref(m.spec.Features.MTU, 0), defaultMTU),
+			"max_mtu": cmp.Or(ptr.Deref(m.spec.Features.MTU, 0), network.DefaultMTU),
 		})
 	}
 	if m.there(tempestv1.TypeKeyManager) {

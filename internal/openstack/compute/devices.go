@@ -28,11 +28,10 @@ type deviceAlias struct {
 }
 
 var (
-	deviceID      = regexp.MustCompile("^[0-9a-fA-F]{4}$")
-	deviceTypes   = []string{"", "type-PCI", "type-PF", "type-VF"}
-	numaPolicies  = []string{"", "required", "legacy", "preferred", "socket"}
-	capabilities  = []string{"", "pci"}
-	liveMigration = []string{"", "1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"}
+	deviceID     = regexp.MustCompile("^[0-9a-fA-F]{4}$")
+	deviceTypes  = []string{"", "type-PCI", "type-PF", "type-VF"}
+	numaPolicies = []string{"", "required", "legacy", "preferred", "socket"}
+	capabilities = []string{"", "pci"}
 )
 
 // DeviceAliases returns the names by which flavors may ask for PCI devices: those in [pci] alias. The error joins one for each alias that
@@ -47,7 +46,7 @@ func DeviceAliases(field string, config oslo.Config) ([]string, error) {
 	case string:
 		lines = []string{v}
 	}
-	counted, _ := config["filter_scheduler"]["pci_in_placement"].(bool)
+	counted := isTrue(config["filter_scheduler"]["pci_in_placement"])
 	var names []string
 	var errs []error
 	first := map[string]deviceAlias{}
@@ -113,10 +112,27 @@ func (a *deviceAlias) check(counted bool) error {
 		return fmt.Errorf("numa_policy %q is none of %s; set one of them", a.NUMAPolicy, strings.Join(numaPolicies[1:], ", "))
 	case !slices.Contains(capabilities, a.CapabilityType):
 		return fmt.Errorf("capability_type %q is not pci; remove it", a.CapabilityType)
-	case !slices.Contains(liveMigration, strings.ToLower(a.LiveMigratable)):
+	case a.LiveMigratable != "" && !isBoolean(a.LiveMigratable):
 		return fmt.Errorf("live_migratable %q is no boolean; set \"true\" or \"false\"", a.LiveMigratable)
 	case (a.VendorID == nil || a.ProductID == nil) && (!counted || a.ResourceClass == nil):
 		return errors.New("vendor_id and product_id are missing; set both, or set resource_class and filter_scheduler.pci_in_placement")
 	}
 	return nil
+}
+
+func isBoolean(text string) bool {
+	_, ok := oslo.Boolean(text)
+	return ok
+}
+
+// isTrue reports whether an option that a claim sets is true: claims may write a boolean as a text.
+func isTrue(value any) bool {
+	switch v := value.(type) {
+	case bool:
+		return v
+	case string:
+		is, _ := oslo.Boolean(v)
+		return is
+	}
+	return false
 }

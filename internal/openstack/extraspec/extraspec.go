@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
 
@@ -132,7 +133,7 @@ func (r *rules) unknown(name string) error {
 	if meant := spelling.Closest(name, slices.Values(r.names())); meant != "" {
 		remedy = fmt.Sprintf("did you mean %q?", meant)
 	}
-	return fmt.Errorf("no extra spec of Nova %s is called so; %s", r.Release, remedy)
+	return fmt.Errorf("is not an extra spec of Nova %s; %s", r.Release, remedy)
 }
 
 // names returns the names to suggest: those of families without the part that may be empty.
@@ -152,12 +153,12 @@ func (s *spec) check(value string) error {
 	case "integer":
 		return s.checkInteger(value)
 	case "boolean":
-		if !slices.Contains(booleans, strings.ToLower(strings.TrimSpace(value))) {
+		if _, ok := oslo.Boolean(value); !ok {
 			return fmt.Errorf("%q is no boolean; set true or false", value)
 		}
 	default:
 		if s.pattern != nil && !s.pattern.MatchString(value) {
-			return fmt.Errorf("%q has not the form that Nova expects; its expression is %s", value, s.Pattern)
+			return fmt.Errorf("%q does not match the expression %s of Nova; correct it", value, s.Pattern)
 		}
 		if len(s.Enum) > 0 && !slices.Contains(s.Enum, value) {
 			return fmt.Errorf("%q is none of its values; set one of %s", value, strings.Join(s.Enum, ", "))
@@ -165,9 +166,6 @@ func (s *spec) check(value string) error {
 	}
 	return nil
 }
-
-// booleans are the texts that oslo.utils takes for one (https://docs.openstack.org/oslo.utils/latest/reference/strutils.html).
-var booleans = []string{"1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"}
 
 func (s *spec) checkInteger(value string) error {
 	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)

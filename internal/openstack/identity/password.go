@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"strconv"
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -29,13 +30,25 @@ func checkPasswords(base string, conf oslo.Config) error {
 				"that no service could log in; ask for nothing else than letters and digits, and for 32 characters at most"))
 		}
 	}
-	age, aged := options["minimum_password_age"].(int64)
-	expires, limited := options["password_expires_days"].(int64)
+	age, aged := days(options["minimum_password_age"])
+	expires, limited := days(options["password_expires_days"])
 	if aged && limited && age >= expires {
 		errs = append(errs, invalid.Field(field("minimum_password_age"), "%d days are not less than password_expires_days (%d), so that "+
 			"nobody could change a password before it expires; lower it", age, expires))
 	}
 	return errors.Join(errs...)
+}
+
+// days returns the value of an option that is a number: claims may write it as a text.
+func days(value any) (n int64, ok bool) {
+	switch v := value.(type) {
+	case int64:
+		return v, true
+	case string:
+		n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+		return n, err == nil
+	}
+	return 0, false
 }
 
 // matchPython reports whether Python's re.match finds a text at its beginning. Go's expressions, which take time in proportion to the

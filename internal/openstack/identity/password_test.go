@@ -40,6 +40,7 @@ func TestCheckPasswords(t *testing.T) {
 		"open bracket":        {"Keystone would refuse every password.", oslo.Options{"password_regex": `^[a-z.{8,}$`}, field + "is not a regular expression: missing closing ]: `[a-z.{8,}$`; correct it"},
 		"open parenthesis":    {"So it would here.", oslo.Options{"password_regex": `^(?=.*\d.{8,}$`}, field + "is not a regular expression: missing closing ): `(?=.*\\d.{8,}$`; correct it"},
 		"ages":                {"A password can be changed for a while.", oslo.Options{"minimum_password_age": int64(1), "password_expires_days": int64(90)}, ""},
+		"ages as texts":       {"Claims may write numbers so.", oslo.Options{"minimum_password_age": "90", "password_expires_days": int64(30)}, "spec.config.security_compliance.minimum_password_age: 90 days are not less than password_expires_days (30), so that nobody could change a password before it expires; lower it"},
 		"age alone":           {"Passwords do not expire.", oslo.Options{"minimum_password_age": int64(90)}, ""},
 		"ages contradict":     {"It expires before.", oslo.Options{"minimum_password_age": int64(90), "password_expires_days": int64(90)}, "spec.config.security_compliance.minimum_password_age: 90 days are not less than password_expires_days (90), so that nobody could change a password before it expires; lower it"},
 	} {

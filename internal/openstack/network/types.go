@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// defaultMTU is Neutron's own default of global_physnet_mtu.
-const defaultMTU = 1500
+// DefaultMTU is Neutron's own default of global_physnet_mtu.
+const DefaultMTU = 1500
 
 // TypeDrivers returns the kinds of networks that administrators can make, defaults included.
 func TypeDrivers(by neutronv1.Mechanism, ml2 neutronv1.ML2) []string {
@@ -63,7 +63,7 @@ func checkPhysical(field string, p neutronv1.PhysicalNetwork, ml2 neutronv1.ML2,
 		errs = append(errs, invalid.Field(field, "vlan "+remedy, strings.Join(drivers, ", "),
 			"the physical network, on which no network can be made"))
 	}
-	if most := ptr.Deref(ml2.MTU, defaultMTU); ptr.Deref(p.MTU, 0) > most {
+	if most := ptr.Deref(ml2.MTU, DefaultMTU); ptr.Deref(p.MTU, 0) > most {
 		// The smaller one counts (neutron.plugins.ml2.drivers.type_flat.FlatTypeDriver.get_mtu).
 		errs = append(errs, invalid.Field(field+".mtu", "%d cannot exceed ml2.mtu, which is %d; set ml2.mtu to %[1]d or more, or lower this",
 			*p.MTU, most))
