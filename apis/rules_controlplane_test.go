@@ -2,14 +2,14 @@ package apis_test
 
 import "strings"
 
-// elsewhere is a Keystone that somebody else runs, with more of it, and more of the claim, and the region that it takes.
-func elsewhere(keystone, more string) string {
+// externalKeystone is a Keystone that somebody else runs, with more of it, and more of the claim, and the region that it takes.
+func externalKeystone(keystone, more string) string {
 	return "global: {region: eu-de-2}\nservices: {keystone: {external: {authURL: 'https://identity.example.com/v3', user: cloud-admin, " +
 		"caSecretRef: {name: corporate, key: ca.crt}, passwordSecretRef: {name: corporate, key: password}}" + keystone + "}}\n" + more
 }
 
-// databaseElsewhere is a database that somebody else runs, with more said of it.
-func databaseElsewhere(more string) string {
+// externalDatabase is a database that somebody else runs, with more said of it.
+func externalDatabase(more string) string {
 	return "infrastructure: {mariadb: {external: {host: db.example.com, user: cloud-admin, secretRef: {name: corporate}}" + more + "}}"
 }
 
@@ -627,7 +627,7 @@ services:
 		},
 		"DatabaseElsewhere": {
 			reason: "Its name, who administrates it and the Secret are all that has to be said.",
-			spec:   databaseElsewhere(""),
+			spec:   externalDatabase(""),
 		},
 		"DatabaseElsewhereByAddress": {
 			reason: "It may be at another port, and a name may be a short one.",
@@ -653,121 +653,121 @@ services:
 		},
 		"DatabaseElsewhereWithMembers": {
 			reason:  "Nothing would have them.",
-			spec:    databaseElsewhere(", replicas: 3"),
+			spec:    externalDatabase(", replicas: 3"),
 			field:   "spec.infrastructure.mariadb.external",
 			message: "a database elsewhere has its own servers; leave replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale out",
 		},
 		"DatabaseElsewhereWithProxy": {
 			reason:  "It would lead nowhere.",
-			spec:    databaseElsewhere(", maxScale: {enabled: true}"),
+			spec:    externalDatabase(", maxScale: {enabled: true}"),
 			field:   "spec.infrastructure.mariadb.external",
 			message: "a database elsewhere has its own servers; leave replicas, storageSize, storageClass, resources, nodeSelector, tolerations and maxScale out",
 		},
 		"DatabaseElsewhereWithBackup": {
 			reason: "Nobody would make it.",
-			spec: databaseElsewhere(", backup: {s3: {bucket: cloud-backups, endpoint: 's3.example.com:443', " +
+			spec: externalDatabase(", backup: {s3: {bucket: cloud-backups, endpoint: 's3.example.com:443', " +
 				"credentialsSecretRef: {name: s3}}}"),
 			field:   "spec.infrastructure.mariadb.external",
 			message: "whoever runs a database backs it up, restores and watches it; leave backup, restoreFrom and metrics out",
 		},
 		"DatabaseElsewhereWithMetrics": {
 			reason:  "No exporter is there.",
-			spec:    databaseElsewhere(", metrics: {enabled: false}"),
+			spec:    externalDatabase(", metrics: {enabled: false}"),
 			field:   "spec.infrastructure.mariadb.external",
 			message: "whoever runs a database backs it up, restores and watches it; leave backup, restoreFrom and metrics out",
 		},
 		"DatabaseElsewhereLater": {
 			reason:  "Rows do not move.",
 			old:     new("size: small"),
-			spec:    databaseElsewhere(""),
+			spec:    externalDatabase(""),
 			field:   "spec.infrastructure.mariadb",
 			message: "external cannot be set or removed: no data moves from one database to another; claim another control plane",
 		},
 		"DatabaseElsewhereNoLonger": {
 			reason:  "The same the other way round.",
-			old:     new(databaseElsewhere("")),
+			old:     new(externalDatabase("")),
 			spec:    "size: small",
 			field:   "spec.infrastructure.mariadb",
 			message: "external cannot be set or removed: no data moves from one database to another; claim another control plane",
 		},
 		"DatabaseElsewhereMoves": {
 			reason: "The same databases may get another address, and another administrator.",
-			old:    new(databaseElsewhere("")),
+			old:    new(externalDatabase("")),
 			spec:   "infrastructure: {mariadb: {external: {host: db2.example.com, port: 3307, user: another, secretRef: {name: b}}}}",
 		},
 		"QueueElsewhere": {
 			reason: "Its address, its authority, and who administrates it are all that has to be said.",
-			spec:   queueElsewhere("", ""),
+			spec:   externalQueue("", ""),
 		},
 		"QueueElsewhereAtPorts": {
 			reason: "A load balancer has ports of its own.",
-			spec:   queueElsewhere(", port: 443, managementPort: 8443", ""),
+			spec:   externalQueue(", port: 443, managementPort: 8443", ""),
 		},
 		"QueueElsewhereByTemplate": {
 			reason:  "The name stands in the template of a Secret.",
-			spec:    strings.Replace(queueElsewhere("", ""), "user: cloud-admin", "user: '{{ .password }}'", 1),
+			spec:    strings.Replace(externalQueue("", ""), "user: cloud-admin", "user: '{{ .password }}'", 1),
 			field:   "spec.infrastructure.rabbitmq.external.user",
 			message: "should match",
 		},
 		"QueueElsewhereByURL": {
 			reason:  "It would say how it is spoken to, and its path would be lost.",
-			spec:    strings.Replace(queueElsewhere("", ""), "host: queue.example.com", "host: 'https://queue.example.com'", 1),
+			spec:    strings.Replace(externalQueue("", ""), "host: queue.example.com", "host: 'https://queue.example.com'", 1),
 			field:   "spec.infrastructure.rabbitmq.external.host",
 			message: "should match",
 		},
 		"QueueElsewhereByNoName": {
 			reason:  "No host has it, and no program reads it alike.",
-			spec:    strings.Replace(queueElsewhere("", ""), "host: queue.example.com", "host: queue..example.com", 1),
+			spec:    strings.Replace(externalQueue("", ""), "host: queue.example.com", "host: queue..example.com", 1),
 			field:   "spec.infrastructure.rabbitmq.external.host",
 			message: "should match",
 		},
 		"QueueElsewhereOff": {
 			reason:  "There is one, or there is none.",
-			spec:    queueElsewhere("", ", enabled: false"),
+			spec:    externalQueue("", ", enabled: false"),
 			field:   "spec.infrastructure.rabbitmq.external",
 			message: "whoever runs a queue says what it is like; say nothing but external, or leave external out",
 		},
 		"QueueElsewhereWithMembers": {
 			reason:  "Nobody would run them.",
-			spec:    queueElsewhere("", ", replicas: 3"),
+			spec:    externalQueue("", ", replicas: 3"),
 			field:   "spec.infrastructure.rabbitmq.external",
 			message: "whoever runs a queue says what it is like; say nothing but external, or leave external out",
 		},
 		"QueueElsewhereExposed": {
 			reason:  "It has an address.",
-			spec:    queueElsewhere("", ", exposure: {type: LoadBalancer, networks: [10.0.0.0/8]}"),
+			spec:    externalQueue("", ", exposure: {type: LoadBalancer, networks: [10.0.0.0/8]}"),
 			field:   "spec.infrastructure.rabbitmq.external",
 			message: "whoever runs a queue says what it is like; say nothing but external, or leave external out",
 		},
 		"QueueElsewhereLater": {
 			reason:  "What is under way on a queue does not move.",
 			old:     new(""),
-			spec:    queueElsewhere("", ""),
+			spec:    externalQueue("", ""),
 			field:   "spec.infrastructure.rabbitmq",
 			message: "external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane",
 		},
 		"QueueElsewhereNoLonger": {
 			reason:  "The same the other way round.",
-			old:     new(queueElsewhere("", "")),
+			old:     new(externalQueue("", "")),
 			spec:    "",
 			field:   "spec.infrastructure.rabbitmq",
 			message: "external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane",
 		},
 		"QueueElsewhereMoves": {
 			reason:  "RabbitMQ's operator would not make there what it has made here.",
-			old:     new(queueElsewhere("", "")),
-			spec:    strings.Replace(queueElsewhere("", ""), "queue.example.com", "another.example.com", 1),
+			old:     new(externalQueue("", "")),
+			spec:    strings.Replace(externalQueue("", ""), "queue.example.com", "another.example.com", 1),
 			field:   "spec.infrastructure.rabbitmq",
 			message: "external cannot be set or removed, nor its host changed: virtual hosts and users do not move to another queue; claim another control plane",
 		},
 		"QueueElsewhereAnotherAdministrator": {
 			reason: "The same queue may be administrated by another one, and at another port.",
-			old:    new(queueElsewhere("", "")),
-			spec:   strings.Replace(queueElsewhere(", managementPort: 443", ""), "user: cloud-admin", "user: another", 1),
+			old:    new(externalQueue("", "")),
+			spec:   strings.Replace(externalQueue(", managementPort: 443", ""), "user: cloud-admin", "user: another", 1),
 		},
 		"KeystoneElsewhere": {
 			reason: "Its address, its authority, and who administrates it are all that has to be said.",
-			spec:   elsewhere("", ""),
+			spec:   externalKeystone("", ""),
 		},
 		"KeystoneElsewhereInDomains": {
 			reason: "An administrator may be of another domain, and of another project, and be known by an address.",
@@ -791,58 +791,58 @@ services:
 		},
 		"KeystoneElsewhereWithPods": {
 			reason:  "Nothing would have them.",
-			spec:    elsewhere(", replicas: 3", ""),
+			spec:    externalKeystone(", replicas: 3", ""),
 			field:   "spec.services.keystone.external",
 			message: "a Keystone elsewhere has its own pods and address; leave replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname out",
 		},
 		"KeystoneElsewhereWithHostname": {
 			reason:  "Nobody would answer there.",
-			spec:    elsewhere(", hostname: identity.cloud.example.com", ""),
+			spec:    externalKeystone(", hostname: identity.cloud.example.com", ""),
 			field:   "spec.services.keystone.external",
 			message: "a Keystone elsewhere has its own pods and address; leave replicas, resources, nodeSelector, tolerations, uwsgi, image and hostname out",
 		},
 		"KeystoneElsewhereWithRules": {
 			reason:  "Nobody would read them.",
-			spec:    elsewhere(", policy: {'identity:list_users': '@'}", ""),
+			spec:    externalKeystone(", policy: {'identity:list_users': '@'}", ""),
 			field:   "spec.services.keystone.external",
 			message: "whoever runs a Keystone configures it; leave policy, allowUnknown, fernet, credentialKeys and trustFlush out",
 		},
 		"KeystoneElsewhereWithKeys": {
 			reason:  "They are not in this cloud.",
-			spec:    elsewhere(", fernet: {suspend: true}", ""),
+			spec:    externalKeystone(", fernet: {suspend: true}", ""),
 			field:   "spec.services.keystone.external",
 			message: "whoever runs a Keystone configures it; leave policy, allowUnknown, fernet, credentialKeys and trustFlush out",
 		},
 		"KeystoneElsewhereWithDirectory": {
 			reason: "Its file would be nowhere.",
-			spec: elsewhere(", identityBackends: [{domain: a, ldap: {url: 'ldap://ldap.example.com', suffix: 'dc=a', userTreeDN: 'ou=a'}}]",
+			spec: externalKeystone(", identityBackends: [{domain: a, ldap: {url: 'ldap://ldap.example.com', suffix: 'dc=a', userTreeDN: 'ou=a'}}]",
 				""),
 			field:   "spec.services.keystone.external",
 			message: "whoever runs a Keystone says who logs in; leave identityBackends, federation and bootstrap out",
 		},
 		"KeystoneElsewhereWithBootstrap": {
 			reason:  "It has been bootstrapped.",
-			spec:    elsewhere(", bootstrap: {adminUser: root}", ""),
+			spec:    externalKeystone(", bootstrap: {adminUser: root}", ""),
 			field:   "spec.services.keystone.external",
 			message: "whoever runs a Keystone says who logs in; leave identityBackends, federation and bootstrap out",
 		},
 		"KeystoneElsewhereLater": {
 			reason:  "Images belong to projects that the other one does not know.",
 			old:     new("global: {region: eu-de-2}"),
-			spec:    elsewhere("", ""),
+			spec:    externalKeystone("", ""),
 			field:   "spec.services.keystone",
 			message: "external cannot be set or removed: all that services keep belongs to projects of one Keystone; claim another control plane",
 		},
 		"KeystoneElsewhereNoLonger": {
 			reason:  "The same the other way round.",
-			old:     new(elsewhere("", "")),
+			old:     new(externalKeystone("", "")),
 			spec:    "global: {region: eu-de-2}",
 			field:   "spec.services.keystone",
 			message: "external cannot be set or removed: all that services keep belongs to projects of one Keystone; claim another control plane",
 		},
 		"KeystoneElsewhereMoves": {
 			reason: "The same Keystone may get another address, and another administrator.",
-			old:    new(elsewhere("", "")),
+			old:    new(externalKeystone("", "")),
 			spec: "global: {region: eu-de-2}\nservices: {keystone: {external: {authURL: 'https://keystone.example.com/v3', user: another, " +
 				"caSecretRef: {name: a, key: ca.crt}, passwordSecretRef: {name: b, key: password}}}}",
 		},
@@ -855,31 +855,31 @@ services:
 		},
 		"KeystoneElsewhereTested": {
 			reason:  "Nobody asked whoever runs it.",
-			spec:    elsewhere("", "tempest: {enabled: true, allowAdministration: true}"),
+			spec:    externalKeystone("", "tempest: {enabled: true, allowAdministration: true}"),
 			field:   "spec.tempest",
 			message: "tests make administrators, and the Keystone is somebody else's; leave them off",
 		},
 		"KeystoneElsewhereImported": {
 			reason:  "What bootstrap makes is another cloud's.",
-			spec:    elsewhere("", "korc: {bootstrapResources: [users]}"),
+			spec:    externalKeystone("", "korc: {bootstrapResources: [users]}"),
 			field:   "spec.korc.bootstrapResources",
 			message: "this cloud has bootstrapped nothing in a Keystone elsewhere; leave it out",
 		},
 		"KeystoneElsewhereRotates": {
 			reason: "Credentials are this cloud's own.",
-			spec:   elsewhere("", "korc: {credentialRotation: {intervalDays: 30}}"),
+			spec:   externalKeystone("", "korc: {credentialRotation: {intervalDays: 30}}"),
 		},
 		"KeystoneElsewhereWithGuests": {
 			reason:  "They would get an account there.",
-			spec:    elsewhere("", "keystoneServices: [{namespace: a, name: b}]"),
+			spec:    externalKeystone("", "keystoneServices: [{namespace: a, name: b}]"),
 			field:   "spec.keystoneServices",
 			message: "the Keystone is somebody else's, who lets services in there; leave this out",
 		},
 	},
 }
 
-// queueElsewhere is a spec with a queue that somebody else runs, with more of it and of what the claim says of the queue.
-func queueElsewhere(external, more string) string {
+// externalQueue is a spec with a queue that somebody else runs, with more of it and of what the claim says of the queue.
+func externalQueue(external, more string) string {
 	return "infrastructure: {rabbitmq: {external: {host: queue.example.com, user: cloud-admin, caSecretRef: {name: a, key: ca.crt}, " +
 		"passwordSecretRef: {name: b, key: password}" + external + "}" + more + "}}"
 }

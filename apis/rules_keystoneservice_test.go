@@ -77,13 +77,13 @@ func TestReservedTypes(t *testing.T) {
 	if !found {
 		t.Fatal("the definition has no such rule")
 	}
-	said := strings.Split(list, ", ")
-	for _, quoted := range said {
+	requested := strings.Split(list, ", ")
+	for _, quoted := range requested {
 		if name := strings.Trim(strings.Trim(quoted, "'"), "'"); !keystoneservicev1.ServiceType(name).Reserved() {
 			t.Errorf("the definition reserves %s, and the function does not", quoted)
 		}
 	}
-	if want := keystoneservicev1.ReservedTypes(); len(said) != len(want) {
-		t.Errorf("the definition reserves %d types, and the function %d: %s", len(said), len(want), fmt.Sprint(want))
+	if want := keystoneservicev1.ReservedTypes(); len(requested) != len(want) {
+		t.Errorf("the definition reserves %d types, and the function %d: %s", len(requested), len(want), fmt.Sprint(want))
 	}
 }

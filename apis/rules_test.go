@@ -120,7 +120,7 @@ func TestEveryRuleHasACase(t *testing.T) {
 		root := *crd.Spec.Versions[0].Schema.OpenAPIV3Schema
 		note := func(path string, p apiextensionsv1.JSONSchemaProps, _ bool) bool {
 			for _, r := range p.XValidations {
-				if other, ok := rules[r.Message]; ok && other != r.Rule && !differByUnbuilt(other, r.Rule) {
+				if other, ok := rules[r.Message]; ok && other != r.Rule && !differOnlyByUnimplemented(other, r.Rule) {
 					t.Errorf("%s: two rules say %q", path, r.Message)
 				}
 				rules[r.Message] = r.Rule
@@ -174,12 +174,12 @@ func parse(t testing.TB, text string) map[string]any {
 func merge(doc, patch map[string]any) map[string]any {
 	for name, p := range patch {
 		inner, isMap := p.(map[string]any)
-		was, wasMap := doc[name].(map[string]any)
+		previous, wasMap := doc[name].(map[string]any)
 		switch {
 		case p == nil:
 			delete(doc, name)
 		case isMap && wasMap:
-			doc[name] = merge(was, inner)
+			doc[name] = merge(previous, inner)
 		default:
 			doc[name] = p
 		}

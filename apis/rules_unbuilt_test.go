@@ -41,13 +41,13 @@ func completeDefinition(t testing.TB, folder string) []byte {
 	return data
 }
 
-// differByUnbuilt reports whether two rules are one, of which one does not know of what is not built yet.
-func differByUnbuilt(a, b string) bool {
+// differOnlyByUnimplemented reports whether two rules are one, of which one does not know of what is not built yet.
+func differOnlyByUnimplemented(a, b string) bool {
 	return strings.Contains(a, "false") || strings.Contains(b, "false")
 }
 
-// TestUnbuilt: a definition has nothing that is not built yet, and with everything an API server accepts it, and kubectl installs it.
-func TestUnbuilt(t *testing.T) {
+// TestUnimplemented: a definition has nothing that is not built yet, and with everything an API server accepts it, and kubectl installs it.
+func TestUnimplemented(t *testing.T) {
 	// kubectl apply keeps what it applied in an annotation, and all annotations of an object may have 262,144 bytes together. What is built has
 	// far less (hack/xrd); whoever builds the next large field has to make room.
 	const most = 260_000
@@ -101,14 +101,14 @@ func TestIsUnbuilt(t *testing.T) {
 	for field, want := range map[string]bool{
 		"spec.services.cinder": false, "spec.cortex": true, "spec.services.neutron.ovn.relay": false, "spec.services.neutron": false, "spec.services.cinder.backends[12].ceph": false, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
 	} {
-		if diff := cmp.Diff(want, apis.IsUnbuilt("ControlPlaneCluster", field)); diff != "" {
+		if diff := cmp.Diff(want, apis.IsUnimplemented("ControlPlaneCluster", field)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", field, diff)
 		}
 	}
-	if apis.IsUnbuilt("HypervisorCluster", "spec.pciDevices[12].physicalNetwork") || !apis.IsUnbuilt("HypervisorCluster", "spec.agents.haAgent") {
+	if apis.IsUnimplemented("HypervisorCluster", "spec.pciDevices[12].physicalNetwork") || !apis.IsUnimplemented("HypervisorCluster", "spec.agents.haAgent") {
 		t.Error("a pool has network cards, and no HA agent")
 	}
-	if apis.IsUnbuilt("Keystone", "spec.cortex") {
+	if apis.IsUnimplemented("Keystone", "spec.cortex") {
 		t.Error("a Keystone has no Cortex")
 	}
 }

@@ -95,7 +95,7 @@ func TestEveryFieldIsDescribedAndBounded(t *testing.T) {
 					t.Errorf("%s.%s: no description", kind, part)
 				}
 				walk(kind+"."+part, p, func(path string, p apiextensionsv1.JSONSchemaProps, named bool) bool {
-					if ours := !crossplanes(path); !ours || strings.HasSuffix(path, ".status.conditions") {
+					if managed := !crossplanes(path); !managed || strings.HasSuffix(path, ".status.conditions") {
 						return false
 					}
 					if named && (p.Title == "" || p.Description == "") {
@@ -228,7 +228,7 @@ func walk(path string, p apiextensionsv1.JSONSchemaProps, visit func(path string
 func TestSameForClaimAndComposite(t *testing.T) {
 	all := crds(t)
 	for _, kind := range []string{"ControlPlaneCluster", "HypervisorCluster", "KeystoneService", "StorageCluster"} {
-		claim, composite := ours(t, all[kind]), ours(t, all["X"+kind])
+		claim, composite := schemaOf(t, all[kind]), schemaOf(t, all["X"+kind])
 		if claim != composite {
 			t.Errorf("%s: the schemas of claim and composite resource differ", kind)
 		}
@@ -238,8 +238,8 @@ func TestSameForClaimAndComposite(t *testing.T) {
 	}
 }
 
-// ours is the part of a CRD's schema that comes from us, as JSON.
-func ours(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) string {
+// schemaOf is the part of a CRD's schema that comes from us, as JSON.
+func schemaOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) string {
 	t.Helper()
 	s := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.DeepCopy()
 	delete(s.Properties, "metadata")

@@ -36,8 +36,8 @@ var unbuilt = map[string][]string{
 // Unbuilt are the paths of the fields of a kind that are not built yet, sorted.
 func Unbuilt(kind string) []string { return slices.Clone(unbuilt[kind]) }
 
-// IsUnbuilt reports whether a field of a kind, as errors name it, is one that is not built yet.
-func IsUnbuilt(kind, field string) bool {
+// IsUnimplemented reports whether a field of a kind, as errors name it, is one that is not built yet.
+func IsUnimplemented(kind, field string) bool {
 	return slices.Contains(unbuilt[kind], index.ReplaceAllLiteralString(field, "[]"))
 }
 

@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 					t.Errorf("no function asks for this image: %v", err)
 				}
 			}
-			of, part := release.PartOf(i.Name)
+			of, part := release.ServiceOf(i.Name)
 			if service := slices.Contains(release.Services(), i.Name) || part; service != (i.Package != "") || part && of != i.Package {
 				t.Errorf("a service has a package, a part of one has the service's, and nothing else has one: %q", i.Package)
 			}

@@ -23,9 +23,9 @@ const claims = "../../test/claims"
 // sentence is "<kind> <name>: <field>: <what is wrong>"; what is not an object of ours has no field.
 var sentence = regexp.MustCompile(`^(the claim: [^:]+|(the object|\S+( \S+)?): (object|apiVersion|kind|metadata|spec)[^ ]*: ).+`)
 
-// TestRefused runs every claim of test/claims/testdata: each is refused in the sentence of the .want file, by exit code 1,
+// TestValidation runs every claim of test/claims/testdata: each is refused in the sentence of the .want file, by exit code 1,
 // and nothing else is written anywhere.
-func TestRefused(t *testing.T) {
+func TestValidation(t *testing.T) {
 	files, err := filepath.Glob(claims + "/testdata/*.yaml")
 	if err != nil || len(files) < 30 {
 		t.Fatalf("only %d claims: %v", len(files), err)
@@ -79,12 +79,12 @@ func TestRefusedTogether(t *testing.T) {
 				args = append(args, "-f", file)
 			}
 			var out, errOut bytes.Buffer
-			if code := run(args, strings.NewReader(""), &out, &errOut); code != exitRefused {
-				t.Errorf("exit code %d, want %d", code, exitRefused)
+			if code := run(args, strings.NewReader(""), &out, &errOut); code != exitInvalid {
+				t.Errorf("exit code %d, want %d", code, exitInvalid)
 			}
 			lines := strings.Split(strings.TrimSuffix(errOut.String(), "\n"), "\n")
 			for i, line := range lines {
-				checkSentences(t, place.ReplaceAllString(line, "")+"\n", 1)
+				checkSentences(t, errorLocation.ReplaceAllString(line, "")+"\n", 1)
 				lines[i] = strings.ReplaceAll(line, claims+"/testdata/", "")
 			}
 			got, wantFile := strings.Join(lines, "\n")+"\n", folder+".want"
@@ -114,11 +114,11 @@ func TestRefusedPlatform(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			var out, errOut bytes.Buffer
-			if code := run([]string{"preview", "-e", file}, strings.NewReader(""), &out, &errOut); code != exitRefused {
-				t.Errorf("exit code %d, want %d", code, exitRefused)
+			if code := run([]string{"preview", "-e", file}, strings.NewReader(""), &out, &errOut); code != exitInvalid {
+				t.Errorf("exit code %d, want %d", code, exitInvalid)
 			}
 			got := strings.ReplaceAll(errOut.String(), claims+"/platforms/", "")
-			checkSentences(t, place.ReplaceAllString(errOut.String(), ""), 1)
+			checkSentences(t, errorLocation.ReplaceAllString(errOut.String(), ""), 1)
 			if !strings.Contains(got, "PlatformConfig default: spec.") {
 				t.Errorf("it is not about the PlatformConfig: %.300q", got)
 			}
@@ -139,8 +139,8 @@ func TestRefusedPlatform(t *testing.T) {
 	}
 }
 
-// TestRefusedHuge is about claims that are too large to be kept as files.
-func TestRefusedHuge(t *testing.T) {
+// TestHugeClaimError is about claims that are too large to be kept as files.
+func TestHugeClaimError(t *testing.T) {
 	const head = "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata: {namespace: tenant-a, name: cloud}\n" +
 		"spec:\n  openStackRelease: \"2025.2\"\n"
 	large := strings.Repeat("x", 1<<20)
@@ -177,8 +177,8 @@ func refused(t *testing.T, in *strings.Reader, args ...string) string {
 		in = strings.NewReader("")
 	}
 	code := run(append([]string{"preview", "-e", claims + "/platformconfig.yaml", "-o", dir, "--format", "json"}, args...), in, &out, &errOut)
-	if code != exitRefused {
-		t.Errorf("exit code %d, want %d", code, exitRefused)
+	if code != exitInvalid {
+		t.Errorf("exit code %d, want %d", code, exitInvalid)
 	}
 	printed := struct {
 		Refused []struct {
@@ -196,7 +196,7 @@ func refused(t *testing.T, in *strings.Reader, args ...string) string {
 		if !strings.Contains(line, printed.Refused[i].Message) {
 			t.Errorf("JSON says %.300q, and the line %.300q", printed.Refused[i].Message, line)
 		}
-		lines[i] = place.ReplaceAllString(line, "")
+		lines[i] = errorLocation.ReplaceAllString(line, "")
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("%s was made (%v)", dir, err)
@@ -204,8 +204,8 @@ func refused(t *testing.T, in *strings.Reader, args ...string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// place is where in its file a mistake is.
-var place = regexp.MustCompile(`^\S+/(?:testdata|platforms)/\S+\.yaml(:[0-9]+)?: `)
+// errorLocation is where in its file a mistake is.
+var errorLocation = regexp.MustCompile(`^\S+/(?:testdata|platforms)/\S+\.yaml(:[0-9]+)?: `)
 
 // checkSentences checks the shape of what a tenant reads: so many lines, each with the field, nothing in it that a terminal
 // acts on.

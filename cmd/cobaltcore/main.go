@@ -24,7 +24,7 @@ import (
 
 // Exit codes.
 const (
-	exitRefused = 1
+	exitInvalid = 1
 	exitUsage   = 2
 	exitFailed  = 3
 )
@@ -80,7 +80,7 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 		fmt.Fprintln(errOut, "note: no PlatformConfig is given (-e), so this is what the claim becomes on an example platform")
 	}
 	if len(c.File) > 1 {
-		return c.several(platform, in, out)
+		return c.runAll(platform, in, out)
 	}
 	claim, err := read(c.File, in, examples.Claim)
 	if err != nil {
@@ -102,43 +102,43 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	return result.Print(out, c.Format)
 }
 
-// referred are the kinds of claims that others refer to, each before those that do.
-var referred = []string{"StorageCluster", "ControlPlaneCluster", "HypervisorCluster", "KeystoneService"}
+// referencedKinds are the kinds of claims that others refer to, each before those that do.
+var referencedKinds = []string{"StorageCluster", "ControlPlaneCluster", "HypervisorCluster", "KeystoneService"}
 
-// several previews claims one after the other, each after those that it may refer to, however they are given.
-func (c *previewCommand) several(platform []byte, in io.Reader, out io.Writer) error {
-	type given struct {
+// runAll previews claims one after the other, each after those that it may refer to, however they are given.
+func (c *previewCommand) runAll(platform []byte, in io.Reader, out io.Writer) error {
+	type inputClaim struct {
 		file  string
 		claim []byte
 		order int
 	}
-	var claims []given
+	var claims []inputClaim
 	var identities []preview.Identity
 	for i, file := range c.File {
 		claim, err := read(c.File[i:i+1], in, nil)
 		if err != nil {
 			return err
 		}
-		said := struct{ Kind string }{}
-		_ = yaml.Unmarshal(claim, &said) // What cannot be read is refused below.
-		claims = append(claims, given{file, claim, slices.Index(referred, said.Kind)})
+		requested := struct{ Kind string }{}
+		_ = yaml.Unmarshal(claim, &requested) // What cannot be read is refused below.
+		claims = append(claims, inputClaim{file, claim, slices.Index(referencedKinds, requested.Kind)})
 		identities = append(identities, preview.IdentityOf(claim))
 	}
 	if err := c.duplicate(c.File, identities, out); err != nil {
 		return err
 	}
-	slices.SortStableFunc(claims, func(a, b given) int { return cmp.Compare(a.order, b.order) })
-	var there []*structpb.Struct
+	slices.SortStableFunc(claims, func(a, b inputClaim) int { return cmp.Compare(a.order, b.order) })
+	var existing []*structpb.Struct
 	var results []*preview.Result
 	for i, g := range claims {
-		result, err := preview.RunBeside(there, g.claim, platform, kinds.Runners())
+		result, err := preview.RunWithClaims(existing, g.claim, platform, kinds.Runners())
 		if err == nil {
 			err = preview.Shared(results, result, g.claim)
 		}
 		if err != nil {
 			return c.refused(err, []string{g.file}, out)
 		}
-		there, results = append(there, result.There...), append(results, result)
+		existing, results = append(existing, result.Existing...), append(results, result)
 		if c.Format == "tree" && i > 0 {
 			fmt.Fprintln(out)
 		}
@@ -191,7 +191,7 @@ func (c *previewCommand) check() error {
 
 // refused completes a refusal with the file that it is about, and prints it where a program reads.
 func (c *previewCommand) refused(err error, claim []string, out io.Writer) error {
-	r := &preview.Refused{}
+	r := &preview.ValidationErrors{}
 	if !errors.As(err, &r) {
 		return err
 	}
@@ -264,10 +264,10 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 		return 0
 	}
 	fmt.Fprintln(errOut, err)
-	refused, usage := &preview.Refused{}, errUsage("")
+	rejected, usage := &preview.ValidationErrors{}, errUsage("")
 	switch {
-	case errors.As(err, &refused):
-		return exitRefused
+	case errors.As(err, &rejected):
+		return exitInvalid
 	case errors.As(err, &usage):
 		return exitUsage
 	}

@@ -43,7 +43,7 @@ func shown(t *testing.T, claim []byte, args ...string) []byte {
 	if code := run(append([]string{"preview", "-f", "-"}, args...), bytes.NewReader(claim), &out, &errOut); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
-	if !isNote(errOut.String()) {
+	if !isWarningOnly(errOut.String()) {
 		t.Errorf("standard error: %s", errOut.String())
 	}
 	return out.Bytes()
@@ -58,8 +58,8 @@ func shownJSON(t *testing.T, claim []byte, args ...string) result {
 	return r
 }
 
-// isNote reports whether standard error has nothing, or only that no PlatformConfig was given.
-func isNote(s string) bool {
+// isWarningOnly reports whether standard error has nothing, or only that no PlatformConfig was given.
+func isWarningOnly(s string) bool {
 	return s == "" || strings.HasPrefix(s, "note: no PlatformConfig is given") && strings.Count(s, "\n") == 1
 }
 
@@ -85,71 +85,71 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
 func TestExitCodes(t *testing.T) {
-	taken := t.TempDir()
-	if err := os.WriteFile(filepath.Join(taken, "mine.txt"), nil, 0o600); err != nil {
+	used := t.TempDir()
+	if err := os.WriteFile(filepath.Join(used, "mine.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]struct {
-		reason string
-		args   []string
-		in     string
-		out    io.Writer
-		code   int
-		says   string
+		reason     string
+		args       []string
+		in         string
+		out        io.Writer
+		code       int
+		wantOutput string
 	}{
 		"default":        {reason: "There is an example to look at.", args: []string{"preview"}},
 		"help":           {reason: "Help is no mistake.", args: []string{"--help"}},
 		"help of it":     {reason: "Help is no mistake.", args: []string{"preview", "--help"}},
-		"nothing":        {reason: "A command has to be named.", code: exitUsage, says: "cobaltcore --help"},
-		"command":        {reason: "A command that there is not.", args: []string{"apply"}, code: exitUsage, says: "apply"},
-		"flag":           {reason: "A flag that there is not.", args: []string{"preview", "--force"}, code: exitUsage, says: "--force"},
-		"format":         {reason: "A format that there is not.", args: []string{"preview", "--format", "xml"}, code: exitUsage, says: "xml"},
-		"stage text":     {reason: "A stage is a number.", args: []string{"preview", "--stage", "x"}, code: exitUsage, says: "--stage"},
-		"stage negative": {reason: "Stages start at one.", args: []string{"preview", "--stage=-1"}, code: exitUsage, says: "--stage"},
-		"no file":        {reason: "The file is named wrongly.", args: []string{"preview", "-f", "no-such.yaml"}, code: exitUsage, says: "no-such.yaml"},
-		"folder":         {reason: "A folder is no claim.", args: []string{"preview", "-f", taken}, code: exitUsage, says: taken},
-		"no platform":    {reason: "The file is named wrongly.", args: []string{"preview", "-e", "no-such.yaml"}, code: exitUsage, says: "no-such.yaml"},
-		"empty claim":    {reason: "Standard input holds nothing.", args: []string{"preview", "-f", "-"}, code: exitRefused, says: "the claim: it is empty"},
+		"nothing":        {reason: "A command has to be named.", code: exitUsage, wantOutput: "cobaltcore --help"},
+		"command":        {reason: "A command that there is not.", args: []string{"apply"}, code: exitUsage, wantOutput: "apply"},
+		"flag":           {reason: "A flag that there is not.", args: []string{"preview", "--force"}, code: exitUsage, wantOutput: "--force"},
+		"format":         {reason: "A format that there is not.", args: []string{"preview", "--format", "xml"}, code: exitUsage, wantOutput: "xml"},
+		"stage text":     {reason: "A stage is a number.", args: []string{"preview", "--stage", "x"}, code: exitUsage, wantOutput: "--stage"},
+		"stage negative": {reason: "Stages start at one.", args: []string{"preview", "--stage=-1"}, code: exitUsage, wantOutput: "--stage"},
+		"no file":        {reason: "The file is named wrongly.", args: []string{"preview", "-f", "no-such.yaml"}, code: exitUsage, wantOutput: "no-such.yaml"},
+		"folder":         {reason: "A folder is no claim.", args: []string{"preview", "-f", used}, code: exitUsage, wantOutput: used},
+		"no platform":    {reason: "The file is named wrongly.", args: []string{"preview", "-e", "no-such.yaml"}, code: exitUsage, wantOutput: "no-such.yaml"},
+		"empty claim":    {reason: "Standard input holds nothing.", args: []string{"preview", "-f", "-"}, code: exitInvalid, wantOutput: "the claim: it is empty"},
 		"bad platform": {
 			reason: "The PlatformConfig is refused by its own schema.", args: []string{"preview", "-e", "-"},
 			in:   "{apiVersion: crossplane.c5c3.io/v1alpha1, kind: PlatformConfig, metadata: {name: default}, spec: {}}",
-			code: exitRefused, says: "PlatformConfig default: spec.domain: Required value",
+			code: exitInvalid, wantOutput: "PlatformConfig default: spec.domain: Required value",
 		},
 		"other platform": {
 			reason: "Compositions ask for the PlatformConfig called default.", args: []string{"preview", "-e", "-"},
 			in:   "{apiVersion: crossplane.c5c3.io/v1alpha1, kind: PlatformConfig, metadata: {name: other}, spec: {domain: example.com}}",
-			code: exitRefused, says: "PlatformConfig other: metadata.name: ",
+			code: exitInvalid, wantOutput: "PlatformConfig other: metadata.name: ",
 		},
 		"claim as platform": {
 			reason: "The files are mixed up.", args: []string{"preview", "-e", "-"}, in: string(examples.Claim),
-			code: exitRefused, says: "the PlatformConfig: kind: ",
+			code: exitInvalid, wantOutput: "the PlatformConfig: kind: ",
 		},
 		"foreign folder": {
-			reason: "Nobody else's files are touched.", args: []string{"preview", "-o", taken},
-			code: exitFailed, says: taken + " holds files",
+			reason: "Nobody else's files are touched.", args: []string{"preview", "-o", used},
+			code: exitFailed, wantOutput: used + " holds files",
 		},
 		"file as folder": {
-			reason: "A file is no folder.", args: []string{"preview", "-o", filepath.Join(taken, "mine.txt")},
-			code: exitFailed, says: "mine.txt",
+			reason: "A file is no folder.", args: []string{"preview", "-o", filepath.Join(used, "mine.txt")},
+			code: exitFailed, wantOutput: "mine.txt",
 		},
 		"version":        {reason: "Whoever reports a mistake is asked for it.", args: []string{"version"}},
 		"help word":      {reason: "Many commands have it.", args: []string{"help"}},
-		"stage too high": {reason: "There are fewer.", args: []string{"preview", "--stage=99"}, code: exitUsage, says: "--stage 99: there are"},
+		"stage too high": {reason: "There are fewer.", args: []string{"preview", "--stage=99"}, code: exitUsage, wantOutput: "--stage 99: there are"},
 		"several as one": {
 			reason: "A program that reads JSON reads one claim.", args: []string{"preview", "-f", "a.yaml", "-f", "b.yaml", "--format", "json"},
-			code: exitUsage, says: "several claims are shown whole",
+			code: exitUsage, wantOutput: "several claims are shown whole",
 		},
-		"empty variable": {reason: `-f "$UNSET" is not the example.`, args: []string{"preview", "-f", ""}, code: exitUsage, says: "-f names no file"},
-		"empty platform": {reason: "Nor is -e.", args: []string{"preview", "-e", ""}, code: exitUsage, says: "-e names no file"},
+		"empty variable": {reason: `-f "$UNSET" is not the example.`, args: []string{"preview", "-f", ""}, code: exitUsage, wantOutput: "-f names no file"},
+		"empty platform": {reason: "Nor is -e.", args: []string{"preview", "-e", ""}, code: exitUsage, wantOutput: "-e names no file"},
 		"two claims": {
 			reason: "None is left out without a word.", args: []string{"preview", "-e", "a.yaml", "-e", "b.yaml"},
-			code: exitUsage, says: "-e is given 2 times",
+			code: exitUsage, wantOutput: "-e is given 2 times",
 		},
-		"stdin twice": {reason: "It can be read once.", args: []string{"preview", "-f", "-", "-e", "-"}, code: exitUsage, says: "standard input"},
+		"stdin twice": {reason: "It can be read once.", args: []string{"preview", "-f", "-", "-e", "-"}, code: exitUsage, wantOutput: "standard input"},
 		"out is format": {
-			reason: "kubectl's -o is a format.", args: []string{"preview", "-o", "json"}, code: exitUsage, says: "--format json",
+			reason: "kubectl's -o is a format.", args: []string{"preview", "-o", "json"}, code: exitUsage, wantOutput: "--format json",
 		},
-		"full disk": {reason: "What cannot be printed is a failure.", args: []string{"preview"}, out: full{}, code: exitFailed, says: "no space left"},
+		"full disk": {reason: "What cannot be printed is a failure.", args: []string{"preview"}, out: full{}, code: exitFailed, wantOutput: "no space left"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -163,20 +163,20 @@ func TestExitCodes(t *testing.T) {
 			if tc.code != 0 && out.Len() > 0 {
 				t.Errorf("%s\nstandard output: %.200s", tc.reason, out.String())
 			}
-			if tc.code == 0 && (out.Len() == 0 || !isNote(errOut.String())) {
+			if tc.code == 0 && (out.Len() == 0 || !isWarningOnly(errOut.String())) {
 				t.Errorf("%s\n%d bytes of output, and on standard error: %s", tc.reason, out.Len(), errOut.String())
 			}
-			said := errOut.String()
-			if i := strings.Index(said, "\n"); i >= 0 && isNote(said[:i+1]) {
-				said = said[i+1:]
+			requested := errOut.String()
+			if i := strings.Index(requested, "\n"); i >= 0 && isWarningOnly(requested[:i+1]) {
+				requested = requested[i+1:]
 			}
-			if !strings.Contains(said, tc.says) || strings.Count(said, "\n") > 1 {
-				t.Errorf("%s\nstandard error: %s\nwant one line with: %s", tc.reason, errOut.String(), tc.says)
+			if !strings.Contains(requested, tc.wantOutput) || strings.Count(requested, "\n") > 1 {
+				t.Errorf("%s\nstandard error: %s\nwant one line with: %s", tc.reason, errOut.String(), tc.wantOutput)
 			}
 		})
 	}
-	if left := files(t, taken); len(left) != 1 {
-		t.Errorf("files in a folder that is not ours: %v", slices.Sorted(maps.Keys(left)))
+	if remaining := files(t, used); len(remaining) != 1 {
+		t.Errorf("files in a folder that is not ours: %v", slices.Sorted(maps.Keys(remaining)))
 	}
 }
 
@@ -238,8 +238,8 @@ func TestOut(t *testing.T) {
 	}
 
 	before := files(t, dir)
-	if code := run([]string{"preview", "-f", "-", "-o", dir}, strings.NewReader("{}"), io.Discard, io.Discard); code != exitRefused {
-		t.Errorf("exit code %d, want %d", code, exitRefused)
+	if code := run([]string{"preview", "-f", "-", "-o", dir}, strings.NewReader("{}"), io.Discard, io.Discard); code != exitInvalid {
+		t.Errorf("exit code %d, want %d", code, exitInvalid)
 	}
 	if diff := cmp.Diff(before, files(t, dir)); diff != "" {
 		t.Errorf("a claim that is refused changes files (-before +after):\n%s", diff)
@@ -320,7 +320,7 @@ func TestSeveral(t *testing.T) {
 		t.Errorf("the other way round: exit code %d, the same: %t; %s", code, out.String() == first, errOut.String())
 	}
 	errOut.Reset()
-	if code := run([]string{"preview", "-f", pool, "-f", "../../examples/storage/development.yaml"}, strings.NewReader(""), &out, &errOut); code != exitRefused {
+	if code := run([]string{"preview", "-f", pool, "-f", "../../examples/storage/development.yaml"}, strings.NewReader(""), &out, &errOut); code != exitInvalid {
 		t.Errorf("exit code %d", code)
 	}
 	if want := pool + ":"; !strings.Contains(errOut.String(), want) || !strings.Contains(errOut.String(), "spec.controlPlaneRef: there is no ControlPlaneCluster") {

@@ -61,8 +61,8 @@ type cluster struct {
 
 	// exits returns the exit code of a command before it has any effect; 0 lets it run.
 	exits func(command []string) int32
-	// silent: the output of pods cannot be read.
-	silent bool
+	// logsUnavailable: the output of pods cannot be read.
+	logsUnavailable bool
 	// outputs of pods by their names.
 	outputs  map[string]string
 	podCount int
@@ -125,7 +125,7 @@ func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconcil
 		Transport: func([]byte) (http.RoundTripper, error) { return way, nil },
 		Output: func(_ context.Context, p *corev1.Pod, _ string) (string, error) {
 			text, ok := c.outputs[p.Name]
-			if c.silent || !ok {
+			if c.logsUnavailable || !ok {
 				return "", errors.New("the node is gone")
 			}
 			return text, nil
@@ -208,8 +208,8 @@ func (c *cluster) pass(r *Reconciler) {
 	c.tick()
 }
 
-// until reconciles until something holds. It fails the test if that does not happen.
-func (c *cluster) until(r *Reconciler, what string, holds func() bool) {
+// reconcileUntil reconciles until something holds. It fails the test if that does not happen.
+func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func() bool) {
 	c.t.Helper()
 	for range 600 {
 		if holds() {
@@ -272,8 +272,8 @@ func (c *cluster) tick() {
 func (c *cluster) jobController() {
 	ctx := context.Background()
 	for _, j := range c.jobs() {
-		own := batchjob.PodsOf(&j, c.pods())
-		switch end := condition.Ending(&j); {
+		own := batchjob.ListPods(&j, c.pods())
+		switch end := condition.FinishedCondition(&j); {
 		case end.Type != "":
 			if c.clock.Now().Sub(end.LastTransitionTime.Time) >= time.Duration(*j.Spec.TTLSecondsAfterFinished)*time.Second {
 				c.must(c.api.Delete(ctx, &j))

@@ -25,7 +25,7 @@ var (
 	runs    = metrics.Counter("runs_total", "Number of commands that have ended.", "command", "result")
 )
 
-var kind = controller.Kind[*openstackv1.CellMapping, *world]{
+var kind = controller.Kind[*openstackv1.CellMapping, *observation]{
 	Name:       kindName,
 	Object:     &openstackv1.CellMapping{},
 	Owns:       []client.Object{&batchv1.Job{}},
@@ -34,7 +34,7 @@ var kind = controller.Kind[*openstackv1.CellMapping, *world]{
 	Conditions: func(c *openstackv1.CellMapping) *[]metav1.Condition { return &c.Status.Conditions },
 	Warns:      []string{conditionReady, conditionHosts},
 	Metrics:    metrics,
-	Measure: func(c *openstackv1.CellMapping) {
+	ExportMetrics: func(c *openstackv1.CellMapping) {
 		mapped.WithLabelValues(c.Namespace, c.Name).Set(float64(c.Status.HostCount))
 	},
 }

@@ -39,7 +39,7 @@ func (c *cluster) count(begin string) int {
 func TestOrder(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	c.nova.register("compute-1", "cell1")
-	c.until(c.sound(), "a host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
+	c.reconcileUntil(c.sound(), "a host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
 	want := []string{"list_cells", "create_cell cell1", "list_cells", "discover_hosts cell1", "list_hosts cell1"}
 	if diff := cmp.Diff(want, c.commands); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
@@ -67,7 +67,7 @@ func TestRest(t *testing.T) {
 	c := newCluster(t, mapping(cell0), mapping("cell1"), clouds(), secret())
 	c.nova.register("compute-1", "cell1")
 	r := c.sound()
-	c.until(r, "a host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
+	c.reconcileUntil(r, "a host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
 	c.commands = nil
 	for end := c.clock.Now().Add(150 * time.Minute); c.clock.Now().Before(end); {
 		c.clock.SetTime(c.clock.Now().Add(25 * time.Second))
@@ -78,11 +78,11 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestNowhere: a host that registers in no cell is looked for in each of them, with growing pauses, and named.
-func TestNowhere(t *testing.T) {
+// TestNoFault: a host that registers in no cell is looked for in each of them, with growing pauses, and named.
+func TestNoFault(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), mapping("cell2"), clouds(), secret())
 	r := c.sound()
-	c.until(r, "the cells", c.ready)
+	c.reconcileUntil(r, "the cells", c.ready)
 	c.nova.register("lost", "cell9")
 	c.tick()
 	c.commands = nil
@@ -101,7 +101,7 @@ func TestNowhere(t *testing.T) {
 	c.nova.register("found", "cell2") // Which is looked for at once.
 	before := c.clock.Now()
 	c.tick()
-	c.until(r, "the other one", func() bool { return slices.Contains(c.cell("cell2").Status.Hosts, "found") })
+	c.reconcileUntil(r, "the other one", func() bool { return slices.Contains(c.cell("cell2").Status.Hosts, "found") })
 	if waited := c.clock.Now().Sub(before); waited > 5*time.Minute {
 		t.Errorf("it was found after %s", waited)
 	}
@@ -119,7 +119,7 @@ func TestSeveral(t *testing.T) {
 	}
 	before := slices.Clone(c.nova.cells)
 	r := c.sound()
-	c.until(r, "a refusal", func() bool { return c.condition("cell1", conditionReady).Reason == "SeveralCells" })
+	c.reconcileUntil(r, "a refusal", func() bool { return c.condition("cell1", conditionReady).Reason == "SeveralCells" })
 	for range 300 {
 		c.pass(r)
 	}
@@ -131,7 +131,7 @@ func TestSeveral(t *testing.T) {
 		t.Errorf("%v\n%s", c.commands, diff)
 	}
 	c.nova.cells = c.nova.cells[1:]
-	c.until(r, "the other one", c.ready)
+	c.reconcileUntil(r, "the other one", c.ready)
 	if got := c.cell("cell1").Status.UUID; got != second.uuid || c.count("create_cell") > 0 {
 		t.Errorf("%s, %v", got, c.commands)
 	}
@@ -144,15 +144,15 @@ func TestTwoMappings(t *testing.T) {
 	})
 	c := newCluster(t, mapping("cell1"), younger, clouds(), secret())
 	r := c.sound()
-	refused := func() openstackv1.CellMapping { return c.cells()[0] }
-	c.until(r, "the cell", func() bool {
-		return c.condition("cell1", conditionReady).Status == metav1.ConditionTrue && len(refused().Status.Conditions) > 0
+	rejected := func() openstackv1.CellMapping { return c.cells()[0] }
+	c.reconcileUntil(r, "the cell", func() bool {
+		return c.condition("cell1", conditionReady).Status == metav1.ConditionTrue && len(rejected().Status.Conditions) > 0
 	})
-	if got := refused().Status; got.Run != nil || got.Conditions[0].Message != "CellMapping nova-cell1 is of cell1 of nova, too, and is older: delete one of the two" {
+	if got := rejected().Status; got.Run != nil || got.Conditions[0].Message != "CellMapping nova-cell1 is of cell1 of nova, too, and is older: delete one of the two" {
 		t.Errorf("%+v", got)
 	}
 	c.must(c.api.Delete(context.Background(), mapping("cell1")))
-	c.until(r, "the other one", c.ready)
+	c.reconcileUntil(r, "the other one", c.ready)
 	if len(c.nova.cells) != 1 {
 		t.Errorf("%v", c.nova.cells)
 	}
@@ -169,7 +169,7 @@ func TestFailure(t *testing.T) {
 		return 0
 	}
 	r := c.sound()
-	c.until(r, "a failure", func() bool { return c.condition("cell1", conditionReady).Reason == "CommandFailed" })
+	c.reconcileUntil(r, "a failure", func() bool { return c.condition("cell1", conditionReady).Reason == "CommandFailed" })
 	if got := c.condition("cell1", conditionReady).Message; got != "CreateCell did not succeed and is tried again: exit code 255, that is all" {
 		t.Error(got)
 	}
@@ -185,7 +185,7 @@ func TestFailure(t *testing.T) {
 	c.exits = func([]string) int32 { return 0 }
 	c.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Disabled = true })
 	before := c.clock.Now()
-	c.until(r, "the cell", c.ready)
+	c.reconcileUntil(r, "the cell", c.ready)
 	if waited := c.clock.Now().Sub(before); waited > 3*time.Minute {
 		t.Errorf("a changed spec was tried after %s", waited)
 	}
@@ -197,28 +197,28 @@ func TestFailure(t *testing.T) {
 // TestUnread: a list that cannot be read is none: nothing is made of it.
 func TestUnread(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
-	c.silent = true
+	c.logsUnavailable = true
 	r := c.sound()
-	c.until(r, "a failure", func() bool { return c.condition("cell1", conditionReady).Reason == "CommandFailed" })
+	c.reconcileUntil(r, "a failure", func() bool { return c.condition("cell1", conditionReady).Reason == "CommandFailed" })
 	if got := c.condition("cell1", conditionReady).Message; got != "ListCells did not succeed and is tried again: its output cannot be read" {
 		t.Error(got)
 	}
 	if len(c.nova.cells) > 0 {
 		t.Errorf("%v", c.nova.cells)
 	}
-	c.silent = false
-	c.until(r, "the cell", c.ready)
+	c.logsUnavailable = false
+	c.reconcileUntil(r, "the cell", c.ready)
 }
 
 // TestSearchFails: a cell whose database does not answer stays recorded; its hosts are mapped when it does again.
 func TestSearchFails(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	r := c.sound()
-	c.until(r, "the cell", c.ready)
+	c.reconcileUntil(r, "the cell", c.ready)
 	c.exits = func(command []string) int32 { return map[bool]int32{true: 255}[command[2] == "discover_hosts"] }
 	c.nova.register("compute-1", "cell1")
 	c.tick()
-	c.until(r, "a failure", func() bool { return c.condition("cell1", conditionHosts).Reason == "SearchFailed" })
+	c.reconcileUntil(r, "a failure", func() bool { return c.condition("cell1", conditionHosts).Reason == "SearchFailed" })
 	c.commands = nil
 	for range 720 {
 		c.pass(r)
@@ -227,11 +227,11 @@ func TestSearchFails(t *testing.T) {
 		t.Errorf("it was searched %d times in an hour: %s", n, c.told())
 	}
 	c.exits = func([]string) int32 { return 0 }
-	c.until(r, "the host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
+	c.reconcileUntil(r, "the host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
 }
 
-// TestWaits: what is waited for is named.
-func TestWaits(t *testing.T) {
+// TestNextAttemptTime: what is waited for is named.
+func TestNextAttemptTime(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		do     func(c *cluster, cell *openstackv1.CellMapping)
@@ -301,10 +301,10 @@ func TestWaits(t *testing.T) {
 func TestStuck(t *testing.T) {
 	c := newCluster(t, mapping("cell1", func(o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" }), clouds(), secret())
 	r := c.sound()
-	c.until(r, "a pod", func() bool { return len(c.pods()) == 1 })
+	c.reconcileUntil(r, "a pod", func() bool { return len(c.pods()) == 1 })
 	c.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "nova" })
 	before := c.clock.Now()
-	c.until(r, "the cell", c.ready)
+	c.reconcileUntil(r, "the cell", c.ready)
 	if waited := c.clock.Now().Sub(before); waited > 5*time.Minute {
 		t.Errorf("it took %s", waited)
 	}
@@ -317,7 +317,7 @@ func TestManyHosts(t *testing.T) {
 		c.nova.register(fmt.Sprintf("compute-%04d", i), "cell1")
 	}
 	r := c.sound()
-	c.until(r, "the hosts", func() bool { return c.ready() && c.cell("cell1").Status.HostCount > 0 })
+	c.reconcileUntil(r, "the hosts", func() bool { return c.ready() && c.cell("cell1").Status.HostCount > 0 })
 	if s := c.cell("cell1").Status; s.HostCount != hostLimit+3 || len(s.Hosts) != hostLimit {
 		t.Errorf("%d hosts, %d names", s.HostCount, len(s.Hosts))
 	}
@@ -329,7 +329,7 @@ func TestManyHosts(t *testing.T) {
 		t.Errorf("it goes on: %v", c.commands)
 	}
 	c.nova.register("compute-9999", "cell1")
-	c.until(r, "one more", func() bool { return c.cell("cell1").Status.HostCount == hostLimit+4 })
+	c.reconcileUntil(r, "one more", func() bool { return c.cell("cell1").Status.HostCount == hostLimit+4 })
 }
 
 // TestNoCredentials: hosts are not looked for, and nothing is said of them; when Nova does not answer, that is said.
@@ -347,12 +347,12 @@ func TestNoCredentials(t *testing.T) {
 	c.edit("cell1", func(o *openstackv1.CellMapping) {
 		o.Spec.CloudCredentialsRef = mapping("cell1").Spec.CloudCredentialsRef
 	})
-	c.until(r, "a problem", func() bool { return c.condition("cell1", conditionHosts).Reason == "NovaUnavailable" })
+	c.reconcileUntil(r, "a problem", func() bool { return c.condition("cell1", conditionHosts).Reason == "NovaUnavailable" })
 	if got := c.condition("cell1", conditionHosts).Message; got != "cannot list compute services: Nova answers 503" {
 		t.Error(got)
 	}
 	c.web.SetDown(false)
-	c.until(r, "the host", func() bool { return len(c.nova.hosts) == 1 && c.ready() })
+	c.reconcileUntil(r, "the host", func() bool { return len(c.nova.hosts) == 1 && c.ready() })
 }
 
 // TestPause: pauses double, and end.

@@ -25,7 +25,7 @@ var stride = flag.Int("crash.every", effort.Of(397, 97), "make every n-th run of
 const second = "?second=1"
 
 // A life is something to live through with one call going wrong.
-type life struct {
+type lifecycleCase struct {
 	// stands: two cells were recorded long ago, with a host each.
 	stands bool
 	live   func(*story)
@@ -51,7 +51,7 @@ func (s *story) lose(command openstackv1.CellCommand, until func() bool) {
 		jobs := s.jobs()
 		return len(jobs) > 0 && jobs[0].Labels[commandLabel] == string(command) && len(s.pods()) > 0 && len(s.commands) == at
 	}
-	s.until(s.r, string(command), func() bool {
+	s.reconcileUntil(s.r, string(command), func() bool {
 		if !runs() {
 			at = len(s.commands)
 		}
@@ -78,7 +78,7 @@ var earlier2 = stored{
 	database: "mysql+pymysql://{username}:{password}@earlier:3306/nova_cell2", transport: "rabbit://{username}:{password}@earlier:5671/nova_cell2",
 }
 
-var lives = map[string]life{
+var lives = map[string]lifecycleCase{
 	"first cells": {
 		live: func(s *story) {
 			for range 2 {
@@ -86,7 +86,7 @@ var lives = map[string]life{
 			}
 			s.must(s.api.Create(context.Background(), secret()))
 			s.lose(openstackv1.CellCommandCreateCell, s.ready)
-			s.until(s.r, "the cells", s.ready)
+			s.reconcileUntil(s.r, "the cells", s.ready)
 		},
 		want:  map[string]stored{cell0: recorded(cell0), "cell1": recorded("cell1")},
 		hosts: map[string]string{},
@@ -99,8 +99,8 @@ var lives = map[string]life{
 			s.nova.cells = []stored{earlier2}
 			s.nova.register("compute-2", "cell2")
 			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
-			s.until(s.r, "the cells", s.ready)
-			s.until(s.r, "its host", func() bool { return len(s.nova.hosts) == 1 && s.ready() })
+			s.reconcileUntil(s.r, "the cells", s.ready)
+			s.reconcileUntil(s.r, "its host", func() bool { return len(s.nova.hosts) == 1 && s.ready() })
 		},
 		want:  map[string]stored{cell0: recorded(cell0), "cell2": recorded("cell2")},
 		hosts: map[string]string{"compute-2": "cell2"},
@@ -113,13 +113,13 @@ var lives = map[string]life{
 			s.nova.register("compute-4", "cell2")
 			s.tick()
 			s.lose(openstackv1.CellCommandDiscoverHosts, both)
-			s.until(s.r, "the hosts", both)
+			s.reconcileUntil(s.r, "the hosts", both)
 			s.nova.remove("compute-3")
 			s.tick()
-			s.until(s.r, "one host less", func() bool { return s.ready() && len(s.cell("cell1").Status.Hosts) == 1 })
+			s.reconcileUntil(s.r, "one host less", func() bool { return s.ready() && len(s.cell("cell1").Status.Hosts) == 1 })
 			s.nova.register("compute-3", "cell2") // It comes back elsewhere.
 			s.tick()
-			s.until(s.r, "the host again", both)
+			s.reconcileUntil(s.r, "the host again", both)
 		},
 		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
 		hosts: map[string]string{"compute-1": "cell1", "compute-2": "cell2", "compute-3": "cell2", "compute-4": "cell2"},
@@ -130,7 +130,7 @@ var lives = map[string]life{
 			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.TransportURL += second })
 			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
 			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Disabled = true }) // In the middle of it.
-			s.until(s.r, "the address", s.ready)
+			s.reconcileUntil(s.r, "the address", s.ready)
 		},
 		want: map[string]stored{
 			"cell1": recorded("cell1", func(s *stored) { s.transport, s.disabled = s.transport+second, true }), "cell2": recorded("cell2"),
@@ -145,7 +145,7 @@ var lives = map[string]life{
 			}}, nil
 			s.clock.SetTime(s.clock.Now().Add(time.Minute))
 			s.r = s.begin()
-			s.until(s.r, "the cells again", func() bool { return len(s.nova.cells) == 2 && len(s.nova.hosts) == 2 && s.ready() })
+			s.reconcileUntil(s.r, "the cells again", func() bool { return len(s.nova.cells) == 2 && len(s.nova.hosts) == 2 && s.ready() })
 		},
 		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
 		hosts: map[string]string{"compute-1": "cell1", "compute-2": "cell2"},
@@ -160,7 +160,7 @@ var lives = map[string]life{
 			delete(s.nova.hosts, "compute-1")
 			again := mapping("cell1", func(o *openstackv1.CellMapping) { o.UID = "another" })
 			s.must(s.api.Create(context.Background(), again))
-			s.until(s.r, "the cell again", func() bool { return len(s.nova.hosts) == 2 && s.ready() })
+			s.reconcileUntil(s.r, "the cell again", func() bool { return len(s.nova.hosts) == 2 && s.ready() })
 		},
 		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
 		hosts: map[string]string{"compute-1": "cell1", "compute-2": "cell2"},
@@ -173,7 +173,7 @@ var standing = sync.OnceValues(func() ([]client.Object, nova) {
 	c.nova.register("compute-1", "cell1")
 	c.nova.register("compute-2", "cell2")
 	r := c.sound()
-	c.until(r, "two cells", func() bool { return len(c.nova.hosts) == 2 && c.ready() })
+	c.reconcileUntil(r, "two cells", func() bool { return len(c.nova.hosts) == 2 && c.ready() })
 	out := []client.Object{clouds(), secret()}
 	for _, o := range c.cells() {
 		o.ResourceVersion = ""
@@ -183,11 +183,11 @@ var standing = sync.OnceValues(func() ([]client.Object, nova) {
 })
 
 // run lives a life, with one call going wrong.
-func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
-	objects, there := []client.Object{mapping(cell0), mapping("cell1"), clouds()}, nova{}
+	objects, existing := []client.Object{mapping(cell0), mapping("cell1"), clouds()}, nova{}
 	if l.stands {
-		objects, there = standing()
+		objects, existing = standing()
 	}
 	var copies []client.Object
 	for _, o := range objects {
@@ -195,12 +195,12 @@ func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		copies = append(copies, copied)
 	}
 	c := newCluster(t, copies...)
-	*c.nova = nova{made: there.made, cells: slices.Clone(there.cells), hosts: maps.Clone(there.hosts), registered: maps.Clone(there.registered)}
+	*c.nova = nova{made: existing.made, cells: slices.Clone(existing.cells), hosts: maps.Clone(existing.hosts), registered: maps.Clone(existing.registered)}
 	c.clock.SetTime(start.Add(30 * time.Minute))
 	c.tick()
 	a := crash.New(c.api, at)
-	c.onPass = a.PassEnded
-	a.Meanwhile = func() {
+	c.onPass = a.ReconcileDone
+	a.OnConcurrentWrite = func() {
 		other := c.sound()
 		for range 3 + at.Call%29 { // The controller goes on at any moment of that.
 			c.pass(other)
@@ -213,12 +213,12 @@ func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	s := &story{cluster: c, begin: func() *Reconciler { return c.reconciler(a.Client(), a.HTTP(c.web)) }}
 	s.r = s.begin()
 	l.live(s)
-	c.until(c.sound(), "rest", c.ready) // What a pass missed that saw the past is found the next time that someone looks.
+	c.reconcileUntil(c.sound(), "rest", c.ready) // What a pass missed that saw the past is found the next time that someone looks.
 	return c, a
 }
 
 // verify checks what has to hold at the end.
-func (l life) verify(t *testing.T, c *cluster) {
+func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	t.Helper()
 	for _, v := range c.violations {
 		t.Error(v)
@@ -262,15 +262,15 @@ func (l life) verify(t *testing.T, c *cluster) {
 func TestCrash(t *testing.T) {
 	for name, l := range lives {
 		t.Run(name, func(t *testing.T) {
-			c, whole := l.run(t, crash.Nowhere)
+			c, full := l.run(t, crash.NoFault)
 			l.verify(t, c)
-			all := whole.Points()
+			all := full.Points()
 			points := crash.Sample(all, *stride, nil)
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {
 				c, _ := l.run(t, p)
 				l.verify(t, c)
 			})
-			t.Logf("%d calls, %d of them writes, %d commands; %d of %d runs", whole.Calls, len(whole.Writes), len(c.commands), len(points), len(all))
+			t.Logf("%d calls, %d of them writes, %d commands; %d of %d runs", full.Calls, len(full.Writes), len(c.commands), len(points), len(all))
 		})
 	}
 }

@@ -12,55 +12,55 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// lasts is how long a list is relied on by what follows it. Others may have their turn meanwhile, but no one waits for hours.
-const lasts = time.Hour
+// listCacheTTL is how long a list is relied on by what follows it. Others may have their turn meanwhile, but no one waits for hours.
+const listCacheTTL = time.Hour
 
-// due is the run that is to be made next: nil if there is nothing to do. It says nothing about when.
-func (w *world) due() *run {
-	s := &w.cell.Status
+// nextRun is the run that is to be made next: nil if there is nothing to do. It says nothing about when.
+func (obs *observation) nextRun() *run {
+	s := &obs.cell.Status
 	switch {
-	case w.unknown():
-		return w.run(openstackv1.CellCommandListCells)
-	case len(s.Found) == 0 && w.cell.Spec.Cell == cell0:
-		return w.change(openstackv1.CellCommandMapCell0)
+	case obs.unknown():
+		return obs.run(openstackv1.CellCommandListCells)
+	case len(s.Found) == 0 && obs.cell.Spec.Cell == cell0:
+		return obs.change(openstackv1.CellCommandMapCell0)
 	case len(s.Found) == 0:
-		return w.change(openstackv1.CellCommandCreateCell)
-	case len(s.Found) > 1 && w.now.Sub(s.Listed.Time) >= controller.Longest: // Someone may have removed one.
-		return w.run(openstackv1.CellCommandListCells)
+		return obs.change(openstackv1.CellCommandCreateCell)
+	case len(s.Found) > 1 && obs.now.Sub(s.Listed.Time) >= controller.ResyncInterval: // Someone may have removed one.
+		return obs.run(openstackv1.CellCommandListCells)
 	case len(s.Found) > 1:
 		return nil
-	case !w.recorded():
-		return w.change(openstackv1.CellCommandUpdateCell)
-	case !w.searching():
+	case !obs.isRecorded():
+		return obs.change(openstackv1.CellCommandUpdateCell)
+	case !obs.searching():
 		return nil
 	case s.Run.Command == openstackv1.CellCommandDiscoverHosts, s.Search.Attempts == 0: // The latter changes nothing.
-		return w.run(openstackv1.CellCommandListHosts)
+		return obs.run(openstackv1.CellCommandListHosts)
 	}
-	return w.change(openstackv1.CellCommandDiscoverHosts)
+	return obs.change(openstackv1.CellCommandDiscoverHosts)
 }
 
 // unknown: the cells have to be listed before anything else, because something may have changed since they were.
-func (w *world) unknown() bool {
-	s := &w.cell.Status
-	if s.Run == nil || s.Listed == nil || s.Listed.Time.Before(w.started.Truncate(time.Second)) {
+func (obs *observation) unknown() bool {
+	s := &obs.cell.Status
+	if s.Run == nil || s.Listed == nil || s.Listed.Time.Before(obs.started.Truncate(time.Second)) {
 		return true
 	}
-	told := []openstackv1.CellCommand{openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell, openstackv1.CellCommandUpdateCell}
-	return slices.Contains(told, s.Run.Command) || s.Run.Result != openstackv1.CellRunSucceeded || s.Run.Generation != w.cell.Generation
+	reported := []openstackv1.CellCommand{openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell, openstackv1.CellCommandUpdateCell}
+	return slices.Contains(reported, s.Run.Command) || s.Run.Result != openstackv1.CellRunSucceeded || s.Run.Generation != obs.cell.Generation
 }
 
 // change is a run that changes something: the list that it directly follows comes first, if the last run is another one, or old.
-func (w *world) change(command openstackv1.CellCommand) *run {
-	last := w.cell.Status.Run
-	if last.Command != openstackv1.CellCommandListCells || w.now.Sub(w.cell.Status.Listed.Time) >= lasts {
-		return w.run(openstackv1.CellCommandListCells)
+func (obs *observation) change(command openstackv1.CellCommand) *run {
+	last := obs.cell.Status.Run
+	if last.Command != openstackv1.CellCommandListCells || obs.now.Sub(obs.cell.Status.Listed.Time) >= listCacheTTL {
+		return obs.run(openstackv1.CellCommandListCells)
 	}
-	return w.run(command)
+	return obs.run(command)
 }
 
-func (w *world) run(command openstackv1.CellCommand) *run {
-	r := &run{Number: 1, Command: command, Hash: told(&w.cell.Spec), Generation: w.cell.Generation}
-	s := &w.cell.Status
+func (obs *observation) run(command openstackv1.CellCommand) *run {
+	r := &run{Number: 1, Command: command, Hash: appliedSpecHash(&obs.cell.Spec), Generation: obs.cell.Generation}
+	s := &obs.cell.Status
 	if s.Run != nil {
 		r.Number = s.Run.Number + 1
 	}
@@ -70,20 +70,20 @@ func (w *world) run(command openstackv1.CellCommand) *run {
 	return r
 }
 
-// recorded: Nova knows the cell as the spec says, and lists it as it did when it was told.
-func (w *world) recorded() bool {
-	s := &w.cell.Status
-	return len(s.Found) == 1 && s.AppliedHash == told(&w.cell.Spec) && s.Found[0].Disabled == w.cell.Spec.Disabled &&
+// isRecorded: Nova knows the cell as the spec says, and lists it as it did when it was told.
+func (obs *observation) isRecorded() bool {
+	s := &obs.cell.Status
+	return len(s.Found) == 1 && s.AppliedHash == appliedSpecHash(&obs.cell.Spec) && s.Found[0].Disabled == obs.cell.Spec.Disabled &&
 		s.ListedHash == s.Found[0].Hash
 }
 
-// refusal says why nothing is done for this cell: no words if there is no reason.
-func (w *world) refusal() string {
-	if len(w.cell.Spec.Template.Spec.Containers) == 0 {
+// rejectReason says why nothing is done for this cell: no words if there is no reason.
+func (obs *observation) rejectReason() string {
+	if len(obs.cell.Spec.Template.Spec.Containers) == 0 {
 		return "spec.template.spec.containers is empty: the first container runs nova-manage"
 	}
-	for i := range w.siblings {
-		if o := &w.siblings[i]; o.Spec.Cell == w.cell.Spec.Cell && earlier(o, w.cell) {
+	for i := range obs.siblings {
+		if o := &obs.siblings[i]; o.Spec.Cell == obs.cell.Spec.Cell && earlier(o, obs.cell) {
 			return fmt.Sprintf("CellMapping %s is of %s of %s, too, and is older: delete one of the two", o.Name, o.Spec.Cell, novaOf(o))
 		}
 	}
@@ -99,9 +99,9 @@ func earlier(a, b *openstackv1.CellMapping) bool {
 }
 
 // several says which cells of one name there are: no words if there is one at most.
-func (w *world) several() string {
+func (obs *observation) several() string {
 	var all []string
-	for _, f := range w.cell.Status.Found {
+	for _, f := range obs.cell.Status.Found {
 		all = append(all, f.UUID)
 	}
 	if len(all) < 2 {
@@ -111,14 +111,14 @@ func (w *world) several() string {
 	return fmt.Sprintf("Nova has %d cells named %s (%s), and nothing is done to any of them: "+
 		"find out which one has hosts and virtual machines (nova-manage cell_v2 list_hosts --cell_uuid UUID), "+
 		"and remove the others (nova-manage cell_v2 delete_cell --cell_uuid UUID)",
-		len(all), w.cell.Spec.Cell, strings.Join(all, ", "))
+		len(all), obs.cell.Spec.Cell, strings.Join(all, ", "))
 }
 
 const (
-	// again is the pause after the first run that did not succeed. It doubles with each one up to Longest.
-	again = controller.Poll
-	// doublings are enough of them.
-	doublings = 10
+	// initialBackoff is the pause after the first run that did not succeed. It doubles with each one up to Longest.
+	initialBackoff = controller.Poll
+	// maxBackoffSteps are enough of them.
+	maxBackoffSteps = 10
 )
 
 // pause until what did not succeed so many times in a row is tried again.
@@ -126,19 +126,19 @@ func pause(first, longest time.Duration, times int32) time.Duration {
 	if times <= 0 {
 		return 0
 	}
-	return min(first<<min(times-1, doublings), longest)
+	return min(first<<min(times-1, maxBackoffSteps), longest)
 }
 
-// waits is until when the next run has to wait: zero if it does not. A changed spec is tried at once.
-func (w *world) waits() time.Time {
-	r := w.cell.Status.Run
-	if r == nil || r.Result == openstackv1.CellRunSucceeded || r.Finished == nil || r.Generation != w.cell.Generation {
+// nextAttemptTime is until when the next run has to wait: zero if it does not. A changed spec is tried at once.
+func (obs *observation) nextAttemptTime() time.Time {
+	r := obs.cell.Status.Run
+	if r == nil || r.Result == openstackv1.CellRunSucceeded || r.Finished == nil || r.Generation != obs.cell.Generation {
 		return time.Time{}
 	}
-	if at := r.Finished.Add(pause(again, controller.Longest, r.Failures)); at.After(w.now) {
+	if at := r.Finished.Add(pause(initialBackoff, controller.ResyncInterval, r.Failures)); at.After(obs.now) {
 		return at
 	}
 	return time.Time{}
 }
 
-func (w *world) time() *metav1.Time { return &metav1.Time{Time: w.now.Truncate(time.Second)} }
+func (obs *observation) time() *metav1.Time { return &metav1.Time{Time: obs.now.Truncate(time.Second)} }

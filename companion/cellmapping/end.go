@@ -11,41 +11,41 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// judge decides how the run that was under way went. One that lists has succeeded when its list can be read.
-func (w *world) judge(res batchjob.Result) *controller.Step {
+// evaluateRun decides how the run that was under way went. One that lists has succeeded when its list can be read.
+func (obs *observation) evaluateRun(res batchjob.Result) *controller.Decision {
 	if res.Code == nil || *res.Code != 0 {
-		return w.ended(openstackv1.CellRunFailed, res)
+		return obs.finishedStep(openstackv1.CellRunFailed, res)
 	}
 	var note string
 	var err error
-	learned := w.cell.DeepCopy()
-	after := &world{cell: learned, now: w.now}
-	switch w.open().Command {
+	learned := obs.cell.DeepCopy()
+	after := &observation{cell: learned, now: obs.now}
+	switch obs.open().Command {
 	case openstackv1.CellCommandListCells:
-		err = after.learnCells(w.output)
+		err = after.learnCells(obs.output)
 	case openstackv1.CellCommandListHosts:
-		err = after.learnHosts(w.output, w.open().UUID)
+		err = after.learnHosts(obs.output, obs.open().UUID)
 	case openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell:
-		note = fmt.Sprintf("made %s known to Nova", w.cell.Spec.Cell)
-		learned.Status.AppliedHash, learned.Status.ListedHash = w.open().Hash, ""
+		note = fmt.Sprintf("made %s known to Nova", obs.cell.Spec.Cell)
+		learned.Status.AppliedHash, learned.Status.ListedHash = obs.open().Hash, ""
 	case openstackv1.CellCommandUpdateCell:
-		note = fmt.Sprintf("told Nova the addresses of %s, and whether it is disabled", w.cell.Spec.Cell)
-		learned.Status.AppliedHash, learned.Status.ListedHash = w.open().Hash, ""
+		note = fmt.Sprintf("told Nova the addresses of %s, and whether it is disabled", obs.cell.Spec.Cell)
+		learned.Status.AppliedHash, learned.Status.ListedHash = obs.open().Hash, ""
 	case openstackv1.CellCommandDiscoverHosts: // What it has found, the list shows that follows.
 	}
-	if lists(w.open().Command) && w.unread {
-		res.Why = "its output cannot be read"
-		return w.ended(openstackv1.CellRunFailed, res)
+	if lists(obs.open().Command) && obs.outputUnread {
+		res.FailureMessage = "its output cannot be read"
+		return obs.finishedStep(openstackv1.CellRunFailed, res)
 	}
 	if err != nil {
-		res.Why = err.Error()
-		return w.ended(openstackv1.CellRunFailed, res)
+		res.FailureMessage = err.Error()
+		return obs.finishedStep(openstackv1.CellRunFailed, res)
 	}
-	if before, now := w.cell.Status.HostCount, learned.Status.HostCount; before != now {
-		note = fmt.Sprintf("%d hosts are mapped to %s, after %d", now, w.cell.Spec.Cell, before)
+	if before, now := obs.cell.Status.HostCount, learned.Status.HostCount; before != now {
+		note = fmt.Sprintf("%d hosts are mapped to %s, after %d", now, obs.cell.Spec.Cell, before)
 	}
-	w.cell.Status = learned.Status
-	s := w.ended(openstackv1.CellRunSucceeded, res)
+	obs.cell.Status = learned.Status
+	s := obs.finishedStep(openstackv1.CellRunSucceeded, res)
 	s.Note = note
 	return s
 }
@@ -55,14 +55,14 @@ func lists(c openstackv1.CellCommand) bool {
 }
 
 // learnCells takes over what Nova lists.
-func (w *world) learnCells(output string) error {
-	found, err := foundCells(output, w.cell.Spec.Cell)
+func (obs *observation) learnCells(output string) error {
+	found, err := parseCells(output, obs.cell.Spec.Cell)
 	if err != nil {
 		return err
 	}
 	const limit = 16
-	s := &w.cell.Status
-	s.Found, s.Listed = found[:min(len(found), limit)], w.time()
+	s := &obs.cell.Status
+	s.Found, s.Listed = found[:min(len(found), limit)], obs.time()
 	before := s.UUID
 	if s.UUID = ""; len(found) == 1 {
 		s.UUID = found[0].UUID
@@ -81,37 +81,37 @@ func (w *world) learnCells(output string) error {
 	return nil
 }
 
-// ended records how the run that was under way ended.
-func (w *world) ended(result string, res batchjob.Result) *controller.Step {
-	s := &controller.Step{Name: string(w.open().Command), Record: true, Expected: true, Status: func() {
-		r := w.open()
-		r.Result, r.ExitCode, r.Finished = result, res.Code, w.time()
+// finishedStep records how the run that was under way ended.
+func (obs *observation) finishedStep(result string, res batchjob.Result) *controller.Decision {
+	s := &controller.Decision{Name: string(obs.open().Command), Record: true, Expected: true, Status: func() {
+		r := obs.open()
+		r.Result, r.ExitCode, r.Finished = result, res.Code, obs.time()
 		switch {
 		case result != openstackv1.CellRunSucceeded:
 			r.Failures++
-			r.Log = batchjob.Excerpt(w.output + "\n" + res.Why)
+			r.Log = batchjob.TailForStatus(obs.output + "\n" + res.FailureMessage)
 		case r.Command != openstackv1.CellCommandListCells:
 			r.Failures = 0
 		}
-		w.report()
+		obs.report()
 	}}
-	command := w.open().Command
-	s.Do = func(context.Context, *controller.Env) error {
-		runs.WithLabelValues(w.cell.Namespace, w.cell.Name, string(command), result).Inc()
+	command := obs.open().Command
+	s.Action = func(context.Context, *controller.Env) error {
+		runs.WithLabelValues(obs.cell.Namespace, obs.cell.Name, string(command), result).Inc()
 		return nil
 	}
 	if result != openstackv1.CellRunSucceeded {
 		s.Warning = result == openstackv1.CellRunFailed
-		s.Note = fmt.Sprintf("%s of %s did not succeed: %s", command, w.cell.Spec.Cell,
-			how(&run{ExitCode: res.Code, Log: batchjob.Excerpt(w.output + "\n" + res.Why)}))
+		s.Note = fmt.Sprintf("%s of %s did not succeed: %s", command, obs.cell.Spec.Cell,
+			failureMessage(&run{ExitCode: res.Code, Log: batchjob.TailForStatus(obs.output + "\n" + res.FailureMessage)}))
 	}
 	return s
 }
 
-// how a run ended that did not succeed.
-func how(r *run) string {
+// failureMessage a run ended that did not succeed.
+func failureMessage(r *run) string {
 	const limit = 300
-	line := condition.Cut(batchjob.LastLine(r.Log), limit)
+	line := condition.Truncate(batchjob.LastLine(r.Log), limit)
 	if r.ExitCode == nil || *r.ExitCode == 0 {
 		return cmp.Or(line, "nobody knows how it ended")
 	}
@@ -122,10 +122,10 @@ func how(r *run) string {
 }
 
 // running says what is under way, and what keeps it from starting.
-func (w *world) running(r *run) string {
-	text := fmt.Sprintf("%s runs in Job %s", r.Command, w.job.Name)
-	for _, p := range batchjob.PodsOf(w.job, w.pods) {
-		if o := batchjob.Obstacle(&p); o != "" {
+func (obs *observation) running(r *run) string {
+	text := fmt.Sprintf("%s runs in Job %s", r.Command, obs.job.Name)
+	for _, p := range batchjob.ListPods(obs.job, obs.pods) {
+		if o := batchjob.PodStartProblem(&p); o != "" {
 			return fmt.Sprintf("%s: its pod cannot start: %s", text, o)
 		}
 	}

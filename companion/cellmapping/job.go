@@ -26,9 +26,9 @@ const (
 	labelLimit = 63
 )
 
-// times of a command. One that takes longer is stuck: it waits for the database of a cell. A template with activeDeadlineSeconds decides
+// jobTimeouts of a command. One that takes longer is stuck: it waits for the database of a cell. A template with activeDeadlineSeconds decides
 // otherwise.
-var times = batchjob.Times{Deadline: 10 * 60, Start: 10 * 60, Keep: 24 * 60 * 60}
+var jobTimeouts = batchjob.Timeouts{ActiveDeadline: 10 * 60, StartDeadline: 10 * 60, TTL: 24 * 60 * 60}
 
 type run = openstackv1.CellRun
 
@@ -45,8 +45,8 @@ func novaLabelValue(nova string) string {
 	return nova[:labelLimit-hashDigits-1] + "-" + names.Hash(hashDigits, nova)
 }
 
-// told is the hash of what Nova is told of a cell, but for what a list shows by itself.
-func told(spec *openstackv1.CellMappingSpec) string {
+// appliedSpecHash is the hash of what Nova is told of a cell, but for what a list shows by itself.
+func appliedSpecHash(spec *openstackv1.CellMappingSpec) string {
 	return names.Hash(hashDigits, spec.Cell, spec.DatabaseConnection, spec.TransportURL)
 }
 
@@ -88,7 +88,7 @@ func newJob(c *openstackv1.CellMapping, r *run) *batchv1.Job {
 	job := batchjob.Once(metav1.ObjectMeta{
 		Name: jobName(novaOf(c)), Namespace: c.Namespace,
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c, openstackv1.GroupVersion.WithKind(kindName))},
-	}, map[string]string{novaLabel: novaLabelValue(novaOf(c)), commandLabel: string(r.Command)}, &c.Spec.Template, command(&c.Spec, r), times)
+	}, map[string]string{novaLabel: novaLabelValue(novaOf(c)), commandLabel: string(r.Command)}, &c.Spec.Template, command(&c.Spec, r), jobTimeouts)
 	live.WriteRecord(&job.ObjectMeta, runAnnotation, r)
 	return job
 }

@@ -68,7 +68,7 @@ func TestNewJob(t *testing.T) {
 	c := mapping("cell1")
 	r := &run{Number: 3, Command: openstackv1.CellCommandListHosts, UUID: "id", Generation: 2}
 	j := newJob(c, r)
-	if !batchjob.Suspended(j) || *j.Spec.Parallelism != 1 || *j.Spec.Completions != 1 || *j.Spec.BackoffLimit != 0 || *j.Spec.PodReplacementPolicy != batchv1.Failed {
+	if !batchjob.IsSuspended(j) || *j.Spec.Parallelism != 1 || *j.Spec.Completions != 1 || *j.Spec.BackoffLimit != 0 || *j.Spec.PodReplacementPolicy != batchv1.Failed {
 		t.Errorf("not one pod, once: %+v", j.Spec)
 	}
 	if got, ok := runOf(j); !ok || got != *r {

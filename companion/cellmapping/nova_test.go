@@ -96,14 +96,14 @@ func (n *nova) manage(command []string) (code int32, output string) {
 		n.cells = append(n.cells, stored{uuid: cell0UUID, name: cell0, database: f["--database_connection"], transport: "none:///"})
 		return 0, ""
 	case "create_cell":
-		made := stored{name: f["--name"], database: f["--database_connection"], transport: f["--transport-url"], disabled: f["--disabled"] != ""}
-		if code, text := n.taken(made, ""); code != 0 {
+		created := stored{name: f["--name"], database: f["--database_connection"], transport: f["--transport-url"], disabled: f["--disabled"] != ""}
+		if code, text := n.conflictingCell(created, ""); code != 0 {
 			return 2, text
 		}
 		n.made++
-		made.uuid = fmt.Sprintf("00000000-0000-4000-8000-%012d", n.made)
-		n.cells = append(n.cells, made)
-		return 0, made.uuid + "\n"
+		created.uuid = fmt.Sprintf("00000000-0000-4000-8000-%012d", n.made)
+		n.cells = append(n.cells, created)
+		return 0, created.uuid + "\n"
 	case "update_cell":
 		return n.update(at, f)
 	case "discover_hosts":
@@ -116,13 +116,13 @@ func (n *nova) manage(command []string) (code int32, output string) {
 		if at < 0 {
 			return 1, "Cell with uuid " + f["--cell_uuid"] + " was not found.\n"
 		}
-		return 0, n.listHosts(n.cells[at]) + fmt.Sprintf("%s %d\n", oldestIs, n.oldest(n.cells[at]))
+		return 0, n.listHosts(n.cells[at]) + fmt.Sprintf("%s %d\n", oldestVersionPrefix, n.oldest(n.cells[at]))
 	}
 	return 127, "unknown"
 }
 
-// taken compares what is stored, filled in, with what is given, which is not: so templates are never found.
-func (n *nova) taken(c stored, except string) (int32, string) {
+// conflictingCell compares what is stored, filled in, with what is given, which is not: so templates are never found.
+func (n *nova) conflictingCell(c stored, except string) (int32, string) {
 	for _, other := range n.cells {
 		if other.uuid != except && (filled(other.database) == c.database || filled(other.transport) == c.transport) {
 			return 3, "The specified transport_url and/or database_connection combination already exists for another cell with uuid " + other.uuid + ".\n"
@@ -143,7 +143,7 @@ func (n *nova) update(at int, f map[string]string) (code int32, output string) {
 			*field = f[flag]
 		}
 	}
-	if code, text := n.taken(c, c.uuid); code != 0 {
+	if code, text := n.conflictingCell(c, c.uuid); code != 0 {
 		return code, text
 	}
 	switch {

@@ -18,18 +18,18 @@ sys.argv[0] = "nova-manage"
 code = manage.main()
 if not code:
     oldest = objects.Service.get_minimum_version(context.get_admin_context(), "nova-compute")
-    print("` + oldestIs + `", oldest)
+    print("` + oldestVersionPrefix + `", oldest)
 sys.exit(code)
 `
 
-// oldestIs begins the line that says it.
-const oldestIs = "oldest nova-compute:"
+// oldestVersionPrefix begins the line that says it.
+const oldestVersionPrefix = "oldest nova-compute:"
 
-// oldestOf is the version in the output of listHosts: 0 if there is no nova-compute.
-func oldestOf(output string) (int32, error) {
+// parseOldestVersion is the version in the output of listHosts: 0 if there is no nova-compute.
+func parseOldestVersion(output string) (int32, error) {
 	var found []string
 	for line := range strings.Lines(output) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), oldestIs); ok {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), oldestVersionPrefix); ok {
 			found = append(found, strings.TrimSpace(text))
 		}
 	}

@@ -22,7 +22,7 @@ func TestOldestOf(t *testing.T) {
 		"Large":    {reason: "it has no room", output: "oldest nova-compute: 4294967296\n", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := oldestOf(c.output)
+			got, err := parseOldestVersion(c.output)
 			if (err != nil) != c.fails || got != c.want {
 				t.Errorf("%s: got %d, %v; want %d", c.reason, got, err, c.want)
 			}
@@ -41,11 +41,11 @@ func TestOldestCompute(t *testing.T) {
 	oldest := func(cell string, want int32) func() bool {
 		return func() bool { got := c.cell(cell).Status.OldestCompute; return got != nil && *got == want }
 	}
-	c.until(r, "the old one of cell1", oldest("cell1", 68))
-	c.until(r, "that of cell2", oldest("cell2", newest))
+	c.reconcileUntil(r, "the old one of cell1", oldest("cell1", 68))
+	c.reconcileUntil(r, "that of cell2", oldest("cell2", newest))
 	c.nova.versions = nil
-	c.clock.SetTime(c.clock.Now().Add(anyway + time.Minute))
-	c.until(r, "no old one", oldest("cell1", newest))
+	c.clock.SetTime(c.clock.Now().Add(forcedResyncInterval + time.Minute))
+	c.reconcileUntil(r, "no old one", oldest("cell1", newest))
 }
 
 // TestOldestUnknown: where there is no hypervisor that is known without a Job. Of a cell that is recorded anew nobody knows until its hosts
@@ -54,7 +54,7 @@ func TestOldestUnknown(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	r := c.sound()
 	oldest := func() *int32 { return c.cell("cell1").Status.OldestCompute }
-	c.until(r, "the cell", func() bool {
+	c.reconcileUntil(r, "the cell", func() bool {
 		if c.condition("cell1", conditionHosts).Reason == "Waiting" && oldest() != nil {
 			t.Fatal("it is known before Nova's API was asked")
 		}
@@ -65,7 +65,7 @@ func TestOldestUnknown(t *testing.T) {
 	}
 	c.nova.register("compute-1", "cell1")
 	c.nova.versions = map[string]int32{"compute-1": 68}
-	c.until(r, "the old one", func() bool { return *oldest() == 68 })
+	c.reconcileUntil(r, "the old one", func() bool { return *oldest() == 68 })
 
 	before := c.cell("cell1").Status.UUID
 	c.nova.cells[slices.IndexFunc(c.nova.cells, func(s stored) bool { return s.uuid == before })].uuid = "22222222-2222-4222-8222-222222222222"
@@ -73,11 +73,11 @@ func TestOldestUnknown(t *testing.T) {
 	r = c.sound()
 	c.clock.SetTime(c.clock.Now().Add(time.Minute))
 	r.Started = c.clock.Now() // It lists the cells again.
-	c.until(r, "another UUID", func() bool { return c.cell("cell1").Status.UUID != before })
+	c.reconcileUntil(r, "another UUID", func() bool { return c.cell("cell1").Status.UUID != before })
 	if got := oldest(); got != nil {
 		t.Errorf("its oldest is %d, before its hosts were listed", *got)
 	}
-	c.until(r, "the old one again", func() bool {
+	c.reconcileUntil(r, "the old one again", func() bool {
 		if got := oldest(); got != nil && *got != 68 {
 			t.Fatalf("its oldest is %d for a while", *got)
 		}

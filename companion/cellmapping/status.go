@@ -16,42 +16,42 @@ const (
 	conditionHosts = "HostsMapped"
 )
 
-// patience is how many runs may fail in a row before a cell that is recorded is not ready.
-const patience = 3
+// failureThreshold is how many runs may fail in a row before a cell that is recorded is not ready.
+const failureThreshold = 3
 
-func (w *world) set(name string, holds bool, reason, message string) {
-	s := &w.cell.Status
-	s.ObservedGeneration = w.cell.Generation
-	condition.Set(&s.Conditions, name, w.cell.Generation, w.now, condition.State{True: holds, Reason: reason, Message: message})
+func (obs *observation) set(name string, holds bool, reason, message string) {
+	s := &obs.cell.Status
+	s.ObservedGeneration = obs.cell.Generation
+	condition.Set(&s.Conditions, name, obs.cell.Generation, obs.now, condition.State{True: holds, Reason: reason, Message: message})
 }
 
 // report sets the conditions by what is recorded.
-func (w *world) report() { w.reportWaiting("") }
+func (obs *observation) report() { obs.reportWaiting("") }
 
 // reportWaiting does so for a pass that waits for something.
-func (w *world) reportWaiting(why string) {
-	s := &w.cell.Status
+func (obs *observation) reportWaiting(why string) {
+	s := &obs.cell.Status
 	failed := s.Run != nil && s.Run.Result != "" && s.Run.Result != openstackv1.CellRunSucceeded
 	switch {
-	case failed && why == "" && (!w.recorded() || s.Run.Failures >= patience && !w.searching()):
-		w.set(conditionReady, false, "CommandFailed", fmt.Sprintf("%s did not succeed and is tried again: %s", s.Run.Command, how(s.Run)))
-	case w.recorded():
-		w.set(conditionReady, true, "Recorded", fmt.Sprintf("Nova knows %s as %s", w.cell.Spec.Cell, s.UUID))
+	case failed && why == "" && (!obs.isRecorded() || s.Run.Failures >= failureThreshold && !obs.searching()):
+		obs.set(conditionReady, false, "CommandFailed", fmt.Sprintf("%s did not succeed and is tried again: %s", s.Run.Command, failureMessage(s.Run)))
+	case obs.isRecorded():
+		obs.set(conditionReady, true, "Recorded", fmt.Sprintf("Nova knows %s as %s", obs.cell.Spec.Cell, s.UUID))
 	case why != "":
-		w.set(conditionReady, false, "Waiting", why)
-	case w.several() != "":
-		w.set(conditionReady, false, "SeveralCells", w.several())
+		obs.set(conditionReady, false, "Waiting", why)
+	case obs.several() != "":
+		obs.set(conditionReady, false, "SeveralCells", obs.several())
 	default:
-		w.set(conditionReady, false, "Waiting", fmt.Sprintf("%s is not recorded in Nova yet", w.cell.Spec.Cell))
+		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("%s is not recorded in Nova yet", obs.cell.Spec.Cell))
 	}
 	switch before := meta.FindStatusCondition(s.Conditions, conditionHosts); {
-	case w.cell.Spec.CloudCredentialsRef == nil || w.cell.Spec.Cell == cell0:
+	case obs.cell.Spec.CloudCredentialsRef == nil || obs.cell.Spec.Cell == cell0:
 		meta.RemoveStatusCondition(&s.Conditions, conditionHosts)
-	case !w.recorded():
-		w.set(conditionHosts, false, "Waiting", fmt.Sprintf("%s is not recorded in Nova yet", w.cell.Spec.Cell))
-	case w.searching() && failed:
-		w.set(conditionHosts, false, "SearchFailed", fmt.Sprintf("the search for hosts is tried again: %s: %s", s.Run.Command, how(s.Run)))
+	case !obs.isRecorded():
+		obs.set(conditionHosts, false, "Waiting", fmt.Sprintf("%s is not recorded in Nova yet", obs.cell.Spec.Cell))
+	case obs.searching() && failed:
+		obs.set(conditionHosts, false, "SearchFailed", fmt.Sprintf("the search for hosts is tried again: %s: %s", s.Run.Command, failureMessage(s.Run)))
 	case before == nil, before.Reason == "Waiting":
-		w.set(conditionHosts, false, "Waiting", "Nova's API has not been asked for hosts yet")
+		obs.set(conditionHosts, false, "Waiting", "Nova's API has not been asked for hosts yet")
 	}
 }

@@ -60,9 +60,9 @@ func columns(line string) []string {
 	return out
 }
 
-// foundCells are the cells of a name in the output of list_cells. What is listed of one is hashed rather than kept: a password that breaks
+// parseCells are the cells of a name in the output of list_cells. What is listed of one is hashed rather than kept: a password that breaks
 // an address is not masked in it.
-func foundCells(output, name string) ([]openstackv1.FoundCell, error) {
+func parseCells(output, name string) ([]openstackv1.FoundCell, error) {
 	all, err := rows(output, cellsHeader)
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func foundCells(output, name string) ([]openstackv1.FoundCell, error) {
 	return out, nil
 }
 
-// hostsOf a cell in the output of list_hosts, sorted.
-func hostsOf(output, id string) ([]string, error) {
+// parseHosts a cell in the output of list_hosts, sorted.
+func parseHosts(output, id string) ([]string, error) {
 	all, err := rows(output, hostsHeader)
 	if err != nil {
 		return nil, err

@@ -43,41 +43,41 @@ func TestPrinted(t *testing.T) {
 			{"two-cells", "cell2", nil},
 			{"one-cell", "cell1", []openstackv1.FoundCell{{UUID: id[0]}}},
 		} {
-			got, err := foundCells(printed(t, tc.file, release), tc.cell)
+			got, err := parseCells(printed(t, tc.file, release), tc.cell)
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(openstackv1.FoundCell{}, "Hash")); err != nil || diff != "" {
 				t.Errorf("%s of %s in %s: %v (-want +got):\n%s", tc.cell, release, tc.file, err, diff)
 			}
 		}
 		for file, want := range map[string][]string{"hosts": {"compute-0", "compute-1.example.com"}, "no-hosts": nil} {
-			if got, err := hostsOf(printed(t, file, release), id[0]); err != nil || !cmp.Equal(want, got) {
+			if got, err := parseHosts(printed(t, file, release), id[0]); err != nil || !cmp.Equal(want, got) {
 				t.Errorf("%s of %s: %v, %v", file, release, got, err)
 			}
 		}
-		if _, err := hostsOf(printed(t, "not-found", release), id[0]); err == nil {
+		if _, err := parseHosts(printed(t, "not-found", release), id[0]); err == nil {
 			t.Errorf("%s: hosts of a cell that is not there", release)
 		}
 	}
 }
 
-// TestCut: a list that does not come to its last line is none, nor is one of something else: what it lacks would be made a second time.
-func TestCut(t *testing.T) {
-	whole := printed(t, "two-cells", "2026.2")
-	last := strings.LastIndex(whole, "\n+-")
+// TestTruncate: a list that does not come to its last line is none, nor is one of something else: what it lacks would be made a second time.
+func TestTruncate(t *testing.T) {
+	full := printed(t, "two-cells", "2026.2")
+	last := strings.LastIndex(full, "\n+-")
 	for name, text := range map[string]string{
 		"Nothing":  "",
 		"Log":      noise,
-		"Cut":      whole[:last],
-		"CutStart": "| cell0" + strings.SplitN(whole, "| cell0", 2)[1],
+		"Cut":      full[:last],
+		"CutStart": "| cell0" + strings.SplitN(full, "| cell0", 2)[1],
 		"Hosts":    printed(t, "hosts", "2026.2"),
-		"Column":   strings.ReplaceAll(whole, "|  False   |", "|"),
-		"UUID":     strings.ReplaceAll(whole, "87a4b83b-", "87a4b83b"),
-		"Older":    printed(t, "no-cells", "2026.2") + whole,
+		"Column":   strings.ReplaceAll(full, "|  False   |", "|"),
+		"UUID":     strings.ReplaceAll(full, "87a4b83b-", "87a4b83b"),
+		"Older":    printed(t, "no-cells", "2026.2") + full,
 	} {
-		if got, err := foundCells(text, "cell1"); err == nil {
+		if got, err := parseCells(text, "cell1"); err == nil {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if _, err := hostsOf(printed(t, "hosts", "2026.2"), cell0UUID); err == nil {
+	if _, err := parseHosts(printed(t, "hosts", "2026.2"), cell0UUID); err == nil {
 		t.Error("hosts of another cell")
 	}
 }
@@ -85,7 +85,7 @@ func TestCut(t *testing.T) {
 // TestHash: a cell is another one when anything that is listed of it is.
 func TestHash(t *testing.T) {
 	of := func(text string) string {
-		got, err := foundCells(text, "cell1")
+		got, err := parseCells(text, "cell1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestHash(t *testing.T) {
 		t.Error("hashes are equal that should differ, or differ that should be equal")
 	}
 	// A bar in an address separates no columns that matter.
-	got, err := foundCells(strings.ReplaceAll(one, "?ssl=1", "?a|b=1"), "cell1")
+	got, err := parseCells(strings.ReplaceAll(one, "?ssl=1", "?a|b=1"), "cell1")
 	if err != nil || len(got) != 1 || got[0].Disabled {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -23,8 +23,8 @@ import (
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// world is everything that a decision depends on, as it was read in one pass.
-type world struct {
+// observation is everything that a decision depends on, as it was read in one pass.
+type observation struct {
 	cell *openstackv1.CellMapping
 	// now is the time, and started when the controller was.
 	now, started time.Time
@@ -36,21 +36,21 @@ type world struct {
 	// missing are Secrets and ConfigMaps that the Job's pod needs.
 	missing []string
 	// output is what a run has written that has ended; unread says that it cannot be read.
-	output string
-	unread bool
-	// asked: Nova's API was, and lists hypervisors of these hosts; problem says why it does not. Limited is how long nobody may ask.
-	asked   bool
-	hosts   []string
-	problem string
-	limited time.Duration
+	output       string
+	outputUnread bool
+	// apiQueried: Nova's API was, and lists hypervisors of these hosts; problem says why it does not. Limited is how long nobody may ask.
+	apiQueried bool
+	hosts      []string
+	apiError   string
+	retryAfter time.Duration
 }
 
 // observe reads the world, and nothing of it from a cache. The CellMapping is read before and after the Job, and if it has changed
 // meanwhile, the error is a conflict: so a record whose Job is missing is older than that, and so is a Job than the record with which it
 // is released.
 // Siblings are read before the Job: what they have recorded of it, they have recorded of an earlier state.
-func observe(ctx context.Context, env *controller.Env, c *openstackv1.CellMapping) (*world, error) {
-	w := &world{cell: c, now: env.Clock.Now(), started: env.Started}
+func observe(ctx context.Context, env *controller.Env, c *openstackv1.CellMapping) (*observation, error) {
+	w := &observation{cell: c, now: env.Clock.Now(), started: env.Started}
 	if err := w.read(ctx, env.Reader); err != nil {
 		return nil, err
 	}
@@ -64,116 +64,118 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.CellMappin
 			errors.New("it has changed while the Job was read"))
 	}
 	if w.open() != nil {
-		w.listen(ctx, env)
+		w.parseOutput(ctx, env)
 		return w, nil
 	}
-	if w.refusal() != "" {
+	if w.rejectReason() != "" {
 		return w, nil
 	}
-	if w.due() != nil {
+	if w.nextRun() != nil {
 		w.missing, err = batchjob.Missing(ctx, env.Reader, c.Namespace, rights.References(&c.Spec.Template.Spec))
 		return w, err
 	}
 	return w, w.ask(ctx, env)
 }
 
-func (w *world) read(ctx context.Context, reader client.Reader) error {
-	here, nova := client.InNamespace(w.cell.Namespace), novaOf(w.cell)
+func (obs *observation) read(ctx context.Context, reader client.Reader) error {
+	here, nova := client.InNamespace(obs.cell.Namespace), novaOf(obs.cell)
 	all, pods := &openstackv1.CellMappingList{}, &corev1.PodList{}
 	if err := reader.List(ctx, all, here); err != nil {
 		return fmt.Errorf("cannot list CellMappings: %w", err)
 	}
-	w.siblings = slices.DeleteFunc(all.Items, func(c openstackv1.CellMapping) bool { return c.UID == w.cell.UID || novaOf(&c) != nova })
+	obs.siblings = slices.DeleteFunc(all.Items, func(c openstackv1.CellMapping) bool { return c.UID == obs.cell.UID || novaOf(&c) != nova })
 	var err error
-	key := client.ObjectKey{Namespace: w.cell.Namespace, Name: jobName(nova)}
-	if w.job, err = live.Get(ctx, reader, "Job", key, &batchv1.Job{}); err != nil {
+	key := client.ObjectKey{Namespace: obs.cell.Namespace, Name: jobName(nova)}
+	if obs.job, err = live.Get(ctx, reader, "Job", key, &batchv1.Job{}); err != nil {
 		return err
 	}
 	// Pods after the Job: those of a Job that was gone are still there.
 	if err := reader.List(ctx, pods, here, client.MatchingLabels{novaLabel: novaLabelValue(nova)}); err != nil {
 		return fmt.Errorf("cannot list the pods of cells: %w", err)
 	}
-	w.pods = pods.Items
+	obs.pods = pods.Items
 	return nil
 }
 
-// listen reads the output of a run that has ended. What cannot be read keeps nothing from being recorded.
-func (w *world) listen(ctx context.Context, env *controller.Env) {
-	if !w.attended() || !w.over() {
+// parseOutput reads the output of a run that has ended. What cannot be read keeps nothing from being recorded.
+func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
+	if !obs.isCurrentRun() || !obs.isFinished() {
 		return
 	}
-	res := batchjob.ResultOf(w.job, w.pods)
-	if w.unread = res.Pod == nil; w.unread {
+	res := batchjob.GetResult(obs.job, obs.pods)
+	if obs.outputUnread = res.Pod == nil; obs.outputUnread {
 		return
 	}
 	var err error
-	if w.output, err = env.Output(ctx, res.Pod, res.Container); err != nil {
+	if obs.output, err = env.Output(ctx, res.Pod, res.Container); err != nil {
 		log.FromContext(ctx).Error(err, "cannot read the output of a command", "pod", res.Pod.Name)
-		w.unread = true
+		obs.outputUnread = true
 	}
 }
 
 // ask asks Nova's API for hypervisors, if they are to be looked for and none are at the moment.
-func (w *world) ask(ctx context.Context, env *controller.Env) error {
-	ref := w.cell.Spec.CloudCredentialsRef
-	if ref == nil || w.cell.Spec.Cell == cell0 {
+func (obs *observation) ask(ctx context.Context, env *controller.Env) error {
+	ref := obs.cell.Spec.CloudCredentialsRef
+	if ref == nil || obs.cell.Spec.Cell == cell0 {
 		return nil
 	}
-	if w.limited = env.Limit(client.ObjectKeyFromObject(w.cell), every); w.limited > 0 {
+	if obs.retryAfter = env.Limit(client.ObjectKeyFromObject(obs.cell), pollInterval); obs.retryAfter > 0 {
 		return nil
 	}
-	nova, problem, err := compute.Find(ctx, env.Reader, env.Transport, w.cell.Namespace, *ref)
+	nova, problem, err := compute.Find(ctx, env.Reader, env.Transport, obs.cell.Namespace, *ref)
 	if err != nil || problem != "" {
-		w.problem = problem
+		obs.apiError = problem
 		return err
 	}
 	all, err := nova.Services(ctx, compute.Compute)
 	if err != nil {
-		w.problem = err.Error()
+		obs.apiError = err.Error()
 		return nil //nolint:nilerr // It is reported, and asked again.
 	}
-	w.asked = true
+	obs.apiQueried = true
 	for _, s := range all {
-		w.hosts = append(w.hosts, s.Host)
+		obs.hosts = append(obs.hosts, s.Host)
 	}
-	slices.Sort(w.hosts)
-	w.hosts = slices.Compact(w.hosts)
+	slices.Sort(obs.hosts)
+	obs.hosts = slices.Compact(obs.hosts)
 	return nil
 }
 
 // open is the run that is under way: nil if there is none.
-func (w *world) open() *run {
-	if r := w.cell.Status.Run; r != nil && r.Result == "" {
+func (obs *observation) open() *run {
+	if r := obs.cell.Status.Run; r != nil && r.Result == "" {
 		return r
 	}
 	return nil
 }
 
 // ours: the Job is this CellMapping's, not a sibling's or that of an earlier one of its name.
-func (w *world) ours() bool { return w.job != nil && metav1.IsControlledBy(w.job, w.cell) }
-
-// attended: the Job is the one of the run that is under way.
-func (w *world) attended() bool {
-	r := w.open()
-	return r != nil && w.ours() && string(w.job.UID) == r.JobUID
+func (obs *observation) ours() bool {
+	return obs.job != nil && metav1.IsControlledBy(obs.job, obs.cell)
 }
 
-// begun reports whether a pod of the Job has started, or may have.
-func (w *world) begun() bool {
-	return w.job.Status.Failed+w.job.Status.Succeeded > 0 ||
-		slices.ContainsFunc(batchjob.PodsOf(w.job, w.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
+// isCurrentRun: the Job is the one of the run that is under way.
+func (obs *observation) isCurrentRun() bool {
+	r := obs.open()
+	return r != nil && obs.ours() && string(obs.job.UID) == r.JobUID
 }
 
-// over: the Job has ended, and no pod of it is left that may write.
-func (w *world) over() bool {
-	return batchjob.Ended(w.job) &&
-		!slices.ContainsFunc(batchjob.PodsOf(w.job, w.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
+// hasStarted reports whether a pod of the Job has started, or may have.
+func (obs *observation) hasStarted() bool {
+	return obs.job.Status.Failed+obs.job.Status.Succeeded > 0 ||
+		slices.ContainsFunc(batchjob.ListPods(obs.job, obs.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
 }
 
-// orphan is a pod that has outlived its Job and may write: no word if there is none.
-func (w *world) orphan() string {
-	for i := range w.pods {
-		if p := &w.pods[i]; consumer.Running(p) && (w.job == nil || !metav1.IsControlledBy(p, w.job)) {
+// isFinished: the Job has ended, and no pod of it is left that may write.
+func (obs *observation) isFinished() bool {
+	return batchjob.IsFinished(obs.job) &&
+		!slices.ContainsFunc(batchjob.ListPods(obs.job, obs.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
+}
+
+// orphanedPod is a pod that has outlived its Job and may write: no word if there is none.
+func (obs *observation) orphanedPod() string {
+	for i := range obs.pods {
+		if p := &obs.pods[i]; consumer.Running(p) && (obs.job == nil || !metav1.IsControlledBy(p, obs.job)) {
 			return "Pod " + p.Name
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 )
 
-func (w *world) aggregateRecord(name string) openstackv1.AggregateRecord {
-	for _, r := range w.catalog.Status.Aggregates {
+func (obs *observation) aggregateRecord(name string) openstackv1.AggregateRecord {
+	for _, r := range obs.catalog.Status.Aggregates {
 		if r.Name == name {
 			return r
 		}
@@ -18,10 +18,10 @@ func (w *world) aggregateRecord(name string) openstackv1.AggregateRecord {
 }
 
 // aggregate plans for one that is desired, and returns its record.
-func (w *world) aggregate(p *plan, want common.HostAggregate, record openstackv1.AggregateRecord) openstackv1.AggregateRecord {
-	is, ok := w.aggregates[want.Name]
+func (obs *observation) aggregate(p *changePlan, want common.HostAggregate, record openstackv1.AggregateRecord) openstackv1.AggregateRecord {
+	is, ok := obs.aggregates[want.Name]
 	if !ok {
-		p.change(func(ctx context.Context) error { return w.makeAggregate(ctx, want) }, "made aggregate %s", want.Name)
+		p.change(func(ctx context.Context) error { return obs.createAggregate(ctx, want) }, "made aggregate %s", want.Name)
 		return openstackv1.AggregateRecord{Name: want.Name, Made: true}
 	}
 	if record.ID != 0 && record.ID != int64(is.ID) {
@@ -29,21 +29,21 @@ func (w *world) aggregate(p *plan, want common.HostAggregate, record openstackv1
 	}
 	record.ID = int64(is.ID)
 	if zone := want.AvailabilityZone; zone != "" && zone != is.AvailabilityZone {
-		p.change(func(ctx context.Context) error { return w.nova.SetZone(ctx, is, zone) }, "put aggregate %s into zone %s", is.Name, zone)
+		p.change(func(ctx context.Context) error { return obs.nova.SetZone(ctx, is, zone) }, "put aggregate %s into zone %s", is.Name, zone)
 	}
-	w.metadata(p, want, is, &record)
-	w.members(p, want, is, &record)
+	obs.metadata(p, want, is, &record)
+	obs.members(p, want, is, &record)
 	return record
 }
 
-// makeAggregate makes one that is recorded as made. If Nova refuses, the record takes that back, as that of a flavor does.
-func (w *world) makeAggregate(ctx context.Context, want common.HostAggregate) error {
-	err := w.nova.MakeAggregate(ctx, want.Name, want.AvailabilityZone)
+// createAggregate makes one that is recorded as made. If Nova refuses, the record takes that back, as that of a flavor does.
+func (obs *observation) createAggregate(ctx context.Context, want common.HostAggregate) error {
+	err := obs.nova.CreateAggregate(ctx, want.Name, want.AvailabilityZone)
 	if compute.Refused(err) {
-		w.unmade = true
-		for i, r := range w.catalog.Status.Aggregates {
+		obs.createFailed = true
+		for i, r := range obs.catalog.Status.Aggregates {
 			if r.Name == want.Name {
-				w.catalog.Status.Aggregates[i] = openstackv1.AggregateRecord{Name: want.Name}
+				obs.catalog.Status.Aggregates[i] = openstackv1.AggregateRecord{Name: want.Name}
 			}
 		}
 	}
@@ -51,73 +51,73 @@ func (w *world) makeAggregate(ctx context.Context, want common.HostAggregate) er
 }
 
 // metadata plans for what is desired of it, and for what is so no longer.
-func (w *world) metadata(p *plan, want common.HostAggregate, is compute.Aggregate, record *openstackv1.AggregateRecord) {
+func (obs *observation) metadata(p *changePlan, want common.HostAggregate, is compute.Aggregate, record *openstackv1.AggregateRecord) {
 	values := map[string]string{}
 	for key, value := range want.Metadata {
 		if now, ok := is.Metadata[key]; !ok || now != value {
 			values[key] = string(value)
 		}
 	}
-	desired, there, before := keys(want.Metadata), keys(is.Metadata), setOf(record.Metadata)
+	desired, existing, before := keys(want.Metadata), keys(is.Metadata), setOf(record.Metadata)
 	for key := range before {
-		if there[key] && !desired[key] {
+		if existing[key] && !desired[key] {
 			values[key] = ""
 		}
 	}
 	if len(values) > 0 {
-		p.change(func(ctx context.Context) error { return w.nova.SetMetadata(ctx, is, values) }, "set metadata of aggregate %s", is.Name)
+		p.change(func(ctx context.Context) error { return obs.nova.SetMetadata(ctx, is, values) }, "set metadata of aggregate %s", is.Name)
 	}
-	record.Metadata = sorted(added(desired, there, before))
+	record.Metadata = sorted(added(desired, existing, before))
 }
 
 // members plans for its hosts. One that has not reported is waited for.
-func (w *world) members(p *plan, want common.HostAggregate, is compute.Aggregate, record *openstackv1.AggregateRecord) {
-	desired, there, before := map[string]bool{}, setOf(is.Hosts), setOf(record.Hosts)
+func (obs *observation) members(p *changePlan, want common.HostAggregate, is compute.Aggregate, record *openstackv1.AggregateRecord) {
+	desired, existing, before := map[string]bool{}, setOf(is.Hosts), setOf(record.Hosts)
 	for _, host := range want.Hosts {
-		if !there[host] && !w.hosts[host] {
+		if !existing[host] && !obs.hosts[host] {
 			p.missing = append(p.missing, host)
 			continue
 		}
 		desired[host] = true
 	}
 	for host := range before {
-		if there[host] && w.nodes.mayReturn(want.Name, host) {
+		if existing[host] && obs.nodes.mayRejoin(want.Name, host) {
 			desired[host] = true
 		}
 	}
 	for _, host := range sorted(before) {
-		if there[host] && !desired[host] {
+		if existing[host] && !desired[host] {
 			plan := p.remove
 			if is.AvailabilityZone != "" {
-				plan = p.leave
+				plan = p.removeHost
 			}
-			plan(func(ctx context.Context) error { return w.nova.RemoveHost(ctx, is, host) }, "removed host %s from aggregate %s", host, is.Name)
+			plan(func(ctx context.Context) error { return obs.nova.RemoveHost(ctx, is, host) }, "removed host %s from aggregate %s", host, is.Name)
 		}
 	}
 	for _, host := range sorted(desired) {
-		if !there[host] {
-			p.change(func(ctx context.Context) error { return w.nova.AddHost(ctx, is, host) }, "added host %s to aggregate %s", host, is.Name)
+		if !existing[host] {
+			p.change(func(ctx context.Context) error { return obs.nova.AddHost(ctx, is, host) }, "added host %s to aggregate %s", host, is.Name)
 		}
 	}
-	record.Hosts = sorted(added(desired, there, before))
+	record.Hosts = sorted(added(desired, existing, before))
 }
 
 // removeAggregate plans for one that is not desired any more, and says whether there is anything left to remember. It is deleted when
 // nobody is in it; with hosts that others have added, it is theirs.
-func (w *world) removeAggregate(p *plan, record *openstackv1.AggregateRecord) bool {
-	is, ok := w.aggregates[record.Name]
+func (obs *observation) removeAggregate(p *changePlan, record *openstackv1.AggregateRecord) bool {
+	is, ok := obs.aggregates[record.Name]
 	if !ok || record.ID != 0 && record.ID != int64(is.ID) {
 		return false
 	}
-	w.members(p, common.HostAggregate{}, is, record)
+	obs.members(p, common.HostAggregate{}, is, record)
 	switch {
 	case len(record.Hosts) > 0:
 		return true // It is looked at again when they have gone.
 	case !record.Made:
-		w.metadata(p, common.HostAggregate{}, is, record)
+		obs.metadata(p, common.HostAggregate{}, is, record)
 		return len(record.Metadata) > 0
 	case len(is.Hosts) == 0:
-		p.remove(func(ctx context.Context) error { return w.nova.DeleteAggregate(ctx, is) }, "deleted aggregate %s", is.Name)
+		p.remove(func(ctx context.Context) error { return obs.nova.DeleteAggregate(ctx, is) }, "deleted aggregate %s", is.Name)
 		return true
 	}
 	return false

@@ -50,8 +50,8 @@ type cluster struct {
 	api    client.WithWatch
 	nova   *computetest.Nova
 	events *events.FakeRecorder
-	// ended is called after each pass.
-	ended func()
+	// onPassEnd is called after each pass.
+	onPassEnd func()
 }
 
 func newCluster(t testing.TB, flavors []common.Flavor, aggregates []common.HostAggregate) *cluster {
@@ -63,8 +63,8 @@ func newCluster(t testing.TB, flavors []common.Flavor, aggregates []common.HostA
 	c.Spec.CloudCredentialsRef.SecretName, c.Spec.CloudCredentialsRef.CloudName = "clouds", "admin"
 	out := &cluster{
 		t: t, nova: computetest.New(identitytest.New(map[string]string{"admin": password})), events: events.NewFakeRecorder(10000),
-		api:   crash.NewServer(scheme, []client.Object{&openstackv1.ComputeCatalog{}}, c, identitytest.Clouds(namespace, "clouds", password)),
-		ended: func() {},
+		api:       crash.NewServer(scheme, []client.Object{&openstackv1.ComputeCatalog{}}, c, identitytest.Clouds(namespace, "clouds", password)),
+		onPassEnd: func() {},
 	}
 	out.report("east-1", "east-2", "west-1")
 	return out
@@ -94,11 +94,11 @@ func (c *cluster) run(r *Reconciler) {
 	waited := 0
 	for range 30 {
 		result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
-		c.ended()
+		c.onPassEnd()
 		if err == nil && result.RequeueAfter == controller.Poll {
 			waited++
 		}
-		if waited == 3 || err == nil && result.RequeueAfter == every {
+		if waited == 3 || err == nil && result.RequeueAfter == pollInterval {
 			return
 		}
 	}

@@ -20,7 +20,7 @@ var (
 )
 
 // Nova is not watched.
-var kind = controller.Kind[*openstackv1.ComputeCatalog, *world]{
+var kind = controller.Kind[*openstackv1.ComputeCatalog, *observation]{
 	Name:       "ComputeCatalog",
 	Object:     &openstackv1.ComputeCatalog{},
 	Observe:    observe,

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	upToDate = "True UpToDate: Nova has everything as the spec says"
-	isThere  = ", which Nova cannot change: give the one that is wanted another name, or delete the one that is there"
+	upToDate      = "True UpToDate: Nova has everything as the spec says"
+	existsMessage = ", which Nova cannot change: give the one that is wanted another name, or delete the one that is there"
 )
 
 // zone is an aggregate that is an availability zone.
@@ -101,14 +101,14 @@ func TestCatalog(t *testing.T) {
 			},
 			orders:  []spec{{Flavors: flavors{size("small", nil), size("smaller", nil)}}},
 			flavors: flavors{{Name: "small", ID: "s", VCPUs: 2, MemoryMiB: 512, DiskGiB: 1}, {Name: "smaller", ID: "id-1", VCPUs: 1, MemoryMiB: 512}},
-			state:   "False Conflict: flavor small is there with vcpus 2 rather than 1, diskGiB 1 rather than 0" + isThere,
+			state:   "False Conflict: flavor small is there with vcpus 2 rather than 1, diskGiB 1 rather than 0" + existsMessage,
 		},
 		"AnotherAccess": {
 			reason:  "Neither can this.",
 			prepare: func(c *cluster) { c.nova.SetFlavors(common.Flavor{Name: "small", ID: "s", VCPUs: 1, MemoryMiB: 512}) },
 			orders:  []spec{{Flavors: flavors{size("small", func(f *common.Flavor) { f.ID = "t"; f.Private = true })}}},
 			flavors: flavors{{Name: "small", ID: "s", VCPUs: 1, MemoryMiB: 512}},
-			state:   "False Conflict: flavor small is there with id s rather than t, private false rather than true" + isThere,
+			state:   "False Conflict: flavor small is there with id s rather than t, private false rather than true" + existsMessage,
 		},
 		"Aggregates": {
 			reason: "They are made with everything.",
@@ -230,12 +230,12 @@ func TestRepaired(t *testing.T) {
 	}
 }
 
-// TestRefusedMakes: what Nova refuses to make is not recorded as made, however often it refuses, so that what somebody else makes under
+// TestCreateErrors: what Nova refuses to make is not recorded as made, however often it refuses, so that what somebody else makes under
 // the name is his.
-func TestRefusedMakes(t *testing.T) {
-	ours := size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"k": "1"} })
-	c := newCluster(t, []common.Flavor{ours}, []common.HostAggregate{zone("east", "az-east")})
-	c.nova.RefuseMakes("Policy doesn't allow it.")
+func TestCreateErrors(t *testing.T) {
+	managed := size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"k": "1"} })
+	c := newCluster(t, []common.Flavor{managed}, []common.HostAggregate{zone("east", "az-east")})
+	c.nova.FailCreates("Policy doesn't allow it.")
 	for i := range 3 {
 		c.run(c.sound())
 		s := c.catalog().Status
@@ -267,18 +267,18 @@ func TestRefusedMakes(t *testing.T) {
 // TestLostAnswer: a request without an answer may have made it: what is there the next time is recorded as made.
 func TestLostAnswer(t *testing.T) {
 	c := newCluster(t, []common.Flavor{size("small", nil)}, nil)
-	lost := 0
+	missing := 0
 	c.run(c.reconciler(c.api, roundTrip(func(r *http.Request) (*http.Response, error) {
-		answer, err := c.nova.RoundTrip(r)
-		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/flavors") && lost == 0 {
-			lost++
-			_ = answer.Body.Close()
+		response, err := c.nova.RoundTrip(r)
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/flavors") && missing == 0 {
+			missing++
+			_ = response.Body.Close()
 			return nil, errors.New("connection reset")
 		}
-		return answer, err
+		return response, err
 	})))
-	if r := c.catalog().Status.Flavors[0]; !r.Made || lost != 1 {
-		t.Errorf("%+v, %d lost", r, lost)
+	if r := c.catalog().Status.Flavors[0]; !r.Made || missing != 1 {
+		t.Errorf("%+v, %d lost", r, missing)
 	}
 }
 
@@ -287,8 +287,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 // RoundTrip is itself.
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestLeft: an aggregate that others have put hosts into is theirs when it is taken out.
-func TestLeft(t *testing.T) {
+// TestUnreferenced: an aggregate that others have put hosts into is theirs when it is taken out.
+func TestUnreferenced(t *testing.T) {
 	c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east", "east-1")})
 	c.run(c.sound())
 	all := c.nova.Aggregates()
@@ -313,12 +313,12 @@ func TestUnavailable(t *testing.T) {
 		t.Error(got)
 	}
 	c.nova.SetDown(false)
-	c.nova.Refuse("Policy doesn't allow it.")
+	c.nova.FailRequests("Policy doesn't allow it.")
 	c.run(c.sound())
 	if got := c.state(); got != "False NovaUnavailable: cannot list flavors: Nova answers 403: Policy doesn't allow it." {
 		t.Error(got)
 	}
-	c.nova.Refuse("")
+	c.nova.FailRequests("")
 	c.run(c.sound())
 	c.report("east-9")
 	c.run(c.sound())
@@ -334,14 +334,14 @@ func TestWarns(t *testing.T) {
 	for range 3 {
 		c.run(c.sound())
 	}
-	told := 0
+	reported := 0
 	for len(c.events.Events) > 0 {
 		if e := <-c.events.Events; strings.HasPrefix(e, "Warning "+refused) {
-			told++
+			reported++
 		}
 	}
-	if told != 1 {
-		t.Errorf("%d warnings: %s", told, c.state())
+	if reported != 1 {
+		t.Errorf("%d warnings: %s", reported, c.state())
 	}
 }
 
@@ -358,12 +358,12 @@ func TestOrder(t *testing.T) {
 			s.Aggregates = []common.HostAggregate{zone("a", tc.a), zone("b", tc.b, "east-1")}
 		})
 		c.run(c.sound())
-		told := ""
+		reported := ""
 		for len(c.events.Events) > 0 {
-			told = <-c.events.Events
+			reported = <-c.events.Events
 		}
-		if told != "Normal Changed "+tc.want {
-			t.Errorf("%s, want %s", told, tc.want)
+		if reported != "Normal Changed "+tc.want {
+			t.Errorf("%s, want %s", reported, tc.want)
 		}
 	}
 }

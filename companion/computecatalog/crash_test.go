@@ -48,8 +48,8 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 			}
 		}
 	}
-	a.Meanwhile = func() { c.run(c.sound()) }
-	c.ended = a.PassEnded
+	a.OnConcurrentWrite = func() { c.run(c.sound()) }
+	c.onPassEnd = a.ReconcileDone
 	r := c.reconciler(a.Client(), a.HTTP(c.nova))
 	for _, step := range []struct {
 		do         func(*openstackv1.ComputeCatalogSpec)
@@ -113,14 +113,14 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 
 // TestCrash goes through a life once for every call to Kubernetes, Keystone and Nova and every way in which it can go wrong.
 func TestCrash(t *testing.T) {
-	_, whole := life(t, crash.Nowhere)
-	all := whole.Points()
-	points := crash.Sample(all, *stride, func(p crash.Point) bool { return whole.Writes[p.Call] != "" })
+	_, full := life(t, crash.NoFault)
+	all := full.Points()
+	points := crash.Sample(all, *stride, func(p crash.Point) bool { return full.Writes[p.Call] != "" })
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
 		if s := c.catalog().Status; len(s.Flavors)+len(s.Aggregates) > 0 {
 			t.Errorf("what is left is recorded: %+v", s)
 		}
 	})
-	t.Logf("%d calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(all))
+	t.Logf("%d calls, %d of them writes; %d of %d runs", full.Calls, len(full.Writes), len(points), len(all))
 }

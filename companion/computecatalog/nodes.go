@@ -18,8 +18,8 @@ type nodes struct {
 	open map[string]bool
 }
 
-// mayReturn says of a node of an aggregate that has no pod whether it is to stay there: it is in no other one, and may have a pod again.
-func (n nodes) mayReturn(aggregate, node string) bool { return n.open[aggregate] && !n.all[node] }
+// mayRejoin says of a node of an aggregate that has no pod whether it is to stay there: it is in no other one, and may have a pod again.
+func (n nodes) mayRejoin(aggregate, node string) bool { return n.open[aggregate] && !n.all[node] }
 
 // look finds the nodes by the pods that are there.
 func look(ctx context.Context, reader client.Reader, spec []openstackv1.ComputeNodes) (nodes, error) {

@@ -58,10 +58,10 @@ func TestNodes(t *testing.T) {
 	both := []openstackv1.ComputeNodes{group("rest", "east"), group("slice", "west")}
 	type state = map[string]string
 	for name, tc := range map[string]struct {
-		reason string
-		then   func(*cluster)
-		want   state
-		says   string
+		reason      string
+		then        func(*cluster)
+		want        state
+		wantMessage string
 	}{
 		"Came":    {reason: "They are where their pods say.", then: func(*cluster) {}, want: state{"east": "east-1 east-2", "west": "west-1"}},
 		"Renewed": {"A pod is being replaced.", func(c *cluster) { c.daemons("rest", 2, "east-2") }, state{"east": "east-1 east-2", "west": "west-1"}, ""},
@@ -102,7 +102,7 @@ func TestNodes(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if want := map[bool]string{true: upToDate, false: tc.says}[tc.says == ""]; c.state() != want {
+			if want := map[bool]string{true: upToDate, false: tc.wantMessage}[tc.wantMessage == ""]; c.state() != want {
 				t.Errorf("%s\n got %s\nwant %s", tc.reason, c.state(), want)
 			}
 		})

@@ -15,24 +15,24 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// every is how often Nova is looked at: for what somebody else has changed there, and for hypervisors that have come.
-const every = time.Minute
+// pollInterval is how often Nova is looked at: for what somebody else has changed there, and for hypervisors that have come.
+const pollInterval = time.Minute
 
 // refused is the reason of the condition while Nova refuses something.
 const refused = "NovaRefuses"
 
-// changing is the state between the decision and the deed.
-var changing = condition.False("Changing", "Nova is being told what has changed")
+// applyingCondition is the state between the decision and the deed.
+var applyingCondition = condition.False("Changing", "Nova is being told what has changed")
 
-// plan is what there is to do and to say.
-type plan struct {
+// changePlan is what there is to do and to say.
+type changePlan struct {
 	// flavors and aggregates are the records, with what the changes will have made.
 	flavors    []openstackv1.FlavorRecord
 	aggregates []openstackv1.AggregateRecord
-	// leaves come first: a host is in one zone at most. Other removals come last: who may use a host is said by an aggregate that it is in.
-	leaves, changes, removals []change
-	// problems are what only people can settle, and missing the hosts that have not reported.
-	problems, missing []string
+	// hostRemovals come first: a host is in one zone at most. Other removals come last: who may use a host is said by an aggregate that it is in.
+	hostRemovals, changes, removals []change
+	// errorMessages are what only people can settle, and missing the hosts that have not reported.
+	errorMessages, missing []string
 }
 
 // change is one request to Nova.
@@ -42,31 +42,31 @@ type change struct {
 }
 
 // next decides.
-func next(w *world) controller.Step {
-	if w.problem != "" {
-		return controller.Step{After: controller.Poll, Status: func() { w.set(condition.False("NovaUnavailable", w.problem)) }}
+func next(w *observation) controller.Decision {
+	if w.errorMessage != "" {
+		return controller.Decision{RequeueAfter: controller.Poll, Status: func() { w.set(condition.False("NovaUnavailable", w.errorMessage)) }}
 	}
 	p := w.plan()
-	changes := slices.Concat(p.leaves, p.changes, p.removals)
+	changes := slices.Concat(p.hostRemovals, p.changes, p.removals)
 	if len(changes) == 0 {
-		return controller.Step{After: every, Status: func() { w.record(p); w.set(p.state()) }}
+		return controller.Decision{RequeueAfter: pollInterval, Status: func() { w.record(p); w.set(p.state()) }}
 	}
-	return controller.Step{
-		Name: "Changed", Note: words(changes), Record: true, Expected: true,
+	return controller.Decision{
+		Name: "Changed", Note: describeChanges(changes), Record: true, Expected: true,
 		Status: func() {
 			w.record(p)
 			w.catalog.Status.ObservedGeneration = w.catalog.Generation
 			// What is refused again and again is no news.
 			if c := meta.FindStatusCondition(w.catalog.Status.Conditions, conditionReady); c == nil || c.Reason != refused {
-				w.set(changing)
+				w.set(applyingCondition)
 			}
 		},
-		Do: w.change(changes),
+		Action: w.change(changes),
 	}
 }
 
 // change makes all changes: one that is refused does not keep the others from it.
-func (w *world) change(all []change) controller.Action {
+func (obs *observation) change(all []change) controller.Action {
 	return func(ctx context.Context, _ *controller.Env) error {
 		var errs []error
 		for _, c := range all {
@@ -74,35 +74,35 @@ func (w *world) change(all []change) controller.Action {
 				errs = append(errs, err)
 				continue
 			}
-			changed.WithLabelValues(w.catalog.Namespace, w.catalog.Name).Inc()
+			changed.WithLabelValues(obs.catalog.Namespace, obs.catalog.Name).Inc()
 		}
 		if len(errs) == 0 {
 			return nil
 		}
-		refusal := &controller.Refusal{Reason: refused, Message: sentences{errors.Join(errs...)}.Error()}
-		if w.unmade { // Trying again writes that it is made, and that it is not, both of which wake Crossplane.
-			refusal.After = every
+		refusal := &controller.TerminalError{Reason: refused, Message: errorMessages{errors.Join(errs...)}.Error()}
+		if obs.createFailed { // Trying again writes that it is made, and that it is not, both of which wake Crossplane.
+			refusal.RequeueAfter = pollInterval
 		}
 		return refusal
 	}
 }
 
-// sentences are errors in one line.
-type sentences struct{ error }
+// errorMessages are errors in one line.
+type errorMessages struct{ error }
 
 // Error is that line.
-func (s sentences) Error() string { return strings.ReplaceAll(s.error.Error(), "\n", "; ") }
+func (s errorMessages) Error() string { return strings.ReplaceAll(s.error.Error(), "\n", "; ") }
 
 // record writes down what was made.
-func (w *world) record(p plan) {
-	w.catalog.Status.Flavors, w.catalog.Status.Aggregates = p.flavors, p.aggregates
+func (obs *observation) record(p changePlan) {
+	obs.catalog.Status.Flavors, obs.catalog.Status.Aggregates = p.flavors, p.aggregates
 }
 
 // state of a catalog of which nothing is left to do.
-func (p *plan) state() condition.State {
+func (p *changePlan) state() condition.State {
 	switch {
-	case len(p.problems) > 0:
-		return condition.False("Conflict", strings.Join(p.problems, "; "))
+	case len(p.errorMessages) > 0:
+		return condition.False("Conflict", strings.Join(p.errorMessages, "; "))
 	case len(p.missing) > 0:
 		return condition.True("HostsMissing",
 			"Nova has everything as the spec says, but for hosts that have not reported yet: "+strings.Join(p.missing, ", "))
@@ -110,7 +110,7 @@ func (p *plan) state() condition.State {
 	return condition.True("UpToDate", "Nova has everything as the spec says")
 }
 
-func words(changes []change) string {
+func describeChanges(changes []change) string {
 	out := make([]string, len(changes))
 	for i, c := range changes {
 		out[i] = c.what
@@ -119,54 +119,54 @@ func words(changes []change) string {
 }
 
 // plan compares what is desired with what there is.
-func (w *world) plan() plan {
-	p := &plan{}
+func (obs *observation) plan() changePlan {
+	p := &changePlan{}
 	flavors, aggregates := map[string]bool{}, map[string]bool{}
-	for _, f := range w.catalog.Spec.Flavors {
+	for _, f := range obs.catalog.Spec.Flavors {
 		flavors[f.Name] = true
-		p.flavors = append(p.flavors, w.flavor(p, f, w.flavorRecord(f.Name)))
+		p.flavors = append(p.flavors, obs.flavor(p, f, obs.flavorRecord(f.Name)))
 	}
-	for _, r := range w.catalog.Status.Flavors {
-		if !flavors[r.Name] && w.removeFlavor(p, &r) {
+	for _, r := range obs.catalog.Status.Flavors {
+		if !flavors[r.Name] && obs.removeFlavor(p, &r) {
 			p.flavors = append(p.flavors, r)
 		}
 	}
-	for _, g := range w.catalog.Spec.Aggregates {
+	for _, g := range obs.catalog.Spec.Aggregates {
 		aggregates[g.Name] = true
-		g.Hosts = append(slices.Clone(g.Hosts), w.nodes.of[g.Name]...)
-		p.aggregates = append(p.aggregates, w.aggregate(p, g, w.aggregateRecord(g.Name)))
+		g.Hosts = append(slices.Clone(g.Hosts), obs.nodes.of[g.Name]...)
+		p.aggregates = append(p.aggregates, obs.aggregate(p, g, obs.aggregateRecord(g.Name)))
 	}
-	for _, r := range w.catalog.Status.Aggregates {
-		if !aggregates[r.Name] && w.removeAggregate(p, &r) {
+	for _, r := range obs.catalog.Status.Aggregates {
+		if !aggregates[r.Name] && obs.removeAggregate(p, &r) {
 			p.aggregates = append(p.aggregates, r)
 		}
 	}
 	return *p
 }
 
-func (p *plan) change(do func(context.Context) error, what string, args ...any) {
+func (p *changePlan) change(do func(context.Context) error, what string, args ...any) {
 	p.changes = append(p.changes, change{fmt.Sprintf(what, args...), do})
 }
 
-func (p *plan) leave(do func(context.Context) error, what string, args ...any) {
-	p.leaves = append(p.leaves, change{fmt.Sprintf(what, args...), do})
+func (p *changePlan) removeHost(do func(context.Context) error, what string, args ...any) {
+	p.hostRemovals = append(p.hostRemovals, change{fmt.Sprintf(what, args...), do})
 }
 
-func (p *plan) remove(do func(context.Context) error, what string, args ...any) {
+func (p *changePlan) remove(do func(context.Context) error, what string, args ...any) {
 	p.removals = append(p.removals, change{fmt.Sprintf(what, args...), do})
 }
 
 // added is what is to be recorded of a set of which some are desired, some are there, and some were added before: those that are going to
 // be added, and those that were and are still there.
-func added(desired, there, before map[string]bool) map[string]bool {
+func added(desired, existing, before map[string]bool) map[string]bool {
 	out := map[string]bool{}
 	for name := range desired {
-		if !there[name] || before[name] {
+		if !existing[name] || before[name] {
 			out[name] = true
 		}
 	}
 	for name := range before {
-		if there[name] {
+		if existing[name] {
 			out[name] = true
 		}
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 // stage writes a new secret and a new name into the Secret, before anything is made of them.
-func stage(w *world) controller.Action {
+func stage(w *observation) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		value, err := env.RandomText(secretLength, base64.RawURLEncoding.EncodeToString)
 		if err != nil {
@@ -35,8 +35,8 @@ func stage(w *world) controller.Action {
 	}
 }
 
-// askKeystone takes a step in Keystone, whose refusal has to be reported.
-func askKeystone(w *world, do controller.Action) controller.Action {
+// callKeystone takes a step in Keystone, whose refusal has to be reported.
+func callKeystone(w *observation, do controller.Action) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		err := do(ctx, env)
 		if err != nil {
@@ -47,7 +47,7 @@ func askKeystone(w *world, do controller.Action) controller.Action {
 }
 
 // promote puts the staged credential into use.
-func promote(w *world, id string) controller.Action {
+func promote(w *observation, id string) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		idKey, valueKey := w.target.keys()
 		data := map[string]string{valueKey: w.staged(), w.stagedKey(): ""}
@@ -63,7 +63,7 @@ func promote(w *world, id string) controller.Action {
 }
 
 // adoptPassword gives an identity to the password in the Secret.
-func adoptPassword(w *world) controller.Action {
+func adoptPassword(w *observation) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		id, err := env.RandomText(nameLength, hex.EncodeToString)
 		if err != nil {
@@ -75,11 +75,11 @@ func adoptPassword(w *world) controller.Action {
 	}
 }
 
-func writeRecord(w *world, rec record) controller.Action { return write(w, rec, nil) }
+func writeRecord(w *observation, rec record) controller.Action { return write(w, rec, nil) }
 
 // write writes a record, and keys beside it, into a new Secret where there was none, else over exactly the version that was read.
 // An empty value removes a key; keys of others stay. The Secret has no owner: it outlives the CredentialRotation.
-func write(w *world, rec record, data map[string]string) controller.Action {
+func write(w *observation, rec record, data map[string]string) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{

@@ -10,10 +10,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// TestGone: one that is deleted leaves everything as it is; one that is made again goes on with it.
-func TestGone(t *testing.T) {
+// TestCredentialMissing: one that is deleted leaves everything as it is; one that is made again goes on with it.
+func TestCredentialMissing(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
-	before, _ := c.offered()
+	before, _ := c.nextCredential()
 	c.must(c.api.Delete(context.Background(), c.rotation()))
 	if result, err := r.Reconcile(context.Background(), ctrl.Request{NamespacedName: key("glance")}); err != nil || result.RequeueAfter != 0 {
 		t.Errorf("%v, %v", result, err)
@@ -22,7 +22,7 @@ func TestGone(t *testing.T) {
 	again.UID = "another"
 	c.must(c.api.Create(context.Background(), again))
 	c.run(r)
-	if after, _ := c.offered(); after != before || !c.accepts(after) {
+	if after, _ := c.nextCredential(); after != before || !c.accepts(after) {
 		t.Error("does not go on with what was there")
 	}
 }

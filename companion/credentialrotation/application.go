@@ -23,36 +23,36 @@ func (*application) keys() (id, value string) {
 
 func (*application) overlaps() bool { return true }
 
-func (*application) staged(w *world, random string) string { return prefix(w) + random }
+func (*application) staged(w *observation, random string) string { return prefix(w) + random }
 
 // prefix of the names of a rotation's application credentials. Names are unique for a user, and kept when the rotation is made again.
-func prefix(w *world) string {
+func prefix(w *observation) string {
 	const readable, digits = 63, 10
 	name := w.rotation.Name
 	return name[:min(len(name), readable)] + "-" + names.Hash(digits, w.rotation.Namespace, name) + "-"
 }
 
-func (a *application) observe(ctx context.Context, env *controller.Env, w *world) error {
+func (a *application) observe(ctx context.Context, env *controller.Env, w *observation) error {
 	spec := w.rotation.Spec
 	cloud, problem, err := identity.FindCloud(ctx, env.Reader, w.rotation.Namespace, *spec.CloudCredentialsRef)
-	if w.problem = problem; err != nil || problem != "" {
+	if w.errorMessage = problem; err != nil || problem != "" {
 		return err
 	}
 	switch {
 	case cloud.Username != spec.UserName:
-		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s is of user %q, and only user %s itself can make its application "+
+		w.errorMessage = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s is of user %q, and only user %s itself can make its application "+
 			"credentials", spec.CloudCredentialsRef.CloudName, cloud.Username, spec.UserName)
 	case cloud.ProjectName == "" && cloud.ProjectID == "":
-		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s needs a project, which application credentials are for",
+		w.errorMessage = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s needs a project, which application credentials are for",
 			spec.CloudCredentialsRef.CloudName)
 	default:
-		w.problem = a.list(ctx, env, w, cloud)
+		w.errorMessage = a.list(ctx, env, w, cloud)
 	}
 	return nil
 }
 
 // list logs in and lists what there is: the problem, if that fails.
-func (a *application) list(ctx context.Context, env *controller.Env, w *world, cloud identity.Cloud) string {
+func (a *application) list(ctx context.Context, env *controller.Env, w *observation, cloud identity.Cloud) string {
 	user, err := env.Transport.Login(ctx, cloud)
 	var all []identity.ApplicationCredential
 	if err == nil {
@@ -61,7 +61,7 @@ func (a *application) list(ctx context.Context, env *controller.Env, w *world, c
 	if err != nil {
 		return err.Error()
 	}
-	a.user, w.known = user, true
+	a.user, w.credentialsListed = user, true
 	for _, c := range all {
 		if strings.HasPrefix(c.Name, prefix(w)) {
 			w.credentials = append(w.credentials, credential{id: c.ID, name: c.Name})
@@ -70,22 +70,22 @@ func (a *application) list(ctx context.Context, env *controller.Env, w *world, c
 	return ""
 }
 
-func (a *application) mint(w *world) (string, *controller.Step) {
+func (a *application) generateCredential(w *observation) (string, *controller.Decision) {
 	if a.user == nil {
-		return "", &controller.Step{Name: "KeystoneAwaited", Wait: w.problem}
+		return "", &controller.Decision{Name: "KeystoneAwaited", Wait: w.errorMessage}
 	}
-	if made, ok := w.find("", w.record.Staged); ok {
-		return made.id, nil
+	if created, ok := w.find("", w.record.Staged); ok {
+		return created.id, nil
 	}
 	if !slices.Equal(w.record.StagedRoles, w.roles()) { // By another name: who is late may still make the one that was staged.
-		return "", &controller.Step{Name: "CredentialStaged", Do: stage(w)}
+		return "", &controller.Decision{Name: "CredentialStaged", Action: stage(w)}
 	}
-	if lacking := a.without(w, w.roles()); lacking != "" {
-		return "", &controller.Step{Name: "RolesAwaited", Wait: lacking}
+	if lacking := a.missingUserRoles(w, w.roles()); lacking != "" {
+		return "", &controller.Decision{Name: "RolesAwaited", Wait: lacking}
 	}
-	return "", &controller.Step{
+	return "", &controller.Decision{
 		Name: "CredentialMade", Note: "made application credential " + w.record.Staged,
-		Do: askKeystone(w, func(ctx context.Context, _ *controller.Env) error {
+		Action: callKeystone(w, func(ctx context.Context, _ *controller.Env) error {
 			description := fmt.Sprintf("Made by CredentialRotation %s/%s", w.rotation.Namespace, w.rotation.Name)
 			return a.user.CreateApplicationCredential(ctx, w.record.Staged, description, w.staged(), w.record.StagedRoles)
 		}),
@@ -93,23 +93,23 @@ func (a *application) mint(w *world) (string, *controller.Step) {
 }
 
 // keep: a credential has the roles that it was made with for ever.
-func (*application) keep(*world) *controller.Step { return nil }
+func (*application) keep(*observation) *controller.Decision { return nil }
 
-// lacks says which roles the user has lost that the credential in use was made with: the credential has them no more either. A role that
+// missingRoles says which roles the user has lost that the credential in use was made with: the credential has them no more either. A role that
 // only the next one is to have, it does not lack.
-func (a *application) lacks(w *world) (reason, why string) {
-	if why = a.without(w, w.record.Roles); why != "" {
+func (a *application) missingRoles(w *observation) (reason, why string) {
+	if why = a.missingUserRoles(w, w.record.Roles); why != "" {
 		return "RolesMissing", why
 	}
 	return "", ""
 }
 
-// without says which of these roles the user does not have: no words if it has them all, as far as is known.
-func (a *application) without(w *world, roles []string) string {
+// missingUserRoles says which of these roles the user does not have: no words if it has them all, as far as is known.
+func (a *application) missingUserRoles(w *observation, roles []string) string {
 	if a.user == nil {
 		return ""
 	}
-	roles = a.user.Lacks(roles)
+	roles = a.user.MissingRoles(roles)
 	if len(roles) == 0 {
 		return ""
 	}
@@ -117,16 +117,16 @@ func (a *application) without(w *world, roles []string) string {
 		w.rotation.Spec.UserName, strings.Join(roles, " or "))
 }
 
-func (a *application) revoke(w *world, id string) *controller.Step {
-	return &controller.Step{
+func (a *application) revoke(w *observation, id string) *controller.Decision {
+	return &controller.Decision{
 		Name: "CredentialRevoked", Note: "revoked " + a.title(id),
-		Do: askKeystone(w, func(ctx context.Context, _ *controller.Env) error { return a.user.DeleteApplicationCredential(ctx, id) }),
+		Action: callKeystone(w, func(ctx context.Context, _ *controller.Env) error { return a.user.DeleteApplicationCredential(ctx, id) }),
 	}
 }
 
 func (*application) title(id string) string { return "application credential " + id }
 
-func (a *application) lost(id string) string {
+func (a *application) isLost(id string) string {
 	return fmt.Sprintf("Keystone has no %s any more: another one takes its place. "+
 		"Deleting a role revokes the application credentials of all users who had it", a.title(id))
 }

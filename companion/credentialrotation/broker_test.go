@@ -233,7 +233,7 @@ func (c *cluster) report(u *unstructured.Unstructured, err error) {
 // verifyBroker checks that nothing is left but the user in use, and what is not ours.
 func (c *cluster) verifyBroker(t testing.TB) {
 	t.Helper()
-	offered, _ := c.offered()
+	offered, _ := c.nextCredential()
 	users, granted := map[[2]string]string{{"rabbitmq", "theirs"}: "x"}, map[[2]string]map[string]bool{}
 	for _, p := range c.rotation().Spec.Queue.Permissions {
 		at := [2]string{string(p.RabbitMQRef.Name), offered.id}
@@ -256,23 +256,23 @@ func (c *cluster) verifyBroker(t testing.TB) {
 	for _, s := range list.Items {
 		secrets = append(secrets, s.Name)
 	}
-	var wanted []string
+	var desired []string
 	for _, u := range c.brokerObjects("User") {
 		named, _, _ := unstructured.NestedString(u.Object, secretOfUser...)
-		wanted = append(wanted, named)
+		desired = append(desired, named)
 		if !strings.HasPrefix(named, offered.id+"-") {
 			t.Errorf("User %s has Secret %s", u.GetName(), named)
 		}
 	}
-	slices.Sort(wanted)
+	slices.Sort(desired)
 	slices.Sort(secrets)
-	if diff := cmp.Diff(wanted, secrets); diff != "" {
+	if diff := cmp.Diff(desired, secrets); diff != "" {
 		t.Errorf("Secrets of Users (-want +got):\n%s", diff)
 	}
 }
 
-// settle lets the world go on until nothing is left to do.
-func (c *cluster) settle(r *Reconciler) {
+// reconcileUntilStable lets the world go on until nothing is left to do.
+func (c *cluster) reconcileUntilStable(r *Reconciler) {
 	c.t.Helper()
 	for range 5 {
 		c.run(r)

@@ -67,8 +67,8 @@ func TestDeletedByHand(t *testing.T) {
 		}
 		c.violations = nil // While nothing works, consumers have a login that does not.
 		c.days(r, 1.1)
-		c.settle(r)
-		if now, ok := c.offered(); !ok || !c.accepts(now) {
+		c.reconcileUntilStable(r)
+		if now, ok := c.nextCredential(); !ok || !c.accepts(now) {
 			t.Errorf("after %v were deleted, and %v late, no user works: %s", deleted, spared, c.conditions())
 		}
 		if got := c.condition(conditionReady); got.Status != "True" {
@@ -77,7 +77,7 @@ func TestDeletedByHand(t *testing.T) {
 		c.verifyBroker(t)
 		w, err := observe(context.Background(), (*controller.Env)(r), c.rotation())
 		c.must(err)
-		if s := next(w); s.Do != nil {
+		if s := next(w); s.Action != nil {
 			t.Errorf("after %v were deleted, it goes on for ever: %s", deleted, s.Name)
 		}
 		tried++

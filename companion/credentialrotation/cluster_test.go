@@ -222,8 +222,8 @@ func (c *cluster) violatedf(format string, args ...any) {
 	c.violations = append(c.violations, fmt.Sprintf(format, args...))
 }
 
-// offered is what a pod that starts now would get: nothing if there is no credential yet.
-func (c *cluster) offered() (loaded, bool) {
+// nextCredential is what a pod that starts now would get: nothing if there is no credential yet.
+func (c *cluster) nextCredential() (loaded, bool) {
 	s := c.secret()
 	if c.rotation().Spec.Target == password {
 		l := loaded{value: text(s, passwordKey)}
@@ -241,13 +241,13 @@ func (c *cluster) accepts(l loaded) bool {
 	if c.rotation().Spec.Target == queueUser {
 		return c.broker.accepts(l)
 	}
-	return c.keystone.Accepts(l.id, l.value)
+	return c.keystone.AcceptsCredential(l.id, l.value)
 }
 
 // check is called after every write and every step of the world.
 func (c *cluster) check() {
 	at := c.clock.Now().Format(time.DateTime)
-	offered, ok := c.offered()
+	offered, ok := c.nextCredential()
 	if ok {
 		c.inUse[offered.value] = true
 	}
@@ -299,7 +299,7 @@ func (c *cluster) copyOf() (*corev1.Secret, loaded) {
 // aggregates copy the credential, if there is a SecretAggregate.
 func (c *cluster) aggregates() {
 	ctx := context.Background()
-	offered, ok := c.offered()
+	offered, ok := c.nextCredential()
 	if c.noCopy || !ok || c.api.Get(ctx, key(copyName), &c5c3v1.SecretAggregate{}) != nil {
 		return
 	}
@@ -332,7 +332,7 @@ func (c *cluster) deployments() {
 			old = append(old, p)
 		}
 	}
-	credential, ok := c.offered()
+	credential, ok := c.nextCredential()
 	if c.rotation().Spec.Target == queueUser && len(c.loaded) == 0 { // Who composes them holds them back until then.
 		ok = ok && meta.IsStatusConditionTrue(c.rotation().Status.Conditions, conditionReady)
 	}
@@ -375,7 +375,7 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 	if err == nil && result.RequeueAfter > poll {
 		return result.RequeueAfter
 	}
-	if err != nil || result.RequeueAfter > controller.AtOnce {
+	if err != nil || result.RequeueAfter > controller.MinRequeueInterval {
 		c.clock.SetTime(c.clock.Now().Add(max(result.RequeueAfter, time.Second)))
 		c.deployments()
 		c.aggregates()
@@ -463,10 +463,10 @@ func (c *cluster) said() string {
 // checkSaid fails the test if a secret was revealed.
 func (c *cluster) checkSaid() {
 	c.t.Helper()
-	said := c.said()
+	requested := c.said()
 	for value := range c.inUse {
-		if strings.Contains(said, value) {
-			c.t.Errorf("a secret is told: %s", said)
+		if strings.Contains(requested, value) {
+			c.t.Errorf("a secret is told: %s", requested)
 		}
 	}
 }

@@ -23,7 +23,7 @@ var (
 )
 
 // A CredentialRotation that is deleted leaves its Secret: pods go on with what they have.
-var kind = controller.Kind[*c5c3v1.CredentialRotation, *world]{
+var kind = controller.Kind[*c5c3v1.CredentialRotation, *observation]{
 	Name:   "CredentialRotation",
 	Object: &c5c3v1.CredentialRotation{},
 	List:   &c5c3v1.CredentialRotationList{},
@@ -47,7 +47,7 @@ var kind = controller.Kind[*c5c3v1.CredentialRotation, *world]{
 	Conditions: func(r *c5c3v1.CredentialRotation) *[]metav1.Condition { return &r.Status.Conditions },
 	Warns:      []string{conditionReady},
 	Metrics:    metrics,
-	Measure: func(r *c5c3v1.CredentialRotation) {
+	ExportMetrics: func(r *c5c3v1.CredentialRotation) {
 		lastRotation.WithLabelValues(r.Namespace, r.Name).Set(controller.Unix(r.Status.LastRotation))
 		nextRotation.WithLabelValues(r.Namespace, r.Name).Set(controller.Unix(r.Status.NextRotation))
 	},

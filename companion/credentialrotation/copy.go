@@ -34,9 +34,9 @@ func observeCopy(ctx context.Context, reader client.Reader, key client.ObjectKey
 	return secretCopy{name: key.Name, exists: true, secret: secret}, err
 }
 
-// waitsFor says why it is not proven that the copy is of that application credential: no words if it is. An ID is no secret, and no two
+// copyPendingReason says why it is not proven that the copy is of that application credential: no words if it is. An ID is no secret, and no two
 // credentials have the same.
-func (c secretCopy) waitsFor(id string) string {
+func (c secretCopy) copyPendingReason(id string) string {
 	if !c.exists {
 		return fmt.Sprintf("SecretAggregate %s does not exist", c.name)
 	}

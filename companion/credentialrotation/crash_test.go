@@ -24,15 +24,15 @@ type way struct {
 	keystone http.RoundTripper
 }
 
-func (w way) RoundTrip(r *http.Request) (*http.Response, error) {
+func (obs way) RoundTrip(r *http.Request) (*http.Response, error) {
 	written := ""
 	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/auth/tokens") {
 		written = "Keystone " + r.Method + " " + r.URL.Path
 	}
 	var response *http.Response
-	err := w.api.Other(written, func() error {
+	err := obs.api.Other(written, func() error {
 		var err error
-		response, err = w.keystone.RoundTrip(r) //nolint:bodyclose // The client that asked closes it.
+		response, err = obs.keystone.RoundTrip(r) //nolint:bodyclose // The client that asked closes it.
 		return err
 	})
 	if err != nil {
@@ -54,8 +54,8 @@ func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 	c.keystone.Add(userName, "not of a rotation")
 	c.keystone.Add("nova", "of another user")
 	a := crash.New(c.api, at)
-	a.Written, c.onPass = c.check, a.PassEnded
-	a.Meanwhile = func() {
+	a.Written, c.onPass = c.check, a.ReconcileDone
+	a.OnConcurrentWrite = func() {
 		other := c.sound()
 		for range 8 {
 			c.pass(other)
@@ -83,7 +83,7 @@ func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 	c.days(r, 1.5)
 	c.run(r)
 	if target == queueUser { // What a leader that was late has made of a User that is gone, Kubernetes collects.
-		c.settle(r)
+		c.reconcileUntilStable(r)
 	}
 	return c, a
 }
@@ -94,7 +94,7 @@ func verify(t testing.TB, c *cluster, target string) {
 	for _, v := range c.violations {
 		t.Error(v)
 	}
-	offered, ok := c.offered()
+	offered, ok := c.nextCredential()
 	if !ok || !c.accepts(offered) || len(c.inUse) < 3 {
 		t.Errorf("%d credentials were in use, and Keystone accepts the last one: %v", len(c.inUse), ok && c.accepts(offered))
 	}
@@ -140,19 +140,19 @@ func verify(t testing.TB, c *cluster, target string) {
 func TestCrash(t *testing.T) {
 	for _, target := range []string{applicationCredential, password, queueUser} {
 		t.Run(target, func(t *testing.T) {
-			c, whole := life(t, target, crash.Nowhere)
+			c, full := life(t, target, crash.NoFault)
 			verify(t, c, target)
-			all := whole.Points()
+			all := full.Points()
 			points := crash.Sample(all, *stride, func(p crash.Point) bool {
-				written := whole.Writes[p.Call]
-				ofQueue := target == queueUser && strings.HasPrefix(written, "*unstructured") && p.Fault == crash.After && !p.Stale
-				return strings.HasPrefix(written, "Keystone ") || ofQueue || strings.HasSuffix(written, "/"+secretName) && p.Fault != crash.Before
+				written := full.Writes[p.Call]
+				ofQueue := target == queueUser && strings.HasPrefix(written, "*unstructured") && p.Fault == crash.FailAfterWrite && !p.Stale
+				return strings.HasPrefix(written, "Keystone ") || ofQueue || strings.HasSuffix(written, "/"+secretName) && p.Fault != crash.FailBeforeWrite
 			})
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {
 				c, _ := life(t, target, p)
 				verify(t, c, target)
 			})
-			t.Logf("%d calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(all))
+			t.Logf("%d calls, %d of them writes; %d of %d runs", full.Calls, len(full.Writes), len(points), len(all))
 		})
 	}
 }

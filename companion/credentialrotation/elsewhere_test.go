@@ -32,18 +32,18 @@ func (c *cluster) reports(p *c5c3v1.RemoteConsumer, id string) {
 // replaced lets the time pass until another credential is in use, and the consumers here have it.
 func (c *cluster) replaced(r *Reconciler) {
 	c.t.Helper()
-	old, _ := c.offered()
+	old, _ := c.nextCredential()
 	c.clock.SetTime(c.clock.Now().Add(83 * day))
 	for range 20 {
 		c.pass(r)
 	}
-	if got, _ := c.offered(); got == old {
+	if got, _ := c.nextCredential(); got == old {
 		c.t.Fatalf("not replaced: %s", c.conditions())
 	}
 }
 
-// TestElsewhere: who uses the credential where nobody here sees anything is waited for, until the next one is due and no longer.
-func TestElsewhere(t *testing.T) {
+// TestExternal: who uses the credential where nobody here sees anything is waited for, until the next one is due and no longer.
+func TestExternal(t *testing.T) {
 	const soon, due = 3 * day, 83 * day
 	nothing := func(*cluster, *c5c3v1.RemoteConsumer) {}
 	for name, tc := range map[string]struct {
@@ -52,36 +52,36 @@ func TestElsewhere(t *testing.T) {
 		namespace, secret string
 		// then is done when the consumers here have the new credential.
 		then func(*cluster, *c5c3v1.RemoteConsumer)
-		// after that time the old one is accepted, or not.
-		after    time.Duration
-		accepted bool
+		// acceptedAfterRevoke that time the old one is accepted, or not.
+		acceptedAfterRevoke time.Duration
+		accepted            bool
 		// distributed is the reason of the condition, and says what is in its message.
-		distributed, says string
+		distributed, wantMessage string
 	}{
 		"Waits": {
-			reason: "Its pods have the old one.", then: nothing, after: soon, accepted: true,
-			distributed: "Waiting", says: "RemoteConsumer west is not known to have the credential with all of its pods",
+			reason: "Its pods have the old one.", then: nothing, acceptedAfterRevoke: soon, accepted: true,
+			distributed: "Waiting", wantMessage: "RemoteConsumer west is not known to have the credential with all of its pods",
 		},
 		"Almost": {
-			reason: "Until the day on which the next one is due.", then: nothing, after: due - day, accepted: true, distributed: "Waiting",
+			reason: "Until the day on which the next one is due.", then: nothing, acceptedAfterRevoke: due - day, accepted: true, distributed: "Waiting",
 		},
 		"Unknown": {
 			reason: "Who does not know what its pods have, may have the old one.",
-			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, "") }, after: soon, accepted: true, distributed: "Waiting",
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, "") }, acceptedAfterRevoke: soon, accepted: true, distributed: "Waiting",
 		},
 		"Has": {
 			reason: "All of its pods have the new one.",
-			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, c.rotation().Status.CurrentID) }, after: soon,
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, c.rotation().Status.CurrentID) }, acceptedAfterRevoke: soon,
 			distributed: "EveryConsumer",
 		},
 		"Gone": {
 			reason: "With the pool, whoever waits for it goes.",
-			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.must(c.api.Delete(context.Background(), p)) }, after: soon,
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.must(c.api.Delete(context.Background(), p)) }, acceptedAfterRevoke: soon,
 			distributed: "EveryConsumer",
 		},
 		"Never": {
 			reason: "One that is never heard of again keeps no credential valid for ever, and the next one comes.", then: nothing,
-			after: due + soon, distributed: "Waiting",
+			acceptedAfterRevoke: due + soon, distributed: "Waiting",
 		},
 		"Ordered": {
 			reason: "Somebody who knows better asks for the next one, and does not wait.",
@@ -90,25 +90,25 @@ func TestElsewhere(t *testing.T) {
 					r.Annotations = map[string]string{rotateAnnotation: r.Status.CurrentID}
 				})
 			},
-			after: soon, distributed: "Waiting",
+			acceptedAfterRevoke: soon, distributed: "Waiting",
 		},
 		"Other": {
-			reason: "Another Secret's is nobody's business.", secret: "nova-credential", then: nothing, after: soon, distributed: "EveryConsumer",
+			reason: "Another Secret's is nobody's business.", secret: "nova-credential", then: nothing, acceptedAfterRevoke: soon, distributed: "EveryConsumer",
 		},
 		"OtherNamespace": {
-			reason: "Nor is another control plane's.", namespace: "team-b-other-1", then: nothing, after: soon, distributed: "EveryConsumer",
+			reason: "Nor is another control plane's.", namespace: "team-b-other-1", then: nothing, acceptedAfterRevoke: soon, distributed: "EveryConsumer",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r := start(t, rotationOf(applicationCredential))
 			p := pool(cmp.Or(tc.namespace, c.rotation().Namespace), cmp.Or(tc.secret, secretName))
 			c.must(c.api.Create(t.Context(), p))
-			old, _ := c.offered()
+			old, _ := c.nextCredential()
 			c.reports(p, old.id)
 			c.replaced(r)
 			tc.then(c, p)
 			step := day / time.Duration(effort.Of(1, 2))
-			for passed := time.Duration(0); passed < tc.after; passed += step {
+			for passed := time.Duration(0); passed < tc.acceptedAfterRevoke; passed += step {
 				c.clock.SetTime(c.clock.Now().Add(step))
 				for range effort.Of(4, 12) {
 					c.pass(r)
@@ -117,7 +117,7 @@ func TestElsewhere(t *testing.T) {
 			if got := c.accepts(old); got != tc.accepted {
 				t.Errorf("%s\nthe old one is accepted: %t: %s", tc.reason, got, c.conditions())
 			}
-			if got := c.condition(conditionDistributed); got.Reason != tc.distributed || !strings.Contains(got.Message, tc.says) {
+			if got := c.condition(conditionDistributed); got.Reason != tc.distributed || !strings.Contains(got.Message, tc.wantMessage) {
 				t.Errorf("%s\n%+v", tc.reason, got)
 			}
 			for _, v := range c.violations {
@@ -127,8 +127,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestLeftBehind: that one is not waited for any longer is told, and the condition does not say that it has the credential.
-func TestLeftBehind(t *testing.T) {
+// TestStaleCredentials: that one is not waited for any longer is told, and the condition does not say that it has the credential.
+func TestStaleCredentials(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	p := pool(c.rotation().Namespace, secretName)
 	c.must(c.api.Create(t.Context(), p))
@@ -144,7 +144,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 	const words = "Warning CredentialDistributed RemoteConsumer west is not known to have the credential with all of its pods, and is not waited " +
 		"for any longer: the next credential is due"
-	if said := c.said(); !strings.Contains(said, words) {
-		t.Errorf("nobody is told: %s", said)
+	if requested := c.said(); !strings.Contains(requested, words) {
+		t.Errorf("nobody is told: %s", requested)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
-	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
 		Annotated: true, Consumers: []string{"RemoteConsumer", "SecretAggregate", "Deployment", "StatefulSet", "DaemonSet"}, Warns: []string{"Ready"},
 		Metrics: []string{
 			"companion_credential_rotation_condition",

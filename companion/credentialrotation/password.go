@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
-// ownPassword is the password of a user in Keystone, which knows one at a time and lets nobody read it.
-type ownPassword struct {
+// userPassword is the password of a user in Keystone, which knows one at a time and lets nobody read it.
+type userPassword struct {
 	// user is logged in. It is locked out if no password is left that Keystone accepts.
 	user      *identity.User
 	lockedOut bool
@@ -17,17 +17,17 @@ type ownPassword struct {
 	changed bool
 }
 
-func (*ownPassword) keys() (id, value string) { return "", "password" }
+func (*userPassword) keys() (id, value string) { return "", "password" }
 
-func (*ownPassword) overlaps() bool { return false }
+func (*userPassword) overlaps() bool { return false }
 
-func (*ownPassword) staged(_ *world, random string) string { return random }
+func (*userPassword) staged(_ *observation, random string) string { return random }
 
 // observe finds out which password Keystone knows, while one is staged. At no other time, since a login that fails counts against the
 // user.
-func (p *ownPassword) observe(ctx context.Context, env *controller.Env, w *world) error {
+func (p *userPassword) observe(ctx context.Context, env *controller.Env, w *observation) error {
 	cloud, problem, err := identity.FindCloud(ctx, env.Reader, w.rotation.Namespace, *w.rotation.Spec.CloudCredentialsRef)
-	if w.problem = problem; err != nil || problem != "" {
+	if w.errorMessage = problem; err != nil || problem != "" {
 		return err
 	}
 	if w.record.Staged == "" || w.staged() == "" {
@@ -42,32 +42,32 @@ func (p *ownPassword) observe(ctx context.Context, env *controller.Env, w *world
 		}
 		user, err := env.Transport.Login(ctx, cloud)
 		if err == nil {
-			p.user, p.changed, w.problem = user, changed, ""
+			p.user, p.changed, w.errorMessage = user, changed, ""
 			return nil
 		}
-		w.problem = err.Error()
-		if !identity.IsRefused(err) {
+		w.errorMessage = err.Error()
+		if !identity.IsUnauthorized(err) {
 			return nil
 		}
 	}
 	p.lockedOut = true
 	_, key := p.keys()
-	w.problem = fmt.Sprintf("Keystone accepts neither the password in Secret %s nor the one that was to come: "+
+	w.errorMessage = fmt.Sprintf("Keystone accepts neither the password in Secret %s nor the one that was to come: "+
 		"put the right one into its key %s", w.secret.Name, key)
 	return nil
 }
 
-func (p *ownPassword) mint(w *world) (string, *controller.Step) {
+func (p *userPassword) generateCredential(w *observation) (string, *controller.Decision) {
 	switch {
 	case p.lockedOut:
 		// Logins that fail count against the user. An edit of the Secret wakes it.
-		return "", &controller.Step{Name: "LockedOut", Wait: w.problem, At: w.now.Add(controller.Longest)}
+		return "", &controller.Decision{Name: "LockedOut", Wait: w.errorMessage, At: w.now.Add(controller.ResyncInterval)}
 	case p.user == nil:
-		return "", &controller.Step{Name: "KeystoneAwaited", Wait: w.problem}
+		return "", &controller.Decision{Name: "KeystoneAwaited", Wait: w.errorMessage}
 	case !p.changed:
-		return "", &controller.Step{
+		return "", &controller.Decision{
 			Name: "PasswordChanged", Note: "changed the password in Keystone",
-			Do: askKeystone(w, func(ctx context.Context, _ *controller.Env) error {
+			Action: callKeystone(w, func(ctx context.Context, _ *controller.Env) error {
 				return p.user.ChangePassword(ctx, w.value(), w.staged())
 			}),
 		}
@@ -75,13 +75,13 @@ func (p *ownPassword) mint(w *world) (string, *controller.Step) {
 	return w.record.Staged, nil
 }
 
-func (*ownPassword) keep(*world) *controller.Step { return nil }
+func (*userPassword) keep(*observation) *controller.Decision { return nil }
 
-func (*ownPassword) lacks(*world) (reason, why string) { return "", "" }
+func (*userPassword) missingRoles(*observation) (reason, why string) { return "", "" }
 
 // revoke: Keystone forgot the old one when it took the new one.
-func (*ownPassword) revoke(*world, string) *controller.Step { return nil }
+func (*userPassword) revoke(*observation, string) *controller.Decision { return nil }
 
-func (*ownPassword) title(string) string { return "the new password" }
+func (*userPassword) title(string) string { return "the new password" }
 
-func (*ownPassword) lost(string) string { return "" }
+func (*userPassword) isLost(string) string { return "" }

@@ -65,7 +65,7 @@ func TestLockedOut(t *testing.T) {
 	for range 10 {
 		rest = max(rest, c.pass(r))
 	}
-	if got := c.condition(conditionReady); rest != controller.Longest || !strings.Contains(got.Message, "Keystone accepts neither the password in Secret glance-credential") {
+	if got := c.condition(conditionReady); rest != controller.ResyncInterval || !strings.Contains(got.Message, "Keystone accepts neither the password in Secret glance-credential") {
 		t.Errorf("rests %s: %v", rest, got)
 	}
 	c.editSecret(func(s *corev1.Secret) { s.Data[passwordKey] = []byte("wrong") })
@@ -76,7 +76,7 @@ func TestLockedOut(t *testing.T) {
 	c.editSecret(func(s *corev1.Secret) { s.Data[passwordKey] = []byte("unknown") })
 	c.violations = nil
 	c.run(r)
-	if offered, _ := c.offered(); offered.value == "unknown" || !c.accepts(offered) || len(c.violations) > 0 {
+	if offered, _ := c.nextCredential(); offered.value == "unknown" || !c.accepts(offered) || len(c.violations) > 0 {
 		t.Errorf("does not go on: %s %v", c.conditions(), c.violations)
 	}
 }

@@ -29,8 +29,8 @@ const (
 	queueUserLabel = "c5c3.io/queue-user"
 )
 
-// suppliedAnnotation of a User is the name of the Secret that was made for it.
-const suppliedAnnotation = "c5c3.io/supplied-secret"
+// userSecretAnnotation of a User is the name of the Secret that was made for it.
+const userSecretAnnotation = "c5c3.io/supplied-secret"
 
 // queue is a user of message queues. It is what RabbitMQ's messaging topology operator makes of objects: on each queue a User, which owns
 // the Secret that the operator reads its password in, and Permissions. So they go with the User, and of the Secret nothing is read back: it
@@ -61,15 +61,15 @@ func (*queue) keys() (id, value string) { return "username", "password" }
 func (*queue) overlaps() bool { return true }
 
 // staged is a name in RabbitMQ, of objects, and the value of a label, which has 63 letters at most.
-func (*queue) staged(w *world, random string) string {
+func (*queue) staged(w *observation, random string) string {
 	const letters = 63
 	name := strings.ReplaceAll(w.rotation.Name, ".", "-")
 	return strings.TrimRight(name[:min(len(name), letters-1-len(random))], "-") + "-" + random
 }
 
-func (q *queue) observe(ctx context.Context, env *controller.Env, w *world) error {
+func (q *queue) observe(ctx context.Context, env *controller.Env, w *observation) error {
 	var err error
-	own := client.MatchingLabels{rotationLabel: labelOf(w)}
+	own := client.MatchingLabels{rotationLabel: rotationLabelValue(w)}
 	if q.users, err = q.list(ctx, env.Reader, w, "User", own); err != nil {
 		return err
 	}
@@ -79,38 +79,38 @@ func (q *queue) observe(ctx context.Context, env *controller.Env, w *world) erro
 	if q.vhosts, err = q.virtualHosts(ctx, env.Reader, w); err != nil {
 		return err
 	}
-	w.known = true
+	w.credentialsListed = true
 	for _, name := range slices.Sorted(maps.Keys(q.users)) {
 		u := q.users[name]
 		id, leaving := u.GetLabels()[queueUserLabel], u.GetDeletionTimestamp() != nil
 		i := slices.IndexFunc(w.credentials, func(c credential) bool { return c.id == id })
 		if i < 0 {
-			i, w.credentials = len(w.credentials), append(w.credentials, credential{id: id, name: id, leaving: true})
+			i, w.credentials = len(w.credentials), append(w.credentials, credential{id: id, name: id, revoking: true})
 		}
-		w.credentials[i].leaving = w.credentials[i].leaving && leaving // On every queue.
-		w.unsettled = w.unsettled || leaving
+		w.credentials[i].revoking = w.credentials[i].revoking && leaving // On every queue.
+		w.changePending = w.changePending || leaving
 	}
 	for _, id := range []string{w.record.ID, w.record.Staged} {
-		w.unsettled = w.unsettled || id != "" && q.awaits(w, id) != ""
+		w.changePending = w.changePending || id != "" && q.operatorPendingMessage(w, id) != ""
 	}
-	w.lately = q.young(w)
+	w.recentlyChanged = q.recentlyModified(w)
 	return nil
 }
 
-// young: something was made or deleted a moment ago.
-func (q *queue) young(w *world) bool {
+// recentlyModified: something was made or deleted a moment ago.
+func (q *queue) recentlyModified(w *observation) bool {
 	all := slices.AppendSeq(slices.Collect(maps.Values(q.users)), maps.Values(q.permissions))
 	return slices.ContainsFunc(slices.AppendSeq(all, maps.Values(q.vhosts)), func(o *unstructured.Unstructured) bool {
 		at := o.GetCreationTimestamp().Time
-		if gone := o.GetDeletionTimestamp(); gone != nil {
-			at = gone.Time
+		if removed := o.GetDeletionTimestamp(); removed != nil {
+			at = removed.Time
 		}
-		return w.now.Sub(at).Abs() < prompt
+		return w.now.Sub(at).Abs() < expectedDuration
 	})
 }
 
 // virtualHosts are those of the spec that the operator has been asked for.
-func (q *queue) virtualHosts(ctx context.Context, reader client.Reader, w *world) (map[virtualHost]*unstructured.Unstructured, error) {
+func (q *queue) virtualHosts(ctx context.Context, reader client.Reader, w *observation) (map[virtualHost]*unstructured.Unstructured, error) {
 	objects, err := q.list(ctx, reader, w, "Vhost")
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (q *queue) virtualHosts(ctx context.Context, reader client.Reader, w *world
 }
 
 func (*queue) list(
-	ctx context.Context, reader client.Reader, w *world, kind string, options ...client.ListOption,
+	ctx context.Context, reader client.Reader, w *observation, kind string, options ...client.ListOption,
 ) (map[string]*unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: rabbitmq.Group, Version: rabbitmq.Version, Kind: kind + "List"})
@@ -142,8 +142,8 @@ func (*queue) list(
 	return out, nil
 }
 
-// labelOf a rotation is its name, or what stands for it.
-func labelOf(w *world) string {
+// rotationLabelValue a rotation is its name, or what stands for it.
+func rotationLabelValue(w *observation) string {
 	const letters, digits = 63, 20
 	if name := w.rotation.Name; len(name) <= letters {
 		return name
@@ -151,14 +151,14 @@ func labelOf(w *world) string {
 	return names.Hash(digits, w.rotation.Name)
 }
 
-// order is what one queue is asked for: a user, and what it may do.
-type order struct {
+// queueUserSpec is what one queue is asked for: a user, and what it may do.
+type queueUserSpec struct {
 	user        *unstructured.Unstructured
 	permissions []*unstructured.Unstructured
 }
 
-// orders of a user, for each queue, in the order of the spec.
-func (*queue) orders(w *world, id string) []order {
+// queueUserSpecs of a user, for each queue, in the order of the spec.
+func (*queue) queueUserSpecs(w *observation, id string) []queueUserSpec {
 	var brokers []common.Broker
 	permissions := map[common.Broker][]*unstructured.Unstructured{}
 	users := map[common.Broker]*unstructured.Unstructured{}
@@ -174,22 +174,22 @@ func (*queue) orders(w *world, id string) []order {
 		a.Meta.Name += "-" + names.Hash(digits, p.Vhost)
 		permissions[broker] = append(permissions[broker], a.Permission())
 	}
-	out := make([]order, len(brokers))
+	out := make([]queueUserSpec, len(brokers))
 	for i, b := range brokers {
-		out[i] = order{users[b], permissions[b]}
+		out[i] = queueUserSpec{users[b], permissions[b]}
 	}
 	return out
 }
 
-func metaOf(w *world, id, name string) object.Meta {
+func metaOf(w *observation, id, name string) object.Meta {
 	return object.Meta{Name: name, Namespace: w.rotation.Namespace, Labels: map[string]string{
-		"app.kubernetes.io/part-of": "openstack", managedByLabel: managedBy, rotationLabel: labelOf(w), queueUserLabel: id,
+		"app.kubernetes.io/part-of": "openstack", managedByLabel: managedBy, rotationLabel: rotationLabelValue(w), queueUserLabel: id,
 	}}
 }
 
 // owners of a User: the rotation, if it is to be deleted with it. What deletes that in the foreground waits for the User on a broker that
 // somebody else runs: without the Secret of the connection, which goes with the namespace, the operator would never let the User go.
-func owners(w *world, broker common.Broker) []metav1.OwnerReference {
+func owners(w *observation, broker common.Broker) []metav1.OwnerReference {
 	if w.rotation.Spec.Queue.DeletionPolicy != common.DeletionPolicyDelete {
 		return nil
 	}
@@ -203,42 +203,42 @@ func owners(w *world, broker common.Broker) []metav1.OwnerReference {
 }
 
 // ensure is the next step for a user to be ordered as the spec says. Nil: it is.
-func (q *queue) ensure(w *world, id, password string) *controller.Step {
-	wanted := map[string]bool{}
-	for _, o := range q.orders(w, id) {
+func (q *queue) ensure(w *observation, id, password string) *controller.Decision {
+	desired := map[string]bool{}
+	for _, o := range q.queueUserSpecs(w, id) {
 		user := q.users[o.user.GetName()]
-		wanted[o.user.GetName()] = true
+		desired[o.user.GetName()] = true
 		for _, p := range o.permissions { // Also those of a User that is leaving, with which they go.
-			wanted[p.GetName()] = true
+			desired[p.GetName()] = true
 		}
 		switch {
 		case user == nil:
-			return &controller.Step{
-				Name: "QueueUserOrdered", Do: orderUser(o.user), Note: fmt.Sprintf("orders %s by User %s", q.title(id), o.user.GetName()),
+			return &controller.Decision{
+				Name: "QueueUserOrdered", Action: createUser(o.user), Note: fmt.Sprintf("orders %s by User %s", q.title(id), o.user.GetName()),
 			}
 		case user.GetDeletionTimestamp() != nil:
 			continue
 		case !equality.Semantic.DeepEqual(user.GetOwnerReferences(), o.user.GetOwnerReferences()):
 			own := user.DeepCopy()
 			own.SetOwnerReferences(o.user.GetOwnerReferences())
-			return &controller.Step{Name: "QueueUserOwned", Do: func(ctx context.Context, env *controller.Env) error {
+			return &controller.Decision{Name: "QueueUserOwned", Action: func(ctx context.Context, env *controller.Env) error {
 				return env.Client.Update(ctx, own)
 			}}
-		case user.GetAnnotations()[suppliedAnnotation] == "":
-			return q.supply(w, id, password, user)
+		case user.GetAnnotations()[userSecretAnnotation] == "":
+			return q.createUserSecret(w, id, password, user)
 		}
 		for _, p := range o.permissions {
-			if q.permissions[p.GetName()] == nil && q.absent(p) == "" { // One that an earlier User owns has to go first.
-				return q.permit(id, user, p)
+			if q.permissions[p.GetName()] == nil && q.vhostMissingReason(p) == "" { // One that an earlier User owns has to go first.
+				return q.createPermission(id, user, p)
 			}
 		}
 	}
 	for _, all := range []map[string]*unstructured.Unstructured{q.permissions, q.users} {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			o := all[name]
-			if o.GetLabels()[queueUserLabel] == id && !wanted[name] && o.GetDeletionTimestamp() == nil {
-				return &controller.Step{
-					Name: "QueueUserRestricted", Do: controller.Delete(o, metav1.DeletePropagationBackground),
+			if o.GetLabels()[queueUserLabel] == id && !desired[name] && o.GetDeletionTimestamp() == nil {
+				return &controller.Decision{
+					Name: "QueueUserRestricted", Action: controller.Delete(o, metav1.DeletePropagationBackground),
 					Note: fmt.Sprintf("deletes %s %s, which spec.queue.permissions does not have any more", o.GetKind(), name),
 				}
 			}
@@ -247,9 +247,9 @@ func (q *queue) ensure(w *world, id, password string) *controller.Step {
 	return nil
 }
 
-// absent says why there is no virtual host yet for a Permission to be in: no words if there is. The operator tries again after a pause that
+// vhostMissingReason says why there is no virtual host yet for a Permission to be in: no words if there is. The operator tries again after a pause that
 // grows each time, so one that is made too early comes minutes late.
-func (q *queue) absent(permission *unstructured.Unstructured) string {
+func (q *queue) vhostMissingReason(permission *unstructured.Unstructured) string {
 	host := hostOf(permission)
 	if host.name == defaultVhost {
 		return ""
@@ -267,9 +267,9 @@ func hostOf(permission *unstructured.Unstructured) virtualHost {
 	return virtualHost{rabbitmq.BrokerOf(permission), vhost}
 }
 
-// orderUser makes a User, whose Secret has a name that no other User's has had: under that of an earlier one, its Secret may still be there
+// createUser makes a User, whose Secret has a name that no other User's has had: under that of an earlier one, its Secret may still be there
 // and about to be collected, which cannot be seen, since these Secrets are not read.
-func orderUser(user *unstructured.Unstructured) controller.Action {
+func createUser(user *unstructured.Unstructured) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		const random = 4
 		end, err := env.RandomText(random, hex.EncodeToString)
@@ -292,8 +292,8 @@ func owned(o, user *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(by metav1.OwnerReference) bool { return by.UID == user.GetUID() })
 }
 
-// supply makes the Secret that a User names, and notes on the User that it did: these Secrets are not read.
-func (q *queue) supply(w *world, id, password string, user *unstructured.Unstructured) *controller.Step {
+// createUserSecret makes the Secret that a User names, and notes on the User that it did: these Secrets are not read.
+func (q *queue) createUserSecret(w *observation, id, password string, user *unstructured.Unstructured) *controller.Decision {
 	name, _, _ := unstructured.NestedString(user.Object, secretOfUser...)
 	meta := metaOf(w, id, name)
 	for label, value := range rabbitmq.Watched() {
@@ -310,9 +310,9 @@ func (q *queue) supply(w *world, id, password string, user *unstructured.Unstruc
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[suppliedAnnotation] = name
+	annotations[userSecretAnnotation] = name
 	supplied.SetAnnotations(annotations)
-	return &controller.Step{Name: "QueueUserSupplied", Do: func(ctx context.Context, env *controller.Env) error {
+	return &controller.Decision{Name: "QueueUserSupplied", Action: func(ctx context.Context, env *controller.Env) error {
 		if err := createAll(secret)(ctx, env); err != nil {
 			return err
 		}
@@ -320,11 +320,11 @@ func (q *queue) supply(w *world, id, password string, user *unstructured.Unstruc
 	}}
 }
 
-// permit makes a Permission.
-func (q *queue) permit(id string, user, permission *unstructured.Unstructured) *controller.Step {
+// createPermission makes a Permission.
+func (q *queue) createPermission(id string, user, permission *unstructured.Unstructured) *controller.Decision {
 	permission.SetOwnerReferences(ownedBy(user))
-	return &controller.Step{
-		Name: "QueueUserPermitted", Do: createAll(permission),
+	return &controller.Decision{
+		Name: "QueueUserPermitted", Action: createAll(permission),
 		Note: fmt.Sprintf("gives %s the virtual host %s", q.title(id), hostOf(permission).name),
 	}
 }
@@ -348,9 +348,9 @@ func createAll(objects ...client.Object) controller.Action {
 	}
 }
 
-// awaits says what the operator has not done yet of what a user is to be: no words if everything is done.
-func (q *queue) awaits(w *world, id string) string {
-	for _, o := range q.orders(w, id) {
+// operatorPendingMessage says what the operator has not done yet of what a user is to be: no words if everything is done.
+func (q *queue) operatorPendingMessage(w *observation, id string) string {
+	for _, o := range q.queueUserSpecs(w, id) {
 		broker := rabbitmq.BrokerOf(o.user)
 		user := q.users[o.user.GetName()]
 		if why := unready(user); why != "" {
@@ -359,7 +359,7 @@ func (q *queue) awaits(w *world, id string) string {
 		}
 		for _, p := range o.permissions {
 			is := q.permissions[p.GetName()]
-			if why := q.absent(p); is == nil && why != "" {
+			if why := q.vhostMissingReason(p); is == nil && why != "" {
 				return why
 			}
 			why := unready(is)
@@ -383,13 +383,13 @@ func unready(u *unstructured.Unstructured) string {
 	if u.GetDeletionTimestamp() != nil {
 		return "is being deleted"
 	}
-	seen, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+	observed, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
 		switch {
 		case condition["type"] != "Ready":
-		case condition["status"] == "True" && seen >= u.GetGeneration():
+		case condition["status"] == "True" && observed >= u.GetGeneration():
 			return ""
 		default:
 			return fmt.Sprintf("is not ready: %v", condition["message"])
@@ -398,51 +398,51 @@ func unready(u *unstructured.Unstructured) string {
 	return "is not ready"
 }
 
-// mint: a user in use may do everything that the next one may, before that takes its place. The first has nobody to take the place of, and
+// generateCredential: a user in use may do everything that the next one may, before that takes its place. The first has nobody to take the place of, and
 // whoever is to make a virtual host, or a queue, may need its Secret to begin with: it is not ready, but there.
-func (q *queue) mint(w *world) (string, *controller.Step) {
+func (q *queue) generateCredential(w *observation) (string, *controller.Decision) {
 	id := w.record.Staged
 	if s := q.ensure(w, id, w.staged()); s != nil {
 		return "", s
 	}
 	others := slices.ContainsFunc(w.credentials, func(c credential) bool { return c.id != id })
 	if others || w.record.ID != "" {
-		if why := q.awaits(w, id); why != "" {
-			return "", &controller.Step{Name: "QueueAwaited", Wait: why}
+		if why := q.operatorPendingMessage(w, id); why != "" {
+			return "", &controller.Decision{Name: "QueueAwaited", Wait: why}
 		}
 	}
 	return id, nil
 }
 
-func (q *queue) keep(w *world) *controller.Step { return q.ensure(w, w.record.ID, w.value()) }
+func (q *queue) keep(w *observation) *controller.Decision { return q.ensure(w, w.record.ID, w.value()) }
 
-func (q *queue) lacks(w *world) (reason, why string) {
-	if !w.usable() {
+func (q *queue) missingRoles(w *observation) (reason, why string) {
+	if !w.hasValidCredential() {
 		return "", ""
 	}
-	if why = q.awaits(w, w.record.ID); why != "" {
+	if why = q.operatorPendingMessage(w, w.record.ID); why != "" {
 		return "QueueAwaited", why
 	}
 	return "", ""
 }
 
-func (q *queue) revoke(_ *world, id string) *controller.Step {
+func (q *queue) revoke(_ *observation, id string) *controller.Decision {
 	for _, name := range slices.Sorted(maps.Keys(q.users)) {
 		u := q.users[name]
 		if u.GetLabels()[queueUserLabel] == id && u.GetDeletionTimestamp() == nil {
-			return &controller.Step{
-				Name: "CredentialRevoked", Do: controller.Delete(u, metav1.DeletePropagationBackground),
+			return &controller.Decision{
+				Name: "CredentialRevoked", Action: controller.Delete(u, metav1.DeletePropagationBackground),
 				Note: fmt.Sprintf("revoked %s by deleting User %s", q.title(id), name),
 			}
 		}
 	}
-	return &controller.Step{
+	return &controller.Decision{
 		Name: "RevocationWaits", Wait: fmt.Sprintf("RabbitMQ's messaging topology operator has not deleted user %s yet", id),
 	}
 }
 
 func (*queue) title(id string) string { return "queue user " + id }
 
-func (q *queue) lost(id string) string {
+func (q *queue) isLost(id string) string {
 	return fmt.Sprintf("the User of %s was deleted: another one takes its place", q.title(id))
 }

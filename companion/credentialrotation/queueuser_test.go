@@ -20,17 +20,17 @@ import (
 // TestQueueUser: until the grace is over there are two users, of which each may do everything; then there is one.
 func TestQueueUser(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
-	old, _ := c.offered()
+	old, _ := c.nextCredential()
 	if s := c.secret(); len(s.Data) != 2 || !strings.HasPrefix(old.id, "glance-") || len(old.id) != len("glance-")+16 || !c.accepts(old) {
 		t.Errorf("keys %d, user %s", len(s.Data), old.id)
 	}
 	c.days(r, 83)
-	fresh, _ := c.offered()
+	fresh, _ := c.nextCredential()
 	if fresh.id == old.id || fresh.value == old.value || !c.accepts(old) || !c.accepts(fresh) {
 		t.Errorf("another one %v, the old one is accepted: %v, the new one: %v", fresh.id != old.id, c.accepts(old), c.accepts(fresh))
 	}
 	c.days(r, 1.1)
-	c.settle(r)
+	c.reconcileUntilStable(r)
 	if c.accepts(old) || !c.accepts(fresh) {
 		t.Errorf("the old one is accepted: %v, the new one: %v", c.accepts(old), c.accepts(fresh))
 	}
@@ -41,16 +41,16 @@ func TestQueueUser(t *testing.T) {
 	}
 }
 
-// TestQueueAway: nothing is replaced before its successor works everywhere, and nothing counts as revoked before it is.
-func TestQueueAway(t *testing.T) {
+// TestQueueUnavailable: nothing is replaced before its successor works everywhere, and nothing counts as revoked before it is.
+func TestQueueUnavailable(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
-	old, _ := c.offered()
+	old, _ := c.nextCredential()
 	c.clock.SetTime(c.clock.Now().Add(83 * day))
 	c.broker.away = true
 	for range 20 {
 		c.pass(r)
 	}
-	if now, _ := c.offered(); now != old || !c.accepts(old) {
+	if now, _ := c.nextCredential(); now != old || !c.accepts(old) {
 		t.Error("it is replaced by one that does not work")
 	}
 	if got := c.condition(conditionReady); !strings.Contains(got.Message, "has not made user glance-") && !strings.Contains(got.Message, "connection refused") {
@@ -60,7 +60,7 @@ func TestQueueAway(t *testing.T) {
 	for range 40 {
 		c.pass(r)
 	}
-	fresh, _ := c.offered()
+	fresh, _ := c.nextCredential()
 	if fresh == old {
 		t.Fatalf("does not go on: %s", c.conditions())
 	}
@@ -73,7 +73,7 @@ func TestQueueAway(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	c.broker.away = false
-	c.settle(r)
+	c.reconcileUntilStable(r)
 	c.verifyBroker(t)
 	for _, v := range c.violations {
 		t.Error(v)
@@ -83,7 +83,7 @@ func TestQueueAway(t *testing.T) {
 // TestVirtualHosts: another cell, also one on a queue of its own, and one less, change what the user in use may do, and not who it is.
 func TestVirtualHosts(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
-	before, _ := c.offered()
+	before, _ := c.nextCredential()
 	c.broker.vhosts = map[string]bool{"glance": true, "second": true}
 	for _, tc := range []struct {
 		reason string
@@ -111,8 +111,8 @@ func TestVirtualHosts(t *testing.T) {
 		if tc.waits != "" {
 			c.broker.vhosts["cell"] = true
 		}
-		c.settle(r)
-		if now, _ := c.offered(); now != before {
+		c.reconcileUntilStable(r)
+		if now, _ := c.nextCredential(); now != before {
 			t.Errorf("%s: it is another user", tc.reason)
 		}
 		c.verifyBroker(t)
@@ -141,7 +141,7 @@ func TestFirstQueueUser(t *testing.T) {
 			for range 30 {
 				c.pass(r)
 			}
-			if _, ok := c.offered(); !ok {
+			if _, ok := c.nextCredential(); !ok {
 				t.Error("there is no Secret")
 			}
 			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || got.Reason != "QueueAwaited" {
@@ -161,20 +161,20 @@ func TestFirstQueueUser(t *testing.T) {
 // whoever has the name.
 func TestQueueUserDeleted(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
-	old, _ := c.offered()
+	old, _ := c.nextCredential()
 	c.must(c.api.Delete(context.Background(), c.brokerObjects("User")[0]))
 	for range 40 {
 		c.pass(r)
 	}
 	c.violations = nil
 	c.days(r, 1.1)
-	c.settle(r)
-	if now, _ := c.offered(); now.id == old.id || !c.accepts(now) {
+	c.reconcileUntilStable(r)
+	if now, _ := c.nextCredential(); now.id == old.id || !c.accepts(now) {
 		t.Errorf("another one %v, accepted %v", now.id != old.id, c.accepts(now))
 	}
 	c.verifyBroker(t)
-	if said := c.said(); !strings.Contains(said, "Warning CredentialStaged the User of queue user "+old.id+" was deleted") {
-		t.Error(said)
+	if requested := c.said(); !strings.Contains(requested, "Warning CredentialStaged the User of queue user "+old.id+" was deleted") {
+		t.Error(requested)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestQueueUserDeletedOnOne(t *testing.T) {
 			rotation := rotationOf(queueUser)
 			rotation.Spec.Queue.Permissions = append(rotation.Spec.Queue.Permissions, permissionIn("cell"))
 			c, r := start(t, rotation)
-			before, _ := c.offered()
+			before, _ := c.nextCredential()
 			users := c.brokerObjects("User")
 			if len(users) != 2 || !strings.HasSuffix(users[0].GetName(), "-cell") {
 				t.Fatalf("%d Users", len(users))
@@ -210,9 +210,9 @@ func TestQueueUserDeletedOnOne(t *testing.T) {
 					c.pass(r)
 				}
 			}
-			c.settle(r)
+			c.reconcileUntilStable(r)
 			at := [2]string{"cell", before.id}
-			if now, _ := c.offered(); now != before || c.broker.users[at] != before.value || !c.broker.granted[at]["cell"] {
+			if now, _ := c.nextCredential(); now != before || c.broker.users[at] != before.value || !c.broker.granted[at]["cell"] {
 				t.Errorf("the same user: %v, may use the virtual host: %v", now == before, c.broker.granted[at])
 			}
 			if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue {
@@ -226,8 +226,8 @@ func TestQueueUserDeletedOnOne(t *testing.T) {
 // TestEarlierUser: a Permission counts if the User that is there owns it.
 func TestEarlierUser(t *testing.T) {
 	for owner, want := range map[types.UID]string{"present": "", "earlier": "is being deleted with an earlier User"} {
-		q, w := &queue{}, &world{rotation: rotationOf(queueUser)}
-		o := q.orders(w, "x")[0]
+		q, w := &queue{}, &observation{rotation: rotationOf(queueUser)}
+		o := q.queueUserSpecs(w, "x")[0]
 		for _, u := range []*unstructured.Unstructured{o.user, o.permissions[0]} {
 			err := unstructured.SetNestedSlice(u.Object, []any{map[string]any{"type": "Ready", "status": "True"}}, "status", "conditions")
 			if err != nil {
@@ -238,7 +238,7 @@ func TestEarlierUser(t *testing.T) {
 		o.permissions[0].SetOwnerReferences([]metav1.OwnerReference{{Kind: "User", Name: o.user.GetName(), UID: owner}})
 		q.users = map[string]*unstructured.Unstructured{o.user.GetName(): o.user}
 		q.permissions = map[string]*unstructured.Unstructured{o.permissions[0].GetName(): o.permissions[0]}
-		if got := q.awaits(w, "x"); !strings.HasSuffix(got, want) || (got == "") != (want == "") {
+		if got := q.operatorPendingMessage(w, "x"); !strings.HasSuffix(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: %q, want %q", owner, got, want)
 		}
 	}
@@ -259,16 +259,16 @@ func TestQueueRightsLost(t *testing.T) {
 	}
 }
 
-// TestQueueHurry: it looks often as long as RabbitMQ's operator may be at it, and no longer than that.
-func TestQueueHurry(t *testing.T) {
+// TestQueueRetryInterval: it looks often as long as RabbitMQ's operator may be at it, and no longer than that.
+func TestQueueRetryInterval(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		age    time.Duration
 		want   time.Duration
 	}{
-		"New":     {"It was made a minute ago.", time.Minute, hurry},
+		"New":     {"It was made a minute ago.", time.Minute, retryInterval},
 		"Old":     {"The operator may be away for days.", 2 * time.Minute, poll},
-		"Ahead":   {"Clocks differ by seconds.", -5 * time.Second, hurry},
+		"Ahead":   {"Clocks differ by seconds.", -5 * time.Second, retryInterval},
 		"Too far": {"A clock that is wrong is no reason to hurry until it is right.", -time.Hour, poll},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,22 +283,22 @@ func TestQueueHurry(t *testing.T) {
 			}
 			w, err := observe(context.Background(), (*controller.Env)(r), c.rotation())
 			c.must(err)
-			if s := next(w); s.After != tc.want {
-				t.Errorf("%s %s: looks again after %s, want %s", tc.reason, s.Name, s.After, tc.want)
+			if s := next(w); s.RequeueAfter != tc.want {
+				t.Errorf("%s %s: looks again after %s, want %s", tc.reason, s.Name, s.RequeueAfter, tc.want)
 			}
 		})
 	}
-	gone := &unstructured.Unstructured{}
-	w := &world{now: time.Unix(1e9, 0)}
-	gone.SetDeletionTimestamp(&metav1.Time{Time: w.now.Add(-time.Second)})
-	if q := (&queue{users: map[string]*unstructured.Unstructured{"x": gone}}); !q.young(w) {
+	removed := &unstructured.Unstructured{}
+	w := &observation{now: time.Unix(1e9, 0)}
+	removed.SetDeletionTimestamp(&metav1.Time{Time: w.now.Add(-time.Second)})
+	if q := (&queue{users: map[string]*unstructured.Unstructured{"x": removed}}); !q.recentlyModified(w) {
 		t.Error("one that is old and was deleted a second ago is about to go")
 	}
 }
 
 // TestQueueUserOwned: the users go with the rotation if that is what is wanted, and stay otherwise.
 func TestQueueUserOwned(t *testing.T) {
-	for policy, left := range map[string]int{"Retain": 1, "Delete": 0} {
+	for policy, remaining := range map[string]int{"Retain": 1, "Delete": 0} {
 		t.Run(policy, func(t *testing.T) {
 			c, r := start(t, rotationOf(queueUser))
 			for _, now := range []string{"Delete", "Retain", policy} {
@@ -309,11 +309,11 @@ func TestQueueUserOwned(t *testing.T) {
 			for range 3 {
 				c.operator()
 			}
-			if got := len(c.brokerObjects("User")); got != left {
-				t.Errorf("%d Users are left, want %d", got, left)
+			if got := len(c.brokerObjects("User")); got != remaining {
+				t.Errorf("%d Users are left, want %d", got, remaining)
 			}
-			if got := len(c.broker.users); got != left+1 {
-				t.Errorf("RabbitMQ has %d users, want %d: %v", got, left+1, c.broker.users)
+			if got := len(c.broker.users); got != remaining+1 {
+				t.Errorf("RabbitMQ has %d users, want %d: %v", got, remaining+1, c.broker.users)
 			}
 		})
 	}
@@ -322,13 +322,13 @@ func TestQueueUserOwned(t *testing.T) {
 // TestQueueUserNames: a name fits wherever it stands.
 func TestQueueUserNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{rotation: rotationOf(queueUser), target: &queue{}}
+		w := &observation{rotation: rotationOf(queueUser), target: &queue{}}
 		w.rotation.Name = rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?(\.[a-z0-9]{1,40})?`).Draw(t, "name")
 		id := w.target.staged(w, "0123456789abcdef")
 		if len(id) > 63 || strings.Contains(id, ".") || strings.Contains(id, "--0123456789abcdef") || !strings.HasSuffix(id, "-0123456789abcdef") {
 			t.Errorf("%s: %s", w.rotation.Name, id)
 		}
-		if l := labelOf(w); len(l) > 63 {
+		if l := rotationLabelValue(w); len(l) > 63 {
 			t.Errorf("%s: label %s", w.rotation.Name, l)
 		}
 	})
@@ -373,11 +373,11 @@ func TestQueueUserHistories(t *testing.T) {
 			}
 			c.clock.SetTime(c.clock.Now().Add(2 * day))
 		}
-		c.settle(r)
+		c.reconcileUntilStable(r)
 		if len(c.violations) > 0 {
 			rt.Errorf("%s", strings.Join(slices.Compact(c.violations), "\n"))
 		}
-		offered, _ := c.offered()
+		offered, _ := c.nextCredential()
 		for pod, l := range c.loaded {
 			if diff := cmp.Diff(offered.id, l.id); diff != "" {
 				rt.Errorf("pod %s (-Secret +pod):\n%s", pod, diff)
@@ -390,12 +390,12 @@ func TestQueueUserHistories(t *testing.T) {
 // TestExternalBroker: a user of a queue that somebody else runs is made by the Secret with which that is administrated. What deletes the
 // rotation waits for it, if it is to be deleted with it.
 func TestExternalBroker(t *testing.T) {
-	w := &world{rotation: rotationOf(queueUser), target: &queue{}}
+	w := &observation{rotation: rotationOf(queueUser), target: &queue{}}
 	w.rotation.Spec.Queue.DeletionPolicy = "Delete"
 	own, theirs := permissionIn("glance"), c5c3v1.QueuePermission{Vhost: "nova-cloud"}
 	theirs.ConnectionSecretRef.Name = "rabbitmq" // The same name as that of a RabbitmqCluster.
 	w.rotation.Spec.Queue.Permissions = []c5c3v1.QueuePermission{own, theirs}
-	orders := (&queue{}).orders(w, "glance-0")
+	orders := (&queue{}).queueUserSpecs(w, "glance-0")
 	if len(orders) != 2 {
 		t.Fatalf("%d orders of two brokers", len(orders))
 	}
@@ -416,7 +416,7 @@ func TestExternalBroker(t *testing.T) {
 		}
 	}
 	q := &queue{vhosts: map[virtualHost]*unstructured.Unstructured{{own.Broker, "glance"}: nil}}
-	if why := q.awaits(w, "glance-0"); !strings.Contains(why, "RabbitmqCluster rabbitmq yet: User") {
+	if why := q.operatorPendingMessage(w, "glance-0"); !strings.Contains(why, "RabbitmqCluster rabbitmq yet: User") {
 		t.Errorf("it waits for %q", why)
 	}
 }

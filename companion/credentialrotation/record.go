@@ -25,9 +25,9 @@ type record struct {
 	Since time.Time `json:"since"`
 	// Distributed is when it was seen that every consumer has it.
 	Distributed *time.Time `json:"distributed,omitempty"`
-	// Awaited are the consumers that did not exist when the credential was already in the Secret: whenever they are made, all of their
+	// MissingConsumers are the consumers that did not exist when the credential was already in the Secret: whenever they are made, all of their
 	// pods have it.
-	Awaited []string `json:"awaited,omitempty"`
+	MissingConsumers []string `json:"awaited,omitempty"`
 	// Previous is the ID of the one before, until that is revoked.
 	Previous string `json:"previous,omitempty"`
 	// Roles are those that the application credential in use was made with, sorted. None: those that the user had.
@@ -35,28 +35,28 @@ type record struct {
 	// Staged is the name of the credential that is being made, and StagedRoles are its roles. Its secret is in the Secret already.
 	Staged      string   `json:"staged,omitempty"`
 	StagedRoles []string `json:"stagedRoles,omitempty"`
-	// Condemned are the IDs of credentials that nobody uses: they are revoked one by one.
-	Condemned []string `json:"condemned,omitempty"`
-	// Clean is set when every other credential of this rotation is revoked.
-	Clean bool `json:"clean,omitempty"`
+	// PendingRevocation are the IDs of credentials that nobody uses: they are revoked one by one.
+	PendingRevocation []string `json:"condemned,omitempty"`
+	// OthersRevoked is set when every other credential of this rotation is revoked.
+	OthersRevoked bool `json:"clean,omitempty"`
 }
 
 // replaced is the record when the staged credential is in use.
 func (r record) replaced(id, value string, now time.Time) record {
 	return record{
-		Rotation: r.Rotation, ID: id, Digest: digest(id, value), Since: now, Previous: r.ID, Condemned: r.Condemned, Roles: r.StagedRoles,
+		Rotation: r.Rotation, ID: id, Digest: digest(id, value), Since: now, Previous: r.ID, PendingRevocation: r.PendingRevocation, Roles: r.StagedRoles,
 	}
 }
 
-// awaiting is the record when these consumers, too, are known not to exist yet.
-func (r record) awaiting(absent []string) record {
-	r.Awaited = append(slices.Clone(r.Awaited), absent...)
+// withMissingConsumers is the record when these consumers, too, are known not to exist yet.
+func (r record) withMissingConsumers(absent []string) record {
+	r.MissingConsumers = append(slices.Clone(r.MissingConsumers), absent...)
 	return r
 }
 
 // revoked is the record when nothing but the credential in use is left.
 func (r record) revoked() record {
-	r.Condemned, r.Previous, r.Clean = nil, "", true
+	r.PendingRevocation, r.Previous, r.OthersRevoked = nil, "", true
 	return r
 }
 
@@ -69,17 +69,17 @@ func digest(id, value string) string {
 // stagedPrefix begins the key of what is secret while a credential is made; consumers do not read it.
 const stagedPrefix = "staged_"
 
-func (w *world) stagedKey() string {
-	_, key := w.target.keys()
+func (obs *observation) stagedKey() string {
+	_, key := obs.target.keys()
 	return stagedPrefix + key
 }
 
-func (w *world) value() string {
-	_, key := w.target.keys()
-	return text(w.secret, key)
+func (obs *observation) value() string {
+	_, key := obs.target.keys()
+	return text(obs.secret, key)
 }
 
-func (w *world) staged() string { return text(w.secret, w.stagedKey()) }
+func (obs *observation) staged() string { return text(obs.secret, obs.stagedKey()) }
 
 func text(s *corev1.Secret, key string) string {
 	if s == nil {

@@ -12,8 +12,8 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
-// TestRefused: what cannot be is reported, and nothing is touched.
-func TestRefused(t *testing.T) {
+// TestValidation: what cannot be is reported, and nothing is touched.
+func TestValidation(t *testing.T) {
 	secretOf := func(labels, annotations, data map[string]string) *corev1.Secret {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace, Labels: labels, Annotations: annotations}, Data: map[string][]byte{}}
 		for k, v := range data {
@@ -21,24 +21,24 @@ func TestRefused(t *testing.T) {
 		}
 		return s
 	}
-	ours := map[string]string{managedByLabel: managedBy}
+	managed := map[string]string{managedByLabel: managedBy}
 	for name, tc := range map[string]struct {
-		target string
-		secret *corev1.Secret // in the place of what a rotation expects; without data: none
-		change func(*c5c3v1.CredentialRotation)
-		clouds func(*corev1.Secret)
-		says   string
+		target      string
+		secret      *corev1.Secret // in the place of what a rotation expects; without data: none
+		change      func(*c5c3v1.CredentialRotation)
+		clouds      func(*corev1.Secret)
+		wantMessage string
 	}{
-		"Foreign":         {target: applicationCredential, secret: secretOf(nil, nil, map[string]string{"a": "b"}), says: "it was not made by this CredentialRotation"},
-		"Sibling":         {target: applicationCredential, secret: secretOf(ours, map[string]string{recordAnnotation: `{"rotation":"nova"}`}, map[string]string{"a": "b"}), says: "it is that of CredentialRotation nova"},
-		"NoPassword":      {target: password, secret: secretOf(nil, nil, nil), says: "has to hold the user's present password in its key password"},
-		"NoPasswordKey":   {target: password, secret: secretOf(nil, nil, map[string]string{"a": "b"}), says: "has to hold the user's present password"},
-		"NoClouds":        {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.SecretName = "gone" }, says: "spec.cloudCredentialsRef: Secret gone does not exist"},
-		"NoCloud":         {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.CloudName = "gone" }, says: `has no cloud "gone": it has glance`},
-		"AnotherUser":     {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.UserName = "nova" }, says: "only user nova itself can make its application credentials"},
-		"NoProject":       {target: applicationCredential, clouds: replace("project_name: service", ""), says: "needs a project"},
-		"WrongPassword":   {target: applicationCredential, clouds: replace(first, "wrong"), says: "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
-		"NoSuchAuthority": {target: applicationCredential, clouds: replace("https://", "http://"), says: "https://"},
+		"Foreign":         {target: applicationCredential, secret: secretOf(nil, nil, map[string]string{"a": "b"}), wantMessage: "it was not made by this CredentialRotation"},
+		"Sibling":         {target: applicationCredential, secret: secretOf(managed, map[string]string{recordAnnotation: `{"rotation":"nova"}`}, map[string]string{"a": "b"}), wantMessage: "it is that of CredentialRotation nova"},
+		"NoPassword":      {target: password, secret: secretOf(nil, nil, nil), wantMessage: "has to hold the user's present password in its key password"},
+		"NoPasswordKey":   {target: password, secret: secretOf(nil, nil, map[string]string{"a": "b"}), wantMessage: "has to hold the user's present password"},
+		"NoClouds":        {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.SecretName = "gone" }, wantMessage: "spec.cloudCredentialsRef: Secret gone does not exist"},
+		"NoCloud":         {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.CloudName = "gone" }, wantMessage: `has no cloud "gone": it has glance`},
+		"AnotherUser":     {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.UserName = "nova" }, wantMessage: "only user nova itself can make its application credentials"},
+		"NoProject":       {target: applicationCredential, clouds: replace("project_name: service", ""), wantMessage: "needs a project"},
+		"WrongPassword":   {target: applicationCredential, clouds: replace(first, "wrong"), wantMessage: "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
+		"NoSuchAuthority": {target: applicationCredential, clouds: replace("https://", "http://"), wantMessage: "https://"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rotationOf(tc.target)
@@ -66,7 +66,7 @@ func TestRefused(t *testing.T) {
 			if err != nil || result.RequeueAfter != poll {
 				t.Errorf("%v, %v", result, err)
 			}
-			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, tc.says) {
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, tc.wantMessage) {
 				t.Errorf("%v", got)
 			}
 			if after := c.secret(); (before == nil) != (after == nil) || before != nil && before.ResourceVersion != after.ResourceVersion {

@@ -38,9 +38,9 @@ func TestRolesNamed(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			c.edit(func(r *c5c3v1.CredentialRotation) { slices.Reverse(r.Spec.Roles) })
-			before, _ := c.offered()
+			before, _ := c.nextCredential()
 			c.days(r, 1)
-			if after, _ := c.offered(); after != before {
+			if after, _ := c.nextCredential(); after != before {
 				t.Error("it is replaced though its roles are the same in another order")
 			}
 		})
@@ -51,9 +51,9 @@ func TestRolesNamed(t *testing.T) {
 // a role with its user is said to have.
 func TestRolesAwaited(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason string
-		has    []string
-		says   string
+		reason      string
+		has         []string
+		wantMessage string
 	}{
 		"One":  {"A RoleAssignment is missing.", []string{"service", "reader"}, "spec.roles: user glance does not have the role admin in its project: "},
 		"Both": {"Both are.", []string{"reader"}, "spec.roles: user glance does not have the role admin or service in its project: "},
@@ -65,7 +65,7 @@ func TestRolesAwaited(t *testing.T) {
 			for range 10 {
 				c.pass(c.sound())
 			}
-			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, tc.says) {
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, tc.wantMessage) {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
 			if got := c.keystone.Credentials(); len(got) > 0 {
@@ -76,16 +76,16 @@ func TestRolesAwaited(t *testing.T) {
 			if diff := cmp.Diff([]string{"admin", "service"}, c.rolesInUse()); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
-			before, _ := c.offered()
+			before, _ := c.nextCredential()
 			c.keystone.SetRoles(userName, tc.has...)
 			c.pass(c.sound())
 			// Whether the password or the roles are wrong, Keystone does not say.
-			if got := c.condition(conditionReady); !strings.Contains(got.Message, tc.says) || got.Status != metav1.ConditionFalse && name != "None" {
+			if got := c.condition(conditionReady); !strings.Contains(got.Message, tc.wantMessage) || got.Status != metav1.ConditionFalse && name != "None" {
 				t.Errorf("%s: lost again: %v", tc.reason, got)
 			}
 			c.keystone.SetRoles(userName, "service", "admin")
 			c.run(c.sound())
-			if after, _ := c.offered(); after != before || c.condition(conditionReady).Status != metav1.ConditionTrue {
+			if after, _ := c.nextCredential(); after != before || c.condition(conditionReady).Status != metav1.ConditionTrue {
 				t.Errorf("%s: given again: %s", tc.reason, c.conditions())
 			}
 		})
@@ -106,7 +106,7 @@ func TestRolesChanged(t *testing.T) {
 		{"It needs one less.", []string{"admin"}},
 		{"It names none.", nil},
 	} {
-		old, _ := c.offered()
+		old, _ := c.nextCredential()
 		c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Roles = tc.roles })
 		for range 10 {
 			c.pass(r)
@@ -115,13 +115,13 @@ func TestRolesChanged(t *testing.T) {
 			if got := c.condition(conditionReady); got.Reason != "RotationWaits" || !strings.Contains(got.Message, "does not have the role admin") {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
-			if now, _ := c.offered(); now != old {
+			if now, _ := c.nextCredential(); now != old {
 				t.Errorf("%s: it is replaced by one with less roles", tc.reason)
 			}
 			c.keystone.SetRoles(userName, "service", "admin")
 		}
 		c.run(r)
-		fresh, _ := c.offered()
+		fresh, _ := c.nextCredential()
 		if fresh == old || !c.accepts(old) {
 			t.Errorf("%s: replaced: %v, and the old one still works: %v", tc.reason, fresh != old, c.accepts(old))
 		}
@@ -133,7 +133,7 @@ func TestRolesChanged(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 		}
 		c.days(r, 1.1)
-		if now, _ := c.offered(); now != fresh || c.accepts(old) {
+		if now, _ := c.nextCredential(); now != fresh || c.accepts(old) {
 			t.Errorf("%s: the next day, the same: %v; the old one works: %v", tc.reason, now == fresh, c.accepts(old))
 		}
 	}

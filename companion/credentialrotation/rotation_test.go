@@ -18,18 +18,18 @@ import (
 func TestFirst(t *testing.T) {
 	c, _ := start(t, rotationOf(applicationCredential))
 	s, r := c.secret(), c.rotation()
-	if len(s.Data) != 2 || !c.keystone.Accepts(text(s, idKey), text(s, secretKey)) || len(s.OwnerReferences) > 0 {
+	if len(s.Data) != 2 || !c.keystone.AcceptsCredential(text(s, idKey), text(s, secretKey)) || len(s.OwnerReferences) > 0 {
 		t.Errorf("Secret %v", s.ObjectMeta)
 	}
 	labels := map[string]string{"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "cobaltcore-companion"}
 	if diff := cmp.Diff(labels, s.Labels); diff != "" || s.Type != corev1.SecretTypeOpaque {
 		t.Errorf("type %s, labels (-want +got):\n%s", s.Type, diff)
 	}
-	made := c.keystone.Credentials()[text(s, idKey)]
-	if made.Description != "Made by CredentialRotation team-a-prod-12345/glance" || !strings.HasPrefix(made.Name, "glance-") || len(made.Secret) != 43 {
-		t.Errorf("%s: %s", made.Name, made.Description)
+	created := c.keystone.Credentials()[text(s, idKey)]
+	if created.Description != "Made by CredentialRotation team-a-prod-12345/glance" || !strings.HasPrefix(created.Name, "glance-") || len(created.Secret) != 43 {
+		t.Errorf("%s: %s", created.Name, created.Description)
 	}
-	if r.Status.CurrentID != made.ID || r.Status.Phase != "Idle" || r.Status.PreviousID != "" || r.Status.ObservedGeneration != 1 {
+	if r.Status.CurrentID != created.ID || r.Status.Phase != "Idle" || r.Status.PreviousID != "" || r.Status.ObservedGeneration != 1 {
 		t.Errorf("status %+v", r.Status)
 	}
 	if got := r.Status.NextRotation.Sub(r.Status.LastRotation.Time); got != 83*day {
@@ -46,9 +46,9 @@ func TestFirst(t *testing.T) {
 // TestOverlap: until the grace is over, both credentials are valid; then one is.
 func TestOverlap(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
-	old, _ := c.offered()
+	old, _ := c.nextCredential()
 	c.days(r, 83)
-	fresh, _ := c.offered()
+	fresh, _ := c.nextCredential()
 	if fresh == old || !c.accepts(old) || !c.accepts(fresh) {
 		t.Fatalf("old %v, new %v", c.accepts(old), c.accepts(fresh))
 	}
@@ -64,8 +64,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestLater: all pods of a consumer that is made after the credential have it, and none is replaced for that; for the next credential they are.
-func TestLater(t *testing.T) {
+// TestFromRelease20261: all pods of a consumer that is made after the credential have it, and none is replaced for that; for the next credential they are.
+func TestFromRelease20261(t *testing.T) {
 	for _, target := range []string{applicationCredential, password, queueUser} {
 		t.Run(target, func(t *testing.T) {
 			c := newCluster(t, rotationOf(target))
@@ -95,20 +95,20 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// TestHeldBack: the old credential stays valid, and no third is made, for as long as one consumer is not proven to have the new one.
-func TestHeldBack(t *testing.T) {
+// TestRolloutDeferred: the old credential stays valid, and no third is made, for as long as one consumer is not proven to have the new one.
+func TestRolloutDeferred(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason   string
-		rotation func(*c5c3v1.CredentialRotation)
-		hold     func(*cluster)
-		free     func(*cluster)
-		says     string
+		reason      string
+		rotation    func(*c5c3v1.CredentialRotation)
+		hold        func(*cluster)
+		free        func(*cluster)
+		wantMessage string
 	}{
 		"Rollout": {
-			reason: "A roll-out that hangs.",
-			hold:   func(c *cluster) { c.noRollout = true },
-			free:   func(c *cluster) { c.noRollout = false },
-			says:   "2 of 2 pods of Deployment glance were started with an earlier credential",
+			reason:      "A roll-out that hangs.",
+			hold:        func(c *cluster) { c.noRollout = true },
+			free:        func(c *cluster) { c.noRollout = false },
+			wantMessage: "2 of 2 pods of Deployment glance were started with an earlier credential",
 		},
 		"Missing": {
 			reason: "A consumer that is not there may come with what it had.",
@@ -120,14 +120,14 @@ func TestHeldBack(t *testing.T) {
 			free: func(c *cluster) {
 				c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Consumers = r.Spec.Consumers[:1] })
 			},
-			says: "DaemonSet agent does not exist",
+			wantMessage: "DaemonSet agent does not exist",
 		},
 		"Copy": {
-			reason:   "A SecretAggregate that is late: who logs in by its Secret has the old one.",
-			rotation: func(r *c5c3v1.CredentialRotation) { copied(r) },
-			hold:     func(c *cluster) { c.noCopy = true },
-			free:     func(c *cluster) { c.noCopy = false },
-			says:     "the Secret of SecretAggregate glance-copy does not hold the credential yet",
+			reason:      "A SecretAggregate that is late: who logs in by its Secret has the old one.",
+			rotation:    func(r *c5c3v1.CredentialRotation) { copied(r) },
+			hold:        func(c *cluster) { c.noCopy = true },
+			free:        func(c *cluster) { c.noCopy = false },
+			wantMessage: "the Secret of SecretAggregate glance-copy does not hold the credential yet",
 		},
 		"NoAggregate": {
 			reason: "It may come with what it had.",
@@ -137,7 +137,7 @@ func TestHeldBack(t *testing.T) {
 			free: func(c *cluster) {
 				c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Consumers = r.Spec.Consumers[:1] })
 			},
-			says: "SecretAggregate other does not exist",
+			wantMessage: "SecretAggregate other does not exist",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,17 +146,17 @@ func TestHeldBack(t *testing.T) {
 				tc.rotation(rotation)
 			}
 			c, r := start(t, rotation, aggregate())
-			old, _ := c.offered()
+			old, _ := c.nextCredential()
 			tc.hold(c)
 			c.clock.SetTime(c.clock.Now().Add(83 * day))
 			for range 30 {
 				c.pass(r)
 			}
 			if name == "Missing" || name == "NoAggregate" { // What has nobody to have it is not replaced.
-				if got, _ := c.offered(); got != old {
+				if got, _ := c.nextCredential(); got != old {
 					t.Errorf("%s: replaced", tc.reason)
 				}
-			} else if got, _ := c.offered(); got == old {
+			} else if got, _ := c.nextCredential(); got == old {
 				t.Fatalf("%s: not replaced: %s", tc.reason, c.conditions())
 			}
 			c.clock.SetTime(c.clock.Now().Add(200 * day))
@@ -166,7 +166,7 @@ func TestHeldBack(t *testing.T) {
 			if !c.accepts(old) || len(c.inUse) > 2 {
 				t.Errorf("%s: the old one is accepted: %v, and there were %d", tc.reason, c.accepts(old), len(c.inUse))
 			}
-			if got := c.condition(conditionDistributed); !strings.Contains(got.Message, tc.says) {
+			if got := c.condition(conditionDistributed); !strings.Contains(got.Message, tc.wantMessage) {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
 			if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue || got.Reason != "RotationWaits" {
@@ -254,7 +254,7 @@ func TestRepairs(t *testing.T) {
 			for _, v := range c.violations {
 				t.Errorf("%s: %s", tc.reason, v)
 			}
-			offered, _ := c.offered()
+			offered, _ := c.nextCredential()
 			for pod, l := range c.loaded {
 				if l != offered || !c.accepts(l) {
 					t.Errorf("%s: pod %s has an old credential", tc.reason, pod)
@@ -263,8 +263,8 @@ func TestRepairs(t *testing.T) {
 			if got := c.keystone.Credentials(); len(got) != 2 {
 				t.Errorf("%s: %d application credentials", tc.reason, len(got))
 			}
-			if said := c.said(); !strings.Contains(said, tc.event) {
-				t.Errorf("%s: it is not reported: %s", tc.reason, said)
+			if requested := c.said(); !strings.Contains(requested, tc.event) {
+				t.Errorf("%s: it is not reported: %s", tc.reason, requested)
 			}
 		})
 	}
@@ -273,26 +273,26 @@ func TestRepairs(t *testing.T) {
 // TestRotateNow: an annotation replaces this credential, and no other.
 func TestRotateNow(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
-	old, _ := c.offered()
+	old, _ := c.nextCredential()
 	c.edit(func(r *c5c3v1.CredentialRotation) { r.Annotations = map[string]string{rotateAnnotation: old.id} })
 	c.run(r)
 	c.days(r, 1.1)
-	fresh, _ := c.offered()
+	fresh, _ := c.nextCredential()
 	if fresh == old || c.accepts(old) {
 		t.Errorf("not replaced: %s", c.conditions())
 	}
 	c.days(r, 5)
-	if again, _ := c.offered(); again != fresh {
+	if again, _ := c.nextCredential(); again != fresh {
 		t.Error("an old annotation replaces again")
 	}
 }
 
 func TestSuspend(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
-	old, _ := c.offered()
+	old, _ := c.nextCredential()
 	c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Suspend = true })
 	c.days(r, 400)
-	if got, _ := c.offered(); got != old || !c.accepts(old) || c.rotation().Status.NextRotation != nil {
+	if got, _ := c.nextCredential(); got != old || !c.accepts(old) || c.rotation().Status.NextRotation != nil {
 		t.Errorf("%+v", c.rotation().Status)
 	}
 }
@@ -300,7 +300,7 @@ func TestSuspend(t *testing.T) {
 // TestKeystoneDown: what is in use stays, and it goes on when Keystone does.
 func TestKeystoneDown(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
-	old, _ := c.offered()
+	old, _ := c.nextCredential()
 	c.keystone.SetDown(true)
 	c.pass(r)
 	if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue || got.Reason != "KeystoneAwaited" {
@@ -316,7 +316,7 @@ func TestKeystoneDown(t *testing.T) {
 	}
 	c.keystone.SetDown(false)
 	c.run(r)
-	if fresh, _ := c.offered(); fresh == old {
+	if fresh, _ := c.nextCredential(); fresh == old {
 		t.Error("does not go on")
 	}
 }
@@ -328,8 +328,8 @@ func TestRefusedByKeystone(t *testing.T) {
 	for range 5 {
 		c.pass(c.sound())
 	}
-	if said := c.said(); !strings.Contains(said, "Warning KeystoneRefuses cannot make an application credential: Keystone answers 403: the limit is 5") {
-		t.Error(said)
+	if requested := c.said(); !strings.Contains(requested, "Warning KeystoneRefuses cannot make an application credential: Keystone answers 403: the limit is 5") {
+		t.Error(requested)
 	}
 	c.keystone.Refuse("POST", "")
 	c.place(c.sound())

@@ -23,7 +23,7 @@ const (
 )
 
 // report is the status that follows from the world and its next step.
-func report(w *world, s controller.Step) c5c3v1.CredentialRotationStatus {
+func report(w *observation, s controller.Decision) c5c3v1.CredentialRotationStatus {
 	status := *w.rotation.Status.DeepCopy()
 	status.ObservedGeneration = w.rotation.Generation
 	status.Phase = w.phase()
@@ -32,72 +32,72 @@ func report(w *world, s controller.Step) c5c3v1.CredentialRotationStatus {
 	if w.record.ID != "" {
 		status.LastRotation = &metav1.Time{Time: w.record.Since}
 		if !w.rotation.Spec.Suspend {
-			status.NextRotation = &metav1.Time{Time: w.due()}
+			status.NextRotation = &metav1.Time{Time: w.nextRotationTime()}
 		}
 	}
 	set := func(name string, c condition.State) {
 		condition.Set(&status.Conditions, name, w.rotation.Generation, w.now, c)
 	}
-	set(conditionDistributed, judgeDistributed(w))
-	set(conditionRevoked, judgeRevoked(w, s))
-	set(conditionReady, judgeReady(w, s))
+	set(conditionDistributed, distributedCondition(w))
+	set(conditionRevoked, revokedCondition(w, s))
+	set(conditionReady, readyCondition(w, s))
 	return status
 }
 
-func (w *world) phase() string {
+func (obs *observation) phase() string {
 	switch {
-	case w.record.Staged != "":
+	case obs.record.Staged != "":
 		return "Minting"
-	case w.record.ID == "":
+	case obs.record.ID == "":
 		return "Idle"
-	case w.record.Distributed == nil:
+	case obs.record.Distributed == nil:
 		return "Distributing"
-	case len(w.record.Condemned) > 0:
+	case len(obs.record.PendingRevocation) > 0:
 		return "Revoking"
-	case !w.record.Clean:
+	case !obs.record.OthersRevoked:
 		return "Grace"
 	}
 	return "Idle"
 }
 
-func judgeReady(w *world, s controller.Step) condition.State {
-	lacking, what := w.target.lacks(w)
+func readyCondition(w *observation, s controller.Decision) condition.State {
+	lacking, what := w.target.missingRoles(w)
 	switch {
-	case w.usable() && lacking != "": // Whatever else is waited for: who uses it cannot do all that it has to.
+	case w.hasValidCredential() && lacking != "": // Whatever else is waited for: who uses it cannot do all that it has to.
 		return condition.False(lacking, what)
-	case w.usable() && s.Wait != "" && !w.rotation.Spec.Suspend && !w.due().After(w.now):
+	case w.hasValidCredential() && s.Wait != "" && !w.rotation.Spec.Suspend && !w.nextRotationTime().After(w.now):
 		return condition.True("RotationWaits", fmt.Sprintf("credential %s is in use; the rotation that was due at %s waits: %s",
-			w.record.ID, w.due().Format(time.RFC3339), s.Wait))
-	case w.usable() && w.problem != "":
+			w.record.ID, w.nextRotationTime().Format(time.RFC3339), s.Wait))
+	case w.hasValidCredential() && w.errorMessage != "":
 		return condition.True("KeystoneAwaited", fmt.Sprintf(
-			"credential %s is in use, but could not be replaced now: %s", w.record.ID, w.problem))
-	case w.usable():
+			"credential %s is in use, but could not be replaced now: %s", w.record.ID, w.errorMessage))
+	case w.hasValidCredential():
 		return condition.True("CredentialInUse", fmt.Sprintf("credential %s is in use", w.record.ID))
-	case s.Do == nil && s.Wait != "":
+	case s.Action == nil && s.Wait != "":
 		return condition.False(s.Name, s.Wait)
 	}
 	return condition.False("InProgress", "a credential is being made or taken over")
 }
 
-func judgeDistributed(w *world) condition.State {
-	if !w.usable() {
+func distributedCondition(w *observation) condition.State {
+	if !w.hasValidCredential() {
 		return condition.False("NoCredential", "there is no credential in order")
 	}
-	if why := w.waitsForConsumers(); why != "" {
+	if why := w.consumersPendingReason(); why != "" {
 		return condition.False("Waiting", why)
 	}
-	if late := w.late(); len(late) > 0 {
-		return condition.False("LeftBehind", late[0].leftBehind())
+	if late := w.outdatedConsumers(); len(late) > 0 {
+		return condition.False("LeftBehind", late[0].staleCredentials())
 	}
 	return condition.True("EveryConsumer", fmt.Sprintf("every consumer has credential %s", w.record.ID))
 }
 
-func judgeRevoked(w *world, s controller.Step) condition.State {
-	strays := w.strays()
+func revokedCondition(w *observation, s controller.Decision) condition.State {
+	strays := w.orphanedCredentials()
 	switch {
 	case w.record.ID == "":
 		return condition.False("NoCredential", "there is no credential in order")
-	case w.record.Clean && len(strays) == 0:
+	case w.record.OthersRevoked && len(strays) == 0:
 		return condition.True("OnlyOne", fmt.Sprintf("no other credential than %s is valid", w.record.ID))
 	case w.record.Distributed == nil:
 		return condition.False("Distributing", "the one before is revoked when every consumer has the new one")

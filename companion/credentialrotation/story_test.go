@@ -34,14 +34,14 @@ func (s *story) watch(c *cluster) {
 		s.lines = append(s.lines, ". "+step[1])
 	}
 	c.logs.Reset()
-	seen := []string{status.Phase}
+	observed := []string{status.Phase}
 	for _, name := range []string{conditionReady, conditionDistributed, conditionRevoked} {
 		if condition := meta.FindStatusCondition(status.Conditions, name); condition != nil {
-			said := map[bool]string{true: name, false: "not " + name}[condition.Status == "True"]
-			seen = append(seen, said+"="+condition.Reason)
+			requested := map[bool]string{true: name, false: "not " + name}[condition.Status == "True"]
+			observed = append(observed, requested+"="+condition.Reason)
 		}
 	}
-	line := strings.Join(seen, " ")
+	line := strings.Join(observed, " ")
 	if line != s.last {
 		s.lines, s.last = append(s.lines, line), line
 	}
@@ -62,8 +62,8 @@ func (s *story) told() []string {
 	return out
 }
 
-// TestStory: a credential from the first to the second, as it is seen from outside.
-func TestStory(t *testing.T) {
+// TestScenario: a credential from the first to the second, as it is seen from outside.
+func TestScenario(t *testing.T) {
 	for target, want := range map[string][]string{
 		applicationCredential: {
 			". CredentialStaged",

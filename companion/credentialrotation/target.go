@@ -22,33 +22,33 @@ type target interface {
 	// taken over from whoever has put it into the Secret.
 	overlaps() bool
 	// staged is the name of a new credential, of something random.
-	staged(w *world, random string) string
+	staged(w *observation, random string) string
 	// observe finds the credentials of the rotation (world.credentials), and is asked for nothing if the Secret is foreign. That nobody
 	// answers is no error, but a problem of the world.
-	observe(ctx context.Context, env *controller.Env, w *world) error
-	// mint is the next step to the staged credential, or the ID of the one that is made.
-	mint(w *world) (id string, s *controller.Step)
+	observe(ctx context.Context, env *controller.Env, w *observation) error
+	// generateCredential is the next step to the staged credential, or the ID of the one that is made.
+	generateCredential(w *observation) (id string, s *controller.Decision)
 	// keep is the next step for the credential in use to be able to do what the spec says. Nil: it is, or cannot be changed.
-	keep(w *world) *controller.Step
-	// lacks says what the credential in use cannot do yet: no words if it can do everything, as far as is known.
-	lacks(w *world) (reason, why string)
+	keep(w *observation) *controller.Decision
+	// missingRoles says what the credential in use cannot do yet: no words if it can do everything, as far as is known.
+	missingRoles(w *observation) (reason, why string)
 	// revoke revokes a credential.
-	revoke(w *world, id string) *controller.Step
+	revoke(w *observation, id string) *controller.Decision
 	// title is a credential in a sentence, and lost says that one is gone which was in use.
 	title(id string) string
-	lost(id string) string
+	isLost(id string) string
 }
 
 // targets make what looks after a rotation of each kind.
 var targets = map[string]func() target{
 	applicationCredential: func() target { return &application{} },
-	password:              func() target { return &ownPassword{} },
+	password:              func() target { return &userPassword{} },
 	queueUser:             func() target { return &queue{} },
 }
 
 // credential is one that is valid, as far as is known.
 type credential struct {
 	id, name string
-	// leaving is set while it is being revoked.
-	leaving bool
+	// revoking is set while it is being revoked.
+	revoking bool
 }

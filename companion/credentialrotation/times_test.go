@@ -11,31 +11,31 @@ import (
 // TestTimes: a grace of days is of days.
 func TestTimes(t *testing.T) {
 	start := time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
-	w := &world{rotation: rotationOf(applicationCredential), target: &application{}, record: record{Since: start, Distributed: &start}}
+	w := &observation{rotation: rotationOf(applicationCredential), target: &application{}, record: record{Since: start, Distributed: &start}}
 	w.rotation.Spec.GracePeriodDays = new(int32(3))
-	if got := w.graceEnds().Sub(start); got != 72*time.Hour {
+	if got := w.graceEnd().Sub(start); got != 72*time.Hour {
 		t.Errorf("three days of grace are %s", got)
 	}
-	if got := w.due().Sub(start); got != 83*24*time.Hour {
+	if got := w.nextRotationTime().Sub(start); got != 83*24*time.Hour {
 		t.Errorf("a credential of 90 days, replaced 7 days before, is replaced after %s", got)
 	}
 	w.rotation.Spec.GracePeriodDays, w.rotation.Spec.PreRotationDays = nil, nil
-	if got := w.graceEnds().Sub(start); got != 0 {
+	if got := w.graceEnd().Sub(start); got != 0 {
 		t.Errorf("no grace is %s", got)
 	}
-	if got := w.due().Sub(start); got != 90*24*time.Hour {
+	if got := w.nextRotationTime().Sub(start); got != 90*24*time.Hour {
 		t.Errorf("a credential of 90 days is replaced after %s", got)
 	}
 }
 
-// TestSettle: pods are not restarted for a credential before their nodes may see it.
-func TestSettle(t *testing.T) {
+// TestReconcileUntilStable: pods are not restarted for a credential before their nodes may see it.
+func TestReconcileUntilStable(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	w, err := observe(context.Background(), (*controller.Env)(r), c.rotation())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.known = false // Nobody asks Keystone for it.
+	w.credentialsListed = false // Nobody asks Keystone for it.
 	w.record.ID, w.record.Previous, w.record.Since = "new", w.record.ID, w.now
 	for after, want := range map[time.Duration]string{0: "Settling", 9 * time.Second: "Settling", 10 * time.Second: "ConsumerRolled"} {
 		later := *w
@@ -48,7 +48,7 @@ func TestSettle(t *testing.T) {
 
 // TestAnnotation: pods carry the name of the Secret and the credential's ID.
 func TestAnnotation(t *testing.T) {
-	w := &world{rotation: rotationOf(applicationCredential), target: &application{}}
+	w := &observation{rotation: rotationOf(applicationCredential), target: &application{}}
 	if got := w.annotation(); got != "credentials.c5c3.io/glance-credential" {
 		t.Error(got)
 	}

@@ -44,8 +44,8 @@ const (
 	intact state = "Intact"
 )
 
-// world is everything that a decision depends on, as it was read in one pass. It holds secrets: it is never printed.
-type world struct {
+// observation is everything that a decision depends on, as it was read in one pass. It holds secrets: it is never printed.
+type observation struct {
 	rotation *c5c3v1.CredentialRotation
 	now      time.Time
 
@@ -54,22 +54,22 @@ type world struct {
 	record record
 	whose  string // whose a foreign Secret is
 
-	consumers []consumer.Workload
-	copies    []secretCopy
-	elsewhere []elsewhere
+	consumers         []consumer.Workload
+	copies            []secretCopy
+	externalConsumers []externalConsumer
 
 	target target
-	// known: the credentials of this rotation that are valid are these. Otherwise a problem says why nobody knows, if anybody was asked.
-	known       bool
-	credentials []credential
-	problem     string
-	// unsettled: others are about to do what was asked of them. Lately: that was a moment ago.
-	unsettled, lately bool
+	// credentialsListed: the credentials of this rotation that are valid are these. Otherwise a problem says why nobody knows, if anybody was asked.
+	credentialsListed bool
+	credentials       []credential
+	errorMessage      string
+	// changePending: others are about to do what was asked of them. Lately: that was a moment ago.
+	changePending, recentlyChanged bool
 }
 
 // observe reads the world. Nothing comes from a cache: what a pass decides cannot be taken back.
-func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.CredentialRotation) (*world, error) {
-	w, reader := &world{
+func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.CredentialRotation) (*observation, error) {
+	w, reader := &observation{
 		rotation: rotation, target: targets[rotation.Spec.Target](),
 		now: env.Clock.Now().UTC().Truncate(time.Second), // As times in a status are.
 	}, env.Reader
@@ -77,7 +77,7 @@ func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.Credenti
 	if err != nil {
 		return nil, err
 	}
-	w.judge(secret)
+	w.classifySecret(secret)
 	// After the Secret: a consumer that is not there yet is made later than what is in it (awaitConsumers).
 	for _, ref := range rotation.Spec.Consumers {
 		if ref.Kind == aggregateKind {
@@ -94,7 +94,7 @@ func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.Credenti
 		}
 		w.consumers = append(w.consumers, c)
 	}
-	if w.elsewhere, err = observeElsewhere(ctx, reader, w.key(string(rotation.Spec.SecretName))); err != nil {
+	if w.externalConsumers, err = observeExternalConsumers(ctx, reader, w.key(string(rotation.Spec.SecretName))); err != nil {
 		return nil, err
 	}
 	if w.state == foreign {
@@ -103,40 +103,40 @@ func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.Credenti
 	return w, w.target.observe(ctx, env, w)
 }
 
-// judge finds the state of the Secret.
-func (w *world) judge(secret *corev1.Secret) {
-	w.secret, w.record = secret, record{Rotation: w.rotation.Name}
+// classifySecret finds the state of the Secret.
+func (obs *observation) classifySecret(secret *corev1.Secret) {
+	obs.secret, obs.record = secret, record{Rotation: obs.rotation.Name}
 	if secret == nil {
-		w.state = missing
+		obs.state = missing
 		return
 	}
 	rec, unreadable := live.ReadRecord[record](secret, recordAnnotation)
 	switch {
-	case rec != nil && rec.Rotation != w.rotation.Name:
-		w.state, w.whose = foreign, "it is that of CredentialRotation "+rec.Rotation
+	case rec != nil && rec.Rotation != obs.rotation.Name:
+		obs.state, obs.whose = foreign, "it is that of CredentialRotation "+rec.Rotation
 		return
-	case rec == nil && unreadable == nil && w.target.overlaps() && secret.Labels[managedByLabel] != managedBy:
-		w.state, w.whose = foreign, "it was not made by this CredentialRotation. Delete it, or name another Secret"
+	case rec == nil && unreadable == nil && obs.target.overlaps() && secret.Labels[managedByLabel] != managedBy:
+		obs.state, obs.whose = foreign, "it was not made by this CredentialRotation. Delete it, or name another Secret"
 		return
 	case rec == nil:
-		w.state = unrecorded
+		obs.state = unrecorded
 		return
 	}
-	w.record = *rec
-	idKey, _ := w.target.keys()
+	obs.record = *rec
+	idKey, _ := obs.target.keys()
 	switch {
 	case rec.ID == "":
-		w.state = empty
-	case rec.Digest != digest(rec.ID, w.value()), idKey != "" && text(secret, idKey) != rec.ID:
-		w.state = edited
+		obs.state = empty
+	case rec.Digest != digest(rec.ID, obs.value()), idKey != "" && text(secret, idKey) != rec.ID:
+		obs.state = edited
 	default:
-		w.state = intact
+		obs.state = intact
 	}
 }
 
 // find a credential by its ID or name.
-func (w *world) find(id, name string) (credential, bool) {
-	for _, c := range w.credentials {
+func (obs *observation) find(id, name string) (credential, bool) {
+	for _, c := range obs.credentials {
 		if id != "" && c.id == id || name != "" && c.name == name {
 			return c, true
 		}
@@ -144,79 +144,83 @@ func (w *world) find(id, name string) (credential, bool) {
 	return credential{}, false
 }
 
-// strays are the credentials that are neither in use nor being made.
-func (w *world) strays() []string {
+// orphanedCredentials are the credentials that are neither in use nor being made.
+func (obs *observation) orphanedCredentials() []string {
 	var out []string
-	for _, c := range w.credentials {
-		if c.id != w.record.ID && c.name != w.record.Staged {
+	for _, c := range obs.credentials {
+		if c.id != obs.record.ID && c.name != obs.record.Staged {
 			out = append(out, c.id)
 		}
 	}
 	return out
 }
 
-// gone reports that there is no such credential any more as the one in use: someone revoked it, or deleted what it hung on.
-func (w *world) gone() bool {
-	if w.state != intact || !w.known {
+// credentialMissing reports that there is no such credential any more as the one in use: someone revoked it, or deleted what it hung on.
+func (obs *observation) credentialMissing() bool {
+	if obs.state != intact || !obs.credentialsListed {
 		return false
 	}
-	c, ok := w.find(w.record.ID, "")
-	return !ok || c.leaving
+	c, ok := obs.find(obs.record.ID, "")
+	return !ok || c.revoking
 }
 
-// usable reports that there is a credential that works, as far as is known.
-func (w *world) usable() bool { return w.state == intact && !w.gone() }
+// hasValidCredential reports that there is a credential that works, as far as is known.
+func (obs *observation) hasValidCredential() bool {
+	return obs.state == intact && !obs.credentialMissing()
+}
 
-// waitsForConsumers says why it is not proven that every consumer has the credential: no words if it is.
-func (w *world) waitsForConsumers() string {
-	for _, c := range w.consumers {
-		if why := c.WaitsFor(w.annotation(), w.record.ID, "an earlier credential"); why != "" {
+// consumersPendingReason says why it is not proven that every consumer has the credential: no words if it is.
+func (obs *observation) consumersPendingReason() string {
+	for _, c := range obs.consumers {
+		if why := c.AnnotationPendingReason(obs.annotation(), obs.record.ID, "an earlier credential"); why != "" {
 			return why
 		}
 	}
-	for _, c := range w.copies {
-		if why := c.waitsFor(w.record.ID); why != "" {
+	for _, c := range obs.copies {
+		if why := c.copyPendingReason(obs.record.ID); why != "" {
 			return why
 		}
 	}
-	if late := w.late(); len(late) > 0 && w.patience().After(w.now) {
-		return late[0].waitsFor()
+	if late := obs.outdatedConsumers(); len(late) > 0 && obs.failureThreshold().After(obs.now) {
+		return late[0].copyPendingReason()
 	}
 	return ""
 }
 
 // roles are those that an application credential is to be made with, sorted.
-func (w *world) roles() []string { return slices.Sorted(slices.Values(w.rotation.Spec.Roles)) }
-
-// due is when the credential is replaced, if nothing holds that back.
-func (w *world) due() time.Time {
-	if w.state == intact && !slices.Equal(w.record.Roles, w.roles()) {
-		return w.record.Since
-	}
-	return w.ends()
+func (obs *observation) roles() []string {
+	return slices.Sorted(slices.Values(obs.rotation.Spec.Roles))
 }
 
-// ends is when the credential is replaced because of its age, or because somebody says so.
-func (w *world) ends() time.Time {
-	if id := w.rotation.Annotations[rotateAnnotation]; id != "" && id == w.record.ID {
-		return w.record.Since
+// nextRotationTime is when the credential is replaced, if nothing holds that back.
+func (obs *observation) nextRotationTime() time.Time {
+	if obs.state == intact && !slices.Equal(obs.record.Roles, obs.roles()) {
+		return obs.record.Since
 	}
-	spec := w.rotation.Spec
-	return w.record.Since.Add(time.Duration(spec.IntervalDays-ptr.Deref(spec.PreRotationDays, 0)) * day)
+	return obs.expiryTime()
 }
 
-// graceEnds is when what is no longer used may be revoked.
-func (w *world) graceEnds() time.Time {
-	if w.record.Distributed == nil {
+// expiryTime is when the credential is replaced because of its age, or because somebody says so.
+func (obs *observation) expiryTime() time.Time {
+	if id := obs.rotation.Annotations[rotateAnnotation]; id != "" && id == obs.record.ID {
+		return obs.record.Since
+	}
+	spec := obs.rotation.Spec
+	return obs.record.Since.Add(time.Duration(spec.IntervalDays-ptr.Deref(spec.PreRotationDays, 0)) * day)
+}
+
+// graceEnd is when what is no longer used may be revoked.
+func (obs *observation) graceEnd() time.Time {
+	if obs.record.Distributed == nil {
 		return time.Time{}
 	}
-	return w.record.Distributed.Add(time.Duration(ptr.Deref(w.rotation.Spec.GracePeriodDays, 0)) * day)
+	return obs.record.Distributed.Add(time.Duration(ptr.Deref(obs.rotation.Spec.GracePeriodDays, 0)) * day)
 }
 
-func (w *world) annotation() string {
-	return consumer.Annotation(podAnnotationPrefix, string(w.rotation.Spec.SecretName))
+func (obs *observation) annotation() string {
+	return consumer.Annotation(podAnnotationPrefix, string(obs.rotation.Spec.SecretName))
 }
 
-func (w *world) key(name string) client.ObjectKey {
-	return client.ObjectKey{Namespace: w.rotation.Namespace, Name: name}
+func (obs *observation) key(name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: obs.rotation.Namespace, Name: name}
 }

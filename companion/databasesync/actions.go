@@ -18,30 +18,30 @@ import (
 const poll = 5 * time.Second
 
 // step is what a plan comes to. The status is written first, so that nothing runs that is not recorded.
-func (p *plan) step(w *world) controller.Step {
-	return controller.Step{
+func (p *plan) step(w *observation) controller.Decision {
+	return controller.Decision{
 		Name: "Schema", Note: p.note, Expected: !p.refused,
-		Status: func() { w.sync.Status = report(w, p) }, Do: p.do(w), After: p.requeueAfter(w),
+		Status: func() { w.sync.Status = report(w, p) }, Action: p.do(w), RequeueAfter: p.requeueAfter(w),
 	}
 }
 
 // requeueAfter is the time until the next pass after a plan was carried out.
-func (p *plan) requeueAfter(w *world) time.Duration {
+func (p *plan) requeueAfter(w *observation) time.Duration {
 	switch {
 	case p.again:
-		return controller.AtOnce
+		return controller.MinRequeueInterval
 	case !p.at.IsZero():
-		return controller.Until(p.at, w.now)
+		return controller.RequeueIn(p.at, w.now)
 	case p.refused, p.phase == openstackv1.SyncPhaseDone:
-		return controller.Longest
+		return controller.ResyncInterval
 	}
 	return poll
 }
 
-func (p *plan) do(w *world) controller.Action {
+func (p *plan) do(w *observation) controller.Action {
 	switch {
 	case p.failed:
-		return p.tellFailure(w)
+		return p.reportFailure(w)
 	case p.create != nil:
 		return p.createJob(w)
 	case p.release != nil:
@@ -55,17 +55,17 @@ func (p *plan) do(w *world) controller.Action {
 	return nil
 }
 
-func (p *plan) tellFailure(w *world) controller.Action {
+func (p *plan) reportFailure(w *observation) controller.Action {
 	return func(_ context.Context, env *controller.Env) error {
 		last := &p.status.History[len(p.status.History)-1]
 		failed.WithLabelValues(w.sync.Namespace, w.sync.Name, last.Step).Inc()
 		env.Event(w.sync, corev1.EventTypeWarning, openstackv1.StepFailed,
-			fmt.Sprintf("step %s of release %s, attempt %d: %s", last.Step, last.Release, last.Attempt, how(last)))
+			fmt.Sprintf("step %s of release %s, attempt %d: %s", last.Step, last.Release, last.Attempt, failureMessage(last)))
 		return nil
 	}
 }
 
-func (p *plan) createJob(w *world) controller.Action {
+func (p *plan) createJob(w *observation) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		job := newJob(w.sync, p.of, p.create)
 		// One that is there already was made for this same attempt.

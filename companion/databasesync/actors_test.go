@@ -34,8 +34,8 @@ func (c *cluster) tick() {
 func (c *cluster) jobController() {
 	ctx := context.Background()
 	for _, j := range c.jobs() {
-		own := batchjob.PodsOf(&j, c.stepPods())
-		switch end := condition.Ending(&j); {
+		own := batchjob.ListPods(&j, c.stepPods())
+		switch end := condition.FinishedCondition(&j); {
 		case end.Type != "":
 			if ttl := time.Duration(*j.Spec.TTLSecondsAfterFinished) * time.Second; c.clock.Now().Sub(end.LastTransitionTime.Time) >= ttl {
 				c.must(c.api.Delete(ctx, &j))
@@ -96,7 +96,7 @@ func (c *cluster) kubelets() {
 			if c.messages && phaseOf(&r) == versioning {
 				status.State.Terminated.Message, _ = c.tells(r.Release)
 			}
-			c.ended(r, code)
+			c.podFinished(r, code)
 		case !consumer.Running(&p):
 			continue
 		case p.Spec.Containers[0].Image == c.unpullable:
@@ -131,7 +131,7 @@ func (c *cluster) started(p *corev1.Pod, r record) {
 	}
 	switch {
 	case ph.changesSchema():
-		c.begun = append(c.begun, r.Release)
+		c.startedAttempts = append(c.startedAttempts, r.Release)
 	case ph.afterRollout():
 		c.serves = []string{r.Release}
 		for _, pod := range c.servicePods() {
@@ -144,20 +144,20 @@ func (c *cluster) started(p *corev1.Pod, r record) {
 
 // newest is the newest release that the schema may be of: no words if there is no schema.
 func (c *cluster) newest() string {
-	if len(c.begun) == 0 {
+	if len(c.startedAttempts) == 0 {
 		return ""
 	}
-	return slices.Max(c.begun)
+	return slices.Max(c.startedAttempts)
 }
 
-// ended is what the database sees of a pod that ends.
-func (c *cluster) ended(r record, code int32) {
+// podFinished is what the database sees of a pod that ends.
+func (c *cluster) podFinished(r record, code int32) {
 	if code != 0 {
 		return
 	}
 	switch ph := phaseOf(&r); {
 	case ph == syncing: // What an attempt that was cut off had begun for another release counts no more.
-		c.serves, c.begun = []string{r.Release}, []string{r.Release}
+		c.serves, c.startedAttempts = []string{r.Release}, []string{r.Release}
 	case ph == expanding && !slices.Contains(c.serves, r.Release):
 		c.serves = append(c.serves, r.Release)
 	}

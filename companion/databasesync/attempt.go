@@ -13,19 +13,19 @@ import (
 
 // discard takes a Job away that was made and is not wanted any more. It never ran, and as long as it is there someone may release it, so
 // it goes before anything else begins.
-func discard(w *world) *plan {
+func discard(w *observation) *plan {
 	current := open(w.sync.Status.History)
 	for i := range w.jobs {
 		job := &w.jobs[i]
-		if !batchjob.Suspended(job) || !w.ours(job) || job.DeletionTimestamp != nil {
+		if !batchjob.IsSuspended(job) || !w.ours(job) || job.DeletionTimestamp != nil {
 			continue
 		}
 		r, ok := attemptOf(job)
-		wanted := ok && !w.outdated(&r) && !w.known(&r)
+		desired := ok && !w.outdated(&r) && !w.known(&r)
 		if current != nil {
-			wanted = job.Name == jobName(w.sync, current)
+			desired = job.Name == jobName(w.sync, current)
 		}
-		if !wanted {
+		if !desired {
 			return w.remove(job)
 		}
 	}
@@ -33,14 +33,14 @@ func discard(w *world) *plan {
 }
 
 // remove clears a Job away that has not started.
-func (w *world) remove(job *batchv1.Job) *plan {
-	p := w.wait(w.sync.Status.Phase, "Waiting", fmt.Sprintf("Job %s, which never started, is cleared away", job.Name))
+func (obs *observation) remove(job *batchv1.Job) *plan {
+	p := obs.wait(obs.sync.Status.Phase, "Waiting", fmt.Sprintf("Job %s, which never started, is cleared away", job.Name))
 	p.remove, p.again = job, true
 	return p
 }
 
-// attend sees the attempt that is under way to its end.
-func attend(w *world) *plan {
+// finishRun sees the attempt that is under way to its end.
+func finishRun(w *observation) *plan {
 	r := open(w.sync.Status.History)
 	if r == nil {
 		return nil
@@ -51,16 +51,16 @@ func attend(w *world) *plan {
 	case job == nil && w.busy() != "":
 		return w.wait(at, "Waiting", w.busyMessage())
 	case job == nil:
-		return w.ended(r, openstackv1.StepFailed, batchjob.Result{Why: "its Job vanished before its end was recorded"})
-	case w.over(job):
-		res := batchjob.ResultOf(job, w.pods)
+		return w.finishedStep(r, openstackv1.StepFailed, batchjob.Result{FailureMessage: "its Job vanished before its end was recorded"})
+	case w.isFinished(job):
+		res := batchjob.GetResult(job, w.pods)
 		if phaseOf(r) == versioning {
-			return w.versioned(r, res)
+			return w.recordSchemaVersion(r, res)
 		}
-		return w.ended(r, w.step(r.Hash).judge(res.Code), res)
-	case job.DeletionTimestamp == nil && w.outdated(r) && (batchjob.Suspended(job) || !w.begun(job)):
+		return w.finishedStep(r, w.step(r.Hash).classifyExitCode(res.Code), res)
+	case job.DeletionTimestamp == nil && w.outdated(r) && (batchjob.IsSuspended(job) || !w.hasStarted(job)):
 		return w.cancel(r, job)
-	case job.DeletionTimestamp == nil && batchjob.Suspended(job):
+	case job.DeletionTimestamp == nil && batchjob.IsSuspended(job):
 		return w.release(r, job)
 	}
 	return w.wait(at, "Running", w.running(r, job))
@@ -68,14 +68,14 @@ func attend(w *world) *plan {
 
 // cancel withdraws an attempt that has not started and is not wanted any more: the release of its Job first, and the record when no pod
 // of it is left, so that nothing runs that is not recorded.
-func (w *world) cancel(r *record, job *batchv1.Job) *plan {
-	p := w.save(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s is no longer wanted and is cancelled", r.Step, r.Release))
+func (obs *observation) cancel(r *record, job *batchv1.Job) *plan {
+	p := obs.statusUpdatePlan(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s is no longer wanted and is cancelled", r.Step, r.Release))
 	switch {
-	case !batchjob.Suspended(job):
+	case !batchjob.IsSuspended(job):
 		p.suspend = job
-	case w.begun(job): // It started in that moment. What has been done is not known: it counts as an attempt whose Job vanished.
+	case obs.hasStarted(job): // It started in that moment. What has been done is not known: it counts as an attempt whose Job vanished.
 		p.remove = job
-	case len(batchjob.PodsOf(job, w.pods)) > 0:
+	case len(batchjob.ListPods(job, obs.pods)) > 0:
 		p.again = false
 	default:
 		p.status.History = p.status.History[:len(p.status.History)-1]
@@ -84,27 +84,27 @@ func (w *world) cancel(r *record, job *batchv1.Job) *plan {
 }
 
 // release lets the Job of a recorded attempt start.
-func (w *world) release(r *record, job *batchv1.Job) *plan {
+func (obs *observation) release(r *record, job *batchv1.Job) *plan {
 	at := shown[phaseOf(r)]
-	if w.busy() != "" {
-		return w.wait(at, "Waiting", w.busyMessage())
+	if obs.busy() != "" {
+		return obs.wait(at, "Waiting", obs.busyMessage())
 	}
-	if phaseOf(r).afterRollout() && w.rollout != "" {
-		return w.waitForRollout()
+	if phaseOf(r).afterRollout() && obs.rollout != "" {
+		return obs.waitForRollout()
 	}
-	if r.Quiesced && w.stop != "" {
-		return w.waitForStop(phaseOf(r))
+	if r.Quiesced && obs.stop != "" {
+		return obs.waitForStop(phaseOf(r))
 	}
-	p := w.save(at, w.begins(r))
+	p := obs.statusUpdatePlan(at, obs.startMessage(r))
 	p.release = job
 	p.note = fmt.Sprintf("runs step %s of release %s, attempt %d", r.Step, r.Release, r.Attempt)
 	return p
 }
 
-// ended records how the attempt that was under way ended.
-func (w *world) ended(r *record, verdict string, res batchjob.Result) *plan {
-	p := w.save(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s has ended", r.Step, r.Release))
-	p.status.History = ended(p.status.History, verdict, res.Code, res.Why, w.now)
+// finishedStep records how the attempt that was under way ended.
+func (obs *observation) finishedStep(r *record, verdict string, res batchjob.Result) *plan {
+	p := obs.statusUpdatePlan(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s has ended", r.Step, r.Release))
+	p.status.History = completeAttempt(p.status.History, verdict, res.Code, res.FailureMessage, obs.now)
 	last := &p.status.History[len(p.status.History)-1]
 	if res.Digest != "" && !strings.Contains(last.Image, "@") {
 		last.Image += "@" + res.Digest
@@ -113,7 +113,7 @@ func (w *world) ended(r *record, verdict string, res batchjob.Result) *plan {
 	case openstackv1.StepFailed:
 		p.failed = true
 		if res.Pod != nil {
-			last.Log = batchjob.Excerpt(w.output + "\n" + last.Log)
+			last.Log = batchjob.TailForStatus(obs.output + "\n" + last.Log)
 		}
 	case openstackv1.StepSucceeded:
 		p.note = fmt.Sprintf("step %s of release %s succeeded", r.Step, r.Release)
@@ -123,16 +123,16 @@ func (w *world) ended(r *record, verdict string, res batchjob.Result) *plan {
 
 // adopt takes over a Job that runs, or ran, and is in no record: because the status was lost, or the Job started while it was
 // cleared away. One that has not started is cleared away.
-func adopt(w *world) *plan {
+func adopt(w *observation) *plan {
 	for i := range w.jobs {
 		job := &w.jobs[i]
 		r, ok := attemptOf(job)
-		if !ok || !w.ours(job) || batchjob.Suspended(job) || w.known(&r) {
+		if !ok || !w.ours(job) || batchjob.IsSuspended(job) || w.known(&r) {
 			continue
 		}
 		switch {
-		case batchjob.Ended(job) || w.begun(job):
-			p := w.save(shown[phaseOf(&r)], fmt.Sprintf("Job %s is taken over", job.Name))
+		case batchjob.IsFinished(job) || w.hasStarted(job):
+			p := w.statusUpdatePlan(shown[phaseOf(&r)], fmt.Sprintf("Job %s is taken over", job.Name))
 			r.Started = job.Status.StartTime
 			p.status.History = trimmed(append(slices.Clone(p.status.History), r))
 			return p
@@ -143,8 +143,8 @@ func adopt(w *world) *plan {
 	return nil
 }
 
-// oneAtATime waits for whatever else may still write.
-func oneAtATime(w *world) *plan {
+// waitForOtherWriters waits for whatever else may still write.
+func waitForOtherWriters(w *observation) *plan {
 	if w.busy() == "" {
 		return nil
 	}

@@ -68,7 +68,7 @@ type cluster struct {
 	// starts are the attempts whose pod has started, in this order: expand/expand 2025.2 #1.
 	starts []string
 	// serves are the releases that the schema serves, and begun those that it may be of, the newest last.
-	serves, begun []string
+	serves, startedAttempts []string
 	// lost: the status was removed, so records prove nothing.
 	lost bool
 	// violations of what must always hold.
@@ -229,8 +229,8 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 	return 0
 }
 
-// until reconciles until something holds. It fails the test if that does not happen.
-func (c *cluster) until(r *Reconciler, what string, holds func(*openstackv1.DatabaseSync) bool) {
+// reconcileUntil reconciles until something holds. It fails the test if that does not happen.
+func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func(*openstackv1.DatabaseSync) bool) {
 	c.t.Helper()
 	for range 400 {
 		if holds(c.sync()) {

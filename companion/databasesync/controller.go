@@ -26,7 +26,7 @@ var (
 	failed       = metrics.Counter("failures_total", "Number of attempts of schema steps that failed.", "step")
 )
 
-var kind = controller.Kind[*openstackv1.DatabaseSync, *world]{
+var kind = controller.Kind[*openstackv1.DatabaseSync, *observation]{
 	Name:      "DatabaseSync",
 	Object:    &openstackv1.DatabaseSync{},
 	List:      &openstackv1.DatabaseSyncList{},
@@ -36,12 +36,12 @@ var kind = controller.Kind[*openstackv1.DatabaseSync, *world]{
 	Names: func(s *openstackv1.DatabaseSync, kind, name string) bool {
 		return slices.Contains(s.Spec.Consumers, openstackv1.Consumer{Kind: kind, Name: common.ObjectName(name)})
 	},
-	Observe:    observe,
-	Next:       func(w *world) controller.Step { return next(w).step(w) },
-	Conditions: func(s *openstackv1.DatabaseSync) *[]metav1.Condition { return &s.Status.Conditions },
-	Warns:      []string{conditionReady},
-	Metrics:    metrics,
-	Measure:    measure,
+	Observe:       observe,
+	Next:          func(w *observation) controller.Decision { return next(w).step(w) },
+	Conditions:    func(s *openstackv1.DatabaseSync) *[]metav1.Condition { return &s.Status.Conditions },
+	Warns:         []string{conditionReady},
+	Metrics:       metrics,
+	ExportMetrics: measure,
 }
 
 // lines of a step's output are enough to say why it failed, and what a version step reports.

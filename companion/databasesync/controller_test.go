@@ -46,7 +46,7 @@ func TestFailure(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	c.exits = func(record) int32 { return 7 }
 	r := c.reconciler(c.api)
-	c.until(r, "failure", failedNow)
+	c.reconcileUntil(r, "failure", failedNow)
 	s := c.sync()
 	if got, want := last(s).Log, "step says\nmysql+pymysql://keystone:***@db/keystone refused\nthat is all"; got != want {
 		t.Errorf("the log is %q", got)
@@ -68,13 +68,13 @@ func TestFailure(t *testing.T) {
 	// An annotation lets it run again at once, and not twice.
 	before := c.clock.Now()
 	c.edit(func(s *openstackv1.DatabaseSync) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, RetryAnnotation, "1") })
-	c.until(r, "attempt 2", func(s *openstackv1.DatabaseSync) bool { return last(s).Attempt == 2 })
+	c.reconcileUntil(r, "attempt 2", func(s *openstackv1.DatabaseSync) bool { return last(s).Attempt == 2 })
 	if waited := c.clock.Now().Sub(before); waited > 0 {
 		t.Errorf("waited %s", waited)
 	}
-	c.until(r, "the next failure", func(s *openstackv1.DatabaseSync) bool { return failedNow(s) && last(s).Attempt == 2 })
+	c.reconcileUntil(r, "the next failure", func(s *openstackv1.DatabaseSync) bool { return failedNow(s) && last(s).Attempt == 2 })
 	c.exits = func(record) int32 { return 0 }
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	if !slices.Equal(c.starts, []string{"sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2", "sync/db-sync 2025.1 #3"}) {
 		t.Errorf("started %q", c.starts)
 	}
@@ -86,7 +86,7 @@ func TestNoOutput(t *testing.T) {
 	c.exits = func(record) int32 { return 7 }
 	r := c.reconciler(c.api)
 	r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return "", errors.New("the node is gone") }
-	c.until(r, "failure", failedNow)
+	c.reconcileUntil(r, "failure", failedNow)
 	if got := last(c.sync()); *got.ExitCode != 7 || got.Log != "its output cannot be read" {
 		t.Errorf("%+v", got)
 	}
@@ -104,11 +104,11 @@ func TestOutput(t *testing.T) {
 func TestLostStatus(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	s := c.sync()
 	s.Status = openstackv1.DatabaseSyncStatus{}
 	c.must(c.api.Status().Update(context.Background(), s))
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	if len(c.starts) != 1 {
 		t.Errorf("started %q", c.starts)
 	}
@@ -118,7 +118,7 @@ func TestLostStatus(t *testing.T) {
 func TestRecreated(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
-	c.until(r, "sync", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
+	c.reconcileUntil(r, "sync", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
 	c.must(c.api.Delete(context.Background(), c.sync()))
 	anew := keystone("2025.1")
 	anew.UID = "another"
@@ -131,7 +131,7 @@ func TestRecreated(t *testing.T) {
 	if s := c.sync(); len(c.jobs()) != 1 || len(s.Status.History) != 0 || !strings.Contains(c.told(), "waits until Job keystone-sync-db-sync-") {
 		t.Error(c.told())
 	}
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	for _, v := range c.violations {
 		t.Error(v)
 	}
@@ -150,7 +150,7 @@ func TestDeletion(t *testing.T) {
 
 	c = newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	if series(t) == 0 {
 		t.Fatal("no metrics")
 	}
@@ -224,17 +224,17 @@ func TestConsumers(t *testing.T) {
 	}
 }
 
-// TestTooSlow: a leader that goes on with what it saw long ago neither lets a Job start nor takes one away.
-func TestTooSlow(t *testing.T) {
+// TestTimeout: a leader that goes on with what it saw long ago neither lets a Job start nor takes one away.
+func TestTimeout(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
-	c.until(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
-	seen := c.jobs()[0]
-	c.until(r, "a start", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
-	if err := batchjob.Suspend(&seen, false)(context.Background(), (*controller.Env)(r)); err == nil {
+	c.reconcileUntil(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
+	observed := c.jobs()[0]
+	c.reconcileUntil(r, "a start", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
+	if err := batchjob.Suspend(&observed, false)(context.Background(), (*controller.Env)(r)); err == nil {
 		t.Error("released a Job that it had not seen")
 	}
-	if err := (&plan{remove: &seen}).do(&world{})(context.Background(), (*controller.Env)(r)); err == nil || len(c.jobs()) != 1 {
+	if err := (&plan{remove: &observed}).do(&observation{})(context.Background(), (*controller.Env)(r)); err == nil || len(c.jobs()) != 1 {
 		t.Error("took a Job away that it had not seen")
 	}
 }
@@ -243,7 +243,7 @@ func TestTooSlow(t *testing.T) {
 func TestChangedMeanwhile(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
-	c.until(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
+	c.reconcileUntil(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
 	r.Reader = interceptor.NewClient(c.api, interceptor.Funcs{
 		List: func(ctx context.Context, api client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := l.(*batchv1.JobList); ok {
@@ -253,7 +253,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		},
 	})
 	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}})
-	if err != nil || result.RequeueAfter != controller.AtOnce || !batchjob.Suspended(&c.jobs()[0]) {
-		t.Errorf("%+v, %v; Job suspended: %v", result, err, batchjob.Suspended(&c.jobs()[0]))
+	if err != nil || result.RequeueAfter != controller.MinRequeueInterval || !batchjob.IsSuspended(&c.jobs()[0]) {
+		t.Errorf("%+v, %v; Job suspended: %v", result, err, batchjob.IsSuspended(&c.jobs()[0]))
 	}
 }

@@ -24,7 +24,7 @@ import (
 var stride = flag.Int("crash.every", effort.Of(397, 29), "make every n-th run of TestCrash")
 
 // A life is something to live through with one call going wrong.
-type life struct {
+type lifecycleCase struct {
 	// found is the release of the schema in a database that is new to the DatabaseSync, whose first spec asks for release.
 	found, release string
 	// from is the release that everything has run for at the beginning. None: the database is new.
@@ -40,16 +40,16 @@ type life struct {
 	serves string
 }
 
-var lives = map[string]life{
+var lives = map[string]lifecycleCase{
 	"empty": {
 		release: "2025.1",
-		live:    func(c *cluster, r *Reconciler) { c.until(r, "the end", finished) },
+		live:    func(c *cluster, r *Reconciler) { c.reconcileUntil(r, "the end", finished) },
 		want:    []string{"version/db-version 2025.1 #1", "sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2"},
 		serves:  "2025.1",
 	},
 	"restored": {
 		found: "2025.1", release: "2026.1",
-		live: func(c *cluster, r *Reconciler) { c.until(r, "the end", finished) },
+		live: func(c *cluster, r *Reconciler) { c.reconcileUntil(r, "the end", finished) },
 		want: []string{
 			"version/db-version 2026.1 #1", "check/upgrade-check 2026.1 #1", "expand/expand 2026.1 #1", "expand/expand 2026.1 #2",
 			"contract/contract 2026.1 #1", "migrate/online 2026.1 #1", "migrate/online 2026.1 #2", "migrate/online 2026.1 #3",
@@ -59,12 +59,12 @@ var lives = map[string]life{
 	"refused, then asked for what is there": {
 		found: "2025.1", release: "2026.2",
 		live: func(c *cluster, r *Reconciler) {
-			c.until(r, "a refusal", func(s *openstackv1.DatabaseSync) bool {
+			c.reconcileUntil(r, "a refusal", func(s *openstackv1.DatabaseSync) bool {
 				ready := meta.FindStatusCondition(s.Status.Conditions, conditionReady)
 				return ready != nil && ready.Reason == "UpgradeRefused" || finished(s)
 			})
 			c.order("2025.1")
-			c.until(r, "the end", finished)
+			c.reconcileUntil(r, "the end", finished)
 		},
 		want:   []string{"version/db-version 2026.2 #1", "version/db-version 2025.1 #1", "sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2"},
 		serves: "2025.1",
@@ -76,7 +76,7 @@ var lives = map[string]life{
 				c.pass(r)
 			}
 			c.must(c.api.Create(context.Background(), secret()))
-			c.until(r, "the end", finished)
+			c.reconcileUntil(r, "the end", finished)
 		},
 		want:   []string{"sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2"},
 		serves: "2025.1",
@@ -85,7 +85,7 @@ var lives = map[string]life{
 		from: "2025.1",
 		live: func(c *cluster, r *Reconciler) {
 			c.order("2025.2")
-			c.until(r, "the end", finished)
+			c.reconcileUntil(r, "the end", finished)
 		},
 		want: []string{
 			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "contract/contract 2025.2 #1",
@@ -97,7 +97,7 @@ var lives = map[string]life{
 		from: "2025.1", quiesced: true,
 		live: func(c *cluster, r *Reconciler) {
 			c.order("2025.2")
-			c.until(r, "the end", finished)
+			c.reconcileUntil(r, "the end", finished)
 		},
 		want: []string{
 			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "contract/contract 2025.2 #1",
@@ -109,7 +109,7 @@ var lives = map[string]life{
 		from: "2025.1", unsettled: true,
 		live: func(c *cluster, r *Reconciler) {
 			c.order("2025.2")
-			c.until(r, "the end", finished)
+			c.reconcileUntil(r, "the end", finished)
 		},
 		want: []string{
 			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "contract/contract 2025.2 #1",
@@ -121,17 +121,17 @@ var lives = map[string]life{
 		from: "2025.1",
 		live: func(c *cluster, r *Reconciler) {
 			c.order("2025.2")
-			c.until(r, "expand", func(*openstackv1.DatabaseSync) bool { return slices.Contains(c.starts, "expand/expand 2025.2 #1") })
+			c.reconcileUntil(r, "expand", func(*openstackv1.DatabaseSync) bool { return slices.Contains(c.starts, "expand/expand 2025.2 #1") })
 			c.order("2025.1") // While expand runs.
-			c.until(r, "rest", decided)
+			c.reconcileUntil(r, "rest", decided)
 			c.order("2025.2")
-			c.until(r, "the roll-out", func(s *openstackv1.DatabaseSync) bool {
+			c.reconcileUntil(r, "the roll-out", func(s *openstackv1.DatabaseSync) bool {
 				return s.Status.InstalledRelease == "2025.2" && len(c.servicePods()) == 3 || finished(s)
 			})
 			c.order("2025.1") // After it, while pods roll.
-			c.until(r, "rest", decided)
+			c.reconcileUntil(r, "rest", decided)
 			c.order("2025.2")
-			c.until(r, "the end", finished)
+			c.reconcileUntil(r, "the end", finished)
 		},
 		want: []string{
 			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "contract/contract 2025.2 #1",
@@ -144,12 +144,12 @@ var lives = map[string]life{
 		live: func(c *cluster, r *Reconciler) {
 			c.unpullable = image1("2025.2")
 			c.order("2025.2")
-			c.until(r, "a pod that waits", func(*openstackv1.DatabaseSync) bool {
+			c.reconcileUntil(r, "a pod that waits", func(*openstackv1.DatabaseSync) bool {
 				pods := c.stepPods()
-				return len(pods) > 0 && batchjob.Obstacle(&pods[0]) != ""
+				return len(pods) > 0 && batchjob.PodStartProblem(&pods[0]) != ""
 			})
 			c.edit(func(s *openstackv1.DatabaseSync) { s.Spec.Template.Spec.Containers[0].Image += "-b" })
-			c.until(r, "the end", finished)
+			c.reconcileUntil(r, "the end", finished)
 		},
 		want: []string{
 			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "contract/contract 2025.2 #1",
@@ -162,10 +162,10 @@ var lives = map[string]life{
 		live: func(c *cluster, r *Reconciler) {
 			c.order("2025.2")
 			for _, step := range []string{"expand/expand 2025.2 #2", "contract/contract 2025.2 #1"} {
-				c.until(r, step, func(*openstackv1.DatabaseSync) bool { return slices.Contains(c.starts, step) })
+				c.reconcileUntil(r, step, func(*openstackv1.DatabaseSync) bool { return slices.Contains(c.starts, step) })
 				c.must(c.api.DeleteAllOf(context.Background(), &batchv1.Job{})) // While it runs.
 			}
-			c.until(r, "the end", finished)
+			c.reconcileUntil(r, "the end", finished)
 		},
 		want: []string{
 			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "expand/expand 2025.2 #3",
@@ -227,7 +227,7 @@ func standing() []client.Object {
 }
 
 // run lives a life, with one call going wrong.
-func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	objects := []client.Object{keystone("2025.1"), secret()}
 	if l.from != "" {
@@ -244,14 +244,14 @@ func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	c := newCluster(t, objects...)
 	c.exits = stubborn
 	if l.from != "" {
-		c.serves, c.begun, c.podCount = []string{l.from}, []string{l.from}, len(objects)
+		c.serves, c.startedAttempts, c.podCount = []string{l.from}, []string{l.from}, len(objects)
 	}
 	if l.found != "" {
-		c.serves, c.begun = []string{l.found}, []string{l.found}
+		c.serves, c.startedAttempts = []string{l.found}, []string{l.found}
 	}
 	a := crash.New(c.api, at)
-	c.onPass = a.PassEnded
-	a.Meanwhile = func() {
+	c.onPass = a.ReconcileDone
+	a.OnConcurrentWrite = func() {
 		other := c.reconciler(c.api)
 		if l.unsettled {
 			c.order("2025.1")
@@ -280,7 +280,7 @@ func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 }
 
 // verify checks what has to hold at the end of a life.
-func (l life) verify(t *testing.T, c *cluster) {
+func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	t.Helper()
 	for _, v := range c.violations {
 		t.Error(v)
@@ -302,18 +302,18 @@ func (l life) verify(t *testing.T, c *cluster) {
 func TestCrash(t *testing.T) {
 	for name, l := range lives {
 		t.Run(name, func(t *testing.T) {
-			c, whole := l.run(t, crash.Nowhere)
+			c, full := l.run(t, crash.NoFault)
 			l.verify(t, c)
 			if !slices.Equal(c.starts, l.want) {
 				t.Errorf("started %q", c.starts)
 			}
-			all := whole.Points()
+			all := full.Points()
 			points := crash.Sample(all, *stride, nil)
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {
 				c, _ := l.run(t, p)
 				l.verify(t, c)
 			})
-			t.Logf("%d API calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(all))
+			t.Logf("%d API calls, %d of them writes; %d of %d runs", full.Calls, len(full.Writes), len(points), len(all))
 		})
 	}
 }

@@ -89,9 +89,9 @@ func reached(history []record) (release string, by phase) {
 	return "", ""
 }
 
-// appended returns the history with one more attempt. An attempt that was to be repeated makes way: a migration may take thousands of
+// appendAttempt returns the history with one more attempt. An attempt that was to be repeated makes way: a migration may take thousands of
 // them.
-func appended(history []record, r record) []record {
+func appendAttempt(history []record, r record) []record {
 	out := slices.Clone(history)
 	if n := len(out); n > 0 && out[n-1].Hash == r.Hash && out[n-1].Result == openstackv1.StepRepeat {
 		out = out[:n-1]
@@ -108,8 +108,8 @@ func trimmed(history []record) []record {
 	return history
 }
 
-// ended returns the history with the last attempt at its end. Only the newest failure of a step keeps its log.
-func ended(history []record, result string, code *int32, log string, at time.Time) []record {
+// completeAttempt returns the history with the last attempt at its end. Only the newest failure of a step keeps its log.
+func completeAttempt(history []record, result string, code *int32, log string, at time.Time) []record {
 	out := slices.Clone(history)
 	last := &out[len(out)-1]
 	for i := range out {

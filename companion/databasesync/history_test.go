@@ -23,8 +23,8 @@ func TestTrimmed(t *testing.T) {
 		history = append(history, record{Step: "expand/x", Hash: fmt.Sprint(i), Attempt: 1, Result: openstackv1.StepSucceeded})
 	}
 	for i := range 500 {
-		history = appended(history, record{Step: "contract/y", Hash: "y", Attempt: int32(i + 1)})
-		history = ended(history, openstackv1.StepFailed, new(int32(1)), "log", start)
+		history = appendAttempt(history, record{Step: "contract/y", Hash: "y", Attempt: int32(i + 1)})
+		history = completeAttempt(history, openstackv1.StepFailed, new(int32(1)), "log", start)
 	}
 	if len(history) != maxRecords || history[15].Result != openstackv1.StepSucceeded || history[maxRecords-1].Attempt != 500 {
 		t.Errorf("%d records: %+v", len(history), history[:16])
@@ -44,15 +44,15 @@ func TestTrimmed(t *testing.T) {
 func TestRepeated(t *testing.T) {
 	var history []record
 	for i := range 5000 {
-		history = appended(history, record{Step: "migrate/online", Hash: "x", Attempt: int32(i + 1)})
-		history = ended(history, openstackv1.StepRepeat, new(int32(1)), "", start)
+		history = appendAttempt(history, record{Step: "migrate/online", Hash: "x", Attempt: int32(i + 1)})
+		history = completeAttempt(history, openstackv1.StepRepeat, new(int32(1)), "", start)
 	}
 	if len(history) != 1 || history[0].Attempt != 5000 {
 		t.Errorf("%d records, the last of attempt %d", len(history), history[0].Attempt)
 	}
 }
 
-func TestDone(t *testing.T) {
+func TestCompleted(t *testing.T) {
 	s := step{phase: expanding, release: "2025.1", hash: "x"}
 	ok := record{Step: "expand/x", Release: "2025.1", Hash: "x", Result: openstackv1.StepSucceeded}
 	other := record{Step: "expand/x", Release: "2025.2", Hash: "y", Result: openstackv1.StepFailed}

@@ -34,8 +34,8 @@ const (
 	keepRepeatedSeconds = 10 * 60
 )
 
-// times of a step. One that takes longer is stuck. A template with activeDeadlineSeconds decides otherwise.
-var times = batchjob.Times{Deadline: 4 * 60 * 60, Start: 60 * 60, Keep: 24 * 60 * 60}
+// jobTimeouts of a step. One that takes longer is stuck. A template with activeDeadlineSeconds decides otherwise.
+var jobTimeouts = batchjob.Timeouts{ActiveDeadline: 4 * 60 * 60, StartDeadline: 60 * 60, TTL: 24 * 60 * 60}
 
 // syncLabelValue is the value of syncLabel for a DatabaseSync.
 func syncLabelValue(name string) string {
@@ -66,9 +66,9 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) *batchv1.Job {
 	for i, argument := range st.Command.Command {
 		command[i] = string(argument)
 	}
-	t := times
+	t := jobTimeouts
 	if len(st.RepeatCodes) > 0 {
-		t.Keep = keepRepeatedSeconds
+		t.TTL = keepRepeatedSeconds
 	}
 	job := batchjob.Once(metav1.ObjectMeta{
 		Name: jobName(sync, r), Namespace: sync.Namespace,

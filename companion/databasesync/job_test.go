@@ -26,7 +26,7 @@ func job(t *testing.T, do func(pod *corev1.PodSpec)) (*batchv1.Job, *record) {
 
 func TestNewJob(t *testing.T) {
 	j, r := job(t, func(*corev1.PodSpec) {})
-	if !batchjob.Suspended(j) || *j.Spec.Parallelism != 1 || *j.Spec.Completions != 1 || *j.Spec.BackoffLimit != 0 || *j.Spec.PodReplacementPolicy != batchv1.Failed {
+	if !batchjob.IsSuspended(j) || *j.Spec.Parallelism != 1 || *j.Spec.Completions != 1 || *j.Spec.BackoffLimit != 0 || *j.Spec.PodReplacementPolicy != batchv1.Failed {
 		t.Errorf("not one pod, once: %+v", j.Spec)
 	}
 	if got, ok := attemptOf(j); !ok || got != *r {
@@ -101,7 +101,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-func TestJudge(t *testing.T) {
+func TestWiring(t *testing.T) {
 	for name, tc := range map[string]struct {
 		success, repeat []int32
 		code            *int32
@@ -118,7 +118,7 @@ func TestJudge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := step{}
 			s.SuccessCodes, s.RepeatCodes = tc.success, tc.repeat
-			if got := s.judge(tc.code); got != tc.want {
+			if got := s.classifyExitCode(tc.code); got != tc.want {
 				t.Error(got)
 			}
 		})

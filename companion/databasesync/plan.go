@@ -42,22 +42,22 @@ type plan struct {
 }
 
 // rules are asked in this order; the first that has an answer decides.
-var rules = []func(*world) *plan{
-	discard,    // a Job that is not wanted any more
-	attend,     // an attempt that is under way, to its end
-	adopt,      // a Job that runs and is in no record
-	oneAtATime, // whatever else may still write
-	invalid,    // what no Job can be made of
-	identify,   // what is in a database that is new here
-	abort,      // an upgrade that is aborted
-	refuse,     // an upgrade that is not possible
-	prepare,    // the steps before pods of the wanted release may run
-	rollOut,    // the consumers' turn
-	cleanUp,    // the steps after that
+var rules = []func(*observation) *plan{
+	discard,             // a Job that is not wanted any more
+	finishRun,           // an attempt that is under way, to its end
+	adopt,               // a Job that runs and is in no record
+	waitForOtherWriters, // whatever else may still write
+	invalid,             // what no Job can be made of
+	identify,            // what is in a database that is new here
+	abort,               // an upgrade that is aborted
+	upgradeRejection,    // an upgrade that is not possible
+	prepare,             // the steps before pods of the wanted release may run
+	rollOut,             // the consumers' turn
+	cleanUp,             // the steps after that
 }
 
 // next decides. It is a function of the world and of nothing else.
-func next(w *world) *plan {
+func next(w *observation) *plan {
 	for _, rule := range rules {
 		if p := rule(w); p != nil {
 			return p
@@ -66,68 +66,68 @@ func next(w *world) *plan {
 	return w.wait(openstackv1.SyncPhaseDone, "Done", "everything has run for release "+w.sync.Spec.Release)
 }
 
-func invalid(w *world) *plan {
+func invalid(w *observation) *plan {
 	if image(&w.sync.Spec) != "" {
 		return nil
 	}
-	return w.refusal("TemplateInvalid", "spec.template has no container with an image: its first container runs the steps")
+	return w.rejectedPlan("TemplateInvalid", "spec.template has no container with an image: its first container runs the steps")
 }
 
 // abort aborts an upgrade where the schema serves the old release, too. No step runs: those of the old release do not know the schema.
-func abort(w *world) *plan {
+func abort(w *observation) *plan {
 	spec, status := &w.sync.Spec, &w.sync.Status
 	expanded := !w.fresh() && status.PreviousRelease == spec.Release && status.InstalledRelease != spec.Release
-	release, by := w.ahead()
+	release, by := w.maxSchemaRelease()
 	switch {
 	case expanded:
 	case w.fresh(), !w.aborted():
 		return nil
 	case by != expanding:
-		return w.refusal("CannotGoBack", fmt.Sprintf("steps that bring the schema to release %s in one go have run, and there is no "+
+		return w.rejectedPlan("CannotGoBack", fmt.Sprintf("steps that bring the schema to release %s in one go have run, and there is no "+
 			"way back to %s: set release to %s again, or restore the database and delete this DatabaseSync, which is made again",
 			release, spec.Release, release))
 	case w.complete():
 		return nil
 	}
-	p := w.save(openstackv1.SyncPhaseDone, fmt.Sprintf("the upgrade was aborted: the schema serves release %s as before", spec.Release))
+	p := w.statusUpdatePlan(openstackv1.SyncPhaseDone, fmt.Sprintf("the upgrade was aborted: the schema serves release %s as before", spec.Release))
 	p.status.InstalledRelease, p.status.PreviousRelease = spec.Release, ""
 	p.status.InstalledHash, p.status.ContractedHash = target(spec), target(spec)
 	p.note = "the upgrade was aborted, the schema serves release " + spec.Release
 	return p
 }
 
-// refuse says why an upgrade cannot begin.
-func refuse(w *world) *plan {
+// upgradeRejection says why an upgrade cannot begin.
+func upgradeRejection(w *observation) *plan {
 	spec, status := &w.sync.Spec, &w.sync.Status
 	if w.fresh() || spec.Release == status.InstalledRelease {
 		return nil
 	}
 	if status.ContractedRelease != status.InstalledRelease {
-		return w.refusal("UpgradeUnfinished", fmt.Sprintf("the upgrade to release %s is not finished, and release %s has to wait: "+
+		return w.rejectedPlan("UpgradeUnfinished", fmt.Sprintf("the upgrade to release %s is not finished, and release %s has to wait: "+
 			"set release to %s again until everything has run", status.InstalledRelease, spec.Release, status.InstalledRelease))
 	}
 	from := []string{status.InstalledRelease}
-	if ahead, _ := w.ahead(); ahead != "" { // The schema has seen a release that the pods have not.
+	if ahead, _ := w.maxSchemaRelease(); ahead != "" { // The schema has seen a release that the pods have not.
 		from = append(from, ahead)
 	}
 	for _, f := range from {
 		if err := release.CheckUpgrade(release.Release(f), release.Release(spec.Release)); err != nil {
-			return w.refusal("UpgradeRefused", err.Error())
+			return w.rejectedPlan("UpgradeRefused", err.Error())
 		}
 	}
 	return nil
 }
 
 // prepare brings the schema to where pods of the wanted release may run.
-func prepare(w *world) *plan {
+func prepare(w *observation) *plan {
 	if w.installed() {
 		return nil
 	}
-	if p := w.run(w.turn()); p != nil {
+	if p := w.run(w.dueSteps()); p != nil {
 		return p
 	}
 	spec, status := &w.sync.Spec, &w.sync.Status
-	p := w.save(openstackv1.SyncPhaseRollingOut, "the schema serves release "+spec.Release)
+	p := w.statusUpdatePlan(openstackv1.SyncPhaseRollingOut, "the schema serves release "+spec.Release)
 	p.note = "the schema serves release " + spec.Release
 	if w.fresh() {
 		p.status.ContractedRelease, p.status.ContractedHash = spec.Release, target(spec)
@@ -139,56 +139,56 @@ func prepare(w *world) *plan {
 }
 
 // rollOut waits until every consumer runs the image.
-func rollOut(w *world) *plan {
+func rollOut(w *observation) *plan {
 	if w.complete() || w.rollout == "" {
 		return nil
 	}
 	return w.waitForRollout()
 }
 
-func (w *world) waitForRollout() *plan {
-	return w.wait(openstackv1.SyncPhaseRollingOut, "RollingOut", "waits until every pod runs the new image: "+w.rollout)
+func (obs *observation) waitForRollout() *plan {
+	return obs.wait(openstackv1.SyncPhaseRollingOut, "RollingOut", "waits until every pod runs the new image: "+obs.rollout)
 }
 
-func (w *world) waitForStop(p phase) *plan {
-	return w.wait(shown[p], "Quiescing", "waits until no pod that uses the database runs: "+w.stop)
+func (obs *observation) waitForStop(p phase) *plan {
+	return obs.wait(shown[p], "Quiescing", "waits until no pod that uses the database runs: "+obs.stop)
 }
 
 // cleanUp does what needs every consumer to run the image.
-func cleanUp(w *world) *plan {
+func cleanUp(w *observation) *plan {
 	if w.complete() {
 		return nil
 	}
-	if p := w.run(w.turn()); p != nil {
+	if p := w.run(w.dueSteps()); p != nil {
 		return p
 	}
-	p := w.save(openstackv1.SyncPhaseDone, "everything has run for release "+w.sync.Spec.Release)
+	p := w.statusUpdatePlan(openstackv1.SyncPhaseDone, "everything has run for release "+w.sync.Spec.Release)
 	p.status.PreviousRelease = ""
 	p.status.ContractedRelease, p.status.ContractedHash = p.status.InstalledRelease, p.status.InstalledHash
 	return p
 }
 
 // run begins the first step that has not succeeded: nil if all have.
-func (w *world) run(todo []step) *plan {
-	history := w.sync.Status.History
+func (obs *observation) run(todo []step) *plan {
+	history := obs.sync.Status.History
 	i := slices.IndexFunc(todo, func(s step) bool { return !done(history, s) })
 	if i < 0 {
 		return nil
 	}
-	return w.begin(todo[i])
+	return obs.begin(todo[i])
 }
 
 // begin begins another attempt of a step, as soon as it may.
-func (w *world) begin(s step) *plan {
-	history := w.sync.Status.History
+func (obs *observation) begin(s step) *plan {
+	history := obs.sync.Status.History
 	r := record{
-		Step: s.key(), Release: w.sync.Spec.Release, Image: image(&w.sync.Spec), Hash: s.hash,
-		Attempt: 1, Request: request(w.sync), Quiesced: w.quiesced(s),
+		Step: s.key(), Release: obs.sync.Spec.Release, Image: image(&obs.sync.Spec), Hash: s.hash,
+		Attempt: 1, Request: request(obs.sync), Quiesced: obs.quiesced(s),
 	}
 	if last := latest(history, s.hash); last != nil {
 		r.Attempt = last.Attempt + 1
-		if at := w.retryAt(last, s); at.After(w.now) {
-			p := w.wait(shown[s.phase], "StepFailed", w.failure(last, at))
+		if at := obs.retryAt(last, s); at.After(obs.now) {
+			p := obs.wait(shown[s.phase], "StepFailed", obs.failure(last, at))
 			if !s.phase.afterRollout() {
 				p.phase = openstackv1.SyncPhaseFailed
 			}
@@ -196,20 +196,20 @@ func (w *world) begin(s step) *plan {
 			return p
 		}
 	}
-	if len(w.missing) > 0 {
-		return w.wait(openstackv1.SyncPhasePending, "Waiting",
-			fmt.Sprintf("step %s waits until there are %s", r.Step, strings.Join(w.missing, ", ")))
+	if len(obs.missing) > 0 {
+		return obs.wait(openstackv1.SyncPhasePending, "Waiting",
+			fmt.Sprintf("step %s waits until there are %s", r.Step, strings.Join(obs.missing, ", ")))
 	}
-	if r.Quiesced && w.stop != "" {
-		return w.waitForStop(s.phase)
+	if r.Quiesced && obs.stop != "" {
+		return obs.waitForStop(s.phase)
 	}
-	p := w.save(shown[s.phase], w.begins(&r))
-	if w.job(&r) == nil {
+	p := obs.statusUpdatePlan(shown[s.phase], obs.startMessage(&r))
+	if obs.job(&r) == nil {
 		p.create, p.of = &r, s
 		return p
 	}
-	r.Started = &metav1.Time{Time: w.now}
-	p.status.History = appended(p.status.History, r)
+	r.Started = &metav1.Time{Time: obs.now}
+	p.status.History = appendAttempt(p.status.History, r)
 	if s.phase.afterRollout() {
 		p.status.PreviousRelease = "" // From here on there is no way back.
 	}
@@ -217,33 +217,33 @@ func (w *world) begin(s step) *plan {
 }
 
 // retryAt is when a step may run again after its last attempt: at once if more is left, or if the spec has changed.
-func (w *world) retryAt(last *record, s step) time.Time {
-	n := failures(w.sync.Status.History, s, request(w.sync))
+func (obs *observation) retryAt(last *record, s step) time.Time {
+	n := failures(obs.sync.Status.History, s, request(obs.sync))
 	if n == 0 || last.Result != openstackv1.StepFailed {
-		return w.now
+		return obs.now
 	}
 	wait := backoff(n)
-	if last.Finished.Sub(w.now) > wait {
-		return w.now // The clock was set back: nobody knows how long ago that was.
+	if last.Finished.Sub(obs.now) > wait {
+		return obs.now // The clock was set back: nobody knows how long ago that was.
 	}
 	return last.Finished.Add(wait)
 }
 
-// save is a plan that changes the status.
-func (w *world) save(phase, message string) *plan {
-	p := w.wait(phase, "Progressing", message)
+// statusUpdatePlan is a plan that changes the status.
+func (obs *observation) statusUpdatePlan(phase, message string) *plan {
+	p := obs.wait(phase, "Progressing", message)
 	p.again = true
 	return p
 }
 
 // wait is a plan that does nothing, and says for what.
-func (w *world) wait(phase, reason, message string) *plan {
-	return &plan{status: *w.sync.Status.DeepCopy(), phase: phase, reason: reason, message: message}
+func (obs *observation) wait(phase, reason, message string) *plan {
+	return &plan{status: *obs.sync.Status.DeepCopy(), phase: phase, reason: reason, message: message}
 }
 
-// refusal is a plan that does nothing until the spec changes.
-func (w *world) refusal(reason, message string) *plan {
-	p := w.wait(openstackv1.SyncPhaseFailed, reason, message)
+// rejectedPlan is a plan that does nothing until the spec changes.
+func (obs *observation) rejectedPlan(reason, message string) *plan {
+	p := obs.wait(openstackv1.SyncPhaseFailed, reason, message)
 	p.refused = true
 	return p
 }

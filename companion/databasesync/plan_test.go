@@ -15,7 +15,7 @@ import (
 
 // given is a world to decide about: a Keystone of 2025.1 that has been there for long, if from is set, and what is changed in it.
 type given struct {
-	*world
+	*observation
 }
 
 func at(from, release string) given {
@@ -25,7 +25,7 @@ func at(from, release string) given {
 	}
 	s.Generation = 2
 	s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = release, image1(release)
-	return given{&world{sync: s, now: start}}
+	return given{&observation{sync: s, now: start}}
 }
 
 // attempt records an attempt of the requested step and returns its Job, as it was made.
@@ -44,8 +44,8 @@ func (g given) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
 	return &g.sync.Status.History[len(g.sync.Status.History)-1], job
 }
 
-// has puts a Job into the world, with a pod if that is in some phase.
-func (g given) has(job *batchv1.Job, pod corev1.PodPhase) {
+// addJob puts a Job into the world, with a pod if that is in some phase.
+func (g given) addJob(job *batchv1.Job, pod corev1.PodPhase) {
 	g.jobs = append(g.jobs, *job)
 	if pod == "" {
 		return
@@ -93,34 +93,34 @@ func upgraded() given {
 
 // decision is what is compared of a plan.
 type decision struct {
-	// Does is "create expand/expand #1", "record …", "release", "suspend", "remove", "end Failed", "drop"; no words for waiting.
-	Does  string
-	Phase string
+	// Action is "create expand/expand #1", "record …", "release", "suspend", "remove", "end Failed", "drop"; no words for waiting.
+	Action string
+	Phase  string
 	// Installed is what is installed from then on, and what an upgrade may be aborted to.
 	Installed, Previous string
 	Contracted          string
 	Refused             string
 }
 
-func decide(w *world) (decision, string) {
+func decide(w *observation) (decision, string) {
 	p := next(w)
 	d := decision{Phase: p.phase, Installed: p.status.InstalledRelease, Previous: p.status.PreviousRelease, Contracted: p.status.ContractedRelease}
 	before, after := w.sync.Status.History, p.status.History
 	switch {
 	case p.create != nil:
-		d.Does = "create " + p.create.Step + " " + p.create.Release
+		d.Action = "create " + p.create.Step + " " + p.create.Release
 	case p.release != nil:
-		d.Does = "release"
+		d.Action = "release"
 	case p.suspend != nil:
-		d.Does = "suspend"
+		d.Action = "suspend"
 	case p.remove != nil:
-		d.Does = "remove"
+		d.Action = "remove"
 	case len(after) < len(before):
-		d.Does = "drop"
+		d.Action = "drop"
 	case len(after) > len(before):
-		d.Does = "record " + after[len(after)-1].Step
+		d.Action = "record " + after[len(after)-1].Step
 	case len(after) > 0 && before[len(before)-1].Result != after[len(after)-1].Result:
-		d.Does = "end " + after[len(after)-1].Result
+		d.Action = "end " + after[len(after)-1].Result
 	}
 	if p.refused {
 		d.Refused = p.reason
@@ -132,7 +132,7 @@ func TestNext(t *testing.T) {
 	const one, two = "2025.1", "2025.2"
 	old := decision{Installed: one, Contracted: one}
 	with := func(d decision, does, phase string) decision {
-		d.Does, d.Phase = does, phase
+		d.Action, d.Phase = does, phase
 		return d
 	}
 	expanded := decision{Installed: two, Previous: one, Contracted: one}
@@ -140,12 +140,12 @@ func TestNext(t *testing.T) {
 		reason string
 		given  func() given
 		want   decision
-		// says are words of the message.
-		says string
+		// wantMessage are words of the message.
+		wantMessage string
 	}{
 		"New": {
 			"A new database gets sync.", func() given { return at("", one) },
-			decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
+			decision{Action: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
 		"NewWithoutPassword": {
 			"A Job whose pod cannot start is not made.", func() given {
@@ -166,17 +166,17 @@ func TestNext(t *testing.T) {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.sync.Status.History = nil
-				g.has(job, "")
+				g.addJob(job, "")
 				return g
-			}, decision{Does: "record sync/db-sync", Phase: "Syncing"}, "",
+			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "",
 		},
 		"Recorded": {
 			"Then it may start.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(job, "")
+				g.addJob(job, "")
 				return g
-			}, decision{Does: "release", Phase: "Syncing"}, "",
+			}, decision{Action: "release", Phase: "Syncing"}, "",
 		},
 		"RecordedBesideAnother": {
 			"Not while something else may write.", func() given {
@@ -184,8 +184,8 @@ func TestNext(t *testing.T) {
 				_, job := g.attempt(syncing, 1, "")
 				other := released(job.DeepCopy(), "")
 				other.Name, other.OwnerReferences = "of-an-earlier-databasesync", nil
-				g.has(job, "")
-				g.has(other, "")
+				g.addJob(job, "")
+				g.addJob(other, "")
 				return g
 			}, decision{Phase: "Syncing"}, "waits until Job of-an-earlier-databasesync has ended",
 		},
@@ -193,7 +193,7 @@ func TestNext(t *testing.T) {
 			"Nor while a pod has outlived its Job.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(job, "")
+				g.addJob(job, "")
 				g.pods = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "lost"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}}
 				return g
 			}, decision{Phase: "Syncing"}, "delete it by force",
@@ -202,7 +202,7 @@ func TestNext(t *testing.T) {
 			"It is seen to its end.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(released(job, ""), corev1.PodRunning)
+				g.addJob(released(job, ""), corev1.PodRunning)
 				return g
 			}, decision{Phase: "Syncing"}, "runs in Job keystone-sync-db-sync-",
 		},
@@ -210,7 +210,7 @@ func TestNext(t *testing.T) {
 			"What keeps it from starting is told.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(released(job, ""), corev1.PodPending)
+				g.addJob(released(job, ""), corev1.PodPending)
 				return g
 			}, decision{Phase: "Syncing"}, "cannot start: ErrImagePull: no such image",
 		},
@@ -218,16 +218,16 @@ func TestNext(t *testing.T) {
 			"Another image may help.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(released(job, ""), corev1.PodPending)
+				g.addJob(released(job, ""), corev1.PodPending)
 				g.edited()
 				return g
-			}, decision{Does: "suspend", Phase: "Syncing"}, "is cancelled",
+			}, decision{Action: "suspend", Phase: "Syncing"}, "is cancelled",
 		},
 		"Cancelled": {
 			"The record stays as long as a pod may start.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(job, corev1.PodPending)
+				g.addJob(job, corev1.PodPending)
 				g.edited()
 				return g
 			}, decision{Phase: "Syncing"}, "is cancelled",
@@ -236,25 +236,25 @@ func TestNext(t *testing.T) {
 			"Then it goes.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(job, "")
+				g.addJob(job, "")
 				g.edited()
 				return g
-			}, decision{Does: "drop", Phase: "Syncing"}, "",
+			}, decision{Action: "drop", Phase: "Syncing"}, "",
 		},
 		"CancelledTooLate": {
 			"The record of one that has started stays.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(job, corev1.PodRunning)
+				g.addJob(job, corev1.PodRunning)
 				g.edited()
 				return g
-			}, decision{Does: "remove", Phase: "Syncing"}, "",
+			}, decision{Action: "remove", Phase: "Syncing"}, "",
 		},
 		"RunsForAnEarlierSpec": {
 			"One that runs is not stopped.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(released(job, ""), corev1.PodRunning)
+				g.addJob(released(job, ""), corev1.PodRunning)
 				g.edited()
 				return g
 			}, decision{Phase: "Syncing"}, "for an earlier spec",
@@ -264,58 +264,58 @@ func TestNext(t *testing.T) {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.sync.Status.History = nil
-				g.has(released(job, ""), corev1.PodPending)
+				g.addJob(released(job, ""), corev1.PodPending)
 				return g
-			}, decision{Does: "remove"}, "never started",
+			}, decision{Action: "remove"}, "never started",
 		},
 		"DroppedAndStarted": {
 			"Unless it has started.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.sync.Status.History = nil
-				g.has(released(job, ""), corev1.PodRunning)
+				g.addJob(released(job, ""), corev1.PodRunning)
 				return g
-			}, decision{Does: "record sync/db-sync", Phase: "Syncing"}, "taken over",
+			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "taken over",
 		},
 		"MadeForAnEarlierSpec": {
 			"A suspended Job of an earlier spec goes first.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.sync.Status.History = nil
-				g.has(job, "")
+				g.addJob(job, "")
 				g.edited()
 				return g
-			}, decision{Does: "remove"}, "",
+			}, decision{Action: "remove"}, "",
 		},
 		"MadeTooLate": {
 			"So does one that a slow leader made for an attempt that is over.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, openstackv1.StepFailed)
-				g.has(job, "")
+				g.addJob(job, "")
 				return g
-			}, decision{Does: "remove"}, "",
+			}, decision{Action: "remove"}, "",
 		},
 		"Succeeded": {
 			"The end is recorded.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(released(job, batchv1.JobComplete), corev1.PodSucceeded)
+				g.addJob(released(job, batchv1.JobComplete), corev1.PodSucceeded)
 				return g
-			}, decision{Does: "end Succeeded", Phase: "Syncing"}, "",
+			}, decision{Action: "end Succeeded", Phase: "Syncing"}, "",
 		},
 		"Failed": {
 			"The same.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(released(job, batchv1.JobFailed), corev1.PodFailed)
+				g.addJob(released(job, batchv1.JobFailed), corev1.PodFailed)
 				return g
-			}, decision{Does: "end Failed", Phase: "Syncing"}, "",
+			}, decision{Action: "end Failed", Phase: "Syncing"}, "",
 		},
 		"EndedButNotItsPod": {
 			"A pod that is being stopped still writes.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
-				g.has(released(job, batchv1.JobFailed), corev1.PodRunning)
+				g.addJob(released(job, batchv1.JobFailed), corev1.PodRunning)
 				return g
 			}, decision{Phase: "Syncing"}, "runs in Job",
 		},
@@ -324,7 +324,7 @@ func TestNext(t *testing.T) {
 				g := at("", one)
 				g.attempt(syncing, 1, "")
 				return g
-			}, decision{Does: "end Failed", Phase: "Syncing"}, "",
+			}, decision{Action: "end Failed", Phase: "Syncing"}, "",
 		},
 		"VanishedButNotItsPod": {
 			"It may still end the step.", func() given {
@@ -354,7 +354,7 @@ func TestNext(t *testing.T) {
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.now = g.now.Add(10 * time.Second)
 				return g
-			}, decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
+			}, decision{Action: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
 		"BacksOffByAClockThatIsSlow": {
 			"A clock that is a little behind makes it wait a little longer.", func() given {
@@ -370,7 +370,7 @@ func TestNext(t *testing.T) {
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.now = g.now.Add(-2 * time.Hour)
 				return g
-			}, decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
+			}, decision{Action: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
 		"RetriesAfterAnEdit": {
 			"At once if the spec has changed.", func() given {
@@ -378,7 +378,7 @@ func TestNext(t *testing.T) {
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.edited()
 				return g
-			}, decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
+			}, decision{Action: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
 		"RetriesWhenAsked": {
 			"And by annotation.", func() given {
@@ -386,7 +386,7 @@ func TestNext(t *testing.T) {
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.sync.Annotations = map[string]string{RetryAnnotation: "now"}
 				return g
-			}, decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
+			}, decision{Action: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
 		"Repeats": {
 			"A step with more to do runs again at once.", func() given {
@@ -395,7 +395,7 @@ func TestNext(t *testing.T) {
 				g.attempt(migrating, 1, openstackv1.StepRepeat)
 				g.sync.Status.PreviousRelease = ""
 				return g
-			}, decision{Does: "create migrate/online " + two, Phase: "Migrating", Installed: two, Contracted: one}, "",
+			}, decision{Action: "create migrate/online " + two, Phase: "Migrating", Installed: two, Contracted: one}, "",
 		},
 		"Done": {"Nothing is left.", func() given { return at(one, one) }, with(old, "", "Done"), "everything has run"},
 		"OtherConfiguration": {
@@ -446,15 +446,15 @@ func TestNext(t *testing.T) {
 				g := upgraded()
 				_, job := g.attempt(contracting, 1, "")
 				g.sync.Status.History = g.sync.Status.History[:len(g.sync.Status.History)-1]
-				g.has(job, "")
+				g.addJob(job, "")
 				return g
-			}, decision{Does: "record contract/contract", Phase: "Contracting", Installed: two, Contracted: one}, "",
+			}, decision{Action: "record contract/contract", Phase: "Contracting", Installed: two, Contracted: one}, "",
 		},
 		"ContractRecordedAndRolledBack": {
 			"It is not released while a pod runs another image.", func() given {
 				g := upgraded()
 				_, job := g.attempt(contracting, 1, "")
-				g.has(job, "")
+				g.addJob(job, "")
 				g.rollout = "Deployment keystone is still of another image"
 				return g
 			}, with(expanded, "", "RollingOut"), "still of another image",
@@ -544,18 +544,18 @@ func TestNext(t *testing.T) {
 				g := at("", one)
 				_, job := g.attempt(syncing, 3, "")
 				g.sync.Status = openstackv1.DatabaseSyncStatus{}
-				g.has(released(job, batchv1.JobComplete), corev1.PodSucceeded)
+				g.addJob(released(job, batchv1.JobComplete), corev1.PodSucceeded)
 				return g
-			}, decision{Does: "record sync/db-sync", Phase: "Syncing"}, "taken over",
+			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "taken over",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := tc.given()
-			got, message := decide(g.world)
+			got, message := decide(g.observation)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if !strings.Contains(message, tc.says) {
+			if !strings.Contains(message, tc.wantMessage) {
 				t.Errorf("%s It says: %s", tc.reason, message)
 			}
 		})

@@ -28,7 +28,7 @@ func TestAnyHistory(t *testing.T) {
 		c := newCluster(t, first, secret())
 		codes := map[phase]int32{}
 		c.exits = func(r record) int32 { return codes[phaseOf(&r)] }
-		api := crash.New(c.api, crash.Nowhere)
+		api := crash.New(c.api, crash.NoFault)
 		r := c.reconciler(api.Client())
 		releases := rapid.SampledFrom(release.Releases())
 		passes := func(r *Reconciler, most int) {
@@ -62,23 +62,23 @@ func TestAnyHistory(t *testing.T) {
 			case "fault":
 				p := crash.Point{
 					Call:  rapid.IntRange(0, 40).Draw(t, "call"),
-					Fault: rapid.SampledFrom([]crash.Fault{crash.Before, crash.After, crash.Conflict, crash.Rival}).Draw(t, "fault"),
+					Fault: rapid.SampledFrom([]crash.Fault{crash.FailBeforeWrite, crash.FailAfterWrite, crash.Conflict, crash.ConcurrentWriter}).Draw(t, "fault"),
 					Stale: rapid.Bool().Draw(t, "stale"),
 				}
 				api = crash.New(c.api, p)
-				c.onPass = api.PassEnded
-				api.Meanwhile = func() { passes(c.reconciler(c.api), 20) }
+				c.onPass = api.ReconcileDone
+				api.OnConcurrentWrite = func() { passes(c.reconciler(c.api), 20) }
 				r = c.reconciler(api.Client())
 			}
 			passes(r, 12)
 		}
 		clear(codes)
 		c.unpullable = ""
-		begun, _ := reached(c.sync().Status.History) // A Job that vanished may have run.
-		if newest := max(c.newest(), begun); newest != "" {
+		started, _ := reached(c.sync().Status.History) // A Job that vanished may have run.
+		if newest := max(c.newest(), started); newest != "" {
 			c.order(newest)
 		}
-		c.until(r, "the end", finished)
+		c.reconcileUntil(r, "the end", finished)
 		for _, v := range c.violations {
 			t.Error(v)
 		}

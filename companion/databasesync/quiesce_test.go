@@ -39,55 +39,55 @@ func TestQuiesce(t *testing.T) {
 	}
 	suspendedJob := func(g given, p phase) given {
 		_, job := g.attempt(p, 1, "")
-		g.has(job, "")
+		g.addJob(job, "")
 		return g
 	}
-	const waits = "waits until no pod that uses the database runs: Pod x runs"
+	const waiting = "waits until no pod that uses the database runs: Pod x runs"
 	for name, tc := range map[string]struct {
 		reason        string
 		g             given
 		stop, rollout string
-		does          string
-		says          string
+		action        string
+		wantMessage   string
 		stopped       bool // status.quiesce
 	}{
-		"Check":    {reason: "A check runs beside the service.", g: quiet(two), stop: "Pod x runs", does: "create check/upgrade-check 2025.2"},
-		"Expand":   {reason: "Pods run, so no Job is made.", g: checked(), stop: "Pod x runs", says: waits, stopped: true},
-		"Stopped":  {reason: "None does any more.", g: checked(), does: "create expand/expand 2025.2", stopped: true},
-		"Recorded": {reason: "One has started before the Job was released.", g: suspendedJob(checked(), expanding), stop: "Pod x runs", says: waits, stopped: true},
-		"Released": {reason: "None has.", g: suspendedJob(checked(), expanding), does: "release", stopped: true},
+		"Check":    {reason: "A check runs beside the service.", g: quiet(two), stop: "Pod x runs", action: "create check/upgrade-check 2025.2"},
+		"Expand":   {reason: "Pods run, so no Job is made.", g: checked(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
+		"Stopped":  {reason: "None does any more.", g: checked(), action: "create expand/expand 2025.2", stopped: true},
+		"Recorded": {reason: "One has started before the Job was released.", g: suspendedJob(checked(), expanding), stop: "Pod x runs", wantMessage: waiting, stopped: true},
+		"Released": {reason: "None has.", g: suspendedJob(checked(), expanding), action: "release", stopped: true},
 		"Runs": {
 			reason: "They stay stopped until it has ended, whatever is asked for meanwhile.", stopped: true,
 			g: func() given {
 				g := checked()
 				_, job := g.attempt(expanding, 1, "")
-				g.has(released(job, ""), corev1.PodRunning)
+				g.addJob(released(job, ""), corev1.PodRunning)
 				g.order(one)
 				return g
 			}(),
 		},
 		"Ended": {
-			reason: "And until that is recorded.", does: "end Succeeded", stopped: false,
+			reason: "And until that is recorded.", action: "end Succeeded", stopped: false,
 			g: func() given {
 				g := checked()
 				_, job := g.attempt(expanding, 1, "")
-				g.has(released(job, batchv1.JobComplete), corev1.PodSucceeded)
+				g.addJob(released(job, batchv1.JobComplete), corev1.PodSucceeded)
 				return g
 			}(),
 		},
 		"Installed": {reason: "The new release starts, before anything is contracted.", g: expanded()},
 		"RollingOut": {
 			reason: "It still does.", g: installed(), stop: "Pod x runs", rollout: "Pod y is old",
-			says: "waits until every pod runs the new image: Pod y is old",
+			wantMessage: "waits until every pod runs the new image: Pod y is old",
 		},
-		"Contract":    {reason: "It has, and is stopped once more.", g: installed(), stop: "Pod x runs", says: waits, stopped: true},
-		"Contracting": {reason: "None runs.", g: installed(), does: "create contract/contract 2025.2", stopped: true},
+		"Contract":    {reason: "It has, and is stopped once more.", g: installed(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
+		"Contracting": {reason: "None runs.", g: installed(), action: "create contract/contract 2025.2", stopped: true},
 		"Migrating": {
-			reason: "Data moves while the service runs.", does: "create migrate/online 2025.2",
+			reason: "Data moves while the service runs.", action: "create migrate/online 2025.2",
 			g: func() given { g := installed(); g.attempt(contracting, 1, openstackv1.StepSucceeded); return g }(),
 		},
 		"Patched": {
-			reason: "Another image of the same release stops nobody: it brings no schema.", stop: "Pod x runs", does: "create expand/expand 2025.1",
+			reason: "Another image of the same release stops nobody: it brings no schema.", stop: "Pod x runs", action: "create expand/expand 2025.1",
 			g: func() given {
 				g := quiet(one)
 				g.sync.Spec.Template.Spec.Containers[0].Image += "-b"
@@ -99,11 +99,11 @@ func TestQuiesce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.g.stop, tc.g.rollout = tc.stop, tc.rollout
-			got, says := decide(tc.g.world)
-			if got.Does != tc.does || tc.says != "" && says != tc.says {
-				t.Errorf("%s\ndoes %q, want %q: %s", tc.reason, got.Does, tc.does, says)
+			got, says := decide(tc.g.observation)
+			if got.Action != tc.action || tc.wantMessage != "" && says != tc.wantMessage {
+				t.Errorf("%s\ndoes %q, want %q: %s", tc.reason, got.Action, tc.action, says)
 			}
-			if diff := cmp.Diff(tc.stopped, report(tc.g.world, next(tc.g.world)).Quiesce); diff != "" {
+			if diff := cmp.Diff(tc.stopped, report(tc.g.observation, next(tc.g.observation)).Quiesce); diff != "" {
 				t.Errorf("%s\nquiesce, -want +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -125,19 +125,19 @@ func TestQuiescePatch(t *testing.T) {
 			stops++
 		}
 	}
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	stops = 0
 	c.edit(func(s *openstackv1.DatabaseSync) { s.Spec.Template.Spec.Containers[0].Image += "-b" })
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	if stops > 0 {
 		t.Error("another image of the same release stops the service")
 	}
 	c.order("2025.2")
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	if stops == 0 {
 		t.Error("another release does not")
 	}
-	c.until(r, "pods again", func(*openstackv1.DatabaseSync) bool { return len(c.servicePods()) == 2 })
+	c.reconcileUntil(r, "pods again", func(*openstackv1.DatabaseSync) bool { return len(c.servicePods()) == 2 })
 	for _, v := range c.violations {
 		t.Error(v)
 	}

@@ -23,9 +23,9 @@ func consumersOf(ctx context.Context, reader client.Reader, sync *openstackv1.Da
 }
 
 // first is the first thing that a workload waits for: no words if none does.
-func first(consumers []consumer.Workload, waits func(consumer.Workload) string) string {
+func first(consumers []consumer.Workload, waiting func(consumer.Workload) string) string {
 	for _, c := range consumers {
-		if why := waits(c); why != "" {
+		if why := waiting(c); why != "" {
 			return why
 		}
 	}

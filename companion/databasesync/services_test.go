@@ -112,7 +112,7 @@ var services = map[string]struct {
 func TestServices(t *testing.T) {
 	for name, tc := range services {
 		t.Run(name, func(t *testing.T) {
-			run := func(said string, releases ...string) []string {
+			run := func(requested string, releases ...string) []string {
 				sync := keystone(releases[0])
 				tc.spec.Release, tc.spec.Template, tc.spec.Consumers = sync.Spec.Release, sync.Spec.Template, sync.Spec.Consumers
 				sync.Spec = *tc.spec.DeepCopy()
@@ -120,16 +120,16 @@ func TestServices(t *testing.T) {
 				c.exits = func(r record) int32 {
 					return tc.exits[strings.Split(c.starts[len(c.starts)-1], " ")[0]+" #"+strconv.Itoa(int(r.Attempt))]
 				}
-				if said == tc.found && said != "" {
-					c.serves, c.begun = []string{"2025.1"}, []string{"2025.1"}
+				if requested == tc.found && requested != "" {
+					c.serves, c.startedAttempts = []string{"2025.1"}, []string{"2025.1"}
 				}
 				r := c.reconciler(c.api)
-				r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return said, nil }
+				r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return requested, nil }
 				for i, release := range releases {
 					if i > 0 {
 						c.order(release)
 					}
-					c.until(r, "the end", finished)
+					c.reconcileUntil(r, "the end", finished)
 				}
 				for _, v := range c.violations {
 					t.Error(v)

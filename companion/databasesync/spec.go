@@ -57,8 +57,8 @@ type step struct {
 // key names a step: expand/db-sync.
 func (s step) key() string { return string(s.phase) + phaseDivider + s.Name }
 
-// judge reports what an exit code means. Nil is an unknown one.
-func (s step) judge(code *int32) string {
+// classifyExitCode reports what an exit code means. Nil is an unknown one.
+func (s step) classifyExitCode(code *int32) string {
 	switch {
 	case code == nil:
 		return openstackv1.StepFailed

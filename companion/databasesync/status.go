@@ -22,7 +22,7 @@ const (
 )
 
 // report is the status that follows from the world and the plan.
-func report(w *world, p *plan) openstackv1.DatabaseSyncStatus {
+func report(w *observation, p *plan) openstackv1.DatabaseSyncStatus {
 	// Judged as it will be when the plan has been carried out.
 	then := *w
 	then.sync = w.sync.DeepCopy()
@@ -38,7 +38,7 @@ func report(w *world, p *plan) openstackv1.DatabaseSyncStatus {
 		ready = condition.True("Installed", "the schema serves release "+status.InstalledRelease)
 	}
 	contracted := condition.False(p.reason, p.message)
-	release, _ := then.ahead()
+	release, _ := then.maxSchemaRelease()
 	switch {
 	case !ready.True:
 		contracted = condition.False("NotInstalled", fmt.Sprintf("the schema does not serve release %s yet", w.sync.Spec.Release))
@@ -53,49 +53,49 @@ func report(w *world, p *plan) openstackv1.DatabaseSyncStatus {
 	return *status
 }
 
-// begins says that an attempt begins.
-func (w *world) begins(r *record) string {
+// startMessage says that an attempt begins.
+func (obs *observation) startMessage(r *record) string {
 	return fmt.Sprintf("step %s of release %s begins", r.Step, r.Release)
 }
 
 // running says what an attempt that is under way is doing.
-func (w *world) running(r *record, job *batchv1.Job) string {
+func (obs *observation) running(r *record, job *batchv1.Job) string {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "step %s of release %s runs in Job %s", r.Step, r.Release, job.Name)
-	if w.outdated(r) {
+	if obs.outdated(r) {
 		out.WriteString(" for an earlier spec, which is run to its end")
 	}
 	if r.Attempt > 1 {
 		fmt.Fprintf(out, ", attempt %d", r.Attempt)
 	}
-	for _, p := range batchjob.PodsOf(job, w.pods) {
-		if o := batchjob.Obstacle(&p); o != "" {
+	for _, p := range batchjob.ListPods(job, obs.pods) {
+		if o := batchjob.PodStartProblem(&p); o != "" {
 			fmt.Fprintf(out, "; Pod %s cannot start: %s", p.Name, o)
 		}
 	}
 	return out.String()
 }
 
-func (w *world) busyMessage() string {
+func (obs *observation) busyMessage() string {
 	return fmt.Sprintf("waits until %s has ended, which still may change the schema: if its node is lost for good, delete it by force",
-		w.busy())
+		obs.busy())
 }
 
 // failure says how the last attempt of a step failed and when the next one is.
-func (w *world) failure(last *record, at time.Time) string {
+func (obs *observation) failure(last *record, at time.Time) string {
 	out := fmt.Sprintf("step %s of release %s failed, attempt %d: %s. "+
 		"It runs again at %s, or at once when annotation %s is set to a new value",
-		last.Step, last.Release, last.Attempt, how(last), at.UTC().Format(time.RFC3339), RetryAnnotation)
-	if release, _ := reached(w.sync.Status.History[:len(w.sync.Status.History)-1]); w.fresh() && release != "" && release != last.Release {
+		last.Step, last.Release, last.Attempt, failureMessage(last), at.UTC().Format(time.RFC3339), RetryAnnotation)
+	if release, _ := reached(obs.sync.Status.History[:len(obs.sync.Status.History)-1]); obs.fresh() && release != "" && release != last.Release {
 		out += fmt.Sprintf(". The schema was begun for release %s and may be of it: it cannot go back", release)
 	}
 	return out
 }
 
-// how an attempt failed, in a few words.
-func how(r *record) string {
+// failureMessage an attempt failed, in a few words.
+func failureMessage(r *record) string {
 	const limit = 300
-	line := condition.Cut(batchjob.LastLine(r.Log), limit)
+	line := condition.Truncate(batchjob.LastLine(r.Log), limit)
 	switch {
 	case r.ExitCode == nil:
 		return cmp.Or(line, "nobody knows how it ended")

@@ -24,14 +24,14 @@ type story struct {
 // watch adds what is seen now.
 func (s *story) watch(c *cluster) {
 	status := c.sync().Status
-	seen := []string{status.Phase}
+	observed := []string{status.Phase}
 	for _, name := range []string{conditionReady, conditionContracted} {
 		if condition := meta.FindStatusCondition(status.Conditions, name); condition != nil {
-			said := map[bool]string{true: name, false: "not " + name}[condition.Status == "True"]
-			seen = append(seen, said+"="+condition.Reason)
+			requested := map[bool]string{true: name, false: "not " + name}[condition.Status == "True"]
+			observed = append(observed, requested+"="+condition.Reason)
 		}
 	}
-	line := strings.Join(seen, " ")
+	line := strings.Join(observed, " ")
 	if line != s.last {
 		s.lines, s.last = append(s.lines, line), line
 	}
@@ -40,8 +40,8 @@ func (s *story) watch(c *cluster) {
 	}
 }
 
-// TestStory: a new database, and an upgrade with a step that fails once, as they are seen from outside.
-func TestStory(t *testing.T) {
+// TestScenario: a new database, and an upgrade with a step that fails once, as they are seen from outside.
+func TestScenario(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
 	got, failed := &story{}, value(t, "companion_database_sync_failures_total")
@@ -50,7 +50,7 @@ func TestStory(t *testing.T) {
 		got.watch(c)
 		ran = max(ran, value(t, "companion_database_sync_running"))
 	}
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	fails := 1
 	c.exits = func(r record) int32 {
 		if r.Step == "expand/expand" && fails > 0 {
@@ -60,7 +60,7 @@ func TestStory(t *testing.T) {
 		return 0
 	}
 	c.order("2025.2")
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	want := []string{
 		"Syncing not Ready=Progressing not Contracted=NotInstalled",
 		"- Normal Schema runs step sync/db-sync of release 2025.1, attempt 1",
@@ -144,13 +144,13 @@ func TestRequeue(t *testing.T) {
 		plan plan
 		want time.Duration
 	}{
-		"Again":   {plan{again: true, phase: openstackv1.SyncPhaseDone}, controller.AtOnce},
+		"Again":   {plan{again: true, phase: openstackv1.SyncPhaseDone}, controller.MinRequeueInterval},
 		"At":      {plan{at: start.Add(time.Minute), phase: openstackv1.SyncPhaseFailed}, time.Minute},
-		"Refused": {plan{refused: true, phase: openstackv1.SyncPhaseFailed}, controller.Longest},
-		"Done":    {plan{phase: openstackv1.SyncPhaseDone}, controller.Longest},
+		"Refused": {plan{refused: true, phase: openstackv1.SyncPhaseFailed}, controller.ResyncInterval},
+		"Done":    {plan{phase: openstackv1.SyncPhaseDone}, controller.ResyncInterval},
 		"Waits":   {plan{phase: openstackv1.SyncPhaseRollingOut}, 5 * time.Second},
 	} {
-		if got := tc.plan.requeueAfter(&world{now: start}); got != tc.want {
+		if got := tc.plan.requeueAfter(&observation{now: start}); got != tc.want {
 			t.Errorf("%s: after %s, want %s", name, got, tc.want)
 		}
 	}
@@ -158,7 +158,7 @@ func TestRequeue(t *testing.T) {
 
 // TestSteps: a step has run for a release and an image, under its name and with its commands: whatever of that changes, it runs again.
 func TestSteps(t *testing.T) {
-	seen := map[string]string{}
+	observed := map[string]string{}
 	for name, change := range map[string]func(*openstackv1.DatabaseSync){
 		"As it is": func(*openstackv1.DatabaseSync) {},
 		"Release":  func(s *openstackv1.DatabaseSync) { s.Spec.Release = "2025.2" },
@@ -172,15 +172,15 @@ func TestSteps(t *testing.T) {
 				s.Spec.Expand = s.Spec.Sync // The same step in another phase is another one.
 			}
 			hash := steps(&s.Spec, p)[0].hash
-			if other := seen[hash]; other != "" {
+			if other := observed[hash]; other != "" {
 				t.Errorf("%s in phase %s has the identity of %s", name, p, other)
 			}
-			seen[hash] = name
+			observed[hash] = name
 		}
-		if hash := target(&s.Spec); seen[hash] != "" {
-			t.Errorf("%s as a whole has the identity of %s", name, seen[hash])
+		if hash := target(&s.Spec); observed[hash] != "" {
+			t.Errorf("%s as a whole has the identity of %s", name, observed[hash])
 		} else {
-			seen[hash] = name
+			observed[hash] = name
 		}
 	}
 	for _, part := range []func(*openstackv1.DatabaseSyncSpec){

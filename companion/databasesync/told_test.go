@@ -12,7 +12,7 @@ import (
 
 // TestRunning: what is under way is told, with its attempt if it is not the first.
 func TestRunning(t *testing.T) {
-	w := &world{sync: keystone("2025.1"), now: start}
+	w := &observation{sync: keystone("2025.1"), now: start}
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}}
 	for attempt, want := range map[int32]string{
 		1: "step sync/db-sync of release 2025.1 runs in Job job",
@@ -29,26 +29,26 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// TestBegunForAnother: a new database that was begun for another release may be of it, which a failure says.
-func TestBegunForAnother(t *testing.T) {
-	for begun, want := range map[string]bool{"2025.2": true, "2025.1": false} {
-		w := &world{sync: keystone("2025.1"), now: start}
+// TestJobOfOtherOwner: a new database that was begun for another release may be of it, which a failure says.
+func TestJobOfOtherOwner(t *testing.T) {
+	for started, want := range map[string]bool{"2025.2": true, "2025.1": false} {
+		w := &observation{sync: keystone("2025.1"), now: start}
 		w.sync.Status.History = []record{
-			{Step: "sync/db-sync", Release: begun, Hash: "a", Attempt: 1, Result: openstackv1.StepFailed},
+			{Step: "sync/db-sync", Release: started, Hash: "a", Attempt: 1, Result: openstackv1.StepFailed},
 			{Step: "sync/db-sync", Release: "2025.1", Hash: "b", Attempt: 1, Result: openstackv1.StepFailed},
 		}
 		got := w.failure(&w.sync.Status.History[1], start)
 		if says := strings.Contains(got, ". The schema was begun for release 2025.2 and may be of it: it cannot go back"); says != want {
-			t.Errorf("begun for %s: %s", begun, got)
+			t.Errorf("begun for %s: %s", started, got)
 		}
 	}
 }
 
 // TestRecognized: a schema of an earlier release is upgraded, and an event says so.
 func TestRecognized(t *testing.T) {
-	w := &world{sync: identified(keystone("2026.2")), now: start}
+	w := &observation{sync: identified(keystone("2026.2")), now: start}
 	w.sync.Status.SchemaRevision = "e8725d6fa226"
-	p := w.recognize(w.sync.Spec.SchemaVersion)
+	p := w.matchRevision(w.sync.Spec.SchemaVersion)
 	if p == nil || p.note != "the database holds a schema of release 2026.1 (revision e8725d6fa226), which is upgraded" {
 		t.Fatalf("%+v", p)
 	}
@@ -57,8 +57,8 @@ func TestRecognized(t *testing.T) {
 	}
 }
 
-// TestHow: the last line that a step wrote is told, if it is not too long.
-func TestHow(t *testing.T) {
+// TestFailureMessage: the last line that a step wrote is told, if it is not too long.
+func TestFailureMessage(t *testing.T) {
 	for want, r := range map[string]record{
 		"nobody knows how it ended":                {},
 		"its pod has gone":                         {Log: "its pod has gone"},
@@ -66,7 +66,7 @@ func TestHow(t *testing.T) {
 		"exit code 7, refused":                     {ExitCode: new(int32(7)), Log: "step says\nrefused"},
 		"exit code 1, " + strings.Repeat("x", 300): {ExitCode: new(int32(1)), Log: strings.Repeat("x", 301)},
 	} {
-		if got := how(&r); got != want {
+		if got := failureMessage(&r); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

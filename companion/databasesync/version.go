@@ -23,12 +23,12 @@ var (
 // identify finds out which release the schema is of that this DatabaseSync has not had to do with yet: the database was retained by
 // another one, or restored from a backup. Nothing is changed before that is known. Until a step has begun, it asks again whenever the
 // spec changes.
-func identify(w *world) *plan {
+func identify(w *observation) *plan {
 	v := w.sync.Spec.SchemaVersion
 	if v == nil || !w.fresh() {
 		return nil
 	}
-	if begun, _ := reached(w.sync.Status.History); begun != "" {
+	if started, _ := reached(w.sync.Status.History); started != "" {
 		return nil // It was new, and what is in it since is this DatabaseSync's.
 	}
 	s := steps(&w.sync.Spec, versioning)[0]
@@ -36,13 +36,13 @@ func identify(w *world) *plan {
 	if last == nil || last.Result != openstackv1.StepSucceeded || last.Request != request(w.sync) {
 		return w.begin(s)
 	}
-	return w.recognize(v)
+	return w.matchRevision(v)
 }
 
-// recognize compares the revision that was found with the spec: nil if the steps for a new database may run.
-func (w *world) recognize(v *openstackv1.SchemaVersion) *plan {
+// matchRevision compares the revision that was found with the spec: nil if the steps for a new database may run.
+func (obs *observation) matchRevision(v *openstackv1.SchemaVersion) *plan {
 	const again = "restore another backup or empty the database, and set annotation " + RetryAnnotation + " to a new value"
-	found, wanted := w.sync.Status.SchemaRevision, w.sync.Spec.Release
+	found, desired := obs.sync.Status.SchemaRevision, obs.sync.Spec.Release
 	if found == v.Empty {
 		return nil
 	}
@@ -51,19 +51,19 @@ func (w *world) recognize(v *openstackv1.SchemaVersion) *plan {
 		if v.AllowUnknown {
 			return nil
 		}
-		return w.refusal("SchemaUnknown", fmt.Sprintf("the database holds a schema of revision %s, which is of no release that is known "+
+		return obs.rejectedPlan("SchemaUnknown", fmt.Sprintf("the database holds a schema of revision %s, which is of no release that is known "+
 			"here: it is too old or too new, or of something else. Nothing was changed: %s", found, again))
 	}
 	releases := v.Revisions[i].Releases
-	if slices.Contains(releases, wanted) {
+	if slices.Contains(releases, desired) {
 		return nil // The steps find nothing to do, mostly.
 	}
 	what := fmt.Sprintf("the database holds a schema of release %s (revision %s)", strings.Join(releases, " or "), found)
 	var why error
 	for _, from := range slices.Backward(releases) {
-		err := release.CheckUpgrade(release.Release(from), release.Release(wanted))
+		err := release.CheckUpgrade(release.Release(from), release.Release(desired))
 		if err == nil {
-			p := w.save(openstackv1.SyncPhaseExpanding, what)
+			p := obs.statusUpdatePlan(openstackv1.SyncPhaseExpanding, what)
 			p.status.InstalledRelease, p.status.ContractedRelease = from, from
 			p.note = what + ", which is upgraded"
 			return p
@@ -72,43 +72,43 @@ func (w *world) recognize(v *openstackv1.SchemaVersion) *plan {
 			why = err
 		}
 	}
-	return w.refusal("UpgradeRefused", fmt.Sprintf("%s, and nothing was changed: %s. Or %s", what, why, again))
+	return obs.rejectedPlan("UpgradeRefused", fmt.Sprintf("%s, and nothing was changed: %s. Or %s", what, why, again))
 }
 
-// versioned records what a step of the phase version has found. One that has reported nothing has failed, whatever its exit code is.
-func (w *world) versioned(r *record, res batchjob.Result) *plan {
-	found := w.revision(res)
+// recordSchemaVersion records what a step of the phase version has found. One that has reported nothing has failed, whatever its exit code is.
+func (obs *observation) recordSchemaVersion(r *record, res batchjob.Result) *plan {
+	found := obs.revision(res)
 	if found == "" {
-		if res.Why == "" && res.Code != nil && *res.Code == 0 {
-			res.Why = "it has reported no revision, or its output could not be read"
+		if res.FailureMessage == "" && res.Code != nil && *res.Code == 0 {
+			res.FailureMessage = "it has reported no revision, or its output could not be read"
 		}
-		return w.ended(r, openstackv1.StepFailed, res)
+		return obs.finishedStep(r, openstackv1.StepFailed, res)
 	}
-	p := w.ended(r, openstackv1.StepSucceeded, res)
+	p := obs.finishedStep(r, openstackv1.StepSucceeded, res)
 	p.status.SchemaRevision = found
 	p.note = "the database reports revision " + found
 	return p
 }
 
 // revision is what a version step has reported, by its end and its output: no words if it has reported nothing.
-func (w *world) revision(res batchjob.Result) string {
+func (obs *observation) revision(res batchjob.Result) string {
 	if res.Code == nil {
 		return ""
 	}
 	if *res.Code != 0 {
-		if m := unknownRevision.FindStringSubmatch(w.said); m != nil {
+		if m := unknownRevision.FindStringSubmatch(obs.said); m != nil {
 			return m[1] // The image does not know it. Whether anybody does is in the table.
 		}
 		return ""
 	}
-	return reported(cmp.Or(w.sync.Spec.SchemaVersion, &openstackv1.SchemaVersion{}), w.said)
+	return reported(cmp.Or(obs.sync.Spec.SchemaVersion, &openstackv1.SchemaVersion{}), obs.said)
 }
 
 // reported is the revision that an output names, among log lines and the revisions of branches that never change: the last one that is
 // known, or else the last that may be one. That the database is empty is believed if there is none. No words: it names nothing.
-func reported(v *openstackv1.SchemaVersion, said string) string {
+func reported(v *openstackv1.SchemaVersion, requested string) string {
 	unknown, empty := "", ""
-	for _, line := range slices.Backward(strings.Split(said, "\n")) {
+	for _, line := range slices.Backward(strings.Split(requested, "\n")) {
 		line = strings.TrimSpace(line)
 		m := revisionLine.FindStringSubmatch(line)
 		switch {

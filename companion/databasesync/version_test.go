@@ -21,46 +21,46 @@ func TestRecognize(t *testing.T) {
 		found, release string
 		allowUnknown   bool
 		want           decision
-		says           string
+		wantMessage    string
 	}{
 		"Empty": {
 			reason: "A new database gets everything at once.",
-			found:  "None", release: "2026.1", want: decision{Does: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
+			found:  "None", release: "2026.1", want: decision{Action: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
 		},
 		"Same": {
 			reason: "The steps of a new database find nothing to do in one that is of the wanted release.",
-			found:  "47147121", release: "2025.2", want: decision{Does: "create sync/db-sync 2025.2", Phase: openstackv1.SyncPhaseSyncing},
+			found:  "47147121", release: "2025.2", want: decision{Action: "create sync/db-sync 2025.2", Phase: openstackv1.SyncPhaseSyncing},
 		},
 		"Next": {
 			reason: "What was retained is upgraded as if it had never been away.",
 			found:  "47147121", release: "2026.1",
-			want: decision{Phase: openstackv1.SyncPhaseExpanding, Installed: "2025.2", Contracted: "2025.2"},
-			says: "the database holds a schema of release 2025.1 or 2025.2 (revision 47147121)",
+			want:        decision{Phase: openstackv1.SyncPhaseExpanding, Installed: "2025.2", Contracted: "2025.2"},
+			wantMessage: "the database holds a schema of release 2025.1 or 2025.2 (revision 47147121)",
 		},
 		"TooFar": {
 			reason: "OpenStack supports it neither from 2025.1 nor from 2025.2.",
 			found:  "47147121", release: "2026.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "UpgradeRefused"},
-			says: "the database holds a schema of release 2025.1 or 2025.2 (revision 47147121), and nothing was changed: " +
+			wantMessage: "the database holds a schema of release 2025.1 or 2025.2 (revision 47147121), and nothing was changed: " +
 				"OpenStack cannot go from 2025.2 to 2026.2 in one step: upgrade to 2026.1 first",
 		},
 		"Back": {
 			reason: "Schemas only move forward.",
 			found:  "742c857f1dfb", release: "2025.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "UpgradeRefused"},
-			says: "OpenStack cannot go back from 2026.2 to 2025.2",
+			wantMessage: "OpenStack cannot go back from 2026.2 to 2025.2",
 		},
 		"HalfWay": {
 			reason: "An upgrade that was cut off goes on.",
-			found:  "e8725d6fa226", release: "2026.1", want: decision{Does: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
+			found:  "e8725d6fa226", release: "2026.1", want: decision{Action: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
 		},
 		"Unknown": {
 			reason: "Nobody knows what steps would do to it.",
 			found:  "0123abcd", release: "2025.1", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "SchemaUnknown"},
-			says: "a schema of revision 0123abcd, which is of no release that is known here",
+			wantMessage: "a schema of revision 0123abcd, which is of no release that is known here",
 		},
 		"UnknownAllowed": {
 			reason: "Someone says that it is his own.",
 			found:  "0123abcd", release: "2025.1", allowUnknown: true,
-			want: decision{Does: "create sync/db-sync 2025.1", Phase: openstackv1.SyncPhaseSyncing},
+			want: decision{Action: "create sync/db-sync 2025.1", Phase: openstackv1.SyncPhaseSyncing},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,34 +68,34 @@ func TestRecognize(t *testing.T) {
 			identified(g.sync).Spec.SchemaVersion.AllowUnknown = tc.allowUnknown
 			g.attempt(versioning, 1, openstackv1.StepSucceeded)
 			g.sync.Status.SchemaRevision = tc.found
-			got, says := decide(g.world)
+			got, says := decide(g.observation)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s\n%s", tc.reason, diff, says)
 			}
-			if !strings.Contains(says, tc.says) {
-				t.Errorf("it says %q, want %q", says, tc.says)
+			if !strings.Contains(says, tc.wantMessage) {
+				t.Errorf("it says %q, want %q", says, tc.wantMessage)
 			}
 		})
 	}
 }
 
-// TestAsked: it is asked before anything else, again for another spec, and not where something is known already.
-func TestAsked(t *testing.T) {
-	ask := decision{Does: "create version/db-version 2025.1", Phase: openstackv1.SyncPhasePending}
+// TestAPIEndpoints: it is asked before anything else, again for another spec, and not where something is known already.
+func TestAPIEndpoints(t *testing.T) {
+	query := decision{Action: "create version/db-version 2025.1", Phase: openstackv1.SyncPhasePending}
 	for name, tc := range map[string]struct {
 		reason string
 		do     func(given)
 		want   decision
 	}{
-		"New": {reason: "Nothing is known.", do: func(given) {}, want: ask},
+		"New": {reason: "Nothing is known.", do: func(given) {}, want: query},
 		"Retry": {reason: "Someone may have put another database there.", do: func(g given) {
 			g.attempt(versioning, 1, openstackv1.StepSucceeded)
 			g.sync.Annotations = map[string]string{RetryAnnotation: "1"}
-		}, want: ask},
+		}, want: query},
 		"Begun": {reason: "What is there is of the first sync, which was cut off.", do: func(g given) {
 			g.attempt(syncing, 1, openstackv1.StepRepeat)
 			g.edited()
-		}, want: decision{Does: "create sync/db-sync 2025.1", Phase: openstackv1.SyncPhaseSyncing}},
+		}, want: decision{Action: "create sync/db-sync 2025.1", Phase: openstackv1.SyncPhaseSyncing}},
 		"Known": {reason: "A DatabaseSync that has done everything asks nobody.", do: func(g given) {
 			g.sync.Status.InstalledRelease, g.sync.Status.InstalledHash = "2025.1", target(&g.sync.Spec)
 			g.sync.Status.ContractedRelease, g.sync.Status.ContractedHash = "2025.1", target(&g.sync.Spec)
@@ -105,7 +105,7 @@ func TestAsked(t *testing.T) {
 			g := at("", "2025.1")
 			identified(g.sync)
 			tc.do(g)
-			if got, says := decide(g.world); !cmp.Equal(tc.want, got) {
+			if got, says := decide(g.observation); !cmp.Equal(tc.want, got) {
 				t.Errorf("%s\n-want +got:\n%s\n%s", tc.reason, cmp.Diff(tc.want, got), says)
 			}
 		})
@@ -154,7 +154,7 @@ func TestRevision(t *testing.T) {
 			if tc.empty != "" {
 				s.Spec.SchemaVersion.Empty = tc.empty
 			}
-			if got := (&world{sync: s, said: tc.said}).revision(batchjob.Result{Code: tc.code}); got != tc.want {
+			if got := (&observation{sync: s, said: tc.said}).revision(batchjob.Result{Code: tc.code}); got != tc.want {
 				t.Errorf("%s\n%q, want %q", tc.reason, got, tc.want)
 			}
 		})
@@ -167,12 +167,12 @@ func TestUnread(t *testing.T) {
 	r := c.reconciler(c.api)
 	read := r.Output
 	r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return "", errors.New("no log") }
-	c.until(r, "a failure", func(s *openstackv1.DatabaseSync) bool { return s.Status.Phase == openstackv1.SyncPhaseFailed })
+	c.reconcileUntil(r, "a failure", func(s *openstackv1.DatabaseSync) bool { return s.Status.Phase == openstackv1.SyncPhaseFailed })
 	if got := c.sync().Status; got.SchemaRevision != "" || got.History[0].Result != openstackv1.StepFailed {
 		t.Errorf("%v", got)
 	}
 	r.Output = read
-	c.until(r, "the end", finished)
+	c.reconcileUntil(r, "the end", finished)
 	if diff := cmp.Diff([]string{"version/db-version 2025.1 #1", "version/db-version 2025.1 #2", "sync/db-sync 2025.1 #1"}, c.starts); diff != "" {
 		t.Errorf("started (-want +got):\n%s", diff)
 	}
@@ -181,11 +181,11 @@ func TestUnread(t *testing.T) {
 // TestTermination: what a container has written at its end comes before its log, which may be gone.
 func TestTermination(t *testing.T) {
 	c := newCluster(t, identified(keystone("2026.1")), secret())
-	c.serves, c.begun = []string{"2025.1"}, []string{"2025.1"}
+	c.serves, c.startedAttempts = []string{"2025.1"}, []string{"2025.1"}
 	r := c.reconciler(c.api)
 	r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return "", errors.New("no log") }
 	c.messages = true
-	c.until(r, "the schema's release", func(s *openstackv1.DatabaseSync) bool { return s.Status.InstalledRelease != "" })
+	c.reconcileUntil(r, "the schema's release", func(s *openstackv1.DatabaseSync) bool { return s.Status.InstalledRelease != "" })
 	if got := c.sync().Status; got.InstalledRelease != "2025.2" || meta.IsStatusConditionTrue(got.Conditions, conditionReady) {
 		t.Errorf("%v", got)
 	}

@@ -22,8 +22,8 @@ import (
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// world is everything that a decision depends on, as it was read in one pass.
-type world struct {
+// observation is everything that a decision depends on, as it was read in one pass.
+type observation struct {
 	sync *openstackv1.DatabaseSync
 	now  time.Time
 	// jobs and pods of the schema, whichever DatabaseSync of this name made them; the oldest Job first.
@@ -41,15 +41,15 @@ type world struct {
 // observe reads the world. Nothing comes from a cache: a pass is rare, and a step cannot be taken back. The DatabaseSync is read before and
 // after its Jobs. If it has changed meanwhile, the error is a conflict. So a record whose Job is missing is older than that, and so is a
 // Job than the record with which it is released.
-func observe(ctx context.Context, env *controller.Env, sync *openstackv1.DatabaseSync) (*world, error) {
+func observe(ctx context.Context, env *controller.Env, sync *openstackv1.DatabaseSync) (*observation, error) {
 	reader, key := env.Reader, client.ObjectKeyFromObject(sync)
-	ours := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{syncLabel: syncLabelValue(key.Name)}}
+	managed := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{syncLabel: syncLabelValue(key.Name)}}
 	jobs, pods := &batchv1.JobList{}, &corev1.PodList{}
-	if err := reader.List(ctx, jobs, ours...); err != nil {
+	if err := reader.List(ctx, jobs, managed...); err != nil {
 		return nil, fmt.Errorf("cannot list the schema's Jobs: %w", err)
 	}
 	// Pods after Jobs: the pod of a Job that is gone from the first list is still in the second.
-	if err := reader.List(ctx, pods, ours...); err != nil {
+	if err := reader.List(ctx, pods, managed...); err != nil {
 		return nil, fmt.Errorf("cannot list the schema's pods: %w", err)
 	}
 	again := &openstackv1.DatabaseSync{}
@@ -61,11 +61,11 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 		return nil, apierrors.NewConflict(openstackv1.GroupVersion.WithResource("databasesyncs").GroupResource(), key.Name,
 			errors.New("it has changed while its Jobs were read"))
 	}
-	w := &world{sync: sync, now: env.Clock.Now(), jobs: jobs.Items, pods: pods.Items}
+	w := &observation{sync: sync, now: env.Clock.Now(), jobs: jobs.Items, pods: pods.Items}
 	slices.SortStableFunc(w.jobs, func(a, b batchv1.Job) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	w.listen(ctx, env)
+	w.parseOutput(ctx, env)
 	if w.complete() && open(sync.Status.History) == nil {
 		return w, nil
 	}
@@ -79,140 +79,140 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 	if err != nil {
 		return nil, err
 	}
-	w.stop = first(consumers, consumer.Workload.WaitsForStop)
+	w.stop = first(consumers, consumer.Workload.StopPendingReason)
 	if w.installed() && (!w.quiesces() || !sync.Status.Quiesce) { // Else it was over before they were stopped.
-		w.rollout = first(consumers, func(c consumer.Workload) string { return c.WaitsForImage(image(&sync.Spec)) })
+		w.rollout = first(consumers, func(c consumer.Workload) string { return c.ImagePendingReason(image(&sync.Spec)) })
 	}
 	return w, nil
 }
 
-// listen reads the output of an attempt that has ended, if that is to be known. A version step reports by its termination message or,
+// parseOutput reads the output of an attempt that has ended, if that is to be known. A version step reports by its termination message or,
 // mostly, by its log. What cannot be read keeps nothing from being recorded: a version step runs again then.
-func (w *world) listen(ctx context.Context, env *controller.Env) {
-	current := open(w.sync.Status.History)
+func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
+	current := open(obs.sync.Status.History)
 	if current == nil {
 		return
 	}
-	job := w.job(current)
-	if job == nil || !w.over(job) {
+	job := obs.job(current)
+	if job == nil || !obs.isFinished(job) {
 		return
 	}
-	res := batchjob.ResultOf(job, w.pods)
-	s := w.step(current.Hash)
-	if w.said = res.Message; res.Pod == nil || phaseOf(current) != versioning && s.judge(res.Code) != openstackv1.StepFailed {
+	res := batchjob.GetResult(job, obs.pods)
+	s := obs.step(current.Hash)
+	if obs.said = res.Message; res.Pod == nil || phaseOf(current) != versioning && s.classifyExitCode(res.Code) != openstackv1.StepFailed {
 		return
 	}
 	text, err := env.Output(ctx, res.Pod, res.Container)
-	if w.said, w.output = cmp.Or(w.said, text), text; err != nil {
+	if obs.said, obs.output = cmp.Or(obs.said, text), text; err != nil {
 		log.FromContext(ctx).Error(err, "cannot read the output of a step", "pod", res.Pod.Name)
-		w.output = "its output cannot be read"
+		obs.output = "its output cannot be read"
 	}
 }
 
 // fresh: the database is new, as far as is known.
-func (w *world) fresh() bool { return w.sync.Status.InstalledRelease == "" }
+func (obs *observation) fresh() bool { return obs.sync.Status.InstalledRelease == "" }
 
 // installed: the schema serves what the spec asks for.
-func (w *world) installed() bool {
-	s := &w.sync.Status
-	return s.InstalledRelease == w.sync.Spec.Release && s.InstalledHash == target(&w.sync.Spec)
+func (obs *observation) installed() bool {
+	s := &obs.sync.Status
+	return s.InstalledRelease == obs.sync.Spec.Release && s.InstalledHash == target(&obs.sync.Spec)
 }
 
 // complete: everything has run for what the spec asks for.
-func (w *world) complete() bool {
-	s := &w.sync.Status
-	return w.installed() && s.ContractedRelease == s.InstalledRelease && s.ContractedHash == s.InstalledHash
+func (obs *observation) complete() bool {
+	s := &obs.sync.Status
+	return obs.installed() && s.ContractedRelease == s.InstalledRelease && s.ContractedHash == s.InstalledHash
 }
 
-// turn are the steps that are due, those of them that have succeeded too.
-func (w *world) turn() []step {
-	spec := &w.sync.Spec
+// dueSteps are the steps that are due, those of them that have succeeded too.
+func (obs *observation) dueSteps() []step {
+	spec := &obs.sync.Spec
 	switch {
-	case w.complete():
+	case obs.complete():
 		return nil
-	case w.installed():
+	case obs.installed():
 		return slices.Concat(steps(spec, contracting), steps(spec, migrating))
-	case w.fresh():
+	case obs.fresh():
 		return steps(spec, syncing)
-	case spec.Release != w.sync.Status.InstalledRelease:
+	case spec.Release != obs.sync.Status.InstalledRelease:
 		return append(steps(spec, checking), steps(spec, upgrading(spec))...)
 	}
 	return steps(spec, upgrading(spec))
 }
 
 // quiesces: the step that runs, or else is in turn, is one that needs the consumers stopped.
-func (w *world) quiesces() bool {
-	if r := open(w.sync.Status.History); r != nil {
+func (obs *observation) quiesces() bool {
+	if r := open(obs.sync.Status.History); r != nil {
 		return r.Quiesced
 	}
-	turn := w.turn()
-	i := slices.IndexFunc(turn, func(s step) bool { return !done(w.sync.Status.History, s) })
-	return i >= 0 && w.quiesced(turn[i])
+	turn := obs.dueSteps()
+	i := slices.IndexFunc(turn, func(s step) bool { return !done(obs.sync.Status.History, s) })
+	return i >= 0 && obs.quiesced(turn[i])
 }
 
 // quiesced: a step needs the consumers stopped. Another image of the same release brings nothing that it does not serve.
-func (w *world) quiesced(s step) bool {
-	return s.Quiesced && w.sync.Status.ContractedRelease != w.sync.Spec.Release
+func (obs *observation) quiesced(s step) bool {
+	return s.Quiesced && obs.sync.Status.ContractedRelease != obs.sync.Spec.Release
 }
 
-// ahead is the release that the schema may have been brought to beyond the installed one, and how.
-func (w *world) ahead() (release string, by phase) {
-	if release, by = reached(w.sync.Status.History); release == w.sync.Status.InstalledRelease {
+// maxSchemaRelease is the release that the schema may have been brought to beyond the installed one, and how.
+func (obs *observation) maxSchemaRelease() (release string, by phase) {
+	if release, by = reached(obs.sync.Status.History); release == obs.sync.Status.InstalledRelease {
 		return "", ""
 	}
 	return release, by
 }
 
 // aborted: an upgrade has begun, and the spec asks for the installed release again.
-func (w *world) aborted() bool {
-	release, _ := w.ahead()
-	return release != "" && w.sync.Spec.Release == w.sync.Status.InstalledRelease
+func (obs *observation) aborted() bool {
+	release, _ := obs.maxSchemaRelease()
+	return release != "" && obs.sync.Spec.Release == obs.sync.Status.InstalledRelease
 }
 
 // outdated: an attempt was made for an earlier spec.
-func (w *world) outdated(r *record) bool { return r.Request != request(w.sync) }
+func (obs *observation) outdated(r *record) bool { return r.Request != request(obs.sync) }
 
 // known reports whether an attempt is in the history, or a newer one of the same step is.
-func (w *world) known(r *record) bool {
-	last := latest(w.sync.Status.History, r.Hash)
+func (obs *observation) known(r *record) bool {
+	last := latest(obs.sync.Status.History, r.Hash)
 	return last != nil && (last.Attempt > r.Attempt || last.Attempt == r.Attempt && last.Request == r.Request)
 }
 
 // ours: a Job is this DatabaseSync's, not that of an earlier one of its name.
-func (w *world) ours(job *batchv1.Job) bool { return metav1.IsControlledBy(job, w.sync) }
+func (obs *observation) ours(job *batchv1.Job) bool { return metav1.IsControlledBy(job, obs.sync) }
 
 // job of an attempt: nil if there is none.
-func (w *world) job(r *record) *batchv1.Job {
-	name := jobName(w.sync, r)
-	for i := range w.jobs {
-		if w.jobs[i].Name == name && w.ours(&w.jobs[i]) {
-			return &w.jobs[i]
+func (obs *observation) job(r *record) *batchv1.Job {
+	name := jobName(obs.sync, r)
+	for i := range obs.jobs {
+		if obs.jobs[i].Name == name && obs.ours(&obs.jobs[i]) {
+			return &obs.jobs[i]
 		}
 	}
 	return nil
 }
 
-// begun reports whether a pod of a Job has started, or may have: one whose containers have run, or which has been there.
-func (w *world) begun(job *batchv1.Job) bool {
+// hasStarted reports whether a pod of a Job has started, or may have: one whose containers have run, or which has been there.
+func (obs *observation) hasStarted(job *batchv1.Job) bool {
 	return job.Status.Failed+job.Status.Succeeded > 0 ||
-		slices.ContainsFunc(batchjob.PodsOf(job, w.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
+		slices.ContainsFunc(batchjob.ListPods(job, obs.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
 }
 
-// over: a Job has ended, and no pod of it is left that may write.
-func (w *world) over(job *batchv1.Job) bool {
-	return batchjob.Ended(job) && !slices.ContainsFunc(batchjob.PodsOf(job, w.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
+// isFinished: a Job has ended, and no pod of it is left that may write.
+func (obs *observation) isFinished(job *batchv1.Job) bool {
+	return batchjob.IsFinished(job) && !slices.ContainsFunc(batchjob.ListPods(job, obs.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
 }
 
 // busy names what may still write to the database: a Job that was released and has not ended, or a pod that outlived its Job.
 // No words: nothing. A suspended Job of another DatabaseSync counts, since nobody knows who will release it.
-func (w *world) busy() string {
-	for i := range w.jobs {
-		if j := &w.jobs[i]; !batchjob.Ended(j) && (!batchjob.Suspended(j) || !w.ours(j)) {
+func (obs *observation) busy() string {
+	for i := range obs.jobs {
+		if j := &obs.jobs[i]; !batchjob.IsFinished(j) && (!batchjob.IsSuspended(j) || !obs.ours(j)) {
 			return "Job " + j.Name
 		}
 	}
-	for i := range w.pods {
-		if p := &w.pods[i]; consumer.Running(p) {
+	for i := range obs.pods {
+		if p := &obs.pods[i]; consumer.Running(p) {
 			return "Pod " + p.Name
 		}
 	}
@@ -220,9 +220,9 @@ func (w *world) busy() string {
 }
 
 // step finds a step of the spec by its identity. Of one that is no longer there, 0 is success.
-func (w *world) step(hash string) step {
+func (obs *observation) step(hash string) step {
 	for _, p := range []phase{versioning, syncing, checking, expanding, contracting, migrating} {
-		for _, s := range steps(&w.sync.Spec, p) {
+		for _, s := range steps(&obs.sync.Spec, p) {
 			if s.hash == hash {
 				return s
 			}

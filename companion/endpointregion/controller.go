@@ -25,7 +25,7 @@ var (
 )
 
 // Neither K-ORC's objects nor Keystone are watched.
-var kind = controller.Kind[*openstackv1.EndpointRegion, *world]{
+var kind = controller.Kind[*openstackv1.EndpointRegion, *observation]{
 	Name:       "EndpointRegion",
 	Object:     &openstackv1.EndpointRegion{},
 	Observe:    observe,
@@ -52,8 +52,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }
 
-// world is everything that a decision depends on.
-type world struct {
+// observation is everything that a decision depends on.
+type observation struct {
 	endpoint *openstackv1.EndpointRegion
 	now      time.Time
 	// id of the endpoint in Keystone, and the region that it is in.
@@ -64,17 +64,17 @@ type world struct {
 }
 
 // observe looks for the endpoint and at its region. That Keystone does not answer is no error: it is waited for.
-func observe(ctx context.Context, env *controller.Env, e *openstackv1.EndpointRegion) (*world, error) {
-	w := &world{endpoint: e, now: env.Clock.Now(), id: e.Status.ID}
-	id, waits, err := korc.ID(ctx, env.Reader, "Endpoint", e.Namespace, string(e.Spec.EndpointRef))
-	if err != nil || waits != "" {
-		w.waits = condition.False("Waiting", waits)
+func observe(ctx context.Context, env *controller.Env, e *openstackv1.EndpointRegion) (*observation, error) {
+	w := &observation{endpoint: e, now: env.Clock.Now(), id: e.Status.ID}
+	id, waiting, err := korc.ID(ctx, env.Reader, "Endpoint", e.Namespace, string(e.Spec.EndpointRef))
+	if err != nil || waiting != "" {
+		w.waits = condition.False("Waiting", waiting)
 		return w, err
 	}
 	w.id = id
-	cloud, problem, err := identity.FindCloud(ctx, env.Reader, e.Namespace, e.Spec.CloudCredentialsRef)
-	if err != nil || problem != "" {
-		w.waits = condition.False("KeystoneUnavailable", problem)
+	cloud, reason, err := identity.FindCloud(ctx, env.Reader, e.Namespace, e.Spec.CloudCredentialsRef)
+	if err != nil || reason != "" {
+		w.waits = condition.False("KeystoneUnavailable", reason)
 		return w, err
 	}
 	w.keystone, err = env.Transport.Login(ctx, cloud)
@@ -88,32 +88,32 @@ func observe(ctx context.Context, env *controller.Env, e *openstackv1.EndpointRe
 }
 
 // next puts the endpoint into its region if it is not there, and looks at it again then.
-func next(w *world) controller.Step {
+func next(w *observation) controller.Decision {
 	e := w.endpoint
 	switch {
 	case w.waits.Reason != "":
-		return controller.Step{Status: w.report(w.waits), After: controller.Poll}
+		return controller.Decision{Status: w.report(w.waits), RequeueAfter: controller.Poll}
 	case w.region != e.Spec.Region:
-		return controller.Step{
-			Name: "RegionSet", Do: w.put,
+		return controller.Decision{
+			Name: "RegionSet", Action: w.put,
 			Note: fmt.Sprintf("put endpoint %s into region %s; it was in %q", w.id, e.Spec.Region, w.region),
 		}
 	}
-	there := condition.True("RegionSet", "the endpoint is in its region")
-	return controller.Step{Status: w.report(there), After: controller.Longest}
+	existing := condition.True("RegionSet", "the endpoint is in its region")
+	return controller.Decision{Status: w.report(existing), RequeueAfter: controller.ResyncInterval}
 }
 
-func (w *world) report(s condition.State) func() {
+func (obs *observation) report(s condition.State) func() {
 	return func() {
-		w.endpoint.Status.ID = w.id
-		condition.Set(&w.endpoint.Status.Conditions, conditionAvailable, w.endpoint.Generation, w.now, s)
+		obs.endpoint.Status.ID = obs.id
+		condition.Set(&obs.endpoint.Status.Conditions, conditionAvailable, obs.endpoint.Generation, obs.now, s)
 	}
 }
 
-func (w *world) put(ctx context.Context, _ *controller.Env) error {
-	e := w.endpoint
-	if err := w.keystone.SetEndpointRegion(ctx, w.id, e.Spec.Region); err != nil {
-		e.Status.ID = w.id
+func (obs *observation) put(ctx context.Context, _ *controller.Env) error {
+	e := obs.endpoint
+	if err := obs.keystone.SetEndpointRegion(ctx, obs.id, e.Spec.Region); err != nil {
+		e.Status.ID = obs.id
 		return controller.Refused("KeystoneRefuses", err)
 	}
 	writes.WithLabelValues(e.Namespace, e.Name).Inc()

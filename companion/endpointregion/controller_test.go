@@ -99,7 +99,7 @@ func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconcil
 func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.keystone) }
 
 // run reconciles until the controller rests, or has waited three times.
-func (c *cluster) run(r *Reconciler, ended func()) {
+func (c *cluster) run(r *Reconciler, finished func()) {
 	c.t.Helper()
 	waited := 0
 	for range 30 {
@@ -108,11 +108,11 @@ func (c *cluster) run(r *Reconciler, ended func()) {
 		if err != nil {
 			log.FromContext(ctx).Error(err, "Reconciler error")
 		}
-		ended()
+		finished()
 		if err == nil && result.RequeueAfter == controller.Poll {
 			waited++
 		}
-		if waited == 3 || err == nil && result.RequeueAfter == controller.Longest {
+		if waited == 3 || err == nil && result.RequeueAfter == controller.ResyncInterval {
 			return
 		}
 	}
@@ -206,7 +206,7 @@ func TestCrash(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		c := newCluster(t, region(), clouds())
 		a := crash.New(c.api, at)
-		a.Meanwhile = func() { c.run(c.sound(), func() {}) }
+		a.OnConcurrentWrite = func() { c.run(c.sound(), func() {}) }
 		r := c.reconciler(a.Client(), a.HTTP(c.keystone))
 		replace := func(id string) {
 			c.keystone.SetRegion(id, "")
@@ -221,14 +221,14 @@ func TestCrash(t *testing.T) {
 			func() {}, func() { replace("e1") }, func() { c.keystone.SetRegion("e1", "RegionOne") }, func() { replace("e2") },
 		} {
 			step()
-			c.run(r, a.PassEnded)
-			c.run(r, a.PassEnded) // What a pass missed is found the next time that it looks.
+			c.run(r, a.ReconcileDone)
+			c.run(r, a.ReconcileDone) // What a pass missed is found the next time that it looks.
 		}
 		c.run(c.sound(), func() {})
 		return c, a
 	}
-	_, whole := life(t, crash.Nowhere)
-	points := whole.Points()
+	_, full := life(t, crash.NoFault)
+	points := full.Points()
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
 		if first, second := c.keystone.Region("e1"), c.keystone.Region("e2"); first != "eu-de-1" || second != "eu-de-1" {
@@ -238,11 +238,11 @@ func TestCrash(t *testing.T) {
 			t.Errorf("%v", s)
 		}
 	})
-	t.Logf("%d calls, %d of them writes; %d runs", whole.Calls, len(whole.Writes), len(points))
+	t.Logf("%d calls, %d of them writes; %d runs", full.Calls, len(full.Writes), len(points))
 }
 
-// TestLooks: nobody reports when an endpoint is moved, so it is looked at: every ten minutes.
-func TestLooks(t *testing.T) {
+// TestPollInterval: nobody reports when an endpoint is moved, so it is looked at: every ten minutes.
+func TestPollInterval(t *testing.T) {
 	c := newCluster(t, region(), clouds(), endpoint("e"))
 	c.keystone.SetRegion("e", "eu-de-1")
 	request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}
@@ -257,25 +257,25 @@ func TestNext(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	type decision struct {
 		Name, Note, Reason, ID string
-		Does                   bool
+		Action                 bool
 		After                  time.Duration
 		At                     time.Time
 	}
 	for name, tc := range map[string]struct {
 		reason string
-		world  world
+		world  observation
 		want   decision
 	}{
 		"Waits": {
-			"Nobody tells when K-ORC has made it.", world{waits: condition.False("Waiting", "no endpoint")},
+			"Nobody tells when K-ORC has made it.", observation{waits: condition.False("Waiting", "no endpoint")},
 			decision{Reason: "Waiting", After: 10 * time.Second, At: now},
 		},
 		"Elsewhere": {
-			"It is looked at again at once.", world{id: "e", region: "RegionOne"},
-			decision{Name: "RegionSet", Note: `put endpoint e into region eu-de-1; it was in "RegionOne"`, Does: true},
+			"It is looked at again at once.", observation{id: "e", region: "RegionOne"},
+			decision{Name: "RegionSet", Note: `put endpoint e into region eu-de-1; it was in "RegionOne"`, Action: true},
 		},
 		"There": {
-			"It is looked at in a while.", world{id: "e", region: "eu-de-1"},
+			"It is looked at in a while.", observation{id: "e", region: "eu-de-1"},
 			decision{Reason: "RegionSet", ID: "e", After: 10 * time.Minute, At: now},
 		},
 	} {
@@ -283,7 +283,7 @@ func TestNext(t *testing.T) {
 			w := tc.world
 			w.endpoint, w.now = region(), now
 			s := next(&w)
-			got := decision{Name: s.Name, Note: s.Note, Does: s.Do != nil, After: s.After}
+			got := decision{Name: s.Name, Note: s.Note, Action: s.Action != nil, After: s.RequeueAfter}
 			if s.Status != nil {
 				s.Status()
 				c := w.endpoint.Status.Conditions[0]

@@ -8,7 +8,7 @@ import (
 
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
-	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
 		Warns: []string{"Available"},
 		Metrics: []string{
 			"companion_endpoint_region_condition",

@@ -84,7 +84,7 @@ func TestBuckets(t *testing.T) {
 // TestAuthority: who is let in by whose certificates is reported after each login.
 func TestAuthority(t *testing.T) {
 	one := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")}))
-	w := &world{check: &openstackv1.IdentityCheck{}, now: start.Add(time.Millisecond), cloud: identity.Cloud{CA: []byte(one)}, version: "v3.14"}
+	w := &observation{check: &openstackv1.IdentityCheck{}, now: start.Add(time.Millisecond), cloud: identity.Cloud{CA: []byte(one)}, version: "v3.14"}
 	w.report()
 	if s := w.check.Status; s.Authority != one || !s.LastToken.Time.Equal(start) || s.APIVersion != "v3.14" {
 		t.Errorf("%+v", s)

@@ -27,7 +27,7 @@ var (
 	duration  = metrics.Histogram("duration_seconds", "How long a login took that gave a token.", []float64{.1, .25, .5, 1, 2.5, 5, 10, 30})
 )
 
-var kind = controller.Kind[*openstackv1.IdentityCheck, *world]{
+var kind = controller.Kind[*openstackv1.IdentityCheck, *observation]{
 	Name:       "IdentityCheck",
 	Object:     &openstackv1.IdentityCheck{},
 	Observe:    observe,

@@ -165,7 +165,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestValidation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		objects []client.Object
@@ -187,16 +187,16 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestQuiet: in an hour without news, Keystone is asked sixty times, and the status is written six times. Whatever wakes the controller in
+// TestNoEvents: in an hour without news, Keystone is asked sixty times, and the status is written six times. Whatever wakes the controller in
 // between, it does not log in.
-func TestQuiet(t *testing.T) {
+func TestNoEvents(t *testing.T) {
 	c := newCluster(t, clouds())
-	a := crash.New(c.api, crash.Nowhere)
+	a := crash.New(c.api, crash.NoFault)
 	r := c.reconciler(a.Client(), c.keystone)
 	for c.clock.Now().Before(start.Add(time.Hour)) {
 		c.pass(r)
 		now := c.clock.Now()
-		c.clock.SetTime(now.Add(-every + time.Second))
+		c.clock.SetTime(now.Add(-pollInterval + time.Second))
 		c.pass(r)
 		c.clock.SetTime(now)
 	}
@@ -266,7 +266,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestLockout(t *testing.T) {
 	c := newCluster(t, clouds())
 	r := c.reconciler(c.api, c.keystone)
-	c.keystone.LockAfter(6)
+	c.keystone.SetLockoutAttempts(6)
 	c.keystone.SetOption("admin", "multi_factor_auth_enabled", false)
 	want := map[string]any{
 		"ignore_lockout_failure_attempts": true, "ignore_password_expiry": true, "ignore_change_password_upon_first_use": true,
@@ -294,15 +294,15 @@ func TestLockout(t *testing.T) {
 func TestLockedOut(t *testing.T) {
 	c := newCluster(t, clouds())
 	r := c.reconciler(c.api, c.keystone)
-	c.keystone.LockAfter(1)
+	c.keystone.SetLockoutAttempts(1)
 	c.keystone.Fail("admin")
 	c.pass(r)
 	if got := c.reachable(); got.Reason != "LoginRefused" || !strings.Contains(got.Message, "locked out") {
 		t.Errorf("%v", got)
 	}
-	c.keystone.LockAfter(0)
+	c.keystone.SetLockoutAttempts(0)
 	c.pass(r)
-	c.keystone.LockAfter(1)
+	c.keystone.SetLockoutAttempts(1)
 	c.keystone.Fail("admin")
 	c.pass(r)
 	if got := c.reachable(); got.Status != metav1.ConditionTrue {
@@ -333,7 +333,7 @@ func TestCrash(t *testing.T) {
 				t.Errorf("a token is said to be of %s, but Keystone was down since %s", last, down)
 			}
 		}
-		a.Meanwhile = func() { c.pass(c.reconciler(c.api, c.keystone)) }
+		a.OnConcurrentWrite = func() { c.pass(c.reconciler(c.api, c.keystone)) }
 		r := c.reconciler(a.Client(), a.HTTP(c.keystone))
 		for _, step := range []func(){
 			func() {},
@@ -348,13 +348,13 @@ func TestCrash(t *testing.T) {
 			step()
 			for range 5 {
 				c.pass(r)
-				a.PassEnded()
+				a.ReconcileDone()
 			}
 		}
 		return c, a
 	}
-	_, whole := life(t, crash.Nowhere)
-	points := whole.Points()
+	_, full := life(t, crash.NoFault)
+	points := full.Points()
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
 		c.pass(c.reconciler(c.api, c.keystone))
@@ -368,5 +368,5 @@ func TestCrash(t *testing.T) {
 			t.Errorf("options %v", c.keystone.Options("admin"))
 		}
 	})
-	t.Logf("%d calls, %d of them writes; %d runs", whole.Calls, len(whole.Writes), len(points))
+	t.Logf("%d calls, %d of them writes; %d runs", full.Calls, len(full.Writes), len(points))
 }

@@ -15,88 +15,88 @@ import (
 )
 
 const (
-	// every is how often it logs in, soon how often after a failure: and no pass, whatever woke it, does so more often than that.
-	every = time.Minute
-	soon  = controller.Poll
-	// rewrite is how often the time of the last token is written when nothing else changes: whatever is written wakes Crossplane.
-	rewrite = 10 * time.Minute
+	// pollInterval is how often it logs in, soon how often after a failure: and no pass, whatever woke it, does so more often than that.
+	pollInterval         = time.Minute
+	shortRequeueInterval = controller.Poll
+	// statusRefreshInterval is how often the time of the last token is written when nothing else changes: whatever is written wakes Crossplane.
+	statusRefreshInterval = 10 * time.Minute
 	// failureThreshold is the number of consecutive failures after which Keystone is unreachable.
 	failureThreshold = 3
 )
 
-var issued = condition.True("TokenIssued", "Keystone gives tokens")
+var tokenIssuedCondition = condition.True("TokenIssued", "Keystone gives tokens")
 
 // next reports, and says so if Keystone is reachable again.
-func next(w *world) controller.Step {
+func next(w *observation) controller.Decision {
 	conditions := w.check.Status.Conditions
 	switch {
 	case w.limited > 0:
-		return controller.Step{After: w.limited}
-	case w.problem != "":
-		return controller.Step{After: soon, Status: func() {
-			w.set(conditionReachable, condition.False("NoCredentials", w.problem))
+		return controller.Decision{RequeueAfter: w.limited}
+	case w.errorMessage != "":
+		return controller.Decision{RequeueAfter: shortRequeueInterval, Status: func() {
+			w.set(conditionReachable, condition.False("NoCredentials", w.errorMessage))
 		}}
 	case w.err != nil:
-		return controller.Step{After: soon, Status: w.report}
+		return controller.Decision{RequeueAfter: shortRequeueInterval, Status: w.report}
 	case len(conditions) > 0 && !meta.IsStatusConditionTrue(conditions, conditionReachable):
-		return controller.Step{After: every, Status: w.report, Name: issued.Reason, Note: issued.Message}
+		return controller.Decision{RequeueAfter: pollInterval, Status: w.report, Name: tokenIssuedCondition.Reason, Note: tokenIssuedCondition.Message}
 	}
-	return controller.Step{After: every, Status: w.report}
+	return controller.Decision{RequeueAfter: pollInterval, Status: w.report}
 }
 
 // report sets the status after a login.
-func (w *world) report() {
-	if w.err == nil && w.check.Spec.Exempt {
-		w.set(conditionExempt, w.exempt)
+func (obs *observation) report() {
+	if obs.err == nil && obs.check.Spec.Exempt {
+		obs.set(conditionExempt, obs.exempt)
 	}
-	w.check.Status.Authority = certificates(w.cloud.CA)
-	w.reportPublic()
-	w.set(conditionReachable, w.reachable())
+	obs.check.Status.Authority = certificates(obs.cloud.CA)
+	obs.reportPublic()
+	obs.set(conditionReachable, obs.reachable())
 }
 
 // reachable counts failures, and is what the condition says then.
-func (w *world) reachable() condition.State {
-	s := &w.check.Status
-	if w.err == nil {
-		if s.Failures > 0 || s.APIVersion != w.version || s.LastToken == nil || w.now.Sub(s.LastToken.Time) >= rewrite {
-			s.LastToken = &metav1.Time{Time: w.now.Truncate(time.Second)}
+func (obs *observation) reachable() condition.State {
+	s := &obs.check.Status
+	if obs.err == nil {
+		if s.Failures > 0 || s.APIVersion != obs.version || s.LastToken == nil || obs.now.Sub(s.LastToken.Time) >= statusRefreshInterval {
+			s.LastToken = &metav1.Time{Time: obs.now.Truncate(time.Second)}
 		}
-		s.Failures, s.APIVersion = 0, w.version
-		return issued
+		s.Failures, s.APIVersion = 0, obs.version
+		return tokenIssuedCondition
 	}
 	s.Failures = min(s.Failures+1, failureThreshold)
 	if s.Failures < failureThreshold && meta.IsStatusConditionTrue(s.Conditions, conditionReachable) {
-		return issued
+		return tokenIssuedCondition
 	}
-	if identity.IsRefused(w.err) {
-		return condition.False("LoginRefused", w.err.Error())
+	if identity.IsUnauthorized(obs.err) {
+		return condition.False("LoginRefused", obs.err.Error())
 	}
-	return condition.False("KeystoneUnavailable", w.err.Error())
+	return condition.False("KeystoneUnavailable", obs.err.Error())
 }
 
 // reportPublic reports whether the public address answers. As with logins, it takes some failures in a row to say that it does not.
-func (w *world) reportPublic() {
-	s, url := &w.check.Status, w.check.Spec.PublicURL
+func (obs *observation) reportPublic() {
+	s, url := &obs.check.Status, obs.check.Spec.PublicURL
 	switch {
 	case url == "":
 		s.PublicFailures = 0
 		meta.RemoveStatusCondition(&s.Conditions, conditionPublic)
 		return
-	case w.public == nil:
+	case obs.public == nil:
 		s.PublicFailures = 0
-		w.set(conditionPublic, condition.True("KeystoneAnswers", fmt.Sprintf("Keystone answers at %s", url)))
+		obs.set(conditionPublic, condition.True("KeystoneAnswers", fmt.Sprintf("Keystone answers at %s", url)))
 		return
 	}
 	s.PublicFailures = min(s.PublicFailures+1, failureThreshold)
 	before := meta.FindStatusCondition(s.Conditions, conditionPublic)
-	answered := before != nil && before.Status == metav1.ConditionTrue && before.ObservedGeneration == w.check.Generation
+	answered := before != nil && before.Status == metav1.ConditionTrue && before.ObservedGeneration == obs.check.Generation
 	if !answered || s.PublicFailures == failureThreshold {
-		w.set(conditionPublic, condition.False(w.public.Reason, w.public.Message))
+		obs.set(conditionPublic, condition.False(obs.public.Reason, obs.public.Message))
 	}
 }
 
-func (w *world) set(name string, s condition.State) {
-	condition.Set(&w.check.Status.Conditions, name, w.check.Generation, w.now, s)
+func (obs *observation) set(name string, s condition.State) {
+	condition.Set(&obs.check.Status.Conditions, name, obs.check.Generation, obs.now, s)
 }
 
 // authorityLimit is the longest text that the status takes.

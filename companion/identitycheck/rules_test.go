@@ -32,46 +32,46 @@ func TestNext(t *testing.T) {
 		reason string
 		spec   openstackv1.IdentityCheckSpec
 		status openstackv1.IdentityCheckStatus
-		world  world
+		world  observation
 		want   decision
 	}{
 		"First": {
-			reason: "That it works is nothing to tell.", world: world{version: "v3.14"},
+			reason: "That it works is nothing to tell.", world: observation{version: "v3.14"},
 			want: decision{After: time.Minute, Conditions: map[string]string{conditionReachable: "True TokenIssued"}, Token: true},
 		},
 		"Again": {
-			reason: "It works again.", status: openstackv1.IdentityCheckStatus{Conditions: unreachable, Failures: 3}, world: world{version: "v3.14"},
+			reason: "It works again.", status: openstackv1.IdentityCheckStatus{Conditions: unreachable, Failures: 3}, world: observation{version: "v3.14"},
 			want: decision{
 				After: time.Minute, Name: "TokenIssued", Note: "Keystone gives tokens", Token: true,
 				Conditions: map[string]string{conditionReachable: "True TokenIssued"},
 			},
 		},
-		"Limited": {reason: "Whatever woke it.", world: world{limited: 3 * time.Second}, want: decision{After: 3 * time.Second}},
+		"Limited": {reason: "Whatever woke it.", world: observation{limited: 3 * time.Second}, want: decision{After: 3 * time.Second}},
 		"NoCredentials": {
-			reason: "They may be on their way.", world: world{problem: "no Secret"},
+			reason: "They may be on their way.", world: observation{errorMessage: "no Secret"},
 			want: decision{After: 10 * time.Second, Conditions: map[string]string{conditionReachable: "False NoCredentials"}},
 		},
 		"Failed": {
-			reason: "One failure is no outage.", status: openstackv1.IdentityCheckStatus{Conditions: reachable}, world: world{err: errors.New("down")},
+			reason: "One failure is no outage.", status: openstackv1.IdentityCheckStatus{Conditions: reachable}, world: observation{err: errors.New("down")},
 			want: decision{After: 10 * time.Second, Failures: 1, Conditions: map[string]string{conditionReachable: "True TokenIssued"}},
 		},
 		"Third": {
-			reason: "Three are.", status: openstackv1.IdentityCheckStatus{Conditions: reachable, Failures: 2}, world: world{err: errors.New("down")},
+			reason: "Three are.", status: openstackv1.IdentityCheckStatus{Conditions: reachable, Failures: 2}, world: observation{err: errors.New("down")},
 			want: decision{After: 10 * time.Second, Failures: 3, Conditions: map[string]string{conditionReachable: "False KeystoneUnavailable"}},
 		},
 		"Fourth": {
-			reason: "No more are counted.", status: openstackv1.IdentityCheckStatus{Conditions: unreachable, Failures: 3}, world: world{err: errors.New("down")},
+			reason: "No more are counted.", status: openstackv1.IdentityCheckStatus{Conditions: unreachable, Failures: 3}, world: observation{err: errors.New("down")},
 			want: decision{After: 10 * time.Second, Failures: 3, Conditions: map[string]string{conditionReachable: "False KeystoneUnavailable"}},
 		},
 		"Exempt": {
 			reason: "It is told beside.", spec: openstackv1.IdentityCheckSpec{Exempt: true},
-			world: world{version: "v3.14", exempt: condition.False("KeystoneRefuses", "no")},
+			world: observation{version: "v3.14", exempt: condition.False("KeystoneRefuses", "no")},
 			want: decision{After: time.Minute, Token: true, Conditions: map[string]string{
 				conditionReachable: "True TokenIssued", conditionExempt: "False KeystoneRefuses",
 			}},
 		},
 		"Public": {
-			reason: "It is asked, too.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"}, world: world{version: "v3.14"},
+			reason: "It is asked, too.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"}, world: observation{version: "v3.14"},
 			want: decision{After: time.Minute, Token: true, Conditions: map[string]string{
 				conditionReachable: "True TokenIssued", conditionPublic: "True KeystoneAnswers",
 			}},
@@ -79,7 +79,7 @@ func TestNext(t *testing.T) {
 		"PublicFailedOnce": {
 			reason: "It may have been a moment.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"},
 			status: openstackv1.IdentityCheckStatus{Conditions: append(public, reachable...), PublicFailures: 1},
-			world:  world{version: "v3.14", public: &identity.Unreachable{Reason: "NameUnknown", Message: "no name"}},
+			world:  observation{version: "v3.14", public: &identity.ConnectError{Reason: "NameUnknown", Message: "no name"}},
 			want: decision{After: time.Minute, Token: true, PublicFailures: 2, Conditions: map[string]string{
 				conditionReachable: "True TokenIssued", conditionPublic: "True ",
 			}},
@@ -87,7 +87,7 @@ func TestNext(t *testing.T) {
 		"PublicGone": {
 			reason: "It is the third time.", spec: openstackv1.IdentityCheckSpec{PublicURL: "https://k"},
 			status: openstackv1.IdentityCheckStatus{Conditions: append(public, reachable...), PublicFailures: 2},
-			world:  world{version: "v3.14", public: &identity.Unreachable{Reason: "NameUnknown", Message: "no name"}},
+			world:  observation{version: "v3.14", public: &identity.ConnectError{Reason: "NameUnknown", Message: "no name"}},
 			want: decision{After: time.Minute, Token: true, PublicFailures: 3, Conditions: map[string]string{
 				conditionReachable: "True TokenIssued", conditionPublic: "False NameUnknown",
 			}},
@@ -98,7 +98,7 @@ func TestNext(t *testing.T) {
 			w.check, w.now = &openstackv1.IdentityCheck{Spec: tc.spec, Status: *tc.status.DeepCopy()}, now
 			w.check.Generation = 1
 			s := next(&w)
-			got := decision{After: s.After, Name: s.Name, Note: s.Note}
+			got := decision{After: s.RequeueAfter, Name: s.Name, Note: s.Note}
 			if s.Status != nil {
 				s.Status()
 				got.Conditions = map[string]string{}

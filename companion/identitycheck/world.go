@@ -13,30 +13,30 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
-// world is what a login finds out.
-type world struct {
+// observation is what a login finds out.
+type observation struct {
 	check *openstackv1.IdentityCheck
 	now   time.Time
-	// problem says why nobody can log in; limited is how long nobody may.
-	problem string
-	limited time.Duration
-	cloud   identity.Cloud
+	// errorMessage says why nobody can log in; limited is how long nobody may.
+	errorMessage string
+	limited      time.Duration
+	cloud        identity.Cloud
 	// err is that of the login, version else that of the API, and exempt whether the user is.
 	err     error
 	version string
 	exempt  condition.State
 	// public is what is wrong with the public address, if there is one.
-	public *identity.Unreachable
+	public *identity.ConnectError
 }
 
 // observe logs in once, and asks at the public address, if there is one.
-func observe(ctx context.Context, env *controller.Env, c *openstackv1.IdentityCheck) (*world, error) {
-	w := &world{check: c, now: env.Clock.Now()}
+func observe(ctx context.Context, env *controller.Env, c *openstackv1.IdentityCheck) (*observation, error) {
+	w := &observation{check: c, now: env.Clock.Now()}
 	var err error
-	if w.cloud, w.problem, err = identity.FindCloud(ctx, env.Reader, c.Namespace, c.Spec.CloudCredentialsRef); err != nil || w.problem != "" {
+	if w.cloud, w.errorMessage, err = identity.FindCloud(ctx, env.Reader, c.Namespace, c.Spec.CloudCredentialsRef); err != nil || w.errorMessage != "" {
 		return w, err
 	}
-	if w.limited = env.Limit(client.ObjectKeyFromObject(c), soon); w.limited > 0 {
+	if w.limited = env.Limit(client.ObjectKeyFromObject(c), shortRequeueInterval); w.limited > 0 {
 		return w, nil
 	}
 	if w.err = w.login(ctx, env); w.err != nil {
@@ -49,23 +49,23 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.IdentityCh
 }
 
 // login gets a token, asks for the version of the API, and sees to it that the next login is possible, too.
-func (w *world) login(ctx context.Context, env *controller.Env) error {
-	keystone, err := env.Transport.Login(ctx, w.cloud)
+func (obs *observation) login(ctx context.Context, env *controller.Env) error {
+	keystone, err := env.Transport.Login(ctx, obs.cloud)
 	if err != nil {
 		return err
 	}
 	now := env.Clock.Now()
-	duration.WithLabelValues(w.check.Namespace, w.check.Name).Observe(now.Sub(w.now).Seconds())
-	lastToken.WithLabelValues(w.check.Namespace, w.check.Name).Set(float64(now.Unix()))
-	if w.version, err = keystone.APIVersion(ctx); err == nil && w.check.Spec.Exempt {
-		w.exempt = w.spare(ctx, env, keystone)
+	duration.WithLabelValues(obs.check.Namespace, obs.check.Name).Observe(now.Sub(obs.now).Seconds())
+	lastToken.WithLabelValues(obs.check.Namespace, obs.check.Name).Set(float64(now.Unix()))
+	if obs.version, err = keystone.APIVersion(ctx); err == nil && obs.check.Spec.Exempt {
+		obs.exempt = obs.exemptUser(ctx, env, keystone)
 	}
 	return err
 }
 
-// spare gives the user that has logged in the options without which others could lock it out. A refusal by Keystone is only reported: the
+// exemptUser gives the user that has logged in the options without which others could lock it out. A refusal by Keystone is only reported: the
 // login works.
-func (w *world) spare(ctx context.Context, env *controller.Env, keystone *identity.User) condition.State {
+func (obs *observation) exemptUser(ctx context.Context, env *controller.Env, keystone *identity.User) condition.State {
 	changed, err := keystone.Exempt(ctx, keystone.ID())
 	if err != nil {
 		return condition.False("KeystoneRefuses", err.Error())
@@ -74,7 +74,7 @@ func (w *world) spare(ctx context.Context, env *controller.Env, keystone *identi
 		True: true, Reason: "OptionsSet", Message: "the user is spared lockout, password expiry and a change at the first login",
 	}
 	if changed {
-		env.Event(w.check, corev1.EventTypeNormal, s.Reason, s.Message)
+		env.Event(obs.check, corev1.EventTypeNormal, s.Reason, s.Message)
 	}
 	return s
 }

@@ -24,23 +24,23 @@ func create(o client.Object) controller.Action {
 }
 
 // generateKeys makes keys of randomness.
-func generateKeys(w *world) controller.Action {
+func generateKeys(w *observation) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		set, err := keys.Setup(env.Random)
 		if err != nil {
 			return err
 		}
-		return writeKeys(w, set, created(w.now, w.need.Lifetime))(ctx, env)
+		return writeKeys(w, set, created(w.now, w.neededKeys.Lifetime))(ctx, env)
 	}
 }
 
-func rotate(w *world) controller.Action {
+func rotate(w *observation) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		set, err := w.set.Rotate(env.Random, w.limit)
 		if err != nil {
 			return err
 		}
-		if err := writeKeys(w, set, w.record.rotated(set, w.now, w.need.Lifetime))(ctx, env); err != nil {
+		if err := writeKeys(w, set, w.record.rotated(set, w.now, w.neededKeys.Lifetime))(ctx, env); err != nil {
 			return err
 		}
 		rotations.WithLabelValues(w.repo.Namespace, w.repo.Name).Inc()
@@ -50,7 +50,7 @@ func rotate(w *world) controller.Action {
 
 // writeKeys writes keys with their record: into a new Secret where there was none, else over exactly the version that was
 // read. The Secret has no owner: it outlives the KeyRepository.
-func writeKeys(w *world, set keys.Set, rec record) controller.Action {
+func writeKeys(w *observation, set keys.Set, rec record) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{

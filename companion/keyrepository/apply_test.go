@@ -47,7 +47,7 @@ func TestRollSurvivesApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Roll(ctx, api, podAnnotation(secretName), "hash"); err != nil {
+	if err := c.RestartWithAnnotation(ctx, api, podAnnotation(secretName), "hash"); err != nil {
 		t.Fatal(err)
 	}
 	apply("keystone:1")

@@ -47,33 +47,33 @@ type backup struct {
 }
 
 // answers of the store.
-type answer string
+type storeResult string
 
 const (
 	// unknown: it has not answered, or cannot be reached.
-	unknown answer = ""
-	// entryFound: restored holds the entry.
-	entryFound answer = "Found"
-	// noEntry: it answered that there is none. External Secrets reports that as a success of its own (reason SecretDeleted of
+	unknown storeResult = ""
+	// storeEntryFound: restored holds the entry.
+	storeEntryFound storeResult = "Found"
+	// storeEntryMissing: it answered that there is none. External Secrets reports that as a success of its own (reason SecretDeleted of
 	// an ExternalSecret with deletionPolicy Delete), and every other failure as Ready=False.
-	noEntry answer = "NoEntry"
+	storeEntryMissing storeResult = "NoEntry"
 )
 
-func (b backup) answer() answer {
+func (b backup) answer() storeResult {
 	if b.restore == nil {
 		return unknown
 	}
 	switch status, reason, _ := readyCondition(b.restore); {
 	case status == "True" && reason == "SecretDeleted":
-		return noEntry
+		return storeEntryMissing
 	case status == "True" && reason == "SecretSynced" && len(b.restored) > 0:
-		return entryFound
+		return storeEntryFound
 	}
 	return unknown
 }
 
-// onlyKeys leaves out what a store keeps besides the keys, such as custom_metadata in Vault's first key-value engine.
-func onlyKeys(data map[string][]byte) map[string][]byte {
+// filterKeys leaves out what a store keeps besides the keys, such as custom_metadata in Vault's first key-value engine.
+func filterKeys(data map[string][]byte) map[string][]byte {
 	out := map[string][]byte{}
 	for name, value := range data {
 		if _, err := strconv.Atoi(name); err == nil {
@@ -84,7 +84,7 @@ func onlyKeys(data map[string][]byte) map[string][]byte {
 }
 
 // observeBackup reads what External Secrets has been asked.
-func observeBackup(ctx context.Context, reader client.Reader, w *world) (backup, error) {
+func observeBackup(ctx context.Context, reader client.Reader, w *observation) (backup, error) {
 	b := backup{}
 	pushes := &unstructured.UnstructuredList{}
 	pushes.SetGroupVersionKind(pushSecretKind)
@@ -155,64 +155,68 @@ func (b backup) has(name string) bool {
 }
 
 // backupID names these keys at this place of the store.
-func (w *world) backupID() string {
+func (obs *observation) backupID() string {
 	const digits = 32
-	b := w.repo.Spec.Backup
-	return names.Hash(digits, w.record.Hash, b.SecretStoreRef.Kind, string(b.SecretStoreRef.Name), b.RemoteKey)
+	b := obs.repo.Spec.Backup
+	return names.Hash(digits, obs.record.Hash, b.SecretStoreRef.Kind, string(b.SecretStoreRef.Name), b.RemoteKey)
 }
 
 // pushName changes with the keys and daily: an entry that someone removed from the store is back within a day.
-func (w *world) pushName() string {
-	return rights.DerivedName(string(w.repo.Spec.SecretName),
-		"push-"+names.Hash(rights.SuffixDigits, w.backupID(), w.now.UTC().Format(time.DateOnly)))
+func (obs *observation) pushName() string {
+	return rights.DerivedName(string(obs.repo.Spec.SecretName),
+		"push-"+names.Hash(rights.SuffixDigits, obs.backupID(), obs.now.UTC().Format(time.DateOnly)))
 }
 
-func (w *world) restoreName() string { return rights.RestoreName(string(w.repo.Spec.SecretName)) }
+func (obs *observation) restoreName() string {
+	return rights.RestoreName(string(obs.repo.Spec.SecretName))
+}
 
 // store names the store, if there is one.
-func (w *world) store() string {
-	if w.repo.Spec.Backup == nil {
+func (obs *observation) store() string {
+	if obs.repo.Spec.Backup == nil {
 		return ""
 	}
-	return "store " + string(w.repo.Spec.Backup.SecretStoreRef.Name)
+	return "store " + string(obs.repo.Spec.Backup.SecretStoreRef.Name)
 }
 
 // backupOf is the Secret's name as a label, which has at most 63 characters.
-func (w *world) backupOf() string { return rights.DerivedName(string(w.repo.Spec.SecretName), "keys") }
+func (obs *observation) backupOf() string {
+	return rights.DerivedName(string(obs.repo.Spec.SecretName), "keys")
+}
 
 // pushSecret copies all keys to the store, once: never again by itself, lest it copied what someone has edited. Deleting it leaves the
 // copy.
-func (w *world) pushSecret() *unstructured.Unstructured {
-	b := w.repo.Spec.Backup
+func (obs *observation) pushSecret() *unstructured.Unstructured {
+	b := obs.repo.Spec.Backup
 	o := object.New(pushSecretKind.GroupVersion().String(), pushSecretKind.Kind, object.Meta{
-		Name: w.pushName(), Namespace: w.repo.Namespace,
-		Labels:      map[string]string{backupLabel: w.backupOf(), "app.kubernetes.io/managed-by": managedBy},
-		Annotations: map[string]string{backupAnnotation: w.backupID()},
+		Name: obs.pushName(), Namespace: obs.repo.Namespace,
+		Labels:      map[string]string{backupLabel: obs.backupOf(), "app.kubernetes.io/managed-by": managedBy},
+		Annotations: map[string]string{backupAnnotation: obs.backupID()},
 	}, object.Map{
 		"updatePolicy":    "Replace",
 		"deletionPolicy":  "None",
 		"refreshInterval": "0s",
 		"secretStoreRefs": object.List{object.Map{"name": string(b.SecretStoreRef.Name), "kind": cmp.Or(b.SecretStoreRef.Kind, storeKind)}},
-		"selector":        object.Map{"secret": object.Map{"name": string(w.repo.Spec.SecretName)}},
+		"selector":        object.Map{"secret": object.Map{"name": string(obs.repo.Spec.SecretName)}},
 		"data":            object.List{object.Map{"match": object.Map{"remoteRef": object.Map{"remoteKey": b.RemoteKey}}}},
 	})
-	o.SetOwnerReferences(w.owners())
+	o.SetOwnerReferences(obs.owners())
 	return o
 }
 
 // externalSecret asks the store for the keys. They arrive in a Secret of their own, which goes with it.
-func (w *world) externalSecret() *unstructured.Unstructured {
-	b := w.repo.Spec.Backup
+func (obs *observation) externalSecret() *unstructured.Unstructured {
+	b := obs.repo.Spec.Backup
 	o := object.New(externalSecretKind.GroupVersion().String(), externalSecretKind.Kind, object.Meta{
-		Name: w.restoreName(), Namespace: w.repo.Namespace,
+		Name: obs.restoreName(), Namespace: obs.repo.Namespace,
 		Labels: map[string]string{"app.kubernetes.io/managed-by": managedBy},
 	}, object.Map{
 		"refreshInterval": "1m",
 		"secretStoreRef":  object.Map{"name": string(b.SecretStoreRef.Name), "kind": cmp.Or(b.SecretStoreRef.Kind, storeKind)},
-		"target":          object.Map{"name": w.restoreName(), "creationPolicy": "Owner", "deletionPolicy": "Delete"},
+		"target":          object.Map{"name": obs.restoreName(), "creationPolicy": "Owner", "deletionPolicy": "Delete"},
 		"dataFrom":        object.List{object.Map{"extract": object.Map{"key": b.RemoteKey}}},
 	})
-	o.SetOwnerReferences(w.owners())
+	o.SetOwnerReferences(obs.owners())
 	return o
 }
 

@@ -12,7 +12,7 @@ import (
 
 // TestOrders: what is ordered of External Secrets, whole. An admission policy of the platform holds the companion to this shape.
 func TestOrders(t *testing.T) {
-	w := &world{repo: withBackup(fernet()), now: time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC), record: record{Hash: "hash"}}
+	w := &observation{repo: withBackup(fernet()), now: time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC), record: record{Hash: "hash"}}
 	owner := map[string]any{
 		"apiVersion": "openstack.c5c3.io/v1alpha1", "kind": "KeyRepository", "name": "keystone-fernet-keys", "uid": "repo-uid", "controller": true,
 	}
@@ -60,14 +60,14 @@ func TestOrders(t *testing.T) {
 // TestBackupID: other keys, another store and another entry of it are another backup.
 func TestBackupID(t *testing.T) {
 	seen := map[string]string{}
-	for name, change := range map[string]func(*world){
-		"AsItIs": func(*world) {},
-		"Keys":   func(w *world) { w.record.Hash = "another" },
-		"Kind":   func(w *world) { w.repo.Spec.Backup.SecretStoreRef.Kind = "SecretStore" },
-		"Store":  func(w *world) { w.repo.Spec.Backup.SecretStoreRef.Name = "another" },
-		"Entry":  func(w *world) { w.repo.Spec.Backup.RemoteKey = "another" },
+	for name, change := range map[string]func(*observation){
+		"AsItIs": func(*observation) {},
+		"Keys":   func(w *observation) { w.record.Hash = "another" },
+		"Kind":   func(w *observation) { w.repo.Spec.Backup.SecretStoreRef.Kind = "SecretStore" },
+		"Store":  func(w *observation) { w.repo.Spec.Backup.SecretStoreRef.Name = "another" },
+		"Entry":  func(w *observation) { w.repo.Spec.Backup.RemoteKey = "another" },
 	} {
-		w := &world{repo: withBackup(fernet()), record: record{Hash: "hash"}}
+		w := &observation{repo: withBackup(fernet()), record: record{Hash: "hash"}}
 		change(w)
 		id := w.backupID()
 		if other := seen[id]; other != "" || len(id) != 32 {
@@ -79,7 +79,7 @@ func TestBackupID(t *testing.T) {
 
 // TestDaily: there is a push for each day and for each set of keys, and no other.
 func TestDaily(t *testing.T) {
-	w := &world{repo: withBackup(fernet()), now: time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC), record: record{Hash: "hash"}}
+	w := &observation{repo: withBackup(fernet()), now: time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC), record: record{Hash: "hash"}}
 	today := w.pushName()
 	for hours, same := range map[int]bool{1: true, 23: true, 24: false, 31 * 24: false} {
 		later := *w
@@ -100,17 +100,17 @@ func TestLimit(t *testing.T) {
 	for _, tc := range []struct {
 		keys int
 		ok   bool
-	}{{rotation.MostKeys, true}, {rotation.MostKeys + 1, false}} {
+	}{{rotation.MaxKeys, true}, {rotation.MaxKeys + 1, false}} {
 		repo := fernet()
 		repo.Spec.RotationSchedule = "0 * * * *"
-		w := &world{repo: repo}
+		w := &observation{repo: repo}
 		w.derive()
 		// Each hour of a token's life needs a key.
-		repo.Spec.Token.ExpirationSeconds += int32((tc.keys - w.need.Keys) * int(time.Hour/time.Second))
-		w = &world{repo: repo}
+		repo.Spec.Token.ExpirationSeconds += int32((tc.keys - w.neededKeys.Keys) * int(time.Hour/time.Second))
+		w = &observation{repo: repo}
 		w.derive()
-		if w.need.Keys != tc.keys || (w.refusal == nil) != tc.ok {
-			t.Errorf("%d keys, want %d: %v", w.need.Keys, tc.keys, w.refusal)
+		if w.neededKeys.Keys != tc.keys || (w.refusal == nil) != tc.ok {
+			t.Errorf("%d keys, want %d: %v", w.neededKeys.Keys, tc.keys, w.refusal)
 		}
 	}
 }

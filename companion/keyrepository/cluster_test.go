@@ -235,14 +235,14 @@ func (c *cluster) check() {
 	}
 	for _, s := range c.sealed {
 		for name, set := range readers {
-			if !holds(set, s.key) {
+			if !containsKey(set, s.key) {
 				c.violatedf("%s: pod %s with keys %v cannot read what it has to", c.clock.Now().Format(time.DateTime), name, set.Indexes())
 			}
 		}
 	}
 }
 
-func holds(set keys.Set, key keys.Key) bool {
+func containsKey(set keys.Set, key keys.Key) bool {
 	return slices.Contains(slices.Collect(maps.Values(set)), key)
 }
 

@@ -27,7 +27,7 @@ var (
 )
 
 // External Secrets is not watched: it may not be installed.
-var kind = controller.Kind[*openstackv1.KeyRepository, *world]{
+var kind = controller.Kind[*openstackv1.KeyRepository, *observation]{
 	Name:      "KeyRepository",
 	Object:    &openstackv1.KeyRepository{},
 	List:      &openstackv1.KeyRepositoryList{},
@@ -43,7 +43,7 @@ var kind = controller.Kind[*openstackv1.KeyRepository, *world]{
 	Conditions: func(r *openstackv1.KeyRepository) *[]metav1.Condition { return &r.Status.Conditions },
 	Warns:      []string{conditionReady},
 	Metrics:    metrics,
-	Measure: func(r *openstackv1.KeyRepository) {
+	ExportMetrics: func(r *openstackv1.KeyRepository) {
 		s := r.Status
 		lastRotation.WithLabelValues(r.Namespace, r.Name).Set(controller.Unix(s.LastRotation))
 		nextRotation.WithLabelValues(r.Namespace, r.Name).Set(controller.Unix(s.NextRotation))

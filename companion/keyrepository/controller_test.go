@@ -28,8 +28,8 @@ func start(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler
 	return c, r
 }
 
-// passes lets the controller and the world go on for a while, whether or not they come to rest.
-func (c *cluster) passes(r *Reconciler) {
+// reconcileN lets the controller and the world go on for a while, whether or not they come to rest.
+func (c *cluster) reconcileN(r *Reconciler) {
 	for range 25 {
 		c.pass(r)
 	}
@@ -107,7 +107,7 @@ func (c *cluster) clean() {
 
 func TestCreate(t *testing.T) {
 	c := newCluster(t, fernet())
-	c.passes(c.reconciler(c.api, c.api))
+	c.reconcileN(c.reconciler(c.api, c.api))
 	s := c.secret()
 	if s == nil {
 		t.Fatal("no Secret")
@@ -125,8 +125,8 @@ func TestCreate(t *testing.T) {
 	if want := time.Date(2026, time.March, 8, 0, 0, 0, 0, time.UTC); status.NextRotation == nil || !status.NextRotation.Time.Equal(want) {
 		t.Errorf("next rotation %v", status.NextRotation)
 	}
-	if told := c.told(); !strings.Contains(told, "Normal KeysCreated") {
-		t.Error(told)
+	if reported := c.told(); !strings.Contains(reported, "Normal KeysCreated") {
+		t.Error(reported)
 	}
 	c.clean()
 }
@@ -145,8 +145,8 @@ func TestAdopt(t *testing.T) {
 	if diff := cmp.Diff(set, c.set()); diff != "" {
 		t.Error("changed keys that were there: ", diff)
 	}
-	if told := c.told(); !strings.Contains(told, "Normal KeysAdopted") {
-		t.Error(told)
+	if reported := c.told(); !strings.Contains(reported, "Normal KeysAdopted") {
+		t.Error(reported)
 	}
 	c.untilRotation(r)
 	c.clean()
@@ -156,7 +156,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 	c := newCluster(t, withBackup(credential()))
 	r := c.reconciler(c.api, c.api)
 	c.storeDown = true
-	c.passes(r)
+	c.reconcileN(r)
 	if c.secret() != nil {
 		t.Fatal("made keys while the store was down")
 	}
@@ -167,7 +167,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 		c.store["prod/keys"] = set.Data()
 		c.store["prod/keys"]["custom_metadata"] = []byte("map[managed-by:external-secrets]")
 		c.storeDown = false
-		c.passes(r)
+		c.reconcileN(r)
 		if diff := cmp.Diff(set, c.set()); diff != "" {
 			t.Error("not the keys of the backup: ", diff)
 		}
@@ -176,8 +176,8 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 		if c.api.Get(context.Background(), key(secretName+"-restore"), copied) == nil {
 			t.Error("the copy of the keys is still there")
 		}
-		if told := c.told(); !strings.Contains(told, "Normal KeysRestored") {
-			t.Error(told)
+		if reported := c.told(); !strings.Contains(reported, "Normal KeysRestored") {
+			t.Error(reported)
 		}
 	})
 	for name, tc := range map[string]struct {
@@ -195,9 +195,9 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 			c := newCluster(t, withBackup(credential()))
 			r := c.reconciler(c.api, c.api)
 			c.storeDown = true
-			c.passes(r)
+			c.reconcileN(r)
 			tc.do(c)
-			c.passes(r)
+			c.reconcileN(r)
 			if made := c.secret() != nil; made != tc.want {
 				t.Errorf("keys: %v. %s", made, conditionsOf(c.repo()))
 			}
@@ -209,7 +209,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 func TestStoreHasAMoment(t *testing.T) {
 	c := newCluster(t, withBackup(credential()))
 	result, err := c.reconciler(c.api, c.api).Reconcile(context.Background(), c.request())
-	if err != nil || result.RequeueAfter != storeAnswers {
+	if err != nil || result.RequeueAfter != storeResponseTime {
 		t.Errorf("looks again after %s: %v", result.RequeueAfter, err)
 	}
 }
@@ -224,14 +224,14 @@ func TestNoExternalSecrets(t *testing.T) {
 			return api.List(ctx, l, opts...)
 		},
 	})
-	c.passes(c.reconciler(absent, absent))
+	c.reconcileN(c.reconciler(absent, absent))
 	c.expect("Ready", "False StoreUnknown", "External Secrets is not installed")
 	if c.secret() != nil {
 		t.Error("made keys without knowing of a backup")
 	}
 }
 
-func TestGone(t *testing.T) {
+func TestCredentialMissing(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	request := c.request()
 	before := c.set()
@@ -246,7 +246,7 @@ func TestGone(t *testing.T) {
 	repo := withBackup(fernet())
 	repo.UID = "another"
 	c.must(c.api.Create(context.Background(), repo))
-	c.passes(r)
+	c.reconcileN(r)
 	if c.set().Hash() != before.Hash() {
 		t.Error("not the same keys")
 	}

@@ -19,8 +19,8 @@ var stride = flag.Int("crash.every", effort.Of(797, 199), "make every n-th run o
 // newAPI goes wrong at a point. A rival goes on up to and with the next rotation.
 func newAPI(c *cluster, at crash.Point) *crash.API {
 	a := crash.New(c.api, at)
-	a.Written, c.onPass = c.watch, a.PassEnded
-	a.Meanwhile = func() {
+	a.Written, c.onPass = c.watch, a.ReconcileDone
+	a.OnConcurrentWrite = func() {
 		other := c.reconciler(c.api, c.api)
 		for range 8 {
 			c.pass(other)
@@ -108,21 +108,21 @@ func TestCrash(t *testing.T) {
 		"credential": func() *openstackv1.KeyRepository { return withBackup(credential()) },
 	} {
 		t.Run(kind, func(t *testing.T) {
-			c, whole := life(t, repo(), crash.Nowhere)
+			c, full := life(t, repo(), crash.NoFault)
 			verify(t, c)
 			if kind == "credential" && len(c.jobRuns) != 3 {
 				t.Errorf("3 rotations, but migrations %v", c.jobRuns)
 			}
-			all := whole.Points()
+			all := full.Points()
 			points := crash.Sample(all, *stride, func(p crash.Point) bool {
-				onSecret := strings.HasPrefix(whole.Writes[p.Call], "*v1.Secret ")
-				return onSecret && !p.Stale && (p.Fault == crash.After || p.Fault == crash.Rival)
+				onSecret := strings.HasPrefix(full.Writes[p.Call], "*v1.Secret ")
+				return onSecret && !p.Stale && (p.Fault == crash.FailAfterWrite || p.Fault == crash.ConcurrentWriter)
 			})
 			crash.Run(t, points, func(t *testing.T, p crash.Point) {
 				c, _ := life(t, repo(), p)
 				verify(t, c)
 			})
-			t.Logf("%d API calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(all))
+			t.Logf("%d API calls, %d of them writes; %d of %d runs", full.Calls, len(full.Writes), len(points), len(all))
 		})
 	}
 }

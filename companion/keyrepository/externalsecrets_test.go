@@ -29,17 +29,17 @@ func (c *cluster) externalSecrets() {
 	for i := range pushes.Items {
 		c.push(&pushes.Items[i])
 	}
-	asked := &unstructured.UnstructuredList{}
-	asked.SetGroupVersionKind(externalSecretKind)
-	c.must(c.api.List(ctx, asked))
-	for i := range asked.Items {
-		c.fetch(&asked.Items[i])
+	queried := &unstructured.UnstructuredList{}
+	queried.SetGroupVersionKind(externalSecretKind)
+	c.must(c.api.List(ctx, queried))
+	for i := range queried.Items {
+		c.fetch(&queried.Items[i])
 	}
 	copies := &corev1.SecretList{}
 	c.must(c.api.List(ctx, copies))
 	for _, s := range copies.Items {
 		owner := metav1.GetControllerOf(&s)
-		if owner != nil && !slices.ContainsFunc(asked.Items, func(e unstructured.Unstructured) bool { return e.GetUID() == owner.UID }) {
+		if owner != nil && !slices.ContainsFunc(queried.Items, func(e unstructured.Unstructured) bool { return e.GetUID() == owner.UID }) {
 			c.must(c.api.Delete(ctx, &s))
 		}
 	}
@@ -127,8 +127,8 @@ func (c *cluster) refreshes(o *unstructured.Unstructured) bool {
 }
 
 func (c *cluster) answer(o *unstructured.Unstructured, status, reason string) {
-	was, had, _ := readyCondition(o)
-	if was == status && had == reason && status != "True" {
+	previous, had, _ := readyCondition(o)
+	if previous == status && had == reason && status != "True" {
 		return
 	}
 	now := c.clock.Now().Format(time.RFC3339)
@@ -179,11 +179,11 @@ func TestDays(t *testing.T) {
 		t.Errorf("the store holds %s, the Secret %s", got, c.set().Hash())
 	}
 	for _, name := range c.pushes() {
-		gone := &unstructured.Unstructured{}
-		gone.SetGroupVersionKind(pushSecretKind)
-		gone.SetNamespace(namespace)
-		gone.SetName(name)
-		c.must(c.api.Delete(context.Background(), gone))
+		removed := &unstructured.Unstructured{}
+		removed.SetGroupVersionKind(pushSecretKind)
+		removed.SetNamespace(namespace)
+		removed.SetName(name)
+		c.must(c.api.Delete(context.Background(), removed))
 	}
 	c.tick()
 	if len(c.pushes()) != 0 || c.store["prod/keys"] == nil {

@@ -14,7 +14,7 @@ import (
 // migrationJob runs a command in the first container of a workload's pods, with its image, environment and files: those are
 // what reaches the database and the keys. Its name follows from the keys, so that there is one Job for each set of them, whoever
 // makes it. It is cleared away after a day: that it was successful is in the record.
-func migrationJob(w *world, from consumer.Workload) *batchv1.Job {
+func migrationJob(w *observation, from consumer.Workload) *batchv1.Job {
 	const attempts, deadlineSeconds, daySeconds = 6, 30 * 60, 24 * 60 * 60
 	spec := *from.Template().Spec.DeepCopy()
 	main := spec.Containers[0]
@@ -46,6 +46,6 @@ func migrationJob(w *world, from consumer.Workload) *batchv1.Job {
 	}
 }
 
-func (w *world) jobName() string {
-	return rights.DerivedName(w.repo.Name, "migrate-"+names.Hash(rights.SuffixDigits, w.record.Hash))
+func (obs *observation) jobName() string {
+	return rights.DerivedName(obs.repo.Name, "migrate-"+names.Hash(rights.SuffixDigits, obs.record.Hash))
 }

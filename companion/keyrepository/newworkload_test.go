@@ -19,7 +19,7 @@ func started(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconcil
 	t.Helper()
 	c := newCluster(t, repo)
 	r := c.reconciler(c.api, c.api)
-	c.passes(r)
+	c.reconcileN(r)
 	c.deploy(r)
 	return c, r
 }
@@ -39,13 +39,13 @@ func TestNewWorkload(t *testing.T) {
 	for name, repo := range map[string]*openstackv1.KeyRepository{"fernet": fernet(), "credential": withBackup(credential())} {
 		t.Run(name, func(t *testing.T) {
 			c, r := started(t, repo)
-			if told := c.told(); c.podCount != 2 || strings.Contains(told, "PodsRolled") {
-				t.Errorf("%d pods for 2 replicas:\n%s", c.podCount, told)
+			if reported := c.told(); c.podCount != 2 || strings.Contains(reported, "PodsRolled") {
+				t.Errorf("%d pods for 2 replicas:\n%s", c.podCount, reported)
 			}
 			c.expect("Distributed", "True EveryPod")
 			c.untilRotation(r)
-			if told := c.told(); c.podCount != 4 || strings.Count(told, "PodsRolled") != 1 {
-				t.Errorf("%d pods after a rotation:\n%s", c.podCount, told)
+			if reported := c.told(); c.podCount != 4 || strings.Count(reported, "PodsRolled") != 1 {
+				t.Errorf("%d pods after a rotation:\n%s", c.podCount, reported)
 			}
 			c.expect("Distributed", "True EveryPod")
 			c.clean()
@@ -61,7 +61,7 @@ func TestRecreatedWorkload(t *testing.T) {
 	c.must(c.api.Get(context.Background(), key("keystone"), d))
 	c.must(c.api.Delete(context.Background(), d))
 	c.removePods()
-	c.passes(r)
+	c.reconcileN(r)
 	c.deploy(r)
 	if c.podCount != pods+2 {
 		t.Errorf("%d pods for 2 replicas", c.podCount-pods)
@@ -95,7 +95,7 @@ func TestNotNewWorkload(t *testing.T) {
 			lost := c.set().Hash()
 			c.sealed = nil
 			tc.do(c)
-			c.passes(r)
+			c.reconcileN(r)
 			c.expect("Ready", tc.want)
 			if set := c.set(); set != nil {
 				if set.Hash() == lost || c.podCount != 4 {

@@ -24,13 +24,13 @@ type record struct {
 	Lifetime int64 `json:"lifetimeSeconds"`
 	// Distributed is when it was seen that every pod has the keys.
 	Distributed *time.Time `json:"distributed,omitempty"`
-	// Awaited are the consumers that did not exist when the keys were already in the Secret: whenever they are made, all of their
+	// MissingConsumers are the consumers that did not exist when the keys were already in the Secret: whenever they are made, all of their
 	// pods are started with these keys.
-	Awaited []string `json:"awaited,omitempty"`
+	MissingConsumers []string `json:"awaited,omitempty"`
 	// Migrated is set when everything stored is encrypted with the primary key.
 	Migrated bool `json:"migrated,omitempty"`
 	// NeededUntil says of keys that no longer encrypt how long they still decrypt something.
-	NeededUntil keys.Ledger `json:"neededUntil,omitempty"`
+	NeededUntil keys.RetirementLog `json:"neededUntil,omitempty"`
 }
 
 // writeTo puts a set and its record into a Secret, and nothing else.
@@ -48,7 +48,7 @@ func created(now time.Time, lifetime time.Duration) record {
 func found(set keys.Set, now time.Time, lifetime time.Duration) record {
 	return record{
 		Rotated: now.UTC(), Lifetime: seconds(lifetime),
-		NeededUntil: keys.Ledger{}.Retire(set, now, lifetime),
+		NeededUntil: keys.RetirementLog{}.Retire(set, now, lifetime),
 	}
 }
 
@@ -66,9 +66,9 @@ func (r record) distributed(set keys.Set, now time.Time, lifetime time.Duration)
 	return r
 }
 
-// awaiting is the record when some consumers were found not to exist.
-func (r record) awaiting(absent []string) record {
-	r.Awaited = append(slices.Clone(r.Awaited), absent...)
+// withMissingConsumers is the record when some consumers were found not to exist.
+func (r record) withMissingConsumers(absent []string) record {
+	r.MissingConsumers = append(slices.Clone(r.MissingConsumers), absent...)
 	return r
 }
 

@@ -54,14 +54,14 @@ func TestDeleted(t *testing.T) {
 			c.deleteSecret()
 			c.sealed = nil // What was encrypted is lost in one case, and not read in the others until the keys are back.
 			tc.mishap(c)
-			c.passes(r)
+			c.reconcileN(r)
 			after := c.set()
 			if same, made := after != nil && after.Hash() == before.Hash(), after != nil && after.Hash() != before.Hash(); same != tc.same || made != tc.made {
 				t.Errorf("same %v, made %v. %s", same, made, tc.reason)
 			}
 			c.expect("Ready", tc.condition)
-			if told := c.told(); strings.Count(told, tc.event) != 1 {
-				t.Errorf("not exactly once %q:\n%s", tc.event, told)
+			if reported := c.told(); strings.Count(reported, tc.event) != 1 {
+				t.Errorf("not exactly once %q:\n%s", tc.event, reported)
 			}
 		})
 	}
@@ -72,20 +72,20 @@ func TestRegenerateOnce(t *testing.T) {
 	lost := c.set().Hash()
 	c.deleteSecret()
 	c.sealed = nil
-	c.passes(r)
+	c.reconcileN(r)
 	c.expect("Ready", "False SecretMissing", regenerateAnnotation+`: "`+lost+`"`)
 	c.annotate(regenerateAnnotation, "repo-uid")
-	c.passes(r)
+	c.reconcileN(r)
 	if c.secret() != nil {
 		t.Fatal("took a consent that was not for these keys")
 	}
 	c.annotate(regenerateAnnotation, lost)
-	c.passes(r)
+	c.reconcileN(r)
 	if set := c.set(); set == nil || set.Hash() == lost {
 		t.Fatal("made no new keys")
 	}
 	c.deleteSecret()
-	c.passes(r)
+	c.reconcileN(r)
 	if c.secret() != nil {
 		t.Error("took the consent twice")
 	}
@@ -115,25 +115,25 @@ func TestEdited(t *testing.T) {
 				c.edit(edit)
 				edited := c.secret()
 				c.mounted, c.sealed, c.noRollout = map[string]keys.Set{}, nil, true
-				c.passes(r)
+				c.reconcileN(r)
 				c.clock.SetTime(c.clock.Now().Add(60 * 24 * time.Hour))
-				c.passes(r)
+				c.reconcileN(r)
 				if diff := cmp.Diff(edited, c.secret()); diff != "" {
 					t.Error("touched what someone had edited: ", diff)
 				}
 				c.expect("Ready", "False SecretEdited", "Undo")
-				if told := c.told(); strings.Count(told, "Warning SecretEdited") != 1 {
-					t.Error(told)
+				if reported := c.told(); strings.Count(reported, "Warning SecretEdited") != 1 {
+					t.Error(reported)
 				}
 				c.edit(func(s *corev1.Secret) { s.Data, s.Annotations = before.Data, before.Annotations })
-				c.passes(r)
+				c.reconcileN(r)
 				c.expect("Ready", "True KeysReady")
 			})
 			t.Run("Backup", func(t *testing.T) {
 				c, r := start(t, withBackup(credential()))
 				before := c.set()
 				c.edit(edit)
-				c.passes(r)
+				c.reconcileN(r)
 				if c.set().Hash() != before.Hash() {
 					t.Error("not restored")
 				}
@@ -155,7 +155,7 @@ func TestRecordLost(t *testing.T) {
 				s.Annotations[recordAnnotation] = text
 			}
 		})
-		c.passes(r)
+		c.reconcileN(r)
 		if c.set().Hash() != before.Hash() {
 			t.Error("changed keys that were as they should be")
 		}
@@ -169,10 +169,10 @@ func TestAccept(t *testing.T) {
 	c, r := start(t, fernet())
 	c.edit(func(s *corev1.Secret) { s.Data["1"], s.Data["0"] = s.Data["0"], s.Data["1"] })
 	edited := c.set()
-	c.passes(r)
+	c.reconcileN(r)
 	c.expect("Ready", "False SecretEdited", acceptAnnotation+`: "`+edited.Hash()+`"`)
 	c.annotate(acceptAnnotation, edited.Hash())
-	c.passes(r)
+	c.reconcileN(r)
 	c.expect("Ready", "True KeysReady")
 	if c.repo().Status.ContentHash != edited.Hash() {
 		t.Error("not taken over")

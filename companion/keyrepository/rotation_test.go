@@ -13,7 +13,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-func TestRefused(t *testing.T) {
+func TestValidation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		do   func(*openstackv1.KeyRepository)
 		want []string
@@ -29,7 +29,7 @@ func TestRefused(t *testing.T) {
 			repo := fernet()
 			tc.do(repo)
 			c := newCluster(t, repo)
-			c.passes(c.reconciler(c.api, c.api))
+			c.reconcileN(c.reconciler(c.api, c.api))
 			if c.secret() != nil {
 				t.Error("made keys")
 			}
@@ -39,7 +39,7 @@ func TestRefused(t *testing.T) {
 			before := c.set().Hash()
 			c.change(tc.do)
 			c.clock.SetTime(c.clock.Now().Add(30 * 24 * time.Hour))
-			c.passes(r)
+			c.reconcileN(r)
 			c.expect("Ready", "False Refused", tc.want...)
 			if c.set().Hash() != before || c.repo().Status.NextRotation != nil {
 				t.Error("rotated")
@@ -71,10 +71,10 @@ func TestRotationWaits(t *testing.T) {
 			c, r := start(t, withBackup(credential()))
 			tc.stop(c)
 			c.clock.SetTime(c.repo().Status.NextRotation.Time)
-			c.passes(r)
+			c.reconcileN(r)
 			for range 6 {
 				c.clock.SetTime(c.clock.Now().Add(20 * 24 * time.Hour))
-				c.passes(r)
+				c.reconcileN(r)
 			}
 			if c.primary != 2 {
 				t.Errorf("at %d after one rotation. %s", c.primary, tc.reason)
@@ -83,10 +83,10 @@ func TestRotationWaits(t *testing.T) {
 			c.expect("Ready", "True RotationWaits", "was due")
 			tc.goOn(c)
 			c.clock.SetTime(c.clock.Now().Add(time.Hour))
-			c.passes(r)
+			c.reconcileN(r)
 			c.clock.SetTime(c.clock.Now().Add(time.Hour))
-			c.passes(r)
-			c.passes(r)
+			c.reconcileN(r)
+			c.reconcileN(r)
 			if c.primary != 3 {
 				t.Errorf("does not go on: %s", conditionsOf(c.repo()))
 			}
@@ -99,13 +99,13 @@ func TestSuspend(t *testing.T) {
 	c, r := start(t, fernet())
 	c.change(func(r *openstackv1.KeyRepository) { r.Spec.Suspend = true })
 	c.clock.SetTime(c.clock.Now().Add(30 * 24 * time.Hour))
-	c.passes(r)
+	c.reconcileN(r)
 	c.expect("Ready", "True KeysReady")
 	if c.primary != 1 || c.repo().Status.NextRotation != nil {
 		t.Error("rotated")
 	}
 	c.change(func(r *openstackv1.KeyRepository) { r.Spec.Suspend = false })
-	c.passes(r)
+	c.reconcileN(r)
 	if c.primary != 2 {
 		t.Error("rotations that were missed are made up for, once")
 	}
@@ -133,7 +133,7 @@ func TestFewerKeys(t *testing.T) {
 	for c.clock.Now().Before(next.Add(8 * time.Hour)) {
 		c.clock.SetTime(c.clock.Now().Add(20 * time.Minute))
 		c.tick()
-		c.passes(r)
+		c.reconcileN(r)
 	}
 	if n := len(c.set()); n != 3 {
 		t.Errorf("%d keys", n)

@@ -15,42 +15,42 @@ import (
 )
 
 // due is a world in which everybody has the keys, and a rotation is due.
-func due(t *testing.T) *world {
+func due(t *testing.T) *observation {
 	t.Helper()
 	now := time.Date(2026, time.March, 9, 12, 0, 0, 0, time.UTC)
-	w := &world{repo: fernet(), now: now, state: intact, set: keys.Set{0: "a", 1: "b", 2: "c"}}
+	w := &observation{repo: fernet(), now: now, state: intact, set: keys.Set{0: "a", 1: "b", 2: "c"}}
 	w.derive()
 	if w.refusal != nil {
 		t.Fatal(w.refusal)
 	}
 	rotated := now.Add(-8 * 24 * time.Hour)
-	w.record = record{Hash: w.set.Hash(), Rotated: rotated, Distributed: &rotated, NeededUntil: keys.Ledger{1: rotated}}
+	w.record = record{Hash: w.set.Hash(), Rotated: rotated, Distributed: &rotated, NeededUntil: keys.RetirementLog{1: rotated}}
 	return w
 }
 
 // TestRotateKeys: what is due waits for what is in use, and says so.
 func TestRotateKeys(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change func(*world)
-		want   controller.Step
+		change func(*observation)
+		want   controller.Decision
 	}{
-		"Due":       {func(*world) {}, controller.Step{Name: "KeysRotated", Note: "rotated the keys: 3 is primary now"}},
-		"Suspended": {func(w *world) { w.repo.Spec.Suspend = true }, controller.Step{Name: "Suspended"}},
+		"Due":       {func(*observation) {}, controller.Decision{Name: "KeysRotated", Note: "rotated the keys: 3 is primary now"}},
+		"Suspended": {func(w *observation) { w.repo.Spec.Suspend = true }, controller.Decision{Name: "Suspended"}},
 		"NotDue": {
-			func(w *world) { w.record.Rotated = w.now },
-			controller.Step{Name: "Idle", At: time.Date(2026, time.March, 15, 0, 0, 0, 0, time.UTC)},
+			func(w *observation) { w.record.Rotated = w.now },
+			controller.Decision{Name: "Idle", At: time.Date(2026, time.March, 15, 0, 0, 0, 0, time.UTC)},
 		},
 		"NotRecorded": {
-			func(w *world) { w.record.Distributed = nil },
-			controller.Step{Name: "RotationWaits", Wait: "the proof that every pod has the keys is not yet recorded"},
+			func(w *observation) { w.record.Distributed = nil },
+			controller.Decision{Name: "RotationWaits", Wait: "the proof that every pod has the keys is not yet recorded"},
 		},
 		"Encrypts": {
-			func(w *world) { w.record.NeededUntil = nil },
-			controller.Step{Name: "RotationWaits", Wait: "of the keys [1] that would go, one may still encrypt"},
+			func(w *observation) { w.record.NeededUntil = nil },
+			controller.Decision{Name: "RotationWaits", Wait: "of the keys [1] that would go, one may still encrypt"},
 		},
 		"Decrypts": {
-			func(w *world) { w.record.NeededUntil = keys.Ledger{1: w.now.Add(time.Hour)} },
-			controller.Step{
+			func(w *observation) { w.record.NeededUntil = keys.RetirementLog{1: w.now.Add(time.Hour)} },
+			controller.Decision{
 				Name: "RotationWaits", At: time.Date(2026, time.March, 9, 13, 0, 0, 0, time.UTC),
 				Wait: "keys [1] would go, but decrypt tokens until 2026-03-09T13:00:00Z",
 			},
@@ -59,18 +59,18 @@ func TestRotateKeys(t *testing.T) {
 		w := due(t)
 		tc.change(w)
 		got := rotateKeys(w)
-		if does := got.Do != nil; does != (name == "Due") {
+		if does := got.Action != nil; does != (name == "Due") {
 			t.Errorf("%s: does something: %v", name, does)
 		}
-		got.Do = nil
+		got.Action = nil
 		if diff := cmp.Diff(tc.want, *got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// TestMigrationRests: a migration that failed runs again after an hour, which its condition says.
-func TestMigrationRests(t *testing.T) {
+// TestMigrationBackoff: a migration that failed runs again after an hour, which its condition says.
+func TestMigrationBackoff(t *testing.T) {
 	w := due(t)
 	repo := credential()
 	w.repo = repo
@@ -90,7 +90,7 @@ func TestMigrationRests(t *testing.T) {
 		"Job migration failed: it has not answered. It runs again an hour later, or when it is deleted": failed(0, ""),
 	} {
 		w.job = job
-		if got := w.waitsForMigration(); got != want {
+		if got := w.migrationPendingReason(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestMigrationPod(t *testing.T) {
 	main.Args, main.ReadinessProbe, main.StartupProbe, main.Lifecycle = []string{"x"}, &corev1.Probe{}, &corev1.Probe{}, &corev1.Lifecycle{}
 	spec := &from.Template().Spec
 	spec.InitContainers, spec.TopologySpreadConstraints = []corev1.Container{{Name: "x"}}, []corev1.TopologySpreadConstraint{{}}
-	w := &world{repo: credential(), record: record{Hash: "hash"}}
+	w := &observation{repo: credential(), record: record{Hash: "hash"}}
 	job := migrationJob(w, from)
 	want := corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever,

@@ -25,10 +25,10 @@ const (
 )
 
 // report is the status that follows from the world and its next step.
-func report(w *world, s controller.Step) openstackv1.KeyRepositoryStatus {
+func report(w *observation, s controller.Decision) openstackv1.KeyRepositoryStatus {
 	status := *w.repo.Status.DeepCopy()
 	status.ObservedGeneration = w.repo.Generation
-	status.NeededKeys = int32(min(w.need.Keys, 1<<30)) //nolint:gosec // bounded in the line itself
+	status.NeededKeys = int32(min(w.neededKeys.Keys, 1<<30)) //nolint:gosec // bounded in the line itself
 	status.NextRotation = nil
 	if w.state == intact {
 		status.Keys = nil
@@ -52,10 +52,10 @@ func report(w *world, s controller.Step) openstackv1.KeyRepositoryStatus {
 		applies bool
 		state   condition.State
 	}{
-		{conditionDistributed, true, w.proof(w.waitsFor(), "EveryPod", "every pod was started after the keys with primary %d were written")},
-		{conditionMigrated, w.migrates(), w.proof(w.waitsForMigration(), "Migrated", "everything stored is encrypted with key %d")},
-		{conditionBackedUp, w.repo.Spec.Backup != nil, w.proof(w.waitsForBackup(), "Pushed", w.store()+" has the keys with primary %d")},
-		{conditionReady, true, judgeReady(w, s)},
+		{conditionDistributed, true, w.distributionCondition(w.waitsFor(), "EveryPod", "every pod was started after the keys with primary %d were written")},
+		{conditionMigrated, w.migrates(), w.distributionCondition(w.migrationPendingReason(), "Migrated", "everything stored is encrypted with key %d")},
+		{conditionBackedUp, w.repo.Spec.Backup != nil, w.distributionCondition(w.backupPendingReason(), "Pushed", w.store()+" has the keys with primary %d")},
+		{conditionReady, true, readinessCondition(w, s)},
 	} {
 		if c.applies {
 			condition.Set(&status.Conditions, c.name, w.repo.Generation, w.now, c.state)
@@ -67,39 +67,39 @@ func report(w *world, s controller.Step) openstackv1.KeyRepositoryStatus {
 }
 
 // nextRotation is when the keys will rotate if nothing but time holds them back; the zero time if they will not.
-func (w *world) nextRotation() time.Time {
-	if w.refusal != nil || w.repo.Spec.Suspend {
+func (obs *observation) nextRotation() time.Time {
+	if obs.refusal != nil || obs.repo.Spec.Suspend {
 		return time.Time{}
 	}
-	at := w.due()
-	if free, ok := w.record.NeededUntil.Free(w.set, w.limit); ok && free.After(at) {
+	at := obs.nextRotationTime()
+	if free, ok := obs.record.NeededUntil.Free(obs.set, obs.limit); ok && free.After(at) {
 		at = free
 	}
 	return at
 }
 
-func judgeReady(w *world, s controller.Step) condition.State {
+func readinessCondition(w *observation, s controller.Decision) condition.State {
 	switch {
 	case w.refusal != nil:
 		return condition.False("Refused", w.refusal.Error())
-	case w.state != intact && s.Do == nil:
+	case w.state != intact && s.Action == nil:
 		return condition.False(s.Name, s.Wait)
 	case w.state != intact:
 		return condition.False("InProgress", "the keys are being made, restored or taken over")
-	case s.Wait != "" && !w.repo.Spec.Suspend && !w.due().After(w.now):
+	case s.Wait != "" && !w.repo.Spec.Suspend && !w.nextRotationTime().After(w.now):
 		return condition.True("RotationWaits", fmt.Sprintf("the keys are there; the rotation that was due at %s waits: %s",
-			w.due().Format(time.RFC3339), s.Wait))
+			w.nextRotationTime().Format(time.RFC3339), s.Wait))
 	}
 	return condition.True("KeysReady", fmt.Sprintf("there are keys %v: 0 is staged, %d is primary", w.set.Indexes(), w.set.Primary()))
 }
 
-// proof is true when there are keys and nothing is waited for. The message has a place for the primary.
-func (w *world) proof(waitsFor, reason, message string) condition.State {
-	if w.state != intact {
+// distributionCondition is true when there are keys and nothing is waited for. The message has a place for the primary.
+func (obs *observation) distributionCondition(waitsFor, reason, message string) condition.State {
+	if obs.state != intact {
 		return condition.False("NoKeys", "there are no keys in order")
 	}
 	if waitsFor != "" {
 		return condition.False("Waiting", waitsFor)
 	}
-	return condition.True(reason, fmt.Sprintf(message, w.set.Primary()))
+	return condition.True(reason, fmt.Sprintf(message, obs.set.Primary()))
 }

@@ -48,8 +48,8 @@ func (s *story) watch(c *cluster) {
 	}
 }
 
-// TestStory: keys from their creation to the second rotation, as it is seen from outside.
-func TestStory(t *testing.T) {
+// TestScenario: keys from their creation to the second rotation, as it is seen from outside.
+func TestScenario(t *testing.T) {
 	for name, tc := range map[string]struct {
 		repo *openstackv1.KeyRepository
 		want []string
@@ -131,10 +131,10 @@ func TestStory(t *testing.T) {
 			c.untilRotation(r)
 			c.jobFails = true
 			c.clock.SetTime(c.repo().Status.NextRotation.Time)
-			c.passes(r)
+			c.reconcileN(r)
 			c.jobFails = false
 			c.clock.SetTime(c.clock.Now().Add(time.Hour))
-			c.passes(r)
+			c.reconcileN(r)
 			c.run(r)
 			if diff := cmp.Diff(tc.want, got.lines); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

@@ -39,24 +39,24 @@ const (
 	intact state = "Intact"
 )
 
-// world is everything that a decision depends on, as it was read in one pass.
-type world struct {
+// observation is everything that a decision depends on, as it was read in one pass.
+type observation struct {
 	repo *openstackv1.KeyRepository
 	now  time.Time
 
 	// schedule, need and limit follow from the spec; refusal says why they cannot.
-	schedule rotation.Schedule
-	need     rotation.Need
-	limit    int
-	refusal  error
+	schedule   rotation.Schedule
+	neededKeys rotation.KeyRequirement
+	limit      int
+	refusal    error
 
 	// secret is nil if it is missing; set and record are there if it is intact, set also if it is unrecorded.
 	secret *corev1.Secret
 	state  state
 	set    keys.Set
 	record record
-	// problem says what is wrong with an edited Secret.
-	problem error
+	// keysError says what is wrong with an edited Secret.
+	keysError error
 	// lost is the hash of keys that were there before, if any were.
 	lost string
 
@@ -68,8 +68,8 @@ type world struct {
 
 // observe reads the world. Nothing comes from a cache: a pass is rare, and what it decides cannot be taken back. The Secret is read
 // first: a consumer that does not exist then is made after it was written (awaitConsumers).
-func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepository) (*world, error) {
-	w := &world{repo: repo, now: env.Clock.Now()}
+func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepository) (*observation, error) {
+	w := &observation{repo: repo, now: env.Clock.Now()}
 	w.derive()
 	secret, err := live.Get(ctx, env.Reader, "Secret", w.key(string(repo.Spec.SecretName)), &corev1.Secret{})
 	if err != nil {
@@ -87,7 +87,7 @@ func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepo
 			return nil, err
 		}
 	}
-	w.judge(secret)
+	w.classifySecret(secret)
 	if w.state == intact && w.migrates() {
 		w.job, err = live.Get(ctx, env.Reader, "Job", w.key(w.jobName()), &batchv1.Job{})
 	}
@@ -95,108 +95,108 @@ func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepo
 }
 
 // derive reads the spec.
-func (w *world) derive() {
-	spec := w.repo.Spec
-	w.schedule, w.refusal = rotation.ParseSchedule(string(spec.RotationSchedule))
-	if w.refusal != nil {
+func (obs *observation) derive() {
+	spec := obs.repo.Spec
+	obs.schedule, obs.refusal = rotation.ParseSchedule(string(spec.RotationSchedule))
+	if obs.refusal != nil {
 		return
 	}
 	switch {
 	case spec.Type == openstackv1.KeyTypeCredential:
-		w.need = rotation.NeededCredentialKeys()
+		obs.neededKeys = rotation.NeededCredentialKeys()
 	case spec.Token == nil:
-		w.refusal = fmt.Errorf("keys of type %s need spec.token: the lifetime of tokens says how long a key has to be kept", spec.Type)
+		obs.refusal = fmt.Errorf("keys of type %s need spec.token: the lifetime of tokens says how long a key has to be kept", spec.Type)
 		return
 	default:
-		w.need = rotation.NeededKeys(
+		obs.neededKeys = rotation.NeededKeys(
 			time.Duration(spec.Token.ExpirationSeconds)*time.Second,
-			time.Duration(spec.Token.AllowExpiredWindowSeconds)*time.Second, w.schedule)
+			time.Duration(spec.Token.AllowExpiredWindowSeconds)*time.Second, obs.schedule)
 	}
-	w.limit = w.need.Keys
+	obs.limit = obs.neededKeys.Keys
 	if n := spec.MaxActiveKeys; n != nil {
-		w.limit = int(*n)
+		obs.limit = int(*n)
 	}
 	switch {
-	case w.limit < w.need.Keys:
-		w.refusal = fmt.Errorf("spec.maxActiveKeys %d is too small and would void tokens that are still accepted: %s. "+
-			"Raise it, or rotate less often", w.limit, w.need.Why)
-	case w.limit > rotation.MostKeys:
-		w.refusal = fmt.Errorf("spec.rotationSchedule needs more than %d keys: %s. Rotate less often, or let tokens expire earlier",
-			rotation.MostKeys, w.need.Why)
+	case obs.limit < obs.neededKeys.Keys:
+		obs.refusal = fmt.Errorf("spec.maxActiveKeys %d is too small and would void tokens that are still accepted: %s. "+
+			"Raise it, or rotate less often", obs.limit, obs.neededKeys.Reason)
+	case obs.limit > rotation.MaxKeys:
+		obs.refusal = fmt.Errorf("spec.rotationSchedule needs more than %d keys: %s. Rotate less often, or let tokens expire earlier",
+			rotation.MaxKeys, obs.neededKeys.Reason)
 	}
 }
 
-// judge finds the state of the Secret.
-func (w *world) judge(secret *corev1.Secret) {
-	w.secret, w.lost = secret, w.earlier()
+// classifySecret finds the state of the Secret.
+func (obs *observation) classifySecret(secret *corev1.Secret) {
+	obs.secret, obs.lost = secret, obs.earlier()
 	if secret == nil {
-		w.state = missing
+		obs.state = missing
 		return
 	}
 	hash := keys.Hash(secret.Data)
 	set, invalid := keys.Parse(secret.Data)
 	rec, unreadable := live.ReadRecord[record](secret, recordAnnotation)
-	w.state = edited
+	obs.state = edited
 	switch {
 	case invalid != nil:
-		w.problem = invalid
+		obs.keysError = invalid
 	case rec != nil && rec.Hash == hash:
-		w.state, w.set, w.record = intact, set, *rec
-	case rec == nil && w.lost == hash, rec == nil && unreadable == nil && w.lost == "", w.repo.Annotations[acceptAnnotation] == hash:
-		w.state, w.set = unrecorded, set
+		obs.state, obs.set, obs.record = intact, set, *rec
+	case rec == nil && obs.lost == hash, rec == nil && unreadable == nil && obs.lost == "", obs.repo.Annotations[acceptAnnotation] == hash:
+		obs.state, obs.set = unrecorded, set
 	case unreadable != nil:
-		w.problem = unreadable
+		obs.keysError = unreadable
 	default:
-		written := w.lost
+		written := obs.lost
 		if rec != nil {
 			written = rec.Hash
 		}
-		w.problem = fmt.Errorf("its keys (%s) are in order, but not those that were written (%s)", hash, written)
+		obs.keysError = fmt.Errorf("its keys (%s) are in order, but not those that were written (%s)", hash, written)
 	}
 }
 
 // earlier is the hash of the keys that were there, by the status or, where that is new, by what the pods were started with.
-func (w *world) earlier() string {
-	if h := w.repo.Status.ContentHash; h != "" {
+func (obs *observation) earlier() string {
+	if h := obs.repo.Status.ContentHash; h != "" {
 		return h
 	}
-	for _, c := range w.consumers {
-		if h := c.Earlier(w.annotation()); h != "" {
+	for _, c := range obs.consumers {
+		if h := c.Earlier(obs.annotation()); h != "" {
 			return h
 		}
 	}
 	return ""
 }
 
-// waitsForPods says why it is not proven that every pod of every consumer has the keys: no words if it is.
-func (w *world) waitsForPods() string {
-	for _, c := range w.consumers {
-		if why := c.WaitsFor(w.annotation(), w.record.Hash, "earlier keys"); why != "" {
+// podsPendingReason says why it is not proven that every pod of every consumer has the keys: no words if it is.
+func (obs *observation) podsPendingReason() string {
+	for _, c := range obs.consumers {
+		if why := c.AnnotationPendingReason(obs.annotation(), obs.record.Hash, "earlier keys"); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-func (w *world) migrates() bool {
-	return w.repo.Spec.Type == openstackv1.KeyTypeCredential && w.repo.Spec.Migrate != nil
+func (obs *observation) migrates() bool {
+	return obs.repo.Spec.Type == openstackv1.KeyTypeCredential && obs.repo.Spec.Migrate != nil
 }
 
-func (w *world) annotation() string { return podAnnotation(string(w.repo.Spec.SecretName)) }
+func (obs *observation) annotation() string { return podAnnotation(string(obs.repo.Spec.SecretName)) }
 
 func podAnnotation(secretName string) string {
 	return consumer.Annotation(podAnnotationPrefix, secretName)
 }
 
-func (w *world) key(name string) client.ObjectKey {
-	return client.ObjectKey{Namespace: w.repo.Namespace, Name: name}
+func (obs *observation) key(name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: obs.repo.Namespace, Name: name}
 }
 
 // owners of what goes with the repository, which the Secret does not.
-func (w *world) owners() []metav1.OwnerReference {
+func (obs *observation) owners() []metav1.OwnerReference {
 	isController := true
 	return []metav1.OwnerReference{{
 		APIVersion: openstackv1.GroupVersion.String(), Kind: "KeyRepository",
-		Name: w.repo.Name, UID: w.repo.UID, Controller: &isController,
+		Name: obs.repo.Name, UID: obs.repo.UID, Controller: &isController,
 	}}
 }

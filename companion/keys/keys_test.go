@@ -188,18 +188,18 @@ func TestHash(t *testing.T) {
 	set, _ := Setup(random(1))
 	next, _ := set.Rotate(random(2), 3)
 	swapped := Set{0: set[1], 1: set[0]}
-	seen := map[string]string{}
+	observed := map[string]string{}
 	for name, h := range map[string]string{
 		"set": set.Hash(), "next": next.Hash(), "swapped": swapped.Hash(), "empty": Hash(nil),
 		"split": Hash(map[string][]byte{"1": []byte("2"), "3": nil}), "joined": Hash(map[string][]byte{"1": []byte("23")}),
 	} {
-		if other, ok := seen[h]; ok {
+		if other, ok := observed[h]; ok {
 			t.Errorf("%s and %s have the same hash", name, other)
 		}
 		if len(h) != 32 {
 			t.Errorf("%s: %d digits", name, len(h))
 		}
-		seen[h] = name
+		observed[h] = name
 	}
 	if set.Hash() != Hash(set.Data()) {
 		t.Error("a set and its entries have different hashes")

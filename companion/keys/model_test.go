@@ -88,8 +88,8 @@ func TestModel(t *testing.T) {
 				t.Fatal("the staged key is not the primary now")
 			}
 			for _, index := range set.Indexes() {
-				if _, kept := next[index]; index != Staged && kept == slices.Contains(purged, index) {
-					t.Fatalf("said to purge %v, but key %d is kept: %v", purged, index, kept)
+				if _, retained := next[index]; index != Staged && retained == slices.Contains(purged, index) {
+					t.Fatalf("said to purge %v, but key %d is kept: %v", purged, index, retained)
 				}
 			}
 			if _, err := Parse(next.Data()); err != nil {
@@ -115,7 +115,7 @@ func TestTokens(t *testing.T) {
 		limit := rapid.IntRange(3, 9).Draw(t, "limit")
 		set, _ := Setup(source)
 		pods := []Set{set, set, set}
-		ledger := Ledger{}
+		ledger := RetirementLog{}
 		var tokens []token
 		use := func() {
 			tokens = slices.DeleteFunc(tokens, func(k token) bool { return !k.expires.After(now) })
@@ -170,7 +170,7 @@ func TestNeededIsEnough(t *testing.T) {
 		need := rotation.NeededKeys(lifetime, 0, s)
 		for missing, want := range map[int]bool{0: true, 1: false} {
 			set, _ := Setup(random(1))
-			ledger := Ledger{}
+			ledger := RetirementLog{}
 			at, punctual := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), true
 			for range 60 {
 				at = s.Next(at)
@@ -182,7 +182,7 @@ func TestNeededIsEnough(t *testing.T) {
 			}
 			// Uneven schedules need fewer keys than their shortest interval says.
 			if uneven := text == "15 3 * * 1,4"; punctual != want && (missing == 0 || !uneven) {
-				t.Fatalf("%d keys are enough: %v. %s", need.Keys-missing, punctual, need.Why)
+				t.Fatalf("%d keys are enough: %v. %s", need.Keys-missing, punctual, need.Reason)
 			}
 		}
 	})

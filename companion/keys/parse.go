@@ -79,13 +79,13 @@ func (s Set) gaps() []error {
 
 func (s Set) duplicates() []error {
 	var problems []error
-	seen := map[Key]int{}
+	observed := map[Key]int{}
 	for _, index := range s.Indexes() {
-		if first, ok := seen[s[index]]; ok && s[index] != "" {
+		if first, ok := observed[s[index]]; ok && s[index] != "" {
 			problems = append(problems, fmt.Errorf("keys %d and %d are the same", first, index))
 			continue
 		}
-		seen[s[index]] = index
+		observed[s[index]] = index
 	}
 	return problems
 }

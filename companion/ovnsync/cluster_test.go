@@ -54,8 +54,8 @@ type cluster struct {
 	lost, stubborn int
 	// exits returns the exit code of a run; 0 lets it do what it does.
 	exits func() int32
-	// silent: the output of pods cannot be read.
-	silent bool
+	// logsUnavailable: the output of pods cannot be read.
+	logsUnavailable bool
 	// outputs of pods by their names.
 	outputs  map[string]string
 	podCount int
@@ -109,7 +109,7 @@ func (c *cluster) reconciler(api client.Client) *Reconciler {
 		Client: api, Reader: api, Events: c.events, Clock: c.clock, Started: c.clock.Now(),
 		Output: func(_ context.Context, p *corev1.Pod, _ string) (string, error) {
 			text, ok := c.outputs[p.Name]
-			if c.silent || !ok {
+			if c.logsUnavailable || !ok {
 				return "", errors.New("the node is gone")
 			}
 			return text, nil
@@ -195,8 +195,8 @@ func (c *cluster) pass(r *Reconciler) {
 	c.tick()
 }
 
-// until reconciles until something holds. It fails the test if that does not happen.
-func (c *cluster) until(r *Reconciler, what string, holds func() bool) {
+// reconcileUntil reconciles until something holds. It fails the test if that does not happen.
+func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func() bool) {
 	c.t.Helper()
 	for range 600 {
 		if holds() {
@@ -207,8 +207,8 @@ func (c *cluster) until(r *Reconciler, what string, holds func() bool) {
 	c.t.Fatalf("does not come to %s: %s", what, c.told())
 }
 
-// answered: what is asked now is answered.
-func (c *cluster) answered() bool {
+// isAnswered: what is asked now is answered.
+func (c *cluster) isAnswered() bool {
 	o := c.object()
 	a := ptr.Deref(o.Status.Answer, common.OVNSyncAnswer{})
 	return a.Request == o.Spec.Request && a.Mode == modeOf(o.Spec.OVNSyncRequest) && o.Status.ObservedGeneration == o.Generation &&
@@ -241,8 +241,8 @@ func (c *cluster) tick() {
 func (c *cluster) jobController() {
 	ctx := context.Background()
 	for _, j := range c.jobs() {
-		own := batchjob.PodsOf(&j, c.pods())
-		switch end := condition.Ending(&j); {
+		own := batchjob.ListPods(&j, c.pods())
+		switch end := condition.FinishedCondition(&j); {
 		case end.Type != "":
 			if c.clock.Now().Sub(end.LastTransitionTime.Time) >= time.Duration(*j.Spec.TTLSecondsAfterFinished)*time.Second {
 				c.must(c.api.Delete(ctx, &j))

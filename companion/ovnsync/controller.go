@@ -25,7 +25,7 @@ var (
 	runs    = metrics.Counter("runs_total", "Number of comparisons that have ended.", "command", "result")
 )
 
-var kind = controller.Kind[*openstackv1.OVNSync, *world]{
+var kind = controller.Kind[*openstackv1.OVNSync, *observation]{
 	Name:       kindName,
 	Object:     &openstackv1.OVNSync{},
 	Owns:       []client.Object{&batchv1.Job{}},
@@ -34,7 +34,7 @@ var kind = controller.Kind[*openstackv1.OVNSync, *world]{
 	Conditions: func(o *openstackv1.OVNSync) *[]metav1.Condition { return &o.Status.Conditions },
 	Warns:      []string{conditionReady, conditionInSync},
 	Metrics:    metrics,
-	Measure: func(o *openstackv1.OVNSync) {
+	ExportMetrics: func(o *openstackv1.OVNSync) {
 		if a := o.Status.Answer; a != nil {
 			differs.WithLabelValues(o.Namespace, o.Name).Set(float64(a.Differences))
 		}

@@ -43,7 +43,7 @@ func TestRequests(t *testing.T) {
 		},
 	} {
 		c.ask(step.request, step.mode)
-		c.until(r, step.request, c.answered)
+		c.reconcileUntil(r, step.request, c.isAnswered)
 		got := *c.object().Status.Answer
 		if got.Time == nil {
 			t.Errorf("%s\nthere is no time", step.reason)
@@ -70,12 +70,12 @@ func ports(n int32) []common.OVNDifference {
 	return []common.OVNDifference{{Kind: "Port", Missing: n, Examples: []string{"Port found, port_id=1"}}}
 }
 
-// TestStubborn: what a repair leaves is said, and it is not repeated by itself.
-func TestStubborn(t *testing.T) {
+// TestFinalizerNotRemoved: what a repair leaves is said, and it is not repeated by itself.
+func TestFinalizerNotRemoved(t *testing.T) {
 	c := newCluster(t, object(func(o *openstackv1.OVNSync) { o.Spec.Mode = common.OVNSyncRepair }), secret())
 	c.lost, c.stubborn = 1, 1
 	r := c.sound()
-	c.until(r, "an answer", c.answered)
+	c.reconcileUntil(r, "an answer", c.isAnswered)
 	for range 100 {
 		c.pass(r)
 	}
@@ -100,14 +100,14 @@ func TestFailures(t *testing.T) {
 	if ready.Status != metav1.ConditionFalse || strings.Contains(c.told(), "hunter2") {
 		t.Error(c.told())
 	}
-	c.until(r, "the pause", func() bool { return c.condition(conditionReady).Reason == "CommandFailed" })
+	c.reconcileUntil(r, "the pause", func() bool { return c.condition(conditionReady).Reason == "CommandFailed" })
 	if got, want := c.condition(conditionReady).Message, "the comparison did not succeed and is tried again: exit code 1, that is all"; got != want {
 		t.Error(got)
 	}
 	c.exits = func() int32 { return 0 }
 	before := c.clock.Now()
 	c.ask("another", "") // Which does not wait.
-	c.until(r, "an answer", c.answered)
+	c.reconcileUntil(r, "an answer", c.isAnswered)
 	if waited := c.clock.Now().Sub(before); waited > 2*time.Minute {
 		t.Errorf("it was answered after %s", waited)
 	}
@@ -117,18 +117,18 @@ func TestFailures(t *testing.T) {
 // TestUnread: an end with 0 whose output nobody can read is no answer.
 func TestUnread(t *testing.T) {
 	c := newCluster(t, object(), secret())
-	c.silent = true
+	c.logsUnavailable = true
 	r := c.sound()
-	c.until(r, "a run", func() bool { return c.condition(conditionReady).Reason == "CommandFailed" })
+	c.reconcileUntil(r, "a run", func() bool { return c.condition(conditionReady).Reason == "CommandFailed" })
 	if got, want := c.condition(conditionReady).Message, "the comparison did not succeed and is tried again: its output cannot be read"; got != want {
 		t.Error(got)
 	}
-	c.silent = false
-	c.until(r, "an answer", c.answered)
+	c.logsUnavailable = false
+	c.reconcileUntil(r, "an answer", c.isAnswered)
 }
 
-// TestWaits: what keeps it from looking is said.
-func TestWaits(t *testing.T) {
+// TestNextAttemptTime: what keeps it from looking is said.
+func TestNextAttemptTime(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*openstackv1.OVNSync)
@@ -191,7 +191,7 @@ func TestEarlierSpec(t *testing.T) {
 		c.pass(r)
 	}
 	c.edit(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "neutron:2026.1" })
-	c.until(r, "an answer", c.answered)
+	c.reconcileUntil(r, "an answer", c.isAnswered)
 	c.verified()
 }
 

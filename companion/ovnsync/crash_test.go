@@ -23,8 +23,8 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	c := newCluster(t, object(), secret())
 	c.lost = 3
 	a := crash.New(c.api, at)
-	c.onPass = a.PassEnded
-	a.Meanwhile = func() {
+	c.onPass = a.ReconcileDone
+	a.OnConcurrentWrite = func() {
 		other := c.sound()
 		for range 3 + at.Call%29 { // The controller goes on at any moment of that.
 			c.pass(other)
@@ -35,18 +35,18 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		}
 	}
 	r := c.reconciler(a.Client())
-	c.until(r, "a run", func() bool { return len(c.pods()) > 0 || c.answered() })
+	c.reconcileUntil(r, "a run", func() bool { return len(c.pods()) > 0 || c.isAnswered() })
 	c.must(c.api.DeleteAllOf(context.Background(), &batchv1.Job{}))
-	c.until(r, "the first answer", c.answered)
+	c.reconcileUntil(r, "the first answer", c.isAnswered)
 	c.ask("first", common.OVNSyncRepair)
 	for range 3 {
 		c.pass(r)
 	}
 	c.edit(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "neutron:2026.1" })
-	c.until(r, "the repair", c.answered)
+	c.reconcileUntil(r, "the repair", c.isAnswered)
 	c.ask("last", common.OVNSyncLog)
-	c.until(r, "the last answer", c.answered)
-	c.until(c.sound(), "rest", c.answered)
+	c.reconcileUntil(r, "the last answer", c.isAnswered)
+	c.reconcileUntil(c.sound(), "rest", c.isAnswered)
 	return c, a
 }
 
@@ -75,13 +75,13 @@ func verify(t *testing.T, c *cluster) {
 
 // TestCrash lives once for every call to Kubernetes, and every way in which that can go wrong.
 func TestCrash(t *testing.T) {
-	c, whole := life(t, crash.Nowhere)
+	c, full := life(t, crash.NoFault)
 	verify(t, c)
-	all := whole.Points()
+	all := full.Points()
 	points := crash.Sample(all, *stride, nil)
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
 		verify(t, c)
 	})
-	t.Logf("%d calls, %d of them writes, %d commands; %d of %d runs", whole.Calls, len(whole.Writes), len(c.modes), len(points), len(all))
+	t.Logf("%d calls, %d of them writes, %d commands; %d of %d runs", full.Calls, len(full.Writes), len(c.modes), len(points), len(all))
 }

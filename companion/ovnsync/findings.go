@@ -13,16 +13,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 )
 
-// side is on which side a difference is.
-type side int
+// differenceKind is on which side a difference is.
+type differenceKind int
 
 const (
-	missing side = iota
+	missing differenceKind = iota
 	extra
 	different
 )
 
-// findings say what a warning of the tool means, by how its text begins: the kind of what differs, and for each of its numbers the side.
+// warningPatterns say what a warning of the tool means, by how its text begins: the kind of what differs, and for each of its numbers the side.
 // Of two that begin alike, the longer one comes first. Without a kind it means nothing here:
 //   - what a repair does, and what it could not, which it finds again when it looks once more;
 //   - details of access rules, which are counted in a line of their own;
@@ -30,39 +30,39 @@ const (
 //   - private VLANs, whose plugin no claim can order.
 //
 // Read off neutron/plugins/ml2/drivers/ovn/mech_driver/ovsdb/ovn_db_sync.py of neutron 26.0.6, 27.0.4, 28.0.2 and 29.0.0.
-var findings = []struct {
-	begins string
+var warningPatterns = []struct {
+	prefix string
 	kind   string
-	sides  []side
+	sides  []differenceKind
 }{
-	{"Network found in Neutron", "Network", []side{missing}},
-	{"Network found in OVN", "Network", []side{extra}},
-	{"Provider network found in Neutron", "ProviderNetworkPort", []side{missing}},
-	{"Provider network port found in OVN", "ProviderNetworkPort", []side{extra}},
-	{"Port found in Neutron", "Port", []side{missing}},
-	{"Port found in OVN", "Port", []side{extra}},
-	{"Missing metadata port found in Neutron", "MetadataPort", []side{missing}},
-	{"Metadata port %s for network %s found in Neutron", "MetadataPort", []side{missing}},
-	{"Unnecessary DHCP port", "MetadataPort", []side{extra}},
-	{"DHCP options for subnet %s present", "SubnetDHCPOptions", []side{different}},
-	{"Out of sync DHCP options for subnet", "SubnetDHCPOptions", []side{extra}},
-	{"Out of sync port DHCP", "PortDHCPOptions", []side{extra}},
-	{"Number of Port Groups to add", "SecurityGroup", []side{missing, extra}},
-	{"ACLs to be added", "SecurityGroupRule", []side{missing, extra}},
-	{"Router found in Neutron", "Router", []side{missing}},
-	{"Router found in OVN", "Router", []side{extra}},
-	{"Router Port found in Neutron", "RouterPort", []side{missing}},
-	{"Router Port found in OVN", "RouterPort", []side{extra}},
-	{"Router Port port_id=%s needs to be updated", "RouterPort", []side{different}},
-	{"Router %(id)s static routes %(route)s found in Neutron", "StaticRoute", []side{missing}},
-	{"Router %(id)s static routes %(route)s found in OVN", "StaticRoute", []side{extra}},
-	{"Router %(id)s floating IPs %(fip)s found in Neutron", "FloatingIP", []side{missing}},
-	{"Router %(id)s floating IPs %(fip)s found in OVN", "FloatingIP", []side{extra}},
-	{"The floating IP NAT rules must be updated", "FloatingIP", []side{different}},
-	{"Router %(id)s port forwarding for floating IPs %(fip)s found in OVN", "PortForwarding", []side{extra}},
-	{"Router %(id)s port forwarding for floating IPs %(fip)s Neutron out of sync", "PortForwarding", []side{different}},
-	{"Router %(id)s SNAT %(snat)s found in Neutron", "SNAT", []side{missing}},
-	{"Router %(id)s SNAT %(snat)s found in OVN", "SNAT", []side{extra}},
+	{"Network found in Neutron", "Network", []differenceKind{missing}},
+	{"Network found in OVN", "Network", []differenceKind{extra}},
+	{"Provider network found in Neutron", "ProviderNetworkPort", []differenceKind{missing}},
+	{"Provider network port found in OVN", "ProviderNetworkPort", []differenceKind{extra}},
+	{"Port found in Neutron", "Port", []differenceKind{missing}},
+	{"Port found in OVN", "Port", []differenceKind{extra}},
+	{"Missing metadata port found in Neutron", "MetadataPort", []differenceKind{missing}},
+	{"Metadata port %s for network %s found in Neutron", "MetadataPort", []differenceKind{missing}},
+	{"Unnecessary DHCP port", "MetadataPort", []differenceKind{extra}},
+	{"DHCP options for subnet %s present", "SubnetDHCPOptions", []differenceKind{different}},
+	{"Out of sync DHCP options for subnet", "SubnetDHCPOptions", []differenceKind{extra}},
+	{"Out of sync port DHCP", "PortDHCPOptions", []differenceKind{extra}},
+	{"Number of Port Groups to add", "SecurityGroup", []differenceKind{missing, extra}},
+	{"ACLs to be added", "SecurityGroupRule", []differenceKind{missing, extra}},
+	{"Router found in Neutron", "Router", []differenceKind{missing}},
+	{"Router found in OVN", "Router", []differenceKind{extra}},
+	{"Router Port found in Neutron", "RouterPort", []differenceKind{missing}},
+	{"Router Port found in OVN", "RouterPort", []differenceKind{extra}},
+	{"Router Port port_id=%s needs to be updated", "RouterPort", []differenceKind{different}},
+	{"Router %(id)s static routes %(route)s found in Neutron", "StaticRoute", []differenceKind{missing}},
+	{"Router %(id)s static routes %(route)s found in OVN", "StaticRoute", []differenceKind{extra}},
+	{"Router %(id)s floating IPs %(fip)s found in Neutron", "FloatingIP", []differenceKind{missing}},
+	{"Router %(id)s floating IPs %(fip)s found in OVN", "FloatingIP", []differenceKind{extra}},
+	{"The floating IP NAT rules must be updated", "FloatingIP", []differenceKind{different}},
+	{"Router %(id)s port forwarding for floating IPs %(fip)s found in OVN", "PortForwarding", []differenceKind{extra}},
+	{"Router %(id)s port forwarding for floating IPs %(fip)s Neutron out of sync", "PortForwarding", []differenceKind{different}},
+	{"Router %(id)s SNAT %(snat)s found in Neutron", "SNAT", []differenceKind{missing}},
+	{"Router %(id)s SNAT %(snat)s found in OVN", "SNAT", []differenceKind{extra}},
 
 	{"ACL", "", nil}, {"Property %(item)s", "", nil}, {"False-positive ACLs", "", nil}, {"Removing ACLs", "", nil},
 	{"Add ", "", nil}, {"Adding/Updating DHCP options", "", nil}, {"Create ", "", nil}, {"Creating ", "", nil}, {"Delete ", "", nil},
@@ -82,14 +82,14 @@ type warning struct {
 	Examples []string `json:"examples"`
 }
 
-// heard is what the program says. Repaired is nil if it was to look only.
-type heard struct {
+// toolReport is what the program says. Repaired is nil if it was to look only.
+type toolReport struct {
 	Found    map[string]warning `json:"found"`
 	Repaired map[string]warning `json:"repaired"`
 }
 
-// heardIn reads what the program has said, from an output that ends with it.
-func heardIn(output string) (heard, error) {
+// parseReport reads what the program has said, from an output that ends with it.
+func parseReport(output string) (toolReport, error) {
 	var found []string
 	for line := range strings.Lines(output) {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(line), mark); ok {
@@ -97,11 +97,11 @@ func heardIn(output string) (heard, error) {
 		}
 	}
 	if len(found) != 1 {
-		return heard{}, errors.New("its output does not say once what was found")
+		return toolReport{}, errors.New("its output does not say once what was found")
 	}
-	var out heard
+	var out toolReport
 	if err := json.Unmarshal([]byte(found[0]), &out); err != nil || out.Found == nil {
-		return heard{}, errors.New("what its output says was found cannot be read")
+		return toolReport{}, errors.New("what its output says was found cannot be read")
 	}
 	return out, nil
 }
@@ -111,7 +111,7 @@ func differences(warnings map[string]warning) (out []common.OVNDifference, total
 	kinds := map[string]common.OVNDifference{}
 	for _, form := range slices.Sorted(maps.Keys(warnings)) {
 		w := warnings[form]
-		kind, sides := meaning(form)
+		kind, sides := classifyWarning(form)
 		if kind == "" {
 			continue
 		}
@@ -143,14 +143,14 @@ func differences(warnings map[string]warning) (out []common.OVNDifference, total
 	return out, total
 }
 
-// meaning of a warning: no kind if it means nothing.
-func meaning(form string) (kind string, sides []side) {
-	for _, f := range findings {
-		if strings.HasPrefix(form, f.begins) {
+// classifyWarning of a warning: no kind if it means nothing.
+func classifyWarning(form string) (kind string, sides []differenceKind) {
+	for _, f := range warningPatterns {
+		if strings.HasPrefix(form, f.prefix) {
 			return f.kind, f.sides
 		}
 	}
-	return other, []side{different}
+	return other, []differenceKind{different}
 }
 
 // examples are some of those that there are, as long as the status takes, without what looks like a secret.
@@ -160,7 +160,7 @@ func examples(all, more []string) []string {
 		if len(all) == some {
 			break
 		}
-		all = append(all, condition.Cut(batchjob.Excerpt(text), length))
+		all = append(all, condition.Truncate(batchjob.TailForStatus(text), length))
 	}
 	return all
 }

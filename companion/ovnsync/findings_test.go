@@ -73,19 +73,19 @@ func TestDifferences(t *testing.T) {
 
 // TestTable: of two rows that begin alike the longer one comes first, and each row with a kind has sides.
 func TestTable(t *testing.T) {
-	for i, f := range findings {
+	for i, f := range warningPatterns {
 		if (f.kind == "") != (len(f.sides) == 0) {
-			t.Errorf("%q: %q has sides %v", f.begins, f.kind, f.sides)
+			t.Errorf("%q: %q has sides %v", f.prefix, f.kind, f.sides)
 		}
-		for _, later := range findings[i+1:] {
-			if strings.HasPrefix(later.begins, f.begins) {
-				t.Errorf("%q hides %q", f.begins, later.begins)
+		for _, later := range warningPatterns[i+1:] {
+			if strings.HasPrefix(later.prefix, f.prefix) {
+				t.Errorf("%q hides %q", f.prefix, later.prefix)
 			}
 		}
 	}
 }
 
-func TestHeardIn(t *testing.T) {
+func TestParseReport(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, output, err string }{
 		"Good":  {reason: "It is the last line.", output: "something\n" + mark + ` {"found": {}}` + "\n"},
 		"None":  {reason: "It was stopped.", output: "something\n", err: "its output does not say once what was found"},
@@ -94,7 +94,7 @@ func TestHeardIn(t *testing.T) {
 		"Empty": {reason: "The tool has looked at nothing.", output: mark + ` {}`, err: "what its output says was found cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := heardIn(tc.output)
+			_, err := parseReport(tc.output)
 			if got := ""; err != nil && err.Error() != tc.err || err == nil && tc.err != got {
 				t.Errorf("%s\n%v, want %q", tc.reason, err, tc.err)
 			}

@@ -21,9 +21,9 @@ const (
 	runAnnotation = "openstack.c5c3.io/ovn-sync-run"
 )
 
-// times of a run, which reads all networks, up to three times. One that takes longer is stuck. A template with activeDeadlineSeconds
+// jobTimeouts of a run, which reads all networks, up to three times. One that takes longer is stuck. A template with activeDeadlineSeconds
 // decides otherwise.
-var times = batchjob.Times{Deadline: 2 * 60 * 60, Start: 10 * 60, Keep: 24 * 60 * 60}
+var jobTimeouts = batchjob.Timeouts{ActiveDeadline: 2 * 60 * 60, StartDeadline: 10 * 60, TTL: 24 * 60 * 60}
 
 type run = openstackv1.OVNSyncRun
 
@@ -39,7 +39,7 @@ func newJob(o *openstackv1.OVNSync, r *run) *batchv1.Job {
 	job := batchjob.Once(metav1.ObjectMeta{
 		Name: jobName(o), Namespace: o.Namespace,
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(o, openstackv1.GroupVersion.WithKind(kindName))},
-	}, map[string]string{syncLabel: jobName(o)}, &o.Spec.Template, []string{python, "-c", program, strings.ToLower(string(r.Mode))}, times)
+	}, map[string]string{syncLabel: jobName(o)}, &o.Spec.Template, []string{python, "-c", program, strings.ToLower(string(r.Mode))}, jobTimeouts)
 	live.WriteRecord(&job.ObjectMeta, runAnnotation, r)
 	return job
 }

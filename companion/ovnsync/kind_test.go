@@ -8,7 +8,7 @@ import (
 
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
-	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
 		Owns:    []string{"Job"},
 		Warns:   []string{"Ready", "InSync"},
 		Metrics: []string{"companion_ovn_sync_condition", "companion_ovn_sync_differences", "companion_ovn_sync_runs_total"},

@@ -116,12 +116,12 @@ func TestProgram(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, output)
 			}
-			said, err := heardIn(string(output))
+			requested, err := parseReport(string(output))
 			if err != nil {
 				t.Fatalf("%v\n%s", err, output)
 			}
-			found, _ := differences(said.Found)
-			repaired, _ := differences(said.Repaired)
+			found, _ := differences(requested.Found)
+			repaired, _ := differences(requested.Repaired)
 			if diff := cmp.Diff([][]common.OVNDifference{tc.found, tc.repaired}, [][]common.OVNDifference{found, repaired}); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}

@@ -15,48 +15,48 @@ import (
 )
 
 // next decides: the first rule that has a step.
-func next(w *world) controller.Step {
-	return controller.First([]func(*world) *controller.Step{attend, takeOver, refuse, begin, rest}, w)
+func next(w *observation) controller.Decision {
+	return controller.First([]func(*observation) *controller.Decision{finishRun, adoptJob, rejectSpec, begin, rest}, w)
 }
 
-// attend sees the run that is under way to its end.
-func attend(w *world) *controller.Step {
+// finishRun sees the run that is under way to its end.
+func finishRun(w *observation) *controller.Decision {
 	r := w.open()
 	switch {
 	case r == nil:
 		return nil
-	case !w.attended() && w.orphan() != "":
-		return w.wait(w.orphan() + " has outlived its Job, and has to end first")
-	case !w.attended():
-		return w.failed(openstackv1.OVNSyncLost, batchjob.Result{Why: "its Job vanished before its end was recorded"})
-	case w.over():
-		return w.judge(batchjob.ResultOf(w.job, w.pods))
-	case w.job.DeletionTimestamp == nil && r.Generation != w.sync.Generation && !w.begun():
+	case !w.isCurrentRun() && w.orphanedPod() != "":
+		return w.wait(w.orphanedPod() + " has outlived its Job, and has to end first")
+	case !w.isCurrentRun():
+		return w.failed(openstackv1.OVNSyncLost, batchjob.Result{FailureMessage: "its Job vanished before its end was recorded"})
+	case w.isFinished():
+		return w.evaluateRun(batchjob.GetResult(w.job, w.pods))
+	case w.job.DeletionTimestamp == nil && r.Generation != w.sync.Generation && !w.hasStarted():
 		return w.remove("it was made for an earlier spec and has not started")
-	case w.job.DeletionTimestamp == nil && batchjob.Suspended(w.job) && w.orphan() == "":
-		return &controller.Step{Name: "Released", Do: batchjob.Suspend(w.job, false)}
-	case batchjob.Suspended(w.job):
-		return w.wait("waits until " + w.orphan() + " has ended")
+	case w.job.DeletionTimestamp == nil && batchjob.IsSuspended(w.job) && w.orphanedPod() == "":
+		return &controller.Decision{Name: "Released", Action: batchjob.Suspend(w.job, false)}
+	case batchjob.IsSuspended(w.job):
+		return w.wait("waits until " + w.orphanedPod() + " has ended")
 	}
 	return w.wait(w.running(r))
 }
 
-// takeOver records a Job that was made for what is due, and clears one away that is not wanted, or has ended without a record.
-func takeOver(w *world) *controller.Step {
+// adoptJob records a Job that was made for what is due, and clears one away that is not wanted, or has ended without a record.
+func adoptJob(w *observation) *controller.Decision {
 	if !w.ours() || w.job.DeletionTimestamp != nil {
 		return nil
 	}
 	r, ok := runOf(w.job)
-	due := w.due()
+	due := w.nextRun()
 	switch last := w.sync.Status.Run; {
-	case !batchjob.Suspended(w.job) && w.over() && (last == nil || last.JobUID != string(w.job.UID)):
+	case !batchjob.IsSuspended(w.job) && w.isFinished() && (last == nil || last.JobUID != string(w.job.UID)):
 		return w.remove("it has ended, and was not recorded")
-	case !batchjob.Suspended(w.job):
+	case !batchjob.IsSuspended(w.job):
 		return nil
-	case !ok || due == nil || r != *due || w.refusal() != "":
+	case !ok || due == nil || r != *due || w.rejectReason() != "":
 		return w.remove("it never started, and is not wanted any more")
 	}
-	return &controller.Step{Name: "Recorded", Record: true, Expected: true, After: controller.AtOnce, Status: func() {
+	return &controller.Decision{Name: "Recorded", Record: true, Expected: true, RequeueAfter: controller.MinRequeueInterval, Status: func() {
 		due.JobUID, due.Started = string(w.job.UID), w.time()
 		if last := w.sync.Status.Run; last != nil && last.Request == due.Request && last.Mode == due.Mode {
 			due.Failures = last.Failures
@@ -66,38 +66,38 @@ func takeOver(w *world) *controller.Step {
 	}}
 }
 
-// refuse does nothing where people have to decide.
-func refuse(w *world) *controller.Step {
-	why := w.refusal()
+// rejectSpec does nothing where people have to decide.
+func rejectSpec(w *observation) *controller.Decision {
+	why := w.rejectReason()
 	if why == "" {
 		return nil
 	}
-	return &controller.Step{After: controller.Longest, Status: func() { w.set(conditionReady, false, "Refused", why) }}
+	return &controller.Decision{RequeueAfter: controller.ResyncInterval, Status: func() { w.set(conditionReady, false, "Refused", why) }}
 }
 
 // begin makes the Job of what is due.
-func begin(w *world) *controller.Step {
-	due := w.due()
+func begin(w *observation) *controller.Decision {
+	due := w.nextRun()
 	if due == nil {
 		return nil
 	}
-	if at := w.waits(); at.After(w.now) {
-		return &controller.Step{After: controller.Until(at, w.now), Expected: true, Status: func() { w.report("") }}
+	if at := w.nextAttemptTime(); at.After(w.now) {
+		return &controller.Decision{RequeueAfter: controller.RequeueIn(at, w.now), Expected: true, Status: func() { w.report("") }}
 	}
 	if len(w.missing) > 0 {
 		return w.wait(w.missing[0] + " does not exist, which spec.template refers to")
 	}
 	switch {
-	case w.job != nil && w.free():
+	case w.job != nil && w.canDelete():
 		return w.remove("it has ended, and the next one needs its name")
 	case w.job != nil:
-		return w.wait(w.taken())
-	case w.orphan() != "":
-		return w.wait(w.orphan() + " has outlived its Job, and has to end first")
+		return w.wait(w.jobNameOwner())
+	case w.orphanedPod() != "":
+		return w.wait(w.orphanedPod() + " has outlived its Job, and has to end first")
 	}
-	return &controller.Step{
+	return &controller.Decision{
 		Name: "Created", Expected: true, Status: func() { w.report("its Job is made") },
-		Do: func(ctx context.Context, env *controller.Env) error {
+		Action: func(ctx context.Context, env *controller.Env) error {
 			if err := env.Client.Create(ctx, newJob(w.sync, due)); err != nil {
 				return fmt.Errorf("cannot make Job %s: %w", jobName(w.sync), err)
 			}
@@ -107,120 +107,120 @@ func begin(w *world) *controller.Step {
 }
 
 // rest reports when there is nothing to do.
-func rest(w *world) *controller.Step {
-	return &controller.Step{After: controller.Longest, Status: func() { w.report("") }}
+func rest(w *observation) *controller.Decision {
+	return &controller.Decision{RequeueAfter: controller.ResyncInterval, Status: func() { w.report("") }}
 }
 
-// again is the pause after the first run that did not succeed. It doubles with each one up to Longest, doublings times at most.
+// initialBackoff is the pause after the first run that did not succeed. It doubles with each one up to Longest, doublings times at most.
 const (
-	again     = controller.Poll
-	doublings = 10
+	initialBackoff  = controller.Poll
+	maxBackoffSteps = 10
 )
 
-// waits is until when the next run has to wait. Another request is tried at once, and so is a changed spec.
-func (w *world) waits() time.Time {
-	r := w.sync.Status.Run
-	if r == nil || r.Result == openstackv1.OVNSyncSucceeded || r.Finished == nil || r.Generation != w.sync.Generation {
+// nextAttemptTime is until when the next run has to wait. Another request is tried at once, and so is a changed spec.
+func (obs *observation) nextAttemptTime() time.Time {
+	r := obs.sync.Status.Run
+	if r == nil || r.Result == openstackv1.OVNSyncSucceeded || r.Finished == nil || r.Generation != obs.sync.Generation {
 		return time.Time{}
 	}
-	return r.Finished.Add(min(again<<min(max(r.Failures-1, 0), doublings), controller.Longest))
+	return r.Finished.Add(min(initialBackoff<<min(max(r.Failures-1, 0), maxBackoffSteps), controller.ResyncInterval))
 }
 
-// free: the Job may be cleared away, because it has ended, and that is recorded, or its owner is gone.
-func (w *world) free() bool {
-	if !w.over() || w.job.DeletionTimestamp != nil {
+// canDelete: the Job may be cleared away, because it has ended, and that is recorded, or its owner is gone.
+func (obs *observation) canDelete() bool {
+	if !obs.isFinished() || obs.job.DeletionTimestamp != nil {
 		return false
 	}
-	owner := metav1.GetControllerOf(w.job)
+	owner := metav1.GetControllerOf(obs.job)
 	return owner != nil && owner.Kind == kindName
 }
 
-// taken says who has the Job's name.
-func (w *world) taken() string {
-	owner := metav1.GetControllerOf(w.job)
+// jobNameOwner says who has the Job's name.
+func (obs *observation) jobNameOwner() string {
+	owner := metav1.GetControllerOf(obs.job)
 	if owner == nil || owner.Kind != kindName {
-		return fmt.Sprintf("Job %s has the name that the Job of this OVNSync has, and is none of it: delete it", w.job.Name)
+		return fmt.Sprintf("Job %s has the name that the Job of this OVNSync has, and is none of it: delete it", obs.job.Name)
 	}
-	return fmt.Sprintf("waits until Job %s of an earlier request is gone", w.job.Name)
+	return fmt.Sprintf("waits until Job %s of an earlier request is gone", obs.job.Name)
 }
 
 // remove clears the Job away as it was seen.
-func (w *world) remove(why string) *controller.Step {
-	return &controller.Step{
-		Name: "Cleared", Expected: true, Wait: why, Status: func() { w.report("") },
-		Do: controller.Delete(w.job, metav1.DeletePropagationBackground),
+func (obs *observation) remove(why string) *controller.Decision {
+	return &controller.Decision{
+		Name: "Cleared", Expected: true, Wait: why, Status: func() { obs.report("") },
+		Action: controller.Delete(obs.job, metav1.DeletePropagationBackground),
 	}
 }
 
-func (w *world) wait(why string) *controller.Step {
-	return &controller.Step{After: controller.Poll, Expected: true, Status: func() { w.report(why) }}
+func (obs *observation) wait(why string) *controller.Decision {
+	return &controller.Decision{RequeueAfter: controller.Poll, Expected: true, Status: func() { obs.report(why) }}
 }
 
 // running says what is under way, and what keeps it from starting.
-func (w *world) running(r *run) string {
-	text := fmt.Sprintf("%s of request %q runs in Job %s", r.Mode, r.Request, w.job.Name)
-	for _, p := range batchjob.PodsOf(w.job, w.pods) {
-		if o := batchjob.Obstacle(&p); o != "" {
+func (obs *observation) running(r *run) string {
+	text := fmt.Sprintf("%s of request %q runs in Job %s", r.Mode, r.Request, obs.job.Name)
+	for _, p := range batchjob.ListPods(obs.job, obs.pods) {
+		if o := batchjob.PodStartProblem(&p); o != "" {
 			return fmt.Sprintf("%s: its pod cannot start: %s", text, o)
 		}
 	}
 	return text
 }
 
-// judge decides how the run that was under way went. It has succeeded when what it found can be read.
-func (w *world) judge(res batchjob.Result) *controller.Step {
+// evaluateRun decides how the run that was under way went. It has succeeded when what it found can be read.
+func (obs *observation) evaluateRun(res batchjob.Result) *controller.Decision {
 	if res.Code == nil || *res.Code != 0 {
-		return w.failed(openstackv1.OVNSyncFailed, res)
+		return obs.failed(openstackv1.OVNSyncFailed, res)
 	}
-	if w.unread {
-		res.Why = "its output cannot be read"
-		return w.failed(openstackv1.OVNSyncFailed, res)
+	if obs.outputUnread {
+		res.FailureMessage = "its output cannot be read"
+		return obs.failed(openstackv1.OVNSyncFailed, res)
 	}
-	said, err := heardIn(w.output)
+	requested, err := parseReport(obs.output)
 	if err != nil {
-		res.Why = err.Error()
-		return w.failed(openstackv1.OVNSyncFailed, res)
+		res.FailureMessage = err.Error()
+		return obs.failed(openstackv1.OVNSyncFailed, res)
 	}
-	r := w.open()
-	answer := &common.OVNSyncAnswer{Request: r.Request, Mode: r.Mode, Time: w.time()}
-	answer.Found, answer.Differences = differences(said.Found)
-	if said.Repaired != nil {
+	r := obs.open()
+	response := &common.OVNSyncAnswer{Request: r.Request, Mode: r.Mode, Time: obs.time()}
+	response.Found, response.Differences = differences(requested.Found)
+	if requested.Repaired != nil {
 		var repaired []common.OVNDifference
-		if repaired, answer.Repaired = differences(said.Repaired); answer.Differences == 0 {
-			answer.Found = repaired
+		if repaired, response.Repaired = differences(requested.Repaired); response.Differences == 0 {
+			response.Found = repaired
 		}
 	}
-	s := w.ended(openstackv1.OVNSyncSucceeded, res, func() {
-		r.Failures, w.sync.Status.Answer = 0, answer
+	s := obs.finishedStep(openstackv1.OVNSyncSucceeded, res, func() {
+		r.Failures, obs.sync.Status.Answer = 0, response
 	})
-	s.Note = verdict(answer).Message
+	s.Note = inSyncCondition(response).Message
 	return s
 }
 
 // failed records that the run that was under way has no answer.
-func (w *world) failed(result string, res batchjob.Result) *controller.Step {
-	r := w.open()
-	excerpt := batchjob.Excerpt(w.output + "\n" + res.Why)
-	s := w.ended(result, res, func() { r.Failures, r.Log = r.Failures+1, excerpt })
+func (obs *observation) failed(result string, res batchjob.Result) *controller.Decision {
+	r := obs.open()
+	excerpt := batchjob.TailForStatus(obs.output + "\n" + res.FailureMessage)
+	s := obs.finishedStep(result, res, func() { r.Failures, r.Log = r.Failures+1, excerpt })
 	s.Warning = result == openstackv1.OVNSyncFailed
-	s.Note = fmt.Sprintf("%s of request %q did not succeed: %s", r.Mode, r.Request, how(&run{ExitCode: res.Code, Log: excerpt}))
+	s.Note = fmt.Sprintf("%s of request %q did not succeed: %s", r.Mode, r.Request, failureMessage(&run{ExitCode: res.Code, Log: excerpt}))
 	return s
 }
 
-// ended records how the run that was under way ended.
-func (w *world) ended(result string, res batchjob.Result, more func()) *controller.Step {
-	r := w.open()
+// finishedStep records how the run that was under way ended.
+func (obs *observation) finishedStep(result string, res batchjob.Result, more func()) *controller.Decision {
+	r := obs.open()
 	mode := string(r.Mode)
-	inSync := meta.FindStatusCondition(w.sync.Status.Conditions, conditionInSync)
-	return &controller.Step{
+	inSync := meta.FindStatusCondition(obs.sync.Status.Conditions, conditionInSync)
+	return &controller.Decision{
 		Name: mode, Record: true, Expected: inSync == nil && result != openstackv1.OVNSyncSucceeded,
 		Status: func() {
-			r.Result, r.ExitCode, r.Finished = result, res.Code, w.time()
+			r.Result, r.ExitCode, r.Finished = result, res.Code, obs.time()
 			more()
-			w.report("")
+			obs.report("")
 		},
-		Do: func(context.Context, *controller.Env) error {
-			runs.WithLabelValues(w.sync.Namespace, w.sync.Name, mode, result).Inc()
+		Action: func(context.Context, *controller.Env) error {
+			runs.WithLabelValues(obs.sync.Namespace, obs.sync.Name, mode, result).Inc()
 			return nil
 		},
 	}

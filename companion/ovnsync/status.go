@@ -17,33 +17,33 @@ const (
 	conditionInSync = "InSync"
 )
 
-func (w *world) set(name string, holds bool, reason, message string) {
-	s := &w.sync.Status
-	s.ObservedGeneration = w.sync.Generation
-	condition.Set(&s.Conditions, name, w.sync.Generation, w.now, condition.State{True: holds, Reason: reason, Message: message})
+func (obs *observation) set(name string, holds bool, reason, message string) {
+	s := &obs.sync.Status
+	s.ObservedGeneration = obs.sync.Generation
+	condition.Set(&s.Conditions, name, obs.sync.Generation, obs.now, condition.State{True: holds, Reason: reason, Message: message})
 }
 
 // report sets the conditions by what is recorded, for a pass that waits for something, or for nothing.
-func (w *world) report(why string) {
-	s := &w.sync.Status
+func (obs *observation) report(why string) {
+	s := &obs.sync.Status
 	switch r := s.Run; {
-	case w.answered():
-		w.set(conditionReady, true, "Answered", fmt.Sprintf("request %q is answered", s.Answer.Request))
+	case obs.isAnswered():
+		obs.set(conditionReady, true, "Answered", fmt.Sprintf("request %q is answered", s.Answer.Request))
 	case why != "":
-		w.set(conditionReady, false, "Waiting", why)
+		obs.set(conditionReady, false, "Waiting", why)
 	case r != nil && r.Result != "" && r.Result != openstackv1.OVNSyncSucceeded:
-		w.set(conditionReady, false, "CommandFailed", fmt.Sprintf("the comparison did not succeed and is tried again: %s", how(r)))
+		obs.set(conditionReady, false, "CommandFailed", fmt.Sprintf("the comparison did not succeed and is tried again: %s", failureMessage(r)))
 	default:
-		w.set(conditionReady, false, "Waiting", fmt.Sprintf("request %q is not answered yet", w.sync.Spec.Request))
+		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("request %q is not answered yet", obs.sync.Spec.Request))
 	}
 	if s.Answer != nil {
-		v := verdict(s.Answer)
-		w.set(conditionInSync, v.True, v.Reason, v.Message)
+		v := inSyncCondition(s.Answer)
+		obs.set(conditionInSync, v.True, v.Reason, v.Message)
 	}
 }
 
-// verdict is what an answer says.
-func verdict(a *common.OVNSyncAnswer) condition.State {
+// inSyncCondition is what an answer says.
+func inSyncCondition(a *common.OVNSyncAnswer) condition.State {
 	switch {
 	case a.Differences > 0 && a.Mode == common.OVNSyncRepair:
 		return condition.False("NotRepaired", fmt.Sprintf("after a repair of %d differences, these are left: %s", a.Repaired, words(a.Found)))
@@ -55,10 +55,10 @@ func verdict(a *common.OVNSyncAnswer) condition.State {
 	return condition.True("InSync", "OVN is as Neutron's database says")
 }
 
-// how a run ended that did not succeed.
-func how(r *run) string {
+// failureMessage a run ended that did not succeed.
+func failureMessage(r *run) string {
 	const limit = 300
-	line := condition.Cut(batchjob.LastLine(r.Log), limit)
+	line := condition.Truncate(batchjob.LastLine(r.Log), limit)
 	if r.ExitCode == nil || *r.ExitCode == 0 {
 		return cmp.Or(line, "nobody knows how it ended")
 	}

@@ -22,8 +22,8 @@ import (
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// world is everything that a decision depends on, as it was read in one pass.
-type world struct {
+// observation is everything that a decision depends on, as it was read in one pass.
+type observation struct {
 	sync *openstackv1.OVNSync
 	now  time.Time
 	// job is the one that there is, whosever; pods are those of all Jobs of this name.
@@ -32,14 +32,14 @@ type world struct {
 	// missing are Secrets and ConfigMaps that the Job's pod needs.
 	missing []string
 	// output is what a run has written that has ended; unread says that it cannot be read.
-	output string
-	unread bool
+	output       string
+	outputUnread bool
 }
 
 // observe reads the world, and nothing of it from a cache. The OVNSync is read before and after the Job, and if it has changed meanwhile,
 // the error is a conflict: so a record whose Job is missing is older than that, and so is a Job than the record with which it is released.
-func observe(ctx context.Context, env *controller.Env, o *openstackv1.OVNSync) (*world, error) {
-	w := &world{sync: o, now: env.Clock.Now()}
+func observe(ctx context.Context, env *controller.Env, o *openstackv1.OVNSync) (*observation, error) {
+	w := &observation{sync: o, now: env.Clock.Now()}
 	if err := w.read(ctx, env.Reader); err != nil {
 		return nil, err
 	}
@@ -53,20 +53,20 @@ func observe(ctx context.Context, env *controller.Env, o *openstackv1.OVNSync) (
 			errors.New("it has changed while the Job was read"))
 	}
 	if w.open() != nil {
-		w.listen(ctx, env)
+		w.parseOutput(ctx, env)
 		return w, nil
 	}
-	if w.due() != nil && w.refusal() == "" {
+	if w.nextRun() != nil && w.rejectReason() == "" {
 		w.missing, err = batchjob.Missing(ctx, env.Reader, o.Namespace, rights.References(&o.Spec.Template.Spec))
 	}
 	return w, err
 }
 
-func (w *world) read(ctx context.Context, reader client.Reader) error {
-	here, name := client.InNamespace(w.sync.Namespace), jobName(w.sync)
+func (obs *observation) read(ctx context.Context, reader client.Reader) error {
+	here, name := client.InNamespace(obs.sync.Namespace), jobName(obs.sync)
 	var err error
-	key := client.ObjectKey{Namespace: w.sync.Namespace, Name: name}
-	if w.job, err = live.Get(ctx, reader, "Job", key, &batchv1.Job{}); err != nil {
+	key := client.ObjectKey{Namespace: obs.sync.Namespace, Name: name}
+	if obs.job, err = live.Get(ctx, reader, "Job", key, &batchv1.Job{}); err != nil {
 		return err
 	}
 	// Pods after the Job: those of a Job that was gone are still there.
@@ -74,89 +74,91 @@ func (w *world) read(ctx context.Context, reader client.Reader) error {
 	if err := reader.List(ctx, pods, here, client.MatchingLabels{syncLabel: name}); err != nil {
 		return fmt.Errorf("cannot list the pods of comparisons: %w", err)
 	}
-	w.pods = pods.Items
+	obs.pods = pods.Items
 	return nil
 }
 
-// listen reads the output of a run that has ended. What cannot be read keeps nothing from being recorded.
-func (w *world) listen(ctx context.Context, env *controller.Env) {
-	if !w.attended() || !w.over() {
+// parseOutput reads the output of a run that has ended. What cannot be read keeps nothing from being recorded.
+func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
+	if !obs.isCurrentRun() || !obs.isFinished() {
 		return
 	}
-	res := batchjob.ResultOf(w.job, w.pods)
-	if w.unread = res.Pod == nil; w.unread {
+	res := batchjob.GetResult(obs.job, obs.pods)
+	if obs.outputUnread = res.Pod == nil; obs.outputUnread {
 		return
 	}
 	var err error
-	if w.output, err = env.Output(ctx, res.Pod, res.Container); err != nil {
+	if obs.output, err = env.Output(ctx, res.Pod, res.Container); err != nil {
 		log.FromContext(ctx).Error(err, "cannot read the output of a comparison", "pod", res.Pod.Name)
-		w.unread = true
+		obs.outputUnread = true
 	}
 }
 
 // open is the run that is under way: nil if there is none.
-func (w *world) open() *run {
-	if r := w.sync.Status.Run; r != nil && r.Result == "" {
+func (obs *observation) open() *run {
+	if r := obs.sync.Status.Run; r != nil && r.Result == "" {
 		return r
 	}
 	return nil
 }
 
-// answered: the last answer is that of what is asked now.
-func (w *world) answered() bool {
-	a := w.sync.Status.Answer
-	return a != nil && a.Request == w.sync.Spec.Request && a.Mode == modeOf(w.sync.Spec.OVNSyncRequest)
+// isAnswered: the last answer is that of what is asked now.
+func (obs *observation) isAnswered() bool {
+	a := obs.sync.Status.Answer
+	return a != nil && a.Request == obs.sync.Spec.Request && a.Mode == modeOf(obs.sync.Spec.OVNSyncRequest)
 }
 
-// due is the run that is to be made next: nil if there is nothing to answer.
-func (w *world) due() *run {
-	if w.answered() {
+// nextRun is the run that is to be made next: nil if there is nothing to answer.
+func (obs *observation) nextRun() *run {
+	if obs.isAnswered() {
 		return nil
 	}
-	r := &run{Number: 1, Request: w.sync.Spec.Request, Mode: modeOf(w.sync.Spec.OVNSyncRequest), Generation: w.sync.Generation}
-	if last := w.sync.Status.Run; last != nil {
+	r := &run{Number: 1, Request: obs.sync.Spec.Request, Mode: modeOf(obs.sync.Spec.OVNSyncRequest), Generation: obs.sync.Generation}
+	if last := obs.sync.Status.Run; last != nil {
 		r.Number = last.Number + 1
 	}
 	return r
 }
 
-// refusal says why nothing is done: no words if there is no reason.
-func (w *world) refusal() string {
-	if len(w.sync.Spec.Template.Spec.Containers) == 0 {
+// rejectReason says why nothing is done: no words if there is no reason.
+func (obs *observation) rejectReason() string {
+	if len(obs.sync.Spec.Template.Spec.Containers) == 0 {
 		return "spec.template.spec.containers is empty: the first container runs Neutron's tool"
 	}
 	return ""
 }
 
 // ours: the Job is this OVNSync's, not that of an earlier one of its name.
-func (w *world) ours() bool { return w.job != nil && metav1.IsControlledBy(w.job, w.sync) }
-
-// attended: the Job is the one of the run that is under way.
-func (w *world) attended() bool {
-	r := w.open()
-	return r != nil && w.ours() && string(w.job.UID) == r.JobUID
+func (obs *observation) ours() bool {
+	return obs.job != nil && metav1.IsControlledBy(obs.job, obs.sync)
 }
 
-// begun reports whether a pod of the Job has started, or may have.
-func (w *world) begun() bool {
-	return w.job.Status.Failed+w.job.Status.Succeeded > 0 ||
-		slices.ContainsFunc(batchjob.PodsOf(w.job, w.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
+// isCurrentRun: the Job is the one of the run that is under way.
+func (obs *observation) isCurrentRun() bool {
+	r := obs.open()
+	return r != nil && obs.ours() && string(obs.job.UID) == r.JobUID
 }
 
-// over: the Job has ended, and no pod of it is left that may write.
-func (w *world) over() bool {
-	return batchjob.Ended(w.job) &&
-		!slices.ContainsFunc(batchjob.PodsOf(w.job, w.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
+// hasStarted reports whether a pod of the Job has started, or may have.
+func (obs *observation) hasStarted() bool {
+	return obs.job.Status.Failed+obs.job.Status.Succeeded > 0 ||
+		slices.ContainsFunc(batchjob.ListPods(obs.job, obs.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
 }
 
-// orphan is a pod that has outlived its Job and may write: no word if there is none.
-func (w *world) orphan() string {
-	for i := range w.pods {
-		if p := &w.pods[i]; consumer.Running(p) && (w.job == nil || !metav1.IsControlledBy(p, w.job)) {
+// isFinished: the Job has ended, and no pod of it is left that may write.
+func (obs *observation) isFinished() bool {
+	return batchjob.IsFinished(obs.job) &&
+		!slices.ContainsFunc(batchjob.ListPods(obs.job, obs.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
+}
+
+// orphanedPod is a pod that has outlived its Job and may write: no word if there is none.
+func (obs *observation) orphanedPod() string {
+	for i := range obs.pods {
+		if p := &obs.pods[i]; consumer.Running(p) && (obs.job == nil || !metav1.IsControlledBy(p, obs.job)) {
 			return "Pod " + p.Name
 		}
 	}
 	return ""
 }
 
-func (w *world) time() *metav1.Time { return &metav1.Time{Time: w.now.Truncate(time.Second)} }
+func (obs *observation) time() *metav1.Time { return &metav1.Time{Time: obs.now.Truncate(time.Second)} }

@@ -20,9 +20,9 @@ const maxNamed = 8
 // chassis is a node that has registered, and how far its controller has come: its number of what is wanted, and when it got there.
 // https://www.ovn.org/support/dist-docs/ovn-sb.5.html, Chassis_Private
 type chassis struct {
-	Name string `json:"name"`
-	Done int64  `json:"nb_cfg"`
-	At   int64  `json:"nb_cfg_timestamp"` // in milliseconds
+	Name    string `json:"name"`
+	Applied int64  `json:"nb_cfg"`
+	At      int64  `json:"nb_cfg_timestamp"` // in milliseconds
 }
 
 // rowsOf is the answer to a select.
@@ -44,20 +44,20 @@ func count(ctx context.Context, conn net.Conn, name string, now time.Time) (*c5c
 	if err != nil {
 		return nil, nil, err
 	}
-	var wanted, told rowsOf[chassis]
+	var desired, reported rowsOf[chassis]
 	var registered rowsOf[registration]
 	var tunnels rowsOf[tunnel]
-	for i, into := range []any{&wanted, &registered, &told, &tunnels} {
+	for i, into := range []any{&desired, &registered, &reported, &tunnels} {
 		if err := json.Unmarshal(results[i], into); err != nil {
 			return nil, nil, err
 		}
 	}
 	newest := int64(0)
-	for _, r := range wanted.Rows {
-		newest = max(newest, r.Done)
+	for _, r := range desired.Rows {
+		newest = max(newest, r.Applied)
 	}
 	done := map[string]chassis{}
-	for _, r := range told.Rows {
+	for _, r := range reported.Rows {
 		done[r.Name] = r
 	}
 	out := &c5c3v1.RaftChassis{Registered: int32(len(registered.Rows))} //nolint:gosec // nodes
@@ -68,7 +68,7 @@ func count(ctx context.Context, conn net.Conn, name string, now time.Time) (*c5c
 		if ok && private.At > 0 {
 			n.heartbeat = time.UnixMilli(private.At)
 		}
-		if n.active = ok && (newest-private.Done <= 1 || now.Sub(time.UnixMilli(private.At)) < grace); n.active {
+		if n.active = ok && (newest-private.Applied <= 1 || now.Sub(time.UnixMilli(private.At)) < grace); n.active {
 			out.Active++
 		} else {
 			out.Behind = append(out.Behind, r.Name)

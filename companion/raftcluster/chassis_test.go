@@ -24,30 +24,30 @@ type node struct {
 }
 
 // nodesAt is what a southbound database answers that wants so much.
-func nodesAt(now time.Time, wanted int, nodes ...node) string {
-	var registered, told, tunnels []string
+func nodesAt(now time.Time, desired int, nodes ...node) string {
+	var registered, reported, tunnels []string
 	for _, n := range nodes {
 		registered = append(registered, fmt.Sprintf(`{"name":%q,"hostname":%q,"other_config":["map",[["iface-types",""],%s]]}`, n.name, n.name+".example",
 			cmp.Or(n.config, `["ovn-bridge-mappings",""]`)))
 		tunnels = append(tunnels, fmt.Sprintf(`{"chassis_name":%q,"type":"geneve","ip":"10.0.0.1"}`, n.name))
 		if n.done >= 0 {
-			told = append(told, fmt.Sprintf(`{"name":%q,"nb_cfg":%d,"nb_cfg_timestamp":%d}`, n.name, n.done, now.Add(-n.ago).UnixMilli()))
+			reported = append(reported, fmt.Sprintf(`{"name":%q,"nb_cfg":%d,"nb_cfg_timestamp":%d}`, n.name, n.done, now.Add(-n.ago).UnixMilli()))
 		}
 	}
-	return fmt.Sprintf(`[{"rows":[{"nb_cfg":%d}]},{"rows":[%s]},{"rows":[%s]},{"rows":[%s]}]`, wanted,
-		strings.Join(registered, ","), strings.Join(told, ","), strings.Join(tunnels, ","))
+	return fmt.Sprintf(`[{"rows":[{"nb_cfg":%d}]},{"rows":[%s]},{"rows":[%s]},{"rows":[%s]}]`, desired,
+		strings.Join(registered, ","), strings.Join(reported, ","), strings.Join(tunnels, ","))
 }
 
 // TestChassis: nodes are counted, and those whose controllers do nothing any more are named.
 func TestChassis(t *testing.T) {
 	long := time.Hour
 	for title, tc := range map[string]struct {
-		reason string
-		wanted int
-		nodes  []node
-		answer string // in place of nodes
-		was    *c5c3v1.RaftChassis
-		want   *c5c3v1.RaftChassis
+		reason          string
+		wanted          int
+		nodes           []node
+		answer          string // in place of nodes
+		previousChassis *c5c3v1.RaftChassis
+		want            *c5c3v1.RaftChassis
 	}{
 		"None":   {reason: "No hypervisor is there yet.", want: &c5c3v1.RaftChassis{}},
 		"Done":   {reason: "All have done what is wanted.", wanted: 7, nodes: []node{{name: "a", done: 7, ago: long}, {name: "b", done: 7, ago: long}}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 2}},
@@ -64,9 +64,9 @@ func TestChassis(t *testing.T) {
 		},
 		"Refused": {
 			reason: "What was counted last stays.", answer: `[{"rows":[]},{"error":"no table"},{"rows":[]},{"rows":[]}]`,
-			was: &c5c3v1.RaftChassis{Registered: 2, Active: 1}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 1},
+			previousChassis: &c5c3v1.RaftChassis{Registered: 2, Active: 1}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 1},
 		},
-		"Cut short": {reason: "An answer lacks a part.", answer: `[{"rows":[]}]`, was: &c5c3v1.RaftChassis{Registered: 2}, want: &c5c3v1.RaftChassis{Registered: 2}},
+		"Cut short": {reason: "An answer lacks a part.", answer: `[{"rows":[]}]`, previousChassis: &c5c3v1.RaftChassis{Registered: 2}, want: &c5c3v1.RaftChassis{Registered: 2}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			c := newCluster(t, 3, ours)
@@ -78,14 +78,14 @@ func TestChassis(t *testing.T) {
 			if err := c.api.Update(context.Background(), o); err != nil {
 				t.Fatal(err)
 			}
-			o.Status.Chassis = tc.was
+			o.Status.Chassis = tc.previousChassis
 			if err := c.api.Status().Update(context.Background(), o); err != nil {
 				t.Fatal(err)
 			}
 			// The first is not in touch with the others: what it has may be old.
-			c.members.says(name+"-0", serving(ours, "a", false, false, 3))
-			c.members.says(name+"-1", serving(ours, "b", false, true, 3))
-			c.members.says(name+"-2", serving(ours, "c", true, true, 3))
+			c.members.setReply(name+"-0", serving(ours, "a", false, false, 3))
+			c.members.setReply(name+"-1", serving(ours, "b", false, true, 3))
+			c.members.setReply(name+"-2", serving(ours, "c", true, true, 3))
 			c.members.nodes = tc.answer
 			if tc.answer == "" {
 				c.members.nodes = nodesAt(c.clock.Now().Add(time.Minute), tc.wanted, tc.nodes...)
@@ -114,7 +114,7 @@ func TestReader(t *testing.T) {
 		"Alone":    {[]*database{member(ours, true, false)}, ""},
 		"Foreign":  {[]*database{member(another, true, true)}, ""},
 	} {
-		w := &world{cluster: &c5c3v1.RaftCluster{Status: c5c3v1.RaftClusterStatus{ClusterID: ours}}}
+		w := &observation{cluster: &c5c3v1.RaftCluster{Status: c5c3v1.RaftClusterStatus{ClusterID: ours}}}
 		for i, d := range tc.pods {
 			w.pods = append(w.pods, pod{name: fmt.Sprintf("pod-%d", i), database: d})
 		}

@@ -14,27 +14,27 @@ import (
 
 // Conditions of a cluster.
 const (
-	conditionReady = "Ready"
-	conditionSame  = "SameCluster"
+	conditionReady       = "Ready"
+	conditionSameCluster = "SameCluster"
 )
 
 var (
-	metrics = controller.NewMetrics("raft_cluster")
-	counts  = metrics.Gauge("members", "Number of pods by what they are.", "state")
-	nodes   = metrics.Gauge("chassis", "Nodes that have registered: active if they have done what is wanted, else behind.", "state")
-	led     = metrics.Gauge("leaders", "1 as long as a member leads.")
+	metrics      = controller.NewMetrics("raft_cluster")
+	counts       = metrics.Gauge("members", "Number of pods by what they are.", "state")
+	nodes        = metrics.Gauge("chassis", "Nodes that have registered: active if they have done what is wanted, else behind.", "state")
+	leadersGauge = metrics.Gauge("leaders", "1 as long as a member leads.")
 )
 
 // kind asks again and again: neither members nor their StatefulSet are watched.
-var kind = controller.Kind[*c5c3v1.RaftCluster, *world]{
-	Name:       "RaftCluster",
-	Object:     &c5c3v1.RaftCluster{},
-	Observe:    observe,
-	Next:       next,
-	Conditions: func(c *c5c3v1.RaftCluster) *[]metav1.Condition { return &c.Status.Conditions },
-	Warns:      []string{conditionReady, conditionSame},
-	Metrics:    metrics,
-	Measure:    measure,
+var kind = controller.Kind[*c5c3v1.RaftCluster, *observation]{
+	Name:          "RaftCluster",
+	Object:        &c5c3v1.RaftCluster{},
+	Observe:       observe,
+	Next:          next,
+	Conditions:    func(c *c5c3v1.RaftCluster) *[]metav1.Condition { return &c.Status.Conditions },
+	Warns:         []string{conditionReady, conditionSameCluster},
+	Metrics:       metrics,
+	ExportMetrics: measure,
 }
 
 func measure(c *c5c3v1.RaftCluster) {
@@ -55,7 +55,7 @@ func measure(c *c5c3v1.RaftCluster) {
 	if c.Status.Leader != "" {
 		leads = 1
 	}
-	led.WithLabelValues(c.Namespace, c.Name).Set(leads)
+	leadersGauge.WithLabelValues(c.Namespace, c.Name).Set(leads)
 }
 
 // Reconciler reconciles RaftClusters.

@@ -94,83 +94,83 @@ func TestReconcile(t *testing.T) {
 	pod := func(i int) string { return fmt.Sprintf("%s-%d", name, i) }
 	const noDatabase = `{"rows":[]}`
 	for title, tc := range map[string]struct {
-		reason string
-		pods   int32
-		known  string
-		says   []string // of each pod; empty: it does not answer
-		id     string
-		leader string
-		states []string
-		ready  metav1.Condition
-		same   metav1.ConditionStatus
-		after  time.Duration
+		reason         string
+		pods           int32
+		knownClusterID string
+		replies        []string // of each pod; empty: it does not answer
+		id             string
+		leader         string
+		states         []string
+		ready          metav1.Condition
+		same           metav1.ConditionStatus
+		after          time.Duration
 	}{
 		"No StatefulSet": {
 			reason: "It is made once the companion has looked.", pods: -1,
-			ready: metav1.Condition{Status: "False", Reason: "NoMembers", Message: "StatefulSet ovn-northbound has no pods yet"}, after: soon,
+			ready: metav1.Condition{Status: "False", Reason: "NoMembers", Message: "StatefulSet ovn-northbound has no pods yet"}, after: shortRequeueInterval,
 		},
 		"Created": {
-			reason: "The first member has created the cluster.", pods: 1, says: []string{serving(ours, "a", true, true, 3)},
-			id: ours, leader: pod(0), states: []string{"Joined"}, same: "True", after: soon,
+			reason: "The first member has created the cluster.", pods: 1, replies: []string{serving(ours, "a", true, true, 3)},
+			id: ours, leader: pod(0), states: []string{"Joined"}, same: "True", after: shortRequeueInterval,
 			ready: metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 1 pods are members, and ovn-northbound-0 leads"},
 		},
 		"Starting": {
-			reason: "Nothing is written down that nobody says.", pods: 1, says: []string{""}, states: []string{"Unreachable"}, same: "True", after: soon,
+			reason: "Nothing is written down that nobody says.", pods: 1, replies: []string{""}, states: []string{"Unreachable"}, same: "True", after: shortRequeueInterval,
 			ready: metav1.Condition{Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not answer; nobody leads"},
 		},
 		"Whole": {
-			reason: "Three members, and the second leads.", pods: 3, known: ours, id: ours, leader: pod(1), same: "True", after: 10 * time.Second,
-			says:   []string{serving(ours, "a", false, true, 9), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
-			states: []string{"Joined", "Joined", "Joined"},
-			ready:  metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 3 pods are members, and ovn-northbound-1 leads"},
+			reason: "Three members, and the second leads.", pods: 3, knownClusterID: ours, id: ours, leader: pod(1), same: "True", after: 10 * time.Second,
+			replies: []string{serving(ours, "a", false, true, 9), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
+			states:  []string{"Joined", "Joined", "Joined"},
+			ready:   metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 3 pods are members, and ovn-northbound-1 leads"},
 		},
 		"Joining": {
-			reason: "One has lost its volume, and joins.", pods: 3, known: ours, id: ours, leader: pod(1), same: "True", after: soon,
-			says:   []string{serving("", "d", false, false, 0), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
-			states: []string{"Joining", "Joined", "Joined"},
-			ready:  metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-0 is not in touch with a majority"},
+			reason: "One has lost its volume, and joins.", pods: 3, knownClusterID: ours, id: ours, leader: pod(1), same: "True", after: shortRequeueInterval,
+			replies: []string{serving("", "d", false, false, 0), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
+			states:  []string{"Joining", "Joined", "Joined"},
+			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-0 is not in touch with a majority"},
 		},
 		"Left": {
-			reason: "It serves the database no more.", pods: 3, known: ours, id: ours, leader: pod(0), same: "True", after: soon,
-			says:   []string{serving(ours, "a", true, true, 9), serving(ours, "b", false, true, 10), noDatabase},
-			states: []string{"Joined", "Joined", "Left"},
-			ready:  metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is no member any more"},
+			reason: "It serves the database no more.", pods: 3, knownClusterID: ours, id: ours, leader: pod(0), same: "True", after: shortRequeueInterval,
+			replies: []string{serving(ours, "a", true, true, 9), serving(ours, "b", false, true, 10), noDatabase},
+			states:  []string{"Joined", "Joined", "Left"},
+			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is no member any more"},
 		},
 		"Behind": {
-			reason: "It is in touch and does not keep up.", pods: 3, known: ours, id: ours, leader: pod(0), same: "True", after: soon,
-			says:   []string{serving(ours, "a", true, true, 5000), serving(ours, "b", false, true, 4999), serving(ours, "c", false, true, 99)},
-			states: []string{"Joined", "Joined", "Joined"},
-			ready:  metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is more than 1000 entries behind"},
+			reason: "It is in touch and does not keep up.", pods: 3, knownClusterID: ours, id: ours, leader: pod(0), same: "True", after: shortRequeueInterval,
+			replies: []string{serving(ours, "a", true, true, 5000), serving(ours, "b", false, true, 4999), serving(ours, "c", false, true, 99)},
+			states:  []string{"Joined", "Joined", "Joined"},
+			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is more than 1000 entries behind"},
 		},
 		"No majority": {
-			reason: "Two are gone.", pods: 3, known: ours, id: ours, same: "True", after: soon,
-			says: []string{serving(ours, "a", false, false, 9), "", ""}, states: []string{"Joining", "Unreachable", "Unreachable"},
+			reason: "Two are gone.", pods: 3, knownClusterID: ours, id: ours, same: "True", after: shortRequeueInterval,
+			replies: []string{serving(ours, "a", false, false, 9), "", ""}, states: []string{"Joining", "Unreachable", "Unreachable"},
 			ready: metav1.Condition{
 				Status: "False", Reason: "NoLeader",
 				Message: "ovn-northbound-0 is not in touch with a majority; ovn-northbound-1 does not answer; ovn-northbound-2 does not answer; nobody leads",
 			},
 		},
 		"Another cluster": {
-			reason: "It is told of and not followed, even if it leads one of its own.", pods: 3, known: ours, id: ours, leader: pod(1), same: "False", after: soon,
-			says:   []string{serving(another, "x", true, true, 3), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
-			states: []string{"Foreign", "Joined", "Joined"},
-			ready:  metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster"},
+			reason: "It is told of and not followed, even if it leads one of its own.", pods: 3, knownClusterID: ours, id: ours, leader: pod(1), same: "False", after: shortRequeueInterval,
+			replies: []string{serving(another, "x", true, true, 3), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
+			states:  []string{"Foreign", "Joined", "Joined"},
+			ready:   metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster"},
 		},
 		"Nothing but another": {
-			reason: "The only member was created anew: what is known stays.", pods: 1, known: ours, id: ours, same: "False", after: soon,
-			says: []string{serving(another, "x", true, true, 3)}, states: []string{"Foreign"},
+			reason: "The only member was created anew: what is known stays.", pods: 1, knownClusterID: ours, id: ours, same: "False", after: shortRequeueInterval,
+			replies: []string{serving(another, "x", true, true, 3)}, states: []string{"Foreign"},
 			ready: metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster; nobody leads"},
 		},
 		"Two at first": {
-			reason: "Which of them is ours, nobody can say.", pods: 2, same: "False", after: soon,
-			says: []string{serving(another, "x", true, true, 3), serving(ours, "b", true, true, 3)}, states: []string{"Foreign", "Foreign"},
+			reason: "Which of them is ours, nobody can say.", pods: 2, same: "False", after: shortRequeueInterval,
+			replies: []string{serving(another, "x", true, true, 3), serving(ours, "b", true, true, 3)}, states: []string{"Foreign", "Foreign"},
 			ready: metav1.Condition{
 				Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster; ovn-northbound-1 is of another cluster; nobody leads",
 			},
 		},
 		"Joiners answer first": {
 			reason: "They show the ID that they were told to join, of a cluster that is lost. It is not written down, and nobody is told to delete anything.",
-			pods:   3, says: []string{"", serving(another, "", false, false, 0), serving(another, "", false, false, 0)}, same: "True", after: soon,
+			pods:   3, replies: []string{"", serving(another, "", false, false, 0), serving(another, "", false, false, 0)}, same: "True", after: shortRequeueInterval,
 			states: []string{"Unreachable", "Joining", "Joining"},
 			ready: metav1.Condition{
 				Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not answer; ovn-northbound-1 is not in touch with a majority; " +
@@ -178,22 +178,22 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Joiners beside the first": {
-			reason: "The one that has the data is the one that counts.", pods: 2, id: ours, leader: pod(0), same: "False", after: soon,
-			says:   []string{serving(ours, "a", true, true, 3), serving(another, "", false, false, 0)},
-			states: []string{"Joined", "Foreign"},
-			ready:  metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-1 is of another cluster"},
+			reason: "The one that has the data is the one that counts.", pods: 2, id: ours, leader: pod(0), same: "False", after: shortRequeueInterval,
+			replies: []string{serving(ours, "a", true, true, 3), serving(another, "", false, false, 0)},
+			states:  []string{"Joined", "Foreign"},
+			ready:   metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-1 is of another cluster"},
 		},
 		"Refuses": {
-			reason: "Its answer is an error.", pods: 1, known: ours, id: ours, says: []string{`{"error":"unknown database"}`}, states: []string{"Unreachable"},
-			same: "True", after: soon,
+			reason: "Its answer is an error.", pods: 1, knownClusterID: ours, id: ours, replies: []string{`{"error":"unknown database"}`}, states: []string{"Unreachable"},
+			same: "True", after: shortRequeueInterval,
 			ready: metav1.Condition{Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not answer; nobody leads"},
 		},
 	} {
 		t.Run(title, func(t *testing.T) {
-			c := newCluster(t, tc.pods, tc.known)
-			for i, rows := range tc.says {
+			c := newCluster(t, tc.pods, tc.knownClusterID)
+			for i, rows := range tc.replies {
 				if rows != "" {
-					c.members.says(pod(i), rows)
+					c.members.setReply(pod(i), rows)
 				}
 			}
 			result, err := c.pass(c.api)
@@ -212,7 +212,7 @@ func TestReconcile(t *testing.T) {
 			if diff := cmp.Diff(tc.ready, metav1.Condition{Status: got.Status, Reason: got.Reason, Message: got.Message}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if same := meta.FindStatusCondition(s.Conditions, conditionSame); same != nil && same.Status != tc.same || same == nil && tc.same != "" {
+			if same := meta.FindStatusCondition(s.Conditions, conditionSameCluster); same != nil && same.Status != tc.same || same == nil && tc.same != "" {
 				t.Errorf("%s SameCluster is %+v, want %s", tc.reason, same, tc.same)
 			}
 		})
@@ -261,48 +261,48 @@ func TestCrash(t *testing.T) {
 		t.Helper()
 		c := newCluster(t, 1, "")
 		first := name + "-0"
-		c.members.says(first, serving(ours, "a", true, true, 3))
+		c.members.setReply(first, serving(ours, "a", true, true, 3))
 		a := crash.New(c.api, at)
-		a.Meanwhile = func() { _, _ = c.pass(c.api) }
+		a.OnConcurrentWrite = func() { _, _ = c.pass(c.api) }
 		for range 3 {
 			_, _ = c.pass(a.Client())
-			a.PassEnded()
+			a.ReconcileDone()
 		}
 		if s := c.status(); s.ClusterID != ours {
 			t.Errorf("cluster %q, want %s", s.ClusterID, ours)
 		}
-		c.members.says(first, serving(another, "x", true, true, 3))
+		c.members.setReply(first, serving(another, "x", true, true, 3))
 		for range 3 {
 			_, _ = c.pass(a.Client())
-			a.PassEnded()
+			a.ReconcileDone()
 		}
-		if s := c.status(); s.ClusterID != ours || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionSame) {
+		if s := c.status(); s.ClusterID != ours || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionSameCluster) {
 			t.Errorf("it followed another cluster: %+v", s)
 		}
 		return a
 	}
-	whole := life(t, crash.Nowhere)
-	crash.Run(t, whole.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
-	t.Logf("%d calls, %d of them writes", whole.Calls, len(whole.Writes))
+	full := life(t, crash.NoFault)
+	crash.Run(t, full.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
+	t.Logf("%d calls, %d of them writes", full.Calls, len(full.Writes))
 }
 
 // TestEvents: that the cluster is known is told once.
 func TestEvents(t *testing.T) {
 	c := newCluster(t, 1, "")
-	c.members.says(name+"-0", serving(ours, "a", true, true, 3))
+	c.members.setReply(name+"-0", serving(ours, "a", true, true, 3))
 	for range 3 {
 		if _, err := c.pass(c.api); err != nil {
 			t.Fatal(err)
 		}
 	}
-	told := 0
+	reported := 0
 	for len(c.events.Events) > 0 {
 		if strings.Contains(<-c.events.Events, "the cluster is "+ours+" from now on") {
-			told++
+			reported++
 		}
 	}
-	if told != 1 {
-		t.Errorf("told %d times, want once", told)
+	if reported != 1 {
+		t.Errorf("told %d times, want once", reported)
 	}
 }
 
@@ -310,8 +310,8 @@ func TestEvents(t *testing.T) {
 func TestSteady(t *testing.T) {
 	c := newCluster(t, 3, ours)
 	index := 5000
-	c.members.says(name+"-1", serving(ours, "b", true, true, index))
-	c.members.says(name+"-2", serving(ours, "c", false, true, 1))
+	c.members.setReply(name+"-1", serving(ours, "b", true, true, index))
+	c.members.setReply(name+"-2", serving(ours, "c", false, true, 1))
 	c.members.refuse = func() error {
 		c.members.asked++ // Each attempt has another port.
 		return &net.OpError{
@@ -325,7 +325,7 @@ func TestSteady(t *testing.T) {
 			t.Fatal(err)
 		}
 		index += 7
-		c.members.says(name+"-1", serving(ours, "b", true, true, index))
+		c.members.setReply(name+"-1", serving(ours, "b", true, true, index))
 		if i == 0 {
 			first = c.status()
 		}
@@ -342,7 +342,7 @@ func TestSteady(t *testing.T) {
 func TestExpired(t *testing.T) {
 	c := newCluster(t, 1, ours)
 	c.members.expire()
-	c.members.says(name+"-0", serving(ours, "a", true, true, 3))
+	c.members.setReply(name+"-0", serving(ours, "a", true, true, 3))
 	if _, err := c.pass(c.api); err != nil {
 		t.Fatal(err)
 	}

@@ -82,8 +82,8 @@ func (m *members) secret() *corev1.Secret {
 	}}
 }
 
-// says sets what a member answers.
-func (m *members) says(pod, rows string) {
+// setReply sets what a member answers.
+func (m *members) setReply(pod, rows string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows[pod] = rows
@@ -111,11 +111,11 @@ func (m *members) dial(_ context.Context, _, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	there, err := listener.Accept()
+	existing, err := listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	go m.serve(there, rows)
+	go m.serve(existing, rows)
 	return here, nil
 }
 

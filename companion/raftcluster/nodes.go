@@ -99,9 +99,9 @@ func nodeOf(r registration, tunnels []tunnel) host {
 
 // known are the OVNChassis of the cluster, by their names. Nil: nobody can have any here, as where definitions or rights of an earlier
 // version are installed. That is no reason to forget the cluster for.
-func (w *world) known(ctx context.Context, reader client.Reader) map[string]*ovnchassisv1.OVNChassis {
+func (obs *observation) known(ctx context.Context, reader client.Reader) map[string]*ovnchassisv1.OVNChassis {
 	list := &ovnchassisv1.OVNChassisList{}
-	if err := reader.List(ctx, list, client.InNamespace(w.cluster.Namespace)); err != nil {
+	if err := reader.List(ctx, list, client.InNamespace(obs.cluster.Namespace)); err != nil {
 		if !meta.IsNoMatchError(err) && !apierrors.IsForbidden(err) {
 			log.FromContext(ctx).Error(err, "cannot list the OVNChassis")
 		}
@@ -109,7 +109,7 @@ func (w *world) known(ctx context.Context, reader client.Reader) map[string]*ovn
 	}
 	out := map[string]*ovnchassisv1.OVNChassis{}
 	for i := range list.Items {
-		if o := &list.Items[i]; metav1.IsControlledBy(o, w.cluster) {
+		if o := &list.Items[i]; metav1.IsControlledBy(o, obs.cluster) {
 			out[o.Name] = o
 		}
 	}
@@ -126,36 +126,36 @@ func objectName(systemID string) string {
 }
 
 // show lets the OVNChassis be as the database says. Nil: they are.
-func (w *world) show() controller.Action {
-	if w.chassis == nil || w.objects == nil {
+func (obs *observation) show() controller.Action {
+	if obs.chassis == nil || obs.objects == nil {
 		return nil
 	}
 	var writes, heartbeats []controller.Action
-	gone := maps.Clone(w.objects)
-	for _, n := range w.nodes {
+	removed := maps.Clone(obs.objects)
+	for _, n := range obs.nodes {
 		name := objectName(n.spec.SystemID)
-		delete(gone, name)
-		o := w.objects[name]
+		delete(removed, name)
+		o := obs.objects[name]
 		switch {
 		case o == nil:
-			writes = append(writes, w.register(name, n))
+			writes = append(writes, obs.register(name, n))
 		case !equality.Semantic.DeepEqual(o.Spec, n.spec):
 			own := o.DeepCopy()
 			own.Spec = n.spec
 			writes = append(writes, func(ctx context.Context, env *controller.Env) error { return env.Client.Update(ctx, own) })
 		default:
 			own := o.DeepCopy()
-			switch judged, last := w.judge(own, n), own.Status.LastHeartbeat; {
+			switch judged, last := obs.updateControllerState(own, n), own.Status.LastHeartbeat; {
 			case judged:
-				beat(own, n)
+				updateHeartbeat(own, n)
 				writes = append(writes, status(own))
-			case (last == nil || n.heartbeat.Sub(last.Time) >= heartbeatEvery) && beat(own, n):
+			case (last == nil || n.heartbeat.Sub(last.Time) >= heartbeatEvery) && updateHeartbeat(own, n):
 				heartbeats = append(heartbeats, status(own))
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		writes = append(writes, controller.Delete(gone[name], metav1.DeletePropagationBackground))
+	for _, name := range slices.Sorted(maps.Keys(removed)) {
+		writes = append(writes, controller.Delete(removed[name], metav1.DeletePropagationBackground))
 	}
 	writes = append(writes, heartbeats...)
 	if len(writes) == 0 {
@@ -173,14 +173,14 @@ func (w *world) show() controller.Action {
 }
 
 // register makes the object of a node.
-func (w *world) register(name string, n host) controller.Action {
+func (obs *observation) register(name string, n host) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		o := &ovnchassisv1.OVNChassis{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: name, Namespace: w.cluster.Namespace,
+				Name: name, Namespace: obs.cluster.Namespace,
 				Labels: map[string]string{"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "cobaltcore-companion"},
 				OwnerReferences: []metav1.OwnerReference{{
-					APIVersion: "c5c3.io/v1alpha1", Kind: "RaftCluster", Name: w.cluster.Name, UID: w.cluster.UID, Controller: new(true),
+					APIVersion: "c5c3.io/v1alpha1", Kind: "RaftCluster", Name: obs.cluster.Name, UID: obs.cluster.UID, Controller: new(true),
 				}},
 			},
 			Spec: n.spec,
@@ -188,8 +188,8 @@ func (w *world) register(name string, n host) controller.Action {
 		if err := env.Client.Create(ctx, o); err != nil {
 			return fmt.Errorf("cannot make OVNChassis %s: %w", name, err)
 		}
-		w.judge(o, n)
-		beat(o, n)
+		obs.updateControllerState(o, n)
+		updateHeartbeat(o, n)
 		return env.Client.Status().Update(ctx, o)
 	}
 }
@@ -198,8 +198,8 @@ func status(o *ovnchassisv1.OVNChassis) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error { return env.Client.Status().Update(ctx, o) }
 }
 
-// judge sets whether the node's controller works, and says whether that is news.
-func (w *world) judge(o *ovnchassisv1.OVNChassis, n host) bool {
+// updateControllerState sets whether the node's controller works, and says whether that is news.
+func (obs *observation) updateControllerState(o *ovnchassisv1.OVNChassis, n host) bool {
 	state := condition.True("Active", "the node's controller does what is wanted")
 	switch {
 	case !n.active && n.heartbeat.IsZero():
@@ -208,13 +208,13 @@ func (w *world) judge(o *ovnchassisv1.OVNChassis, n host) bool {
 		state = condition.False("Behind",
 			"the node's controller has not done what is wanted for more than two minutes: it is off, or not connected")
 	}
-	was := o.Status.DeepCopy()
-	condition.Set(&o.Status.Conditions, conditionReady, o.Generation, w.now, state)
-	return !equality.Semantic.DeepEqual(*was, o.Status)
+	previous := o.Status.DeepCopy()
+	condition.Set(&o.Status.Conditions, conditionReady, o.Generation, obs.now, state)
+	return !equality.Semantic.DeepEqual(*previous, o.Status)
 }
 
-// beat sets when the controller was heard of, and says whether that is news.
-func beat(o *ovnchassisv1.OVNChassis, n host) bool {
+// updateHeartbeat sets when the controller was heard of, and says whether that is news.
+func updateHeartbeat(o *ovnchassisv1.OVNChassis, n host) bool {
 	at := metav1.Time{Time: n.heartbeat.UTC().Truncate(time.Second)}
 	if n.heartbeat.IsZero() || o.Status.LastHeartbeat != nil && o.Status.LastHeartbeat.Equal(&at) {
 		return false

@@ -31,14 +31,14 @@ func southbound(t *testing.T, objects ...client.Object) *cluster {
 	if err := c.api.Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	c.members.says(name+"-0", serving(ours, "a", true, true, 3))
+	c.members.setReply(name+"-0", serving(ours, "a", true, true, 3))
 	return c
 }
 
 // have lets the database have these nodes, and makes a pass.
-func (c *cluster) have(wanted int, nodes ...node) {
+func (c *cluster) have(desired int, nodes ...node) {
 	c.t.Helper()
-	c.members.nodes = nodesAt(c.clock.Now().Add(time.Minute), wanted, nodes...)
+	c.members.nodes = nodesAt(c.clock.Now().Add(time.Minute), desired, nodes...)
 	if _, err := c.pass(c.api); err != nil {
 		c.t.Fatal(err)
 	}

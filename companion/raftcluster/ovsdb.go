@@ -29,8 +29,8 @@ type answer struct {
 	Error  json.RawMessage   `json:"error"`
 }
 
-// row is one of the table Database.
-type row struct {
+// databaseRow is one of the table Database.
+type databaseRow struct {
 	Model     string          `json:"model"`
 	Leader    bool            `json:"leader"`
 	Connected bool            `json:"connected"`
@@ -49,7 +49,7 @@ func ask(ctx context.Context, conn net.Conn, name string) (*database, error) {
 		return nil, err
 	}
 	var result struct {
-		Rows []row `json:"rows"`
+		Rows []databaseRow `json:"rows"`
 	}
 	if err := json.Unmarshal(results[0], &result); err != nil {
 		return nil, fmt.Errorf("cannot read its answer: %w", err)
@@ -76,12 +76,12 @@ func transact(ctx context.Context, conn net.Conn, name string, operations ...any
 	}
 	question := map[string]any{"id": 1, "method": "transact", "params": append([]any{name}, operations...)}
 	if err := json.NewEncoder(conn).Encode(question); err != nil {
-		return nil, fmt.Errorf("cannot ask: %s", steady.Words(err))
+		return nil, fmt.Errorf("cannot ask: %s", steady.StableMessage(err))
 	}
 	for read := json.NewDecoder(conn); ; {
 		var a answer
 		if err := read.Decode(&a); err != nil {
-			return nil, fmt.Errorf("cannot read the answer: %s", steady.Words(err))
+			return nil, fmt.Errorf("cannot read the answer: %s", steady.StableMessage(err))
 		}
 		if a.Method != "" { // It asks whether we are there.
 			continue
@@ -123,5 +123,5 @@ func uuid(value json.RawMessage) string {
 	return text
 }
 
-// patience is how long a member may take to answer.
-const patience = 5 * time.Second
+// failureThreshold is how long a member may take to answer.
+const failureThreshold = 5 * time.Second

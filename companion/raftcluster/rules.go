@@ -12,35 +12,35 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// soon is how often it asks as long as not all is well.
-const soon = 2 * time.Second
+// shortRequeueInterval is how often it asks as long as not all is well.
+const shortRequeueInterval = 2 * time.Second
 
 // lagLimit is how many entries of the log a member may be behind the first: writes go on while members are asked.
 const lagLimit = 1000
 
 // next decides.
-func next(w *world) controller.Step {
+func next(w *observation) controller.Decision {
 	switch {
 	case w.limited > 0:
-		return controller.Step{After: w.limited}
-	case w.problem != "":
-		return controller.Step{After: controller.Poll, Status: func() { w.ready(condition.False("NoCredentials", w.problem)) }}
+		return controller.Decision{RequeueAfter: w.limited}
+	case w.errorMessage != "":
+		return controller.Decision{RequeueAfter: controller.Poll, Status: func() { w.ready(condition.False("NoCredentials", w.errorMessage)) }}
 	case len(w.pods) == 0:
-		return controller.Step{After: soon, Status: func() {
+		return controller.Decision{RequeueAfter: shortRequeueInterval, Status: func() {
 			w.cluster.Status.Members, w.cluster.Status.Leader = nil, ""
 			w.ready(condition.False("NoMembers", "StatefulSet "+string(w.cluster.Spec.StatefulSetName)+" has no pods yet"))
 		}}
 	}
-	s := controller.Step{After: soon, Status: w.report}
+	s := controller.Decision{RequeueAfter: shortRequeueInterval, Status: w.report}
 	if id, ok := w.discovered(); ok {
 		s.Name, s.Note = "Recorded", "the cluster is "+id+" from now on"
 		s.Status = func() { w.cluster.Status.ClusterID = id; w.report() }
 	}
 	if show := w.show(); show != nil {
-		s.Name, s.Do = cmp.Or(s.Name, "NodesShown"), show
+		s.Name, s.Action = cmp.Or(s.Name, "NodesShown"), show
 	}
-	if w.wrong() == "" {
-		s.After = time.Duration(w.cluster.Spec.IntervalSeconds) * time.Second
+	if w.unhealthyReason() == "" {
+		s.RequeueAfter = time.Duration(w.cluster.Spec.IntervalSeconds) * time.Second
 	}
 	return s
 }
@@ -49,18 +49,18 @@ func next(w *world) controller.Step {
 //
 // A pod that only joins does not count: it shows the ID that it was told to join, which may be that of a cluster that is lost. Were that
 // written down, the member that has the data would be the foreign one.
-func (w *world) discovered() (string, bool) {
-	if w.cluster.Status.ClusterID != "" {
+func (obs *observation) discovered() (string, bool) {
+	if obs.cluster.Status.ClusterID != "" {
 		return "", false
 	}
-	ids := w.ids()
+	ids := obs.ids()
 	return strings.Join(ids, ""), len(ids) == 1
 }
 
 // ids are those of all clusters that pods are of and in touch with, sorted.
-func (w *world) ids() []string {
+func (obs *observation) ids() []string {
 	var out []string
-	for _, p := range w.pods {
+	for _, p := range obs.pods {
 		if p.database != nil && p.database.cluster != "" && p.database.connected {
 			out = append(out, p.database.cluster)
 		}
@@ -70,30 +70,30 @@ func (w *world) ids() []string {
 }
 
 // report sets the status of the answers.
-func (w *world) report() {
-	s := &w.cluster.Status
+func (obs *observation) report() {
+	s := &obs.cluster.Status
 	s.Members, s.Leader = nil, ""
-	for _, p := range w.pods {
-		s.Members = append(s.Members, w.member(p))
+	for _, p := range obs.pods {
+		s.Members = append(s.Members, obs.member(p))
 		if p.database != nil && p.database.leader && p.database.connected && p.database.cluster == s.ClusterID {
 			s.Leader = p.name
 		}
 	}
-	if w.chassis != nil || !w.cluster.Spec.CountChassis {
-		s.Chassis = w.chassis
+	if obs.chassis != nil || !obs.cluster.Spec.CountChassis {
+		s.Chassis = obs.chassis
 	}
-	if foreign := w.foreign(); len(foreign) > 0 {
-		w.set(conditionSame, condition.False("OtherCluster", fmt.Sprintf(
+	if foreign := obs.foreign(); len(foreign) > 0 {
+		obs.set(conditionSameCluster, condition.False("OtherCluster", fmt.Sprintf(
 			"%s, and not of %s: it is not followed; save what it holds, then delete its volume and its pod, so that it joins",
 			strings.Join(foreign, ", "), said(s.ClusterID))))
 	} else {
-		w.set(conditionSame, condition.True("SameCluster", "no pod is of another cluster"))
+		obs.set(conditionSameCluster, condition.True("SameCluster", "no pod is of another cluster"))
 	}
-	if wrong := w.wrong(); wrong != "" {
-		w.ready(condition.False(w.reason(), wrong))
+	if wrong := obs.unhealthyReason(); wrong != "" {
+		obs.ready(condition.False(obs.reason(), wrong))
 		return
 	}
-	w.ready(condition.True("InQuorum", fmt.Sprintf("all %d pods are members, and %s leads", len(w.pods), s.Leader)))
+	obs.ready(condition.True("InQuorum", fmt.Sprintf("all %d pods are members, and %s leads", len(obs.pods), s.Leader)))
 }
 
 func said(id string) string {
@@ -104,16 +104,16 @@ func said(id string) string {
 }
 
 // member is what a pod's answer means.
-func (w *world) member(p pod) c5c3v1.RaftMember {
+func (obs *observation) member(p pod) c5c3v1.RaftMember {
 	out := c5c3v1.RaftMember{Pod: p.name}
 	switch d := p.database; {
 	case p.err != nil:
-		out.State, out.Message = c5c3v1.MemberUnreachable, condition.Cut(p.err.Error(), 1024)
+		out.State, out.Message = c5c3v1.MemberUnreachable, condition.Truncate(p.err.Error(), 1024)
 		return out
 	case d == nil:
 		out.State = c5c3v1.MemberLeft
 		return out
-	case d.cluster != "" && d.cluster != w.cluster.Status.ClusterID && (d.connected || w.cluster.Status.ClusterID != ""):
+	case d.cluster != "" && d.cluster != obs.cluster.Status.ClusterID && (d.connected || obs.cluster.Status.ClusterID != ""):
 		out.State = c5c3v1.MemberForeign
 	case d.connected && d.cluster != "":
 		out.State = c5c3v1.MemberJoined
@@ -125,21 +125,21 @@ func (w *world) member(p pod) c5c3v1.RaftMember {
 }
 
 // foreign says which pods are of another cluster than the one that is known.
-func (w *world) foreign() []string {
+func (obs *observation) foreign() []string {
 	var out []string
-	for _, p := range w.pods {
-		if w.member(p).State == c5c3v1.MemberForeign {
+	for _, p := range obs.pods {
+		if obs.member(p).State == c5c3v1.MemberForeign {
 			out = append(out, p.name+" is of cluster "+p.database.cluster)
 		}
 	}
 	return out
 }
 
-// wrong says what keeps the cluster from being whole, if anything does.
-func (w *world) wrong() string {
+// unhealthyReason says what keeps the cluster from being whole, if anything does.
+func (obs *observation) unhealthyReason() string {
 	var out []string
-	for _, p := range w.pods {
-		switch m := w.member(p); m.State {
+	for _, p := range obs.pods {
+		switch m := obs.member(p); m.State {
 		case c5c3v1.MemberUnreachable:
 			out = append(out, p.name+" does not answer")
 		case c5c3v1.MemberLeft:
@@ -150,49 +150,49 @@ func (w *world) wrong() string {
 			out = append(out, p.name+" is not in touch with a majority")
 		default:
 			// By how many it is changes with every write of a client, and whatever is written into the status wakes Crossplane.
-			if w.newest()-p.database.index > lagLimit {
+			if obs.newest()-p.database.index > lagLimit {
 				out = append(out, fmt.Sprintf("%s is more than %d entries behind", p.name, lagLimit))
 			}
 		}
 	}
-	if !w.led() {
+	if !obs.hasLeader() {
 		out = append(out, "nobody leads")
 	}
 	return strings.Join(out, "; ")
 }
 
 // reason is the word for what is wrong.
-func (w *world) reason() string {
+func (obs *observation) reason() string {
 	switch {
-	case len(w.foreign()) > 0:
+	case len(obs.foreign()) > 0:
 		return "OtherCluster"
-	case !w.led():
+	case !obs.hasLeader():
 		return "NoLeader"
 	}
 	return "MembersMissing"
 }
 
-// led reports whether a member of the cluster leads.
-func (w *world) led() bool {
-	return slices.ContainsFunc(w.pods, func(p pod) bool {
-		return w.member(p).State == c5c3v1.MemberJoined && p.database.leader
+// hasLeader reports whether a member of the cluster leads.
+func (obs *observation) hasLeader() bool {
+	return slices.ContainsFunc(obs.pods, func(p pod) bool {
+		return obs.member(p).State == c5c3v1.MemberJoined && p.database.leader
 	})
 }
 
 // newest is the last entry of the log that a member has.
-func (w *world) newest() int64 {
+func (obs *observation) newest() int64 {
 	var out int64
-	for _, p := range w.pods {
-		if p.database != nil && w.member(p).State != c5c3v1.MemberForeign {
+	for _, p := range obs.pods {
+		if p.database != nil && obs.member(p).State != c5c3v1.MemberForeign {
 			out = max(out, p.database.index)
 		}
 	}
 	return out
 }
 
-func (w *world) ready(s condition.State) { w.set(conditionReady, s) }
+func (obs *observation) ready(s condition.State) { obs.set(conditionReady, s) }
 
-func (w *world) set(name string, s condition.State) {
-	w.cluster.Status.ObservedGeneration = w.cluster.Generation
-	condition.Set(&w.cluster.Status.Conditions, name, w.cluster.Generation, w.now, s)
+func (obs *observation) set(name string, s condition.State) {
+	obs.cluster.Status.ObservedGeneration = obs.cluster.Generation
+	condition.Set(&obs.cluster.Status.Conditions, name, obs.cluster.Generation, obs.now, s)
 }

@@ -22,13 +22,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
-// world is what is found out of a cluster.
-type world struct {
+// observation is what is found out of a cluster.
+type observation struct {
 	cluster *c5c3v1.RaftCluster
 	now     time.Time
 	// limited is how long nobody may ask, problem why nobody can.
-	limited time.Duration
-	problem string
+	limited      time.Duration
+	errorMessage string
 	// pods are those of the StatefulSet, each with its answer. There is no StatefulSet: none.
 	pods []pod
 	// chassis are the nodes that have registered. Nil: they are not counted, or nobody could say.
@@ -48,8 +48,8 @@ type pod struct {
 }
 
 // observe reads the world.
-func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*world, error) {
-	w := &world{cluster: c, now: env.Clock.Now()}
+func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*observation, error) {
+	w := &observation{cluster: c, now: env.Clock.Now()}
 	if w.limited = env.Limit(client.ObjectKeyFromObject(c), time.Second); w.limited > 0 {
 		return w, nil
 	}
@@ -60,7 +60,7 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*
 	}
 	config, problem, err := credentials(ctx, env.Reader, c)
 	if err != nil || problem != "" {
-		w.problem = problem
+		w.errorMessage = problem
 		return w, err
 	}
 	w.pods = make([]pod, ptr.Deref(set.Spec.Replicas, 1))
@@ -81,10 +81,10 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*
 }
 
 // reader is the pod to read the database at: the one that leads, or else one that is in touch with it.
-func (w *world) reader() string {
+func (obs *observation) reader() string {
 	out := ""
-	for _, p := range w.pods {
-		if p.database == nil || !p.database.connected || p.database.cluster != w.cluster.Status.ClusterID {
+	for _, p := range obs.pods {
+		if p.database == nil || !p.database.connected || p.database.cluster != obs.cluster.Status.ClusterID {
 			continue
 		}
 		if out == "" || p.database.leader {
@@ -115,7 +115,7 @@ func credentials(ctx context.Context, reader client.Reader, c *c5c3v1.RaftCluste
 
 // query asks one pod.
 func query(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name string, config *tls.Config) (*database, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, failureThreshold)
 	defer cancel()
 	conn, err := connect(ctx, env, c, name, config)
 	if err != nil {
@@ -128,7 +128,7 @@ func query(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name
 func registered(
 	ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name string, config *tls.Config, now time.Time,
 ) (*c5c3v1.RaftChassis, []host, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, failureThreshold)
 	defer cancel()
 	conn, err := connect(ctx, env, c, name, config)
 	if err != nil {
@@ -142,12 +142,12 @@ func connect(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, na
 	config.ServerName = name + "." + string(c.Spec.Domain)
 	conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(config.ServerName, strconv.Itoa(int(c.Spec.Port))))
 	if err != nil {
-		return nil, fmt.Errorf("cannot connect: %s", steady.Words(err))
+		return nil, fmt.Errorf("cannot connect: %s", steady.StableMessage(err))
 	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("cannot connect by TLS: %s", steady.Words(err))
+		return nil, fmt.Errorf("cannot connect by TLS: %s", steady.StableMessage(err))
 	}
 	return secure, nil
 }

@@ -22,7 +22,7 @@ const (
 var metrics = controller.NewMetrics("remote_consumer")
 
 // Every CredentialRotation of the namespace wakes it: which one a Secret is of, only the rotations say.
-var kind = controller.Kind[*c5c3v1.RemoteConsumer, *world]{
+var kind = controller.Kind[*c5c3v1.RemoteConsumer, *observation]{
 	Name:       "RemoteConsumer",
 	Object:     &c5c3v1.RemoteConsumer{},
 	List:       &c5c3v1.RemoteConsumerList{},

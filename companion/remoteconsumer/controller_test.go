@@ -48,12 +48,12 @@ func TestReport(t *testing.T) {
 	}
 	const known, has = "each credential is known, and the consumer is waited for when it is replaced", "all of its pods have the credentials in use"
 	for name, tc := range map[string]struct {
-		reason     string
-		queue, nov string // what its pods have
-		there      []client.Object
-		want       []c5c3v1.CurrentCredential
-		says       []string
-		after      time.Duration
+		reason      string
+		queue, nov  string // what its pods have
+		there       []client.Object
+		want        []c5c3v1.CurrentCredential
+		wantMessage []string
+		after       time.Duration
 	}{
 		"Has": {
 			"It has both: nothing is waited for.", "nova-cell1-queue-2", "c1", []client.Object{queue, credential, other},
@@ -110,11 +110,11 @@ func TestReport(t *testing.T) {
 			if err := api.Get(t.Context(), key, got); err != nil {
 				t.Fatal(err)
 			}
-			var says []string
+			var message []string
 			for _, c := range got.Status.Conditions {
-				says = append(says, fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+				message = append(message, fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message))
 			}
-			if diff := cmp.Diff(tc.says, says, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tc.wantMessage, message, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(tc.want, got.Status.Credentials); diff != "" {

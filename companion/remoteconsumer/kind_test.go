@@ -8,7 +8,7 @@ import (
 
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
-	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
 		Consumers: []string{"CredentialRotation"},
 		Warns:     []string{"Ready"},
 		Metrics:   []string{"companion_remote_consumer_condition"},

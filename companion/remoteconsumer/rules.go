@@ -14,16 +14,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// world is what a report depends on.
-type world struct {
+// observation is what a report depends on.
+type observation struct {
 	consumer *c5c3v1.RemoteConsumer
 	now      time.Time
 	// current are the credentials in use, by the Secrets that hold them.
 	current map[common.ObjectName]string
 }
 
-func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RemoteConsumer) (*world, error) {
-	w := &world{consumer: c, now: env.Clock.Now(), current: map[common.ObjectName]string{}}
+func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RemoteConsumer) (*observation, error) {
+	w := &observation{consumer: c, now: env.Clock.Now(), current: map[common.ObjectName]string{}}
 	rotations := &c5c3v1.CredentialRotationList{}
 	if err := env.Reader.List(ctx, rotations, client.InNamespace(c.Namespace)); err != nil {
 		return nil, fmt.Errorf("cannot list the CredentialRotations: %w", err)
@@ -37,18 +37,18 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RemoteConsumer)
 }
 
 // next reports, and waits for what there is not yet. What changes wakes it.
-func next(w *world) controller.Step {
-	s := controller.Step{Status: w.report, After: controller.Longest}
+func next(w *observation) controller.Decision {
+	s := controller.Decision{Status: w.report, RequeueAfter: controller.ResyncInterval}
 	if len(w.unknown()) > 0 {
-		s.After = controller.Poll
+		s.RequeueAfter = controller.Poll
 	}
 	return s
 }
 
 // unknown are the Secrets that hold no credential of a rotation.
-func (w *world) unknown() (out []string) {
-	for _, c := range w.consumer.Spec.Credentials {
-		if w.current[c.SecretName] == "" {
+func (obs *observation) unknown() (out []string) {
+	for _, c := range obs.consumer.Spec.Credentials {
+		if obs.current[c.SecretName] == "" {
 			out = append(out, string(c.SecretName))
 		}
 	}
@@ -56,32 +56,32 @@ func (w *world) unknown() (out []string) {
 }
 
 // late are the Secrets of which the consumer is not known to have what is in use.
-func (w *world) late() (out []string) {
-	for _, c := range w.consumer.Spec.Credentials {
-		if c.ObservedID != w.current[c.SecretName] {
+func (obs *observation) late() (out []string) {
+	for _, c := range obs.consumer.Spec.Credentials {
+		if c.ObservedID != obs.current[c.SecretName] {
 			out = append(out, string(c.SecretName))
 		}
 	}
 	return out
 }
 
-func (w *world) report() {
-	s := &w.consumer.Status
-	s.ObservedGeneration, s.Credentials = w.consumer.Generation, nil
-	for _, c := range w.consumer.Spec.Credentials {
-		if id := w.current[c.SecretName]; id != "" {
+func (obs *observation) report() {
+	s := &obs.consumer.Status
+	s.ObservedGeneration, s.Credentials = obs.consumer.Generation, nil
+	for _, c := range obs.consumer.Spec.Credentials {
+		if id := obs.current[c.SecretName]; id != "" {
 			s.Credentials = append(s.Credentials, c5c3v1.CurrentCredential{SecretName: c.SecretName, CurrentID: id})
 		}
 	}
 	set := func(name string, state condition.State) {
-		condition.Set(&s.Conditions, name, w.consumer.Generation, w.now, state)
+		condition.Set(&s.Conditions, name, obs.consumer.Generation, obs.now, state)
 	}
 	ready, current := condition.True("Known", "each credential is known, and the consumer is waited for when it is replaced"),
 		condition.True("HasThem", "all of its pods have the credentials in use")
-	if unknown := w.unknown(); len(unknown) > 0 {
+	if unknown := obs.unknown(); len(unknown) > 0 {
 		ready = condition.False("NoCredential", "no CredentialRotation of this namespace has a credential in Secret "+strings.Join(unknown, ", "))
 	}
-	if late := w.late(); len(late) > 0 {
+	if late := obs.late(); len(late) > 0 {
 		current = condition.False("Waiting", "not all of its pods are known to have the credential in use of Secret "+strings.Join(late, ", "))
 	}
 	set(conditionReady, ready)

@@ -52,8 +52,8 @@ type cluster struct {
 	keystone *identitytest.Keystone
 	events   *events.FakeRecorder
 	logs     *bytes.Buffer
-	// ended is called after each pass.
-	ended func()
+	// onPassEnd is called after each pass.
+	onPassEnd func()
 }
 
 func newCluster(t testing.TB, objects ...client.Object) *cluster {
@@ -61,7 +61,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	return &cluster{
 		t: t, keystone: identitytest.New(map[string]string{"admin": password}),
 		api:    crash.NewServer(scheme, []client.Object{&openstackv1.RoleAssignment{}}, objects...),
-		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{}, ended: func() {},
+		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{}, onPassEnd: func() {},
 	}
 }
 
@@ -109,7 +109,7 @@ func (c *cluster) pass(r *Reconciler) (reconcile.Result, error) {
 	if err != nil {
 		log.FromContext(ctx).Error(err, "Reconciler error")
 	}
-	c.ended()
+	c.onPassEnd()
 	return result, err
 }
 
@@ -122,7 +122,7 @@ func (c *cluster) run(r *Reconciler) {
 		if err == nil && result.RequeueAfter == controller.Poll {
 			waited++
 		}
-		if waited == 3 || err == nil && result.RequeueAfter != controller.AtOnce && result.RequeueAfter != controller.Poll {
+		if waited == 3 || err == nil && result.RequeueAfter != controller.MinRequeueInterval && result.RequeueAfter != controller.Poll {
 			return
 		}
 	}

@@ -20,7 +20,7 @@ var (
 )
 
 // Neither K-ORC's objects nor Keystone are watched.
-var kind = controller.Kind[*openstackv1.RoleAssignment, *world]{
+var kind = controller.Kind[*openstackv1.RoleAssignment, *observation]{
 	Name:       "RoleAssignment",
 	Object:     &openstackv1.RoleAssignment{},
 	Finalizes:  true,

@@ -50,7 +50,7 @@ func TestReconcile(t *testing.T) {
 		"GivenAlready": {
 			reason:  "What is there is taken over.",
 			objects: []client.Object{assignment(nil), clouds(), role, user, project},
-			prepare: func(k *identitytest.Keystone) { k.Give("projects/p/users/u/roles/r") },
+			prepare: func(k *identitytest.Keystone) { k.AssignRole("projects/p/users/u/roles/r") },
 			given:   []string{"projects/p/users/u/roles/r"},
 			status:  metav1.Condition{Status: "True", Reason: "Given", Message: "the role is given"},
 		},
@@ -91,7 +91,7 @@ func TestReconcile(t *testing.T) {
 				tc.prepare(c.keystone)
 			}
 			c.run(c.sound())
-			if diff := cmp.Diff(tc.given, c.keystone.Given()); diff != "" {
+			if diff := cmp.Diff(tc.given, c.keystone.AssignedRoles()); diff != "" {
 				t.Errorf("%s: given (-want +got):\n%s", tc.reason, diff)
 			}
 			tc.status.Type, tc.status.ObservedGeneration = conditionAvailable, 1
@@ -123,8 +123,8 @@ func TestDelete(t *testing.T) {
 	}
 	c.keystone.SetDown(false)
 	c.run(c.sound())
-	if c.assignment() != nil || len(c.keystone.Given()) > 0 {
-		t.Errorf("the object is there: %v, given are %v", c.assignment() != nil, c.keystone.Given())
+	if c.assignment() != nil || len(c.keystone.AssignedRoles()) > 0 {
+		t.Errorf("the object is there: %v, given are %v", c.assignment() != nil, c.keystone.AssignedRoles())
 	}
 }
 
@@ -138,7 +138,7 @@ func TestDetach(t *testing.T) {
 	c.run(c.sound())
 	c.keystone.SetDown(true)
 	c.must(c.api.Delete(context.Background(), c.assignment()))
-	if c.assignment() != nil || len(c.keystone.Given()) != 1 {
-		t.Errorf("the object is there: %v, given are %v", c.assignment() != nil, c.keystone.Given())
+	if c.assignment() != nil || len(c.keystone.AssignedRoles()) != 1 {
+		t.Errorf("the object is there: %v, given are %v", c.assignment() != nil, c.keystone.AssignedRoles())
 	}
 }

@@ -30,20 +30,20 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	ctx := context.Background()
 	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("Project", "service", "p"))
-	c.keystone.Give(foreign)
+	c.keystone.AssignRole(foreign)
 	a := crash.New(c.api, at)
 	// Nothing is given that nobody would remove, but for what was to be left.
-	left := []string{foreign}
+	remaining := []string{foreign}
 	a.Written = func() {
-		for _, path := range c.keystone.Given() {
+		for _, path := range c.keystone.AssignedRoles() {
 			o := c.assignment()
-			if !slices.Contains(left, path) && (o == nil || o.Status.ID != path || len(o.Finalizers) == 0) {
+			if !slices.Contains(remaining, path) && (o == nil || o.Status.ID != path || len(o.Finalizers) == 0) {
 				t.Errorf("%s is given, and no object knows of it", path)
 			}
 		}
 	}
-	a.Meanwhile = func() { c.run(c.sound()) }
-	c.ended = a.PassEnded
+	a.OnConcurrentWrite = func() { c.run(c.sound()) }
+	c.onPassEnd = a.ReconcileDone
 	r := c.reconciler(a.Client(), a.HTTP(c.keystone))
 	for _, step := range []struct {
 		do    func()
@@ -55,14 +55,14 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 			c.must(c.api.Delete(ctx, known("User", "glance", "")))
 			c.must(c.api.Create(ctx, known("User", "glance", "u1")))
 		}, []string{foreign, first}},
-		{func() { c.keystone.Take(first) }, []string{foreign, first}},
+		{func() { c.keystone.UnassignRole(first) }, []string{foreign, first}},
 		{func() {
 			c.must(c.api.Delete(ctx, known("User", "glance", "u1")))
 			c.must(c.api.Create(ctx, known("User", "glance", "u2")))
 		}, []string{foreign, second}},
 		{func() { c.must(c.api.Delete(ctx, assignment(nil))) }, []string{foreign}},
 		{func() {
-			left = append(left, second)
+			remaining = append(remaining, second)
 			c.must(c.api.Create(ctx, assignment(func(a *openstackv1.RoleAssignment) {
 				a.Spec.ManagedOptions.OnDelete = openstackv1.OnDeleteDetach
 			})))
@@ -71,9 +71,9 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		step.do()
 		c.run(r)
 		c.run(c.sound()) // What a pass missed that saw the past is found the next time that someone looks.
-		given := c.keystone.Given()
+		provided := c.keystone.AssignedRoles()
 		slices.Sort(step.given)
-		if diff := cmp.Diff(step.given, given); diff != "" {
+		if diff := cmp.Diff(step.given, provided); diff != "" {
 			t.Errorf("given (-want +got):\n%s", diff)
 		}
 	}
@@ -82,12 +82,12 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 
 // TestCrash goes through a life once for every call to Kubernetes and Keystone and every way in which it can go wrong.
 func TestCrash(t *testing.T) {
-	_, whole := life(t, crash.Nowhere)
-	all := whole.Points()
-	points := crash.Sample(all, *stride, func(p crash.Point) bool { return whole.Writes[p.Call] != "" })
+	_, full := life(t, crash.NoFault)
+	all := full.Points()
+	points := crash.Sample(all, *stride, func(p crash.Point) bool { return full.Writes[p.Call] != "" })
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
-		if diff := cmp.Diff([]string{foreign, second}, c.keystone.Given()); diff != "" {
+		if diff := cmp.Diff([]string{foreign, second}, c.keystone.AssignedRoles()); diff != "" {
 			t.Errorf("given (-want +got):\n%s", diff)
 		}
 		if s := c.available(); s.Status != metav1.ConditionTrue {
@@ -98,12 +98,12 @@ func TestCrash(t *testing.T) {
 		if c.assignment() != nil {
 			t.Error("the object stays, though nothing is to be taken away")
 		}
-		if diff := cmp.Diff([]string{foreign, second}, c.keystone.Given()); diff != "" {
+		if diff := cmp.Diff([]string{foreign, second}, c.keystone.AssignedRoles()); diff != "" {
 			t.Errorf("given in the end (-want +got):\n%s", diff)
 		}
 		if strings.Contains(c.logs.String(), password) {
 			t.Error("the password is in the log")
 		}
 	})
-	t.Logf("%d calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(all))
+	t.Logf("%d calls, %d of them writes; %d of %d runs", full.Calls, len(full.Writes), len(points), len(all))
 }

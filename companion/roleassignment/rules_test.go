@@ -19,72 +19,72 @@ func TestNext(t *testing.T) {
 	other := openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "before", ProjectID: "p"}
 	type decision struct {
 		Name, Note       string
-		Does, Record     bool
+		Action, Record   bool
 		Expected         bool
 		After            time.Duration
 		Reason, Message  string
 		Resource         *openstackv1.RoleAssignmentIDs
 		LastTransitionAt time.Time
 	}
-	of := func(change func(*world)) *world {
-		w := &world{assignment: assignment(nil), now: now, wanted: ids, keystone: &identity.User{}, given: true}
+	of := func(change func(*observation)) *observation {
+		w := &observation{assignment: assignment(nil), now: now, wanted: ids, keystone: &identity.User{}, given: true}
 		w.assignment.Finalizers = []string{finalizer}
 		w.assignment.Status.Resource, w.assignment.Status.ID = &ids, path(ids)
 		change(w)
 		return w
 	}
-	deleted := func(w *world) { w.assignment.DeletionTimestamp = &metav1.Time{Time: now} }
+	deleted := func(w *observation) { w.assignment.DeletionTimestamp = &metav1.Time{Time: now} }
 	for name, tc := range map[string]struct {
 		reason string
-		world  *world
+		world  *observation
 		want   decision
 	}{
 		"Given": {
-			"It is looked at again in a while.", of(func(*world) {}),
+			"It is looked at again in a while.", of(func(*observation) {}),
 			decision{After: 10 * time.Minute, Reason: "Given", Message: "the role is given", Resource: &ids, LastTransitionAt: now},
 		},
 		"Waits": {
-			"Nobody tells when K-ORC has made it.", of(func(w *world) { w.waits = "no user" }),
+			"Nobody tells when K-ORC has made it.", of(func(w *observation) { w.waits = "no user" }),
 			decision{After: 10 * time.Second, Reason: "Waiting", Message: "no user", Resource: &ids, LastTransitionAt: now},
 		},
 		"NoKeystone": {
-			"Nobody tells when it answers.", of(func(w *world) { w.keystone, w.problem = nil, "it is down" }),
+			"Nobody tells when it answers.", of(func(w *observation) { w.keystone, w.errorMessage = nil, "it is down" }),
 			decision{After: 10 * time.Second, Reason: "KeystoneUnavailable", Message: "it is down", Resource: &ids, LastTransitionAt: now},
 		},
 		"New": {
-			"It is recorded before it is given, even over the same status.", of(func(w *world) { w.assignment.Status.Resource, w.given = nil, false }),
+			"It is recorded before it is given, even over the same status.", of(func(w *observation) { w.assignment.Status.Resource, w.given = nil, false }),
 			decision{
-				Name: "RoleGiven", Note: "gave the role: projects/p/users/u/roles/r", Does: true, Record: true, Expected: true,
+				Name: "RoleGiven", Note: "gave the role: projects/p/users/u/roles/r", Action: true, Record: true, Expected: true,
 				Reason: "Giving", Message: "the role is being given", Resource: &ids, LastTransitionAt: now,
 			},
 		},
 		"Taken": {
-			"Someone took it away.", of(func(w *world) { w.given = false }),
+			"Someone took it away.", of(func(w *observation) { w.given = false }),
 			decision{
-				Name: "RoleGiven", Note: "gave the role, which was not given any more: projects/p/users/u/roles/r", Does: true, Record: true, Expected: true,
+				Name: "RoleGiven", Note: "gave the role, which was not given any more: projects/p/users/u/roles/r", Action: true, Record: true, Expected: true,
 				Reason: "Giving", Message: "the role is being given", Resource: &ids, LastTransitionAt: now,
 			},
 		},
 		"Another": {
-			"The user was made again.", of(func(w *world) { w.assignment.Status.Resource = &other }),
+			"The user was made again.", of(func(w *observation) { w.assignment.Status.Resource = &other }),
 			decision{
-				Name: "RoleLeft", Note: "what it refers to is another one in Keystone now; before: projects/p/users/before/roles/r", Does: true, Resource: &other,
+				Name: "RoleLeft", Note: "what it refers to is another one in Keystone now; before: projects/p/users/before/roles/r", Action: true, Resource: &other,
 			},
 		},
-		"NoFinalizer":  {"It comes before what is given.", of(func(w *world) { w.assignment.Finalizers = nil }), decision{Name: "Finalized", Does: true, Resource: &ids}},
-		"Deleted":      {"It is taken away.", of(deleted), decision{Name: "RoleTaken", Note: "took the role away: projects/p/users/u/roles/r", Does: true, Resource: &ids}},
-		"DeletedUnset": {"Nothing was given.", of(func(w *world) { deleted(w); w.assignment.Status.Resource = nil }), decision{Name: "Finalized", Does: true}},
+		"NoFinalizer":  {"It comes before what is given.", of(func(w *observation) { w.assignment.Finalizers = nil }), decision{Name: "Finalized", Action: true, Resource: &ids}},
+		"Deleted":      {"It is taken away.", of(deleted), decision{Name: "RoleTaken", Note: "took the role away: projects/p/users/u/roles/r", Action: true, Resource: &ids}},
+		"DeletedUnset": {"Nothing was given.", of(func(w *observation) { deleted(w); w.assignment.Status.Resource = nil }), decision{Name: "Finalized", Action: true}},
 		"DeletedAwaited": {
-			"It goes when Keystone answers.", of(func(w *world) { deleted(w); w.keystone, w.problem = nil, "it is down" }),
+			"It goes when Keystone answers.", of(func(w *observation) { deleted(w); w.keystone, w.errorMessage = nil, "it is down" }),
 			decision{
 				After: 10 * time.Second, Reason: "KeystoneUnavailable", Message: "cannot take the role away: it is down", Resource: &ids, LastTransitionAt: now,
 			},
 		},
-		"Gone": {"It is about to be.", of(func(w *world) { deleted(w); w.assignment.Finalizers = nil }), decision{Resource: &ids}},
+		"Gone": {"It is about to be.", of(func(w *observation) { deleted(w); w.assignment.Finalizers = nil }), decision{Resource: &ids}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := next(tc.world)
-			got := decision{Name: s.Name, Note: s.Note, Does: s.Do != nil, Record: s.Record, Expected: s.Expected, After: s.After}
+			got := decision{Name: s.Name, Note: s.Note, Action: s.Action != nil, Record: s.Record, Expected: s.Expected, After: s.RequeueAfter}
 			if s.Status != nil {
 				s.Status()
 				c := tc.world.assignment.Status.Conditions[0]
@@ -105,16 +105,16 @@ func TestLeave(t *testing.T) {
 	c.run(r)
 	c.must(c.api.Delete(t.Context(), known("User", "glance", "u1")))
 	c.must(c.api.Create(t.Context(), known("User", "glance", "u2")))
-	if result, err := c.pass(r); err != nil || result.RequeueAfter != controller.AtOnce {
+	if result, err := c.pass(r); err != nil || result.RequeueAfter != controller.MinRequeueInterval {
 		t.Fatalf("%v, %v", result, err)
 	}
-	if a := c.assignment(); a.Status.Resource != nil || a.Status.ID != "" || c.available().Reason != "Giving" || len(c.keystone.Given()) != 0 {
-		t.Errorf("%+v, given are %v", a.Status, c.keystone.Given())
+	if a := c.assignment(); a.Status.Resource != nil || a.Status.ID != "" || c.available().Reason != "Giving" || len(c.keystone.AssignedRoles()) != 0 {
+		t.Errorf("%+v, given are %v", a.Status, c.keystone.AssignedRoles())
 	}
 }
 
-// TestRefusedToTake: what Keystone says is reported, and the object stays.
-func TestRefusedToTake(t *testing.T) {
+// TestRemoveRoleError: what Keystone says is reported, and the object stays.
+func TestRemoveRoleError(t *testing.T) {
 	for name, change := range map[string]func(*cluster){
 		"Deleted": func(c *cluster) { c.must(c.api.Delete(t.Context(), c.assignment())) },
 		"Another": func(c *cluster) {

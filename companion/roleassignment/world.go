@@ -18,33 +18,33 @@ import (
 // finalizer keeps an object until what it has given is removed.
 const finalizer = "openstack.c5c3.io/roleassignment"
 
-// world is everything that a decision depends on, as it was read in one pass.
-type world struct {
+// observation is everything that a decision depends on, as it was read in one pass.
+type observation struct {
 	assignment *openstackv1.RoleAssignment
 	now        time.Time
 	// wanted is what the object refers to; waits says what is not there yet.
 	wanted openstackv1.RoleAssignmentIDs
 	waits  string
 	// keystone is logged in; problem says why nobody is.
-	keystone *identity.User
-	problem  string
+	keystone     *identity.User
+	errorMessage string
 	// given says that what is wanted is so.
 	given bool
 }
 
 // observe reads the world. That Keystone does not answer is no error: it is waited for.
-func observe(ctx context.Context, env *controller.Env, a *openstackv1.RoleAssignment) (*world, error) {
-	w := &world{assignment: a, now: env.Clock.Now()}
+func observe(ctx context.Context, env *controller.Env, a *openstackv1.RoleAssignment) (*observation, error) {
+	w := &observation{assignment: a, now: env.Clock.Now()}
 	if !w.deleted() {
-		if err := w.resolve(ctx, env.Reader); err != nil || w.waits != "" || w.finalized() == w.detached() {
+		if err := w.resolve(ctx, env.Reader); err != nil || w.waits != "" || w.finalized() == w.isRetained() {
 			return w, err
 		}
-	} else if !w.finalized() || w.detached() || a.Status.Resource == nil {
+	} else if !w.finalized() || w.isRetained() || a.Status.Resource == nil {
 		return w, nil
 	}
 	cloud, problem, err := identity.FindCloud(ctx, env.Reader, a.Namespace, a.Spec.CloudCredentialsRef)
 	if err != nil || problem != "" {
-		w.problem = problem
+		w.errorMessage = problem
 		return w, err
 	}
 	w.ask(ctx, env.Transport, cloud)
@@ -52,54 +52,56 @@ func observe(ctx context.Context, env *controller.Env, a *openstackv1.RoleAssign
 }
 
 // ask asks Keystone what has to be known.
-func (w *world) ask(ctx context.Context, way identity.Transport, cloud identity.Cloud) {
+func (obs *observation) ask(ctx context.Context, way identity.Transport, cloud identity.Cloud) {
 	keystone, err := way.Login(ctx, cloud)
-	if err == nil && !w.deleted() {
-		w.given, err = keystone.Assigned(ctx, w.wanted)
+	if err == nil && !obs.deleted() {
+		obs.given, err = keystone.HasRole(ctx, obs.wanted)
 	}
 	if err != nil {
-		w.problem = err.Error()
+		obs.errorMessage = err.Error()
 		return
 	}
-	w.keystone = keystone
+	obs.keystone = keystone
 }
 
 // resolve finds what the object refers to.
-func (w *world) resolve(ctx context.Context, reader client.Reader) error {
-	r := w.assignment.Spec.Resource
-	w.wanted.System = r.System
+func (obs *observation) resolve(ctx context.Context, reader client.Reader) error {
+	r := obs.assignment.Spec.Resource
+	obs.wanted.System = r.System
 	for _, ref := range []struct {
 		kind, name string
 		id         *string
 	}{
-		{"Role", string(r.RoleRef), &w.wanted.RoleID},
-		{"User", string(r.UserRef), &w.wanted.UserID},
-		{"Group", string(r.GroupRef), &w.wanted.GroupID},
-		{"Project", string(r.ProjectRef), &w.wanted.ProjectID},
-		{"Domain", string(r.DomainRef), &w.wanted.DomainID},
+		{"Role", string(r.RoleRef), &obs.wanted.RoleID},
+		{"User", string(r.UserRef), &obs.wanted.UserID},
+		{"Group", string(r.GroupRef), &obs.wanted.GroupID},
+		{"Project", string(r.ProjectRef), &obs.wanted.ProjectID},
+		{"Domain", string(r.DomainRef), &obs.wanted.DomainID},
 	} {
 		if ref.name == "" {
 			continue
 		}
 		var err error
-		if *ref.id, w.waits, err = korc.ID(ctx, reader, ref.kind, w.assignment.Namespace, ref.name); err != nil || w.waits != "" {
+		if *ref.id, obs.waits, err = korc.ID(ctx, reader, ref.kind, obs.assignment.Namespace, ref.name); err != nil || obs.waits != "" {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *world) set(s condition.State) {
-	condition.Set(&w.assignment.Status.Conditions, conditionAvailable, w.assignment.Generation, w.now, s)
+func (obs *observation) set(s condition.State) {
+	condition.Set(&obs.assignment.Status.Conditions, conditionAvailable, obs.assignment.Generation, obs.now, s)
 }
 
-func (w *world) deleted() bool { return w.assignment.DeletionTimestamp != nil }
+func (obs *observation) deleted() bool { return obs.assignment.DeletionTimestamp != nil }
 
-func (w *world) finalized() bool { return controllerutil.ContainsFinalizer(w.assignment, finalizer) }
+func (obs *observation) finalized() bool {
+	return controllerutil.ContainsFinalizer(obs.assignment, finalizer)
+}
 
-// detached says that the role stays when the object goes.
-func (w *world) detached() bool {
-	return w.assignment.Spec.ManagedOptions.OnDelete == openstackv1.OnDeleteDetach
+// isRetained says that the role stays when the object goes.
+func (obs *observation) isRetained() bool {
+	return obs.assignment.Spec.ManagedOptions.OnDelete == openstackv1.OnDeleteDetach
 }
 
 // path of an assignment in Keystone's API.

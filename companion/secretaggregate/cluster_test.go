@@ -105,14 +105,14 @@ func (c *cluster) logger() logr.Logger { return zap.New(zap.WriteTo(c.logs), zap
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
 	for range 20 {
-		if result, err := c.pass(r, target); err == nil && result.RequeueAfter == controller.Longest {
+		if result, err := c.pass(r, target); err == nil && result.RequeueAfter == controller.ResyncInterval {
 			return
 		}
 	}
 	c.t.Fatal("does not come to rest")
 }
 
-func (c *cluster) settle() { c.t.Helper(); c.run(c.reconciler(c.api)) }
+func (c *cluster) reconcileUntilStable() { c.t.Helper(); c.run(c.reconciler(c.api)) }
 
 func key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}

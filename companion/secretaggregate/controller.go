@@ -21,7 +21,7 @@ var (
 )
 
 // A SecretAggregate that is deleted takes its Secret along, which it owns.
-var kind = controller.Kind[*c5c3v1.SecretAggregate, *world]{
+var kind = controller.Kind[*c5c3v1.SecretAggregate, *observation]{
 	Name:       "SecretAggregate",
 	Object:     &c5c3v1.SecretAggregate{},
 	Secrets:    secrets,

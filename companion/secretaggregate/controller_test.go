@@ -28,7 +28,7 @@ var wantData = map[string][]byte{"clouds.yaml": []byte("password: \"" + secret +
 
 func TestWrites(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
-	c.settle()
+	c.reconcileUntilStable()
 	got := c.target()
 	if diff := cmp.Diff(wantData, got.Data); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
@@ -44,7 +44,7 @@ func TestWrites(t *testing.T) {
 	}
 	// Nothing is written that has not changed.
 	before := c.target().ResourceVersion + c.aggregate().ResourceVersion
-	c.settle()
+	c.reconcileUntilStable()
 	if after := c.target().ResourceVersion + c.aggregate().ResourceVersion; after != before {
 		t.Error("it writes again and again")
 	}
@@ -52,11 +52,11 @@ func TestWrites(t *testing.T) {
 
 func TestFollows(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason string
-		change func(*cluster)
-		want   map[string][]byte
-		ready  string // reason of the condition
-		says   string
+		reason      string
+		change      func(*cluster)
+		want        map[string][]byte
+		ready       string // reason of the condition
+		wantMessage string
 	}{
 		"SourceChanged": {
 			reason: "A change of a source is in the Secret.",
@@ -85,12 +85,12 @@ func TestFollows(t *testing.T) {
 		"SourceGone": {
 			reason: "What is there stays: pods use it.",
 			change: func(c *cluster) { c.must(c.api.Delete(context.Background(), secretOf("keystone-tls", nil))) },
-			want:   wantData, ready: "SourceMissing", says: "waits for its sources: source ca: Secret keystone-tls does not exist",
+			want:   wantData, ready: "SourceMissing", wantMessage: "waits for its sources: source ca: Secret keystone-tls does not exist",
 		},
 		"KeyGone": {
 			reason: "It says which key.",
 			change: func(c *cluster) { c.update("keystone-admin", func(s *corev1.Secret) { delete(s.Data, "password") }) },
-			want:   wantData, ready: "SourceMissing", says: "source password: Secret keystone-admin has no key password",
+			want:   wantData, ready: "SourceMissing", wantMessage: "source password: Secret keystone-admin has no key password",
 		},
 		"TemplateChanged": {
 			reason: "Keys that are no longer wanted go.",
@@ -118,7 +118,7 @@ func TestFollows(t *testing.T) {
 				a.Spec.Template = map[string]c5c3v1.SecretTemplate{"cacert": "changed", "p": "{{ .nobody }}"}
 				c.must(c.api.Update(context.Background(), a))
 			},
-			want: wantData, ready: "Refused", says: `spec.template[p]: there is no source "nobody"`,
+			want: wantData, ready: "Refused", wantMessage: `spec.template[p]: there is no source "nobody"`,
 		},
 		"ReadsItself": {
 			reason: "A Secret that is made of itself would grow for ever.",
@@ -127,7 +127,7 @@ func TestFollows(t *testing.T) {
 				a.Spec.Sources = append(a.Spec.Sources, source("self", target, "cacert"))
 				c.must(c.api.Update(context.Background(), a))
 			},
-			want: wantData, ready: "Refused", says: "which is the one that is made",
+			want: wantData, ready: "Refused", wantMessage: "which is the one that is made",
 		},
 		"ValueRefused": {
 			reason: "A value that would be two options is not written, and not told.",
@@ -137,41 +137,41 @@ func TestFollows(t *testing.T) {
 				c.must(c.api.Update(context.Background(), a))
 				c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte(secret + "\n[x]") })
 			},
-			want: wantData, ready: "Refused", says: "source password (Secret keystone-admin, key password) cannot be written as OsloConfig",
+			want: wantData, ready: "Refused", wantMessage: "source password (Secret keystone-admin, key password) cannot be written as OsloConfig",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, append(sources(), aggregate())...)
-			c.settle()
+			c.reconcileUntilStable()
 			tc.change(c)
-			c.settle()
+			c.reconcileUntilStable()
 			if diff := cmp.Diff(tc.want, c.target().Data); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			r := c.ready()
-			if r.Reason != tc.ready || (r.Status == metav1.ConditionTrue) != (tc.ready == "Written") || !strings.Contains(r.Message, tc.says) {
+			if r.Reason != tc.ready || (r.Status == metav1.ConditionTrue) != (tc.ready == "Written") || !strings.Contains(r.Message, tc.wantMessage) {
 				t.Errorf("%s: %v", tc.reason, r)
 			}
 			if metav1.GetControllerOf(c.target()) == nil {
 				t.Errorf("%s: no owner", tc.reason)
 			}
-			if said := c.said(); strings.Contains(said, secret) {
-				t.Errorf("%s: the secret is told: %s", tc.reason, said)
+			if requested := c.said(); strings.Contains(requested, secret) {
+				t.Errorf("%s: the secret is told: %s", tc.reason, requested)
 			}
 		})
 	}
 }
 
-// TestNotOurs: what someone else made is reported and not touched.
-func TestNotOurs(t *testing.T) {
+// TestOwnedByOther: what someone else made is reported and not touched.
+func TestOwnedByOther(t *testing.T) {
 	isController := true
 	owner := func(kind, name string, uid types.UID) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: "x/v1", Kind: kind, Name: name, UID: uid, Controller: &isController}}
 	}
 	for name, tc := range map[string]struct {
-		owners []metav1.OwnerReference
-		of     string // the SecretAggregate that its annotation names
-		says   string
+		owners      []metav1.OwnerReference
+		of          string // the SecretAggregate that its annotation names
+		wantMessage string
 	}{
 		"Nobody":   {nil, "", "it was not made by this SecretAggregate"},
 		"Unmarked": {nil, target, "it was not made by this SecretAggregate"},
@@ -191,11 +191,11 @@ func TestNotOurs(t *testing.T) {
 			}
 			c := newCluster(t, append(sources(), aggregate(), theirs)...)
 			before := c.target()
-			c.settle()
+			c.reconcileUntilStable()
 			if diff := cmp.Diff(before, c.target()); diff != "" {
 				t.Errorf("touched (-before +after):\n%s", diff)
 			}
-			if r := c.ready(); r.Reason != "NotOurs" || !strings.Contains(r.Message, tc.says) {
+			if r := c.ready(); r.Reason != "NotOurs" || !strings.Contains(r.Message, tc.wantMessage) {
 				t.Errorf("%v", r)
 			}
 			if h := c.aggregate().Status.ContentHash; h != "" {
@@ -208,13 +208,13 @@ func TestNotOurs(t *testing.T) {
 // TestMetadataStays: K-ORC keeps a finalizer on the Secret that it logs in with.
 func TestMetadataStays(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
-	c.settle()
+	c.reconcileUntilStable()
 	c.update(target, func(s *corev1.Secret) {
 		s.Labels["theirs"], s.Annotations["theirs"] = "x", "y"
 	})
 	c.korc(true)
 	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
-	c.settle()
+	c.reconcileUntilStable()
 	got := c.target()
 	if !slices.Equal(got.Finalizers, finalizers) || got.Labels["theirs"] != "x" || got.Annotations["theirs"] != "y" || !strings.Contains(string(got.Data["clouds.yaml"]), "new") {
 		t.Errorf("%v", got)
@@ -224,18 +224,18 @@ func TestMetadataStays(t *testing.T) {
 // TestContentHash: it changes with what the Secret holds, comes back with it, and is another one for the same content elsewhere.
 func TestContentHash(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
-	c.settle()
+	c.reconcileUntilStable()
 	first := c.aggregate().Status.ContentHash
 	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
-	c.settle()
+	c.reconcileUntilStable()
 	second := c.aggregate().Status.ContentHash
 	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte(secret) })
-	c.settle()
+	c.reconcileUntilStable()
 	if third := c.aggregate().Status.ContentHash; len(first) != 64 || first == second || first != third {
 		t.Errorf("hashes %s, %s, %s", first, second, third)
 	}
 	c.must(c.api.Delete(context.Background(), c.target()))
-	c.settle()
+	c.reconcileUntilStable()
 	if again := c.aggregate().Status.ContentHash; again == first {
 		t.Error("equal content has an equal hash in every Secret: a password could be guessed from it")
 	}
@@ -260,14 +260,14 @@ func TestRefusedByAPI(t *testing.T) {
 	if r := c.ready(); r.Reason != "WriteFailed" || r.Message != "the API server refuses Secret keystone-clouds: Forbidden" {
 		t.Errorf("%v", r)
 	}
-	c.settle()
+	c.reconcileUntilStable()
 	if r := c.ready(); r.Status != metav1.ConditionTrue {
 		t.Errorf("%v", r)
 	}
 }
 
-// TestGone: neither an aggregate that is gone nor one that goes makes anything.
-func TestGone(t *testing.T) {
+// TestCredentialMissing: neither an aggregate that is gone nor one that goes makes anything.
+func TestCredentialMissing(t *testing.T) {
 	going := aggregate()
 	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"foregroundDeletion"}
 	c := newCluster(t, append(sources(), going)...)
@@ -291,7 +291,7 @@ func TestSecrets(t *testing.T) {
 // is. It checks again soon: nobody wakes it when the right has come.
 func TestForbidden(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
-	c.settle()
+	c.reconcileUntilStable()
 	a := c.aggregate()
 	a.Spec.Sources[0].SecretKeyRef.Name = "mariadb-root"
 	c.must(c.api.Update(context.Background(), a))
@@ -338,9 +338,9 @@ func TestAdd(t *testing.T) {
 // TestEvents: what was written, and why, is told, and whose the Secret is stands on it.
 func TestEvents(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
-	c.settle()
+	c.reconcileUntilStable()
 	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
-	c.settle()
+	c.reconcileUntilStable()
 	var got []string
 	for len(c.events.Events) > 0 {
 		got = append(got, <-c.events.Events)

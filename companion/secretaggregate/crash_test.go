@@ -18,14 +18,14 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	c := newCluster(t, aggregate())
 	a := crash.New(c.api, at)
 	// Never half: what is there was made of sources as they were at one time.
-	made := map[string]bool{}
-	note := func(password, ca string) { made["password: \""+password+"\"\n"+ca] = true }
+	created := map[string]bool{}
+	note := func(password, ca string) { created["password: \""+password+"\"\n"+ca] = true }
 	a.Written = func() {
-		if s := c.target(); s != nil && !made[string(s.Data["clouds.yaml"])+string(s.Data["cacert"])] {
+		if s := c.target(); s != nil && !created[string(s.Data["clouds.yaml"])+string(s.Data["cacert"])] {
 			t.Errorf("the Secret holds %q", s.Data)
 		}
 	}
-	a.Meanwhile = func() { c.run(c.reconciler(c.api)) }
+	a.OnConcurrentWrite = func() { c.run(c.reconciler(c.api)) }
 	r := c.reconciler(a.Client())
 	steps := []func(){
 		func() {},
@@ -51,7 +51,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 			c.korc(false)
 		},
 		func() {
-			made["x"] = true // someone's edit, which is there until it is undone.
+			created["x"] = true // someone's edit, which is there until it is undone.
 			c.update(target, func(s *corev1.Secret) { s.Data = map[string][]byte{"cacert": []byte("x")} })
 		},
 	}
@@ -59,14 +59,14 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		step()
 		for range 20 {
 			result, err := c.pass(r, target)
-			a.PassEnded()
+			a.ReconcileDone()
 			c.korc(true)
-			if err == nil && result.RequeueAfter == controller.Longest {
+			if err == nil && result.RequeueAfter == controller.ResyncInterval {
 				break
 			}
 		}
 		c.run(r) // A pass that saw the past may have rested; a watch wakes it.
-		a.PassEnded()
+		a.ReconcileDone()
 		c.run(r)
 	}
 	return c, a
@@ -74,8 +74,8 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 
 // TestCrash goes through a life once for every API call and every way in which it can go wrong.
 func TestCrash(t *testing.T) {
-	_, whole := life(t, crash.Nowhere)
-	points := whole.Points()
+	_, full := life(t, crash.NoFault)
+	points := full.Points()
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
 		want := map[string][]byte{"clouds.yaml": []byte("password: \"newest\"\n"), "cacert": []byte("other")}
@@ -89,5 +89,5 @@ func TestCrash(t *testing.T) {
 			t.Error("the status has another hash")
 		}
 	})
-	t.Logf("%d API calls, %d of them writes; %d runs", whole.Calls, len(whole.Writes), len(points))
+	t.Logf("%d API calls, %d of them writes; %d runs", full.Calls, len(full.Writes), len(points))
 }

@@ -17,7 +17,7 @@ import (
 const aggregateKind = "SecretAggregate"
 
 // next decides.
-func next(w *world) controller.Step {
+func next(w *observation) controller.Decision {
 	name := w.aggregate.Spec.TargetSecretName
 	for _, s := range w.aggregate.Spec.Sources {
 		if s.SecretKeyRef.Name == name {
@@ -28,10 +28,10 @@ func next(w *world) controller.Step {
 	if err != nil {
 		return w.wait("Refused", err.Error())
 	}
-	if w.forbidden != "" { // A right is not watched.
+	if w.protectedSecrets != "" { // A right is not watched.
 		s := w.wait("Forbidden", fmt.Sprintf("the companion has no right to read Secret %s: it reads those "+
-			"that the service's own objects name, and the Role that says so may be on its way", w.forbidden))
-		s.After = controller.Poll
+			"that the service's own objects name, and the Role that says so may be on its way", w.protectedSecrets))
+		s.RequeueAfter = controller.Poll
 		return s
 	}
 	if whose := w.foreign(); whose != "" {
@@ -44,51 +44,51 @@ func next(w *world) controller.Step {
 	if err != nil {
 		return w.wait("Refused", err.Error())
 	}
-	wanted := w.wanted(data)
+	desired := w.desiredSecret(data)
 	switch {
 	case w.target == nil:
-		return controller.Step{Name: "SecretCreated", Do: w.write(wanted), Note: fmt.Sprintf("made Secret %s", name)}
-	case !equality.Semantic.DeepEqual(wanted, w.target):
-		return controller.Step{Name: "SecretUpdated", Do: w.write(wanted), Note: fmt.Sprintf(
+		return controller.Decision{Name: "SecretCreated", Action: w.write(desired), Note: fmt.Sprintf("made Secret %s", name)}
+	case !equality.Semantic.DeepEqual(desired, w.target):
+		return controller.Decision{Name: "SecretUpdated", Action: w.write(desired), Note: fmt.Sprintf(
 			"wrote Secret %s again: a source, a template or the Secret itself has changed", name)}
 	}
 	return w.report(condition.True("Written", fmt.Sprintf(
 		"Secret %s holds %d keys made of %d sources", name, len(data), len(w.values))))
 }
 
-func (w *world) wait(reason, message string) controller.Step {
-	return w.report(condition.False(reason, message))
+func (obs *observation) wait(reason, message string) controller.Decision {
+	return obs.report(condition.False(reason, message))
 }
 
 // report is a step that does nothing. Every Secret is watched.
-func (w *world) report(s condition.State) controller.Step {
-	return controller.Step{After: controller.Longest, Status: func() {
-		w.observed()
-		condition.Set(&w.aggregate.Status.Conditions, conditionReady, w.aggregate.Generation, w.now, s)
+func (obs *observation) report(s condition.State) controller.Decision {
+	return controller.Decision{RequeueAfter: controller.ResyncInterval, Status: func() {
+		obs.observed()
+		condition.Set(&obs.aggregate.Status.Conditions, conditionReady, obs.aggregate.Generation, obs.now, s)
 	}}
 }
 
 // observed reports what was seen.
-func (w *world) observed() {
-	status := &w.aggregate.Status
-	status.ObservedGeneration, status.ContentHash = w.aggregate.Generation, ""
-	if w.target != nil && w.foreign() == "" {
-		status.ContentHash = contentHash(w.target)
+func (obs *observation) observed() {
+	status := &obs.aggregate.Status
+	status.ObservedGeneration, status.ContentHash = obs.aggregate.Generation, ""
+	if obs.target != nil && obs.foreign() == "" {
+		status.ContentHash = contentHash(obs.target)
 	}
 }
 
 // write makes the Secret, or writes it over exactly the version that was read.
-func (w *world) write(wanted *corev1.Secret) controller.Action {
+func (obs *observation) write(desired *corev1.Secret) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
-		err := env.Write(ctx, wanted)
+		err := env.Write(ctx, desired)
 		if reason := apierrors.ReasonForError(err); err != nil && !controller.IsConflict(err) && reason != metav1.StatusReasonUnknown {
-			w.observed()
+			obs.observed()
 			// What the API server says is left out: nobody knows what an admission webhook quotes.
-			message := fmt.Sprintf("the API server refuses Secret %s: %s", wanted.Name, reason)
-			return &controller.Refusal{Reason: "WriteFailed", Message: message, Cause: err}
+			message := fmt.Sprintf("the API server refuses Secret %s: %s", desired.Name, reason)
+			return &controller.TerminalError{Reason: "WriteFailed", Message: message, Cause: err}
 		}
 		if err == nil {
-			writes.WithLabelValues(w.aggregate.Namespace, w.aggregate.Name).Inc()
+			writes.WithLabelValues(obs.aggregate.Namespace, obs.aggregate.Name).Inc()
 		}
 		return err
 	}

@@ -129,11 +129,11 @@ func checkCommand(c *parse.CommandNode, piped bool, sources map[string]bool) err
 		if functions[name.Ident] == nil {
 			return fmt.Errorf("%s is no function of templates: these are %s", name.Ident, strings.Join(slices.Sorted(maps.Keys(functions)), ", "))
 		}
-		given := len(args) - 1
+		provided := len(args) - 1
 		if piped {
-			given++
+			provided++
 		}
-		if given != 1 {
+		if provided != 1 {
 			return fmt.Errorf("%s takes one value", name.Ident)
 		}
 		args = args[1:]

@@ -38,8 +38,8 @@ const (
 	saltLength = 16
 )
 
-// world is everything that a decision depends on, as it was read in one pass. It holds secret values: it is never printed.
-type world struct {
+// observation is everything that a decision depends on, as it was read in one pass. It holds secret values: it is never printed.
+type observation struct {
 	aggregate *c5c3v1.SecretAggregate
 	now       time.Time
 	// salt is for a Secret that has none yet.
@@ -50,13 +50,13 @@ type world struct {
 	missing []string
 	// target is nil if there is none.
 	target *corev1.Secret
-	// forbidden names the Secrets that the companion may not read: no words if there are none.
-	forbidden string
+	// protectedSecrets names the Secrets that the companion may not read: no words if there are none.
+	protectedSecrets string
 }
 
 // observe reads the world live. Keys of one Secret are read at once, so they belong together.
-func observe(ctx context.Context, env *controller.Env, aggregate *c5c3v1.SecretAggregate) (*world, error) {
-	w := &world{aggregate: aggregate, now: env.Clock.Now(), values: map[string]string{}}
+func observe(ctx context.Context, env *controller.Env, aggregate *c5c3v1.SecretAggregate) (*observation, error) {
+	w := &observation{aggregate: aggregate, now: env.Clock.Now(), values: map[string]string{}}
 	secrets, denied := map[string]*corev1.Secret{}, []string{}
 	get := func(name string) (*corev1.Secret, error) {
 		if s, ok := secrets[name]; ok {
@@ -94,48 +94,48 @@ func observe(ctx context.Context, env *controller.Env, aggregate *c5c3v1.SecretA
 		return nil, err
 	}
 	slices.Sort(denied)
-	w.forbidden = strings.Join(denied, ", ")
+	w.protectedSecrets = strings.Join(denied, ", ")
 	w.salt, err = env.RandomText(saltLength, hex.EncodeToString)
 	return w, err
 }
 
 // foreign says whose the Secret is that is there: no words if it is ours or there is none.
-func (w *world) foreign() string {
-	if w.target == nil {
+func (obs *observation) foreign() string {
+	if obs.target == nil {
 		return ""
 	}
-	owner := metav1.GetControllerOf(w.target)
+	owner := metav1.GetControllerOf(obs.target)
 	switch {
-	case owner == nil && w.target.Labels[managedByLabel] == managedBy && w.target.Annotations[nameAnnotation] == w.aggregate.Name:
+	case owner == nil && obs.target.Labels[managedByLabel] == managedBy && obs.target.Annotations[nameAnnotation] == obs.aggregate.Name:
 		return "" // A copy that was put back has no owner.
 	case owner == nil:
 		return "it was not made by this SecretAggregate. Rename or delete it"
-	case owner.UID == w.aggregate.UID:
+	case owner.UID == obs.aggregate.UID:
 		return ""
-	case owner.Kind == aggregateKind && owner.Name == w.aggregate.Name:
+	case owner.Kind == aggregateKind && owner.Name == obs.aggregate.Name:
 		return "it is that of an earlier SecretAggregate of the same name, and is about to be deleted"
 	}
 	return fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
 }
 
-// wanted is the Secret as it has to be with given data. What others have added to its metadata, such as finalizers, stays.
-func (w *world) wanted(data map[string][]byte) *corev1.Secret {
+// desiredSecret is the Secret as it has to be with given data. What others have added to its metadata, such as finalizers, stays.
+func (obs *observation) desiredSecret(data map[string][]byte) *corev1.Secret {
 	s := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: string(w.aggregate.Spec.TargetSecretName), Namespace: w.aggregate.Namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: string(obs.aggregate.Spec.TargetSecretName), Namespace: obs.aggregate.Namespace},
 		Type:       corev1.SecretTypeOpaque,
 	}
-	salt := w.salt
-	if w.target != nil {
-		s = w.target.DeepCopy()
+	salt := obs.salt
+	if obs.target != nil {
+		s = obs.target.DeepCopy()
 		salt = cmp.Or(s.Annotations[saltAnnotation], salt)
 	}
 	s.Data = data
 	s.Labels = labels.Merge(s.Labels, map[string]string{"app.kubernetes.io/part-of": "openstack", managedByLabel: managedBy})
-	s.Annotations = labels.Merge(s.Annotations, map[string]string{nameAnnotation: w.aggregate.Name, saltAnnotation: salt})
+	s.Annotations = labels.Merge(s.Annotations, map[string]string{nameAnnotation: obs.aggregate.Name, saltAnnotation: salt})
 	if metav1.GetControllerOf(s) == nil {
 		isController := true
 		s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{
-			APIVersion: c5c3v1.GroupVersion.String(), Kind: aggregateKind, Name: w.aggregate.Name, UID: w.aggregate.UID, Controller: &isController,
+			APIVersion: c5c3v1.GroupVersion.String(), Kind: aggregateKind, Name: obs.aggregate.Name, UID: obs.aggregate.UID, Controller: &isController,
 		})
 	}
 	return s

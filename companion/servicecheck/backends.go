@@ -18,47 +18,47 @@ import (
 const (
 	// blockStorage is Cinder's type in the catalog.
 	blockStorage = "block-storage"
-	// looksEvery is how often Cinder's managers look how much room there is, unless they are told otherwise, and patience how often in a row
+	// capacityReportInterval is how often Cinder's managers look how much room there is, unless they are told otherwise, and patience how often in a row
 	// they may fail to.
-	looksEvery = time.Minute
-	patience   = 5
+	capacityReportInterval = time.Minute
+	failureThreshold       = 5
 )
 
-// askCinder asks which processes there are, and how much room. Nothing of it can be removed by the API.
-func (w *world) askCinder(ctx context.Context, env *controller.Env) error {
-	api, problem, err := blockstorage.Find(ctx, env.Reader, env.Transport, w.check.Namespace, w.check.Spec.CloudCredentialsRef)
+// fetchCinder asks which processes there are, and how much room. Nothing of it can be removed by the API.
+func (obs *observation) fetchCinder(ctx context.Context, env *controller.Env) error {
+	api, problem, err := blockstorage.Find(ctx, env.Reader, env.Transport, obs.check.Namespace, obs.check.Spec.CloudCredentialsRef)
 	if err != nil || problem != "" {
-		w.problem = problem
+		obs.errorMessage = problem
 		return err
 	}
 	all, err := api.Services(ctx)
 	if err != nil {
-		return w.failed(err)
+		return obs.failed(err)
 	}
 	for _, s := range all {
-		w.services = append(w.services, compute.Service{Binary: s.Binary, Host: s.Host, Up: s.Up})
+		obs.services = append(obs.services, compute.Service{Binary: s.Binary, Host: s.Host, Up: s.Up})
 	}
-	if len(w.check.Spec.Backends) == 0 {
+	if len(obs.check.Spec.Backends) == 0 {
 		return nil
 	}
 	pools, err := api.Pools(ctx)
 	if err != nil {
-		return w.failed(err)
+		return obs.failed(err)
 	}
-	for _, b := range w.check.Spec.Backends {
-		w.backends = append(w.backends, w.backend(b, all, pools))
+	for _, b := range obs.check.Spec.Backends {
+		obs.backends = append(obs.backends, obs.backend(b, all, pools))
 	}
 	return nil
 }
 
 // backend is what is known of a backend by now.
-func (w *world) backend(
+func (obs *observation) backend(
 	b openstackv1.CheckedBackend, all []blockstorage.Service, pools []blockstorage.Pool,
 ) openstackv1.CheckedBackendState {
 	out := openstackv1.CheckedBackendState{Name: b.Name, Silent: true}
-	was := w.check.Status.Backends
-	if i := slices.IndexFunc(was, func(s openstackv1.CheckedBackendState) bool { return s.Name == b.Name }); i >= 0 {
-		out = *was[i].DeepCopy()
+	previous := obs.check.Status.Backends
+	if i := slices.IndexFunc(previous, func(s openstackv1.CheckedBackendState) bool { return s.Name == b.Name }); i >= 0 {
+		out = *previous[i].DeepCopy()
 	}
 	out.Up = 0
 	for _, s := range all {
@@ -67,36 +67,36 @@ func (w *world) backend(
 		}
 	}
 	var looked time.Time
-	var total, free blockstorage.Room
+	var total, free blockstorage.Capacity
 	known := false
 	for _, p := range pools {
 		if p.Backend != b.Name {
 			continue
 		}
-		known, total, free = true, total.Plus(p.Total), free.Plus(p.Free)
-		if p.Looked.After(looked) {
-			looked = p.Looked
+		known, total, free = true, total.Add(p.Total), free.Add(p.Free)
+		if p.ReportedAt.After(looked) {
+			looked = p.ReportedAt
 		}
 	}
 	if known {
 		out.TotalGiB, out.AvailableGiB = amount(total, out.TotalGiB), amount(free, out.AvailableGiB)
 	}
-	w.heard(&out, b, looked)
+	obs.heard(&out, b, looked)
 	return out
 }
 
 // heard takes down when managers have last looked. When that was is no news as long as it was lately: the status changes with the room, and
 // not with each look.
-func (w *world) heard(s *openstackv1.CheckedBackendState, b openstackv1.CheckedBackend, looked time.Time) {
-	longest := patience * cmp.Or(time.Duration(b.LooksEverySeconds)*time.Second, looksEvery)
-	lately := func(t time.Time) bool { return w.now.Sub(t) <= longest }
+func (obs *observation) heard(s *openstackv1.CheckedBackendState, b openstackv1.CheckedBackend, looked time.Time) {
+	longest := failureThreshold * cmp.Or(time.Duration(b.LooksEverySeconds)*time.Second, capacityReportInterval)
+	lately := func(t time.Time) bool { return obs.now.Sub(t) <= longest }
 	if lately(looked) {
 		s.Silent, s.Looked = false, nil
 		return
 	}
 	// Nobody knows any more: managers are down, or the schedulers have just started. Until now they had.
 	if looked.IsZero() && !s.Silent && s.Looked == nil {
-		looked = w.now
+		looked = obs.now
 	}
 	if !looked.IsZero() && (s.Looked == nil || looked.After(s.Looked.Time)) {
 		s.Looked = &metav1.Time{Time: looked}
@@ -105,19 +105,19 @@ func (w *world) heard(s *openstackv1.CheckedBackendState, b openstackv1.CheckedB
 }
 
 // amount is a room as it is known now. What is not known is what it was before.
-func amount(r blockstorage.Room, before *int64) *int64 {
+func amount(r blockstorage.Capacity, before *int64) *int64 {
 	switch {
 	case r.Unknown:
 		return before
-	case r.Endless:
+	case r.Infinite:
 		return nil
 	}
 	return &r.GiB
 }
 
-// silent names the backends of which nothing is heard.
-func (w *world) silent() (out []string) {
-	for _, b := range w.backends {
+// backendsNotReporting names the backends of which nothing is heard.
+func (obs *observation) backendsNotReporting() (out []string) {
+	for _, b := range obs.backends {
 		switch {
 		case !b.Silent:
 		case b.Looked == nil:

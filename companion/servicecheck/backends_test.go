@@ -59,8 +59,8 @@ func (v *volumes) report(first, second, other bool) {
 // look has all managers look now.
 func (v *volumes) look() {
 	v.cinder.SetPools(
-		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", Looked: v.clock.Now(), Total: 100.9, Free: 60.2, State: "up"},
-		blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", Looked: v.clock.Now(), Total: 10, Free: 0.0},
+		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: v.clock.Now(), Total: 100.9, Free: 60.2, State: "up"},
+		blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", ReportedAt: v.clock.Now(), Total: 10, Free: 0.0},
 	)
 }
 
@@ -99,7 +99,7 @@ func compare(t *testing.T, reason string, want, got any) {
 // TestBackends: the room that there is said to be is what managers have said, as long as they say it.
 func TestBackends(t *testing.T) {
 	v := newVolumes(t)
-	begin := v.clock.Now()
+	start := v.clock.Now()
 	got, ready := v.after(0)
 	compare(t, "Both are known.", []openstackv1.CheckedBackendState{whole, full}, got)
 	compare(t, "All is well.", well, ready)
@@ -109,15 +109,15 @@ func TestBackends(t *testing.T) {
 	compare(t, "It may be late.", []openstackv1.CheckedBackendState{whole, full}, got)
 	compare(t, "All is well yet.", well, ready)
 	got, ready = v.after(time.Minute)
-	compare(t, "It is too late, and what looks every ten minutes is not.", []openstackv1.CheckedBackendState{lastHeard(whole, begin, true, 2), full}, got)
+	compare(t, "It is too late, and what looks every ten minutes is not.", []openstackv1.CheckedBackendState{lastHeard(whole, start, true, 2), full}, got)
 	const silent = "backend ceph-rbd has not said how much room it has since 2001-09-09T01:46:40Z"
 	compare(t, "It is said.", metav1.Condition{Status: "False", Reason: "BackendsSilent", Message: silent}, ready)
 
 	// Its managers start again, and do not reach it.
 	v.report(false, false, true)
-	v.cinder.SetPools(blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", Looked: v.clock.Now(), Total: 10, Free: 0.0})
+	v.cinder.SetPools(blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", ReportedAt: v.clock.Now(), Total: 10, Free: 0.0})
 	got, ready = v.after(time.Minute)
-	compare(t, "What it had is known still.", []openstackv1.CheckedBackendState{lastHeard(whole, begin, true, 0), full}, got)
+	compare(t, "What it had is known still.", []openstackv1.CheckedBackendState{lastHeard(whole, start, true, 0), full}, got)
 	compare(t, "Both is said.", metav1.Condition{Status: "False", Reason: "ProcessesDown", Message: "cinder-volume does not report from " +
 		shared + "-0, " + shared + "-1; " + silent}, ready)
 
@@ -133,19 +133,19 @@ func TestSchedulersStart(t *testing.T) {
 	v := newVolumes(t)
 	v.after(0)
 	v.cinder.SetPools()
-	begin := v.clock.Now().Add(time.Minute)
+	start := v.clock.Now().Add(time.Minute)
 	got, ready := v.after(time.Minute)
-	compare(t, "They have been there a minute ago.", []openstackv1.CheckedBackendState{lastHeard(whole, begin, false, 2), lastHeard(full, begin, false, 1)}, got)
+	compare(t, "They have been there a minute ago.", []openstackv1.CheckedBackendState{lastHeard(whole, start, false, 2), lastHeard(full, start, false, 1)}, got)
 	compare(t, "That is well.", well, ready)
 	got, _ = v.after(6 * time.Minute)
-	compare(t, "They say nothing for too long.", []openstackv1.CheckedBackendState{lastHeard(whole, begin, true, 2), lastHeard(full, begin, false, 1)}, got)
+	compare(t, "They say nothing for too long.", []openstackv1.CheckedBackendState{lastHeard(whole, start, true, 2), lastHeard(full, start, false, 1)}, got)
 	v.look()
 	got, _ = v.after(time.Minute)
 	compare(t, "They do.", []openstackv1.CheckedBackendState{whole, full}, got)
 }
 
-// TestBackendsNeverSaid: what nobody has ever said is no number, and no 0.
-func TestBackendsNeverSaid(t *testing.T) {
+// TestBackendsNeverReported: what nobody has ever said is no number, and no 0.
+func TestBackendsNeverReported(t *testing.T) {
 	v := newVolumes(t)
 	v.cinder.SetPools()
 	want := []openstackv1.CheckedBackendState{{Name: "ceph-rbd", Up: 2, Silent: true}, {Name: "archive_1", Up: 1, Silent: true}}
@@ -157,21 +157,21 @@ func TestBackendsNeverSaid(t *testing.T) {
 	}
 }
 
-// TestWords: what is no number keeps what was known, or says that there is no end.
-func TestWords(t *testing.T) {
+// TestMessages: what is no number keeps what was known, or says that there is no end.
+func TestMessages(t *testing.T) {
 	v := newVolumes(t)
 	v.after(0)
 	v.cinder.SetPools(
-		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", Looked: v.clock.Now(), Total: "unknown", Free: "unknown"},
-		blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", Looked: v.clock.Now(), Total: "infinite", Free: "infinite"},
+		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: v.clock.Now(), Total: "unknown", Free: "unknown"},
+		blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", ReportedAt: v.clock.Now(), Total: "infinite", Free: "infinite"},
 	)
 	got, ready := v.after(time.Minute)
 	compare(t, "One did not find out, and one has no end.", []openstackv1.CheckedBackendState{whole, {Name: "archive_1", Up: 1}}, got)
 	compare(t, "That is well.", well, ready)
 	v.cinder.SetPools(
-		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", Looked: v.clock.Now(), Total: "unknown", Free: "unknown", State: "down"},
-		blockstoragetest.Pool{Name: alone + "-0@archive_1#a", Looked: v.clock.Now(), Total: 3, Free: 2},
-		blockstoragetest.Pool{Name: alone + "-0@archive_1#b", Looked: v.clock.Now(), Total: 4, Free: 1.5},
+		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: v.clock.Now(), Total: "unknown", Free: "unknown", State: "down"},
+		blockstoragetest.Pool{Name: alone + "-0@archive_1#a", ReportedAt: v.clock.Now(), Total: 3, Free: 2},
+		blockstoragetest.Pool{Name: alone + "-0@archive_1#b", ReportedAt: v.clock.Now(), Total: 4, Free: 1.5},
 	)
 	at := v.clock.Now().Add(time.Minute)
 	two := openstackv1.CheckedBackendState{Name: "archive_1", Up: 1, TotalGiB: new(int64(7)), AvailableGiB: new(int64(3))}
@@ -182,13 +182,13 @@ func TestWords(t *testing.T) {
 // TestBackendsUnknown: what was known is kept while nobody can be asked.
 func TestBackendsUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason  string
-		prepare func(*blockstoragetest.Cinder)
-		says    string
+		reason      string
+		prepare     func(*blockstoragetest.Cinder)
+		wantMessage string
 	}{
 		"Cinder":     {"It does not answer.", func(c *blockstoragetest.Cinder) { c.SetDown(true) }, "cannot list the services of Cinder: Cinder answers 503"},
-		"Schedulers": {"Cinder alone does not know.", func(c *blockstoragetest.Cinder) { c.LoseSchedulers(true) }, "cannot list the pools of Cinder: Cinder answers 500"},
-		"Rights":     {"The user may not ask.", func(c *blockstoragetest.Cinder) { c.Refuse("Policy doesn't allow it.") }, "Cinder answers 403: Policy doesn't allow it."},
+		"Schedulers": {"Cinder alone does not know.", func(c *blockstoragetest.Cinder) { c.FailSchedulerRequests(true) }, "cannot list the pools of Cinder: Cinder answers 500"},
+		"Rights":     {"The user may not ask.", func(c *blockstoragetest.Cinder) { c.FailRequests("Policy doesn't allow it.") }, "Cinder answers 403: Policy doesn't allow it."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newVolumes(t)
@@ -196,7 +196,7 @@ func TestBackendsUnknown(t *testing.T) {
 			tc.prepare(v.cinder)
 			got, ready := v.after(time.Hour)
 			compare(t, tc.reason, []openstackv1.CheckedBackendState{whole, full}, got)
-			if ready.Status != "False" || ready.Reason != "ServiceUnavailable" || !strings.Contains(ready.Message, tc.says) {
+			if ready.Status != "False" || ready.Reason != "ServiceUnavailable" || !strings.Contains(ready.Message, tc.wantMessage) {
 				t.Errorf("%s It says %+v", tc.reason, ready)
 			}
 		})
@@ -211,7 +211,7 @@ func TestBackendsOrdered(t *testing.T) {
 	got, _ := v.after(time.Minute)
 	compare(t, "One is left.", []openstackv1.CheckedBackendState{full}, got)
 	v.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Backends = nil })
-	v.cinder.LoseSchedulers(true)
+	v.cinder.FailSchedulerRequests(true)
 	got, ready := v.after(time.Minute)
 	compare(t, "None is.", []openstackv1.CheckedBackendState(nil), got)
 	compare(t, "Processes are known.", well, ready)
@@ -234,13 +234,13 @@ func TestVolumeRecordsStay(t *testing.T) {
 	}
 }
 
-// TestCinderAskedOnce: a pass that comes in between asks nobody.
-func TestCinderAskedOnce(t *testing.T) {
+// TestCinderQueriedOnce: a pass that comes in between asks nobody.
+func TestCinderQueriedOnce(t *testing.T) {
 	v := newVolumes(t)
 	for range 3 {
 		v.after(0)
 	}
-	if n := v.cinder.Asked(); n != 2 {
+	if n := v.cinder.RequestCount(); n != 2 {
 		t.Errorf("%d requests, want one for the services and one for the pools", n)
 	}
 }
@@ -254,12 +254,12 @@ func TestBackendsCrash(t *testing.T) {
 		r := v.reconciler(a.Client(), a.HTTP(v.cinder))
 		for range 4 {
 			_, _ = v.pass(r)
-			a.PassEnded()
+			a.ReconcileDone()
 			v.clock.SetTime(v.clock.Now().Add(time.Minute))
 		}
 		compare(t, "It knows both.", []openstackv1.CheckedBackendState{whole, full}, v.check().Status.Backends)
 		return a
 	}
-	crashed := life(t, crash.Nowhere)
+	crashed := life(t, crash.NoFault)
 	crash.Run(t, crashed.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
 }

@@ -7,32 +7,32 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 )
 
-// askCapacity counts virtual machines on the check's nodes, those that are down or have left included, and asks what there is for them on
+// fetchCapacity counts virtual machines on the check's nodes, those that are down or have left included, and asks what there is for them on
 // those that take any.
-func (w *world) askCapacity(ctx context.Context, hypervisors map[string]compute.Hypervisor) error {
+func (obs *observation) fetchCapacity(ctx context.Context, hypervisors map[string]compute.Hypervisor) error {
 	out := openstackv1.ComputeCapacity{}
 	hosts := map[string]bool{}
-	for _, r := range w.records {
+	for _, r := range obs.records {
 		hosts[r.Name] = true
 	}
-	for node := range w.nodes.own {
+	for node := range obs.nodes.ownHosts {
 		hosts[node] = true
 	}
 	for host := range hosts {
 		out.VirtualMachines += int64(hypervisors[host].Servers)
 	}
-	for node := range w.nodes.own {
+	for node := range obs.nodes.ownHosts {
 		h, known := hypervisors[node]
-		if s := w.compute(node); !known || s == nil || !s.Up || s.Disabled {
+		if s := obs.compute(node); !known || s == nil || !s.Up || s.Disabled {
 			continue
 		}
-		room, err := w.nova.Room(ctx, h.Provider)
+		capacity, err := obs.nova.Capacity(ctx, h.Provider)
 		if err != nil {
-			return w.failed(err)
+			return obs.failed(err)
 		}
-		out.TotalVCPU, out.AvailableVCPU = out.TotalVCPU+room.VCPU, out.AvailableVCPU+room.FreeVCPU
-		out.TotalMemoryMiB, out.AvailableMemoryMiB = out.TotalMemoryMiB+room.MemoryMiB, out.AvailableMemoryMiB+room.FreeMemoryMiB
+		out.TotalVCPU, out.AvailableVCPU = out.TotalVCPU+capacity.VCPU, out.AvailableVCPU+capacity.FreeVCPU
+		out.TotalMemoryMiB, out.AvailableMemoryMiB = out.TotalMemoryMiB+capacity.MemoryMiB, out.AvailableMemoryMiB+capacity.FreeMemoryMiB
 	}
-	w.capacity = &out
+	obs.capacity = &out
 	return nil
 }

@@ -46,11 +46,11 @@ func TestCapacity(t *testing.T) {
 		want   openstackv1.ComputeCapacity
 	}{
 		"Whole":    {"Those of another pool, and of nobody's, are none of its.", func(*cluster) {}, whole},
-		"Silent":   {"What is on a node that is down is there, and takes no more.", func(c *cluster) { c.silent("node-1") }, second},
+		"Silent":   {"What is on a node that is down is there, and takes no more.", func(c *cluster) { c.stopReporting("node-1") }, second},
 		"Disabled": {"So it is with one to which the scheduler sends nothing.", func(c *cluster) { c.disable("node-1", "by hand") }, second},
 		"Left": {
 			"A node that has left has them still.", func(c *cluster) {
-				c.silent("node-1")
+				c.stopReporting("node-1")
 				c.pods(pool, 1, "node-2")
 			}, second,
 		},
@@ -94,7 +94,7 @@ func TestCapacityUnknown(t *testing.T) {
 	}{
 		"Nova":      {"It does not answer.", func(n *computetest.Nova) { n.SetDown(true) }},
 		"Placement": {"It does not answer: Nova alone does not know the half.", func(n *computetest.Nova) { n.SetPlacementDown(true) }},
-		"Rights":    {"The user may not ask.", func(n *computetest.Nova) { n.Refuse("Policy doesn't allow it.") }},
+		"Rights":    {"The user may not ask.", func(n *computetest.Nova) { n.FailRequests("Policy doesn't allow it.") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			never := hypervisors(t)

@@ -29,15 +29,15 @@ var (
 )
 
 // Neither the service nor the StatefulSets are watched.
-var kind = controller.Kind[*openstackv1.ServiceCheck, *world]{
-	Name:       "ServiceCheck",
-	Object:     &openstackv1.ServiceCheck{},
-	Observe:    observe,
-	Next:       next,
-	Conditions: func(c *openstackv1.ServiceCheck) *[]metav1.Condition { return &c.Status.Conditions },
-	Warns:      []string{conditionReady, conditionCleared},
-	Metrics:    metrics,
-	Measure:    measure,
+var kind = controller.Kind[*openstackv1.ServiceCheck, *observation]{
+	Name:          "ServiceCheck",
+	Object:        &openstackv1.ServiceCheck{},
+	Observe:       observe,
+	Next:          next,
+	Conditions:    func(c *openstackv1.ServiceCheck) *[]metav1.Condition { return &c.Status.Conditions },
+	Warns:         []string{conditionReady, conditionCleared},
+	Metrics:       metrics,
+	ExportMetrics: measure,
 }
 
 func measure(c *openstackv1.ServiceCheck) {

@@ -164,7 +164,7 @@ func TestReconcile(t *testing.T) {
 			ready: metav1.Condition{Status: "False", Reason: "ProcessesDown", Message: "StatefulSet nova-cell1-conductor does not exist"},
 		},
 		"Refused": {
-			reason: "The user may list, or not even that.", objects: both, prepare: func(n *computetest.Nova) { n.Refuse("Policy doesn't allow it.") },
+			reason: "The user may list, or not even that.", objects: both, prepare: func(n *computetest.Nova) { n.FailRequests("Policy doesn't allow it.") },
 			ready: metav1.Condition{Status: "False", Reason: "ServiceUnavailable", Message: "cannot list compute services: Nova answers 403: Policy doesn't allow it."},
 		},
 		"Down": {
@@ -224,7 +224,7 @@ func TestBinaries(t *testing.T) {
 func TestInterval(t *testing.T) {
 	c := newCluster(t, replicas("nova-conductor", 0), replicas("nova-cell1-conductor", 0))
 	r := c.reconciler(c.api, c.nova)
-	for _, want := range []time.Duration{60 * time.Second, soon} {
+	for _, want := range []time.Duration{60 * time.Second, shortRequeueInterval} {
 		if result, err := c.pass(r); err != nil || result.RequeueAfter != want {
 			t.Errorf("%s, %v, want %s", result.RequeueAfter, err, want)
 		}
@@ -240,11 +240,11 @@ func TestCrash(t *testing.T) {
 			record("nova-conductor-0", false), record("nova-conductor-1", false), record("nova-conductor-2", false), record("nova-cell1-conductor-0", true),
 		)
 		a := crash.New(c.api, at)
-		a.Meanwhile = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
+		a.OnConcurrentWrite = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
 		r := c.reconciler(a.Client(), a.HTTP(c.nova))
 		for range 4 {
 			_, _ = c.pass(r)
-			a.PassEnded()
+			a.ReconcileDone()
 			c.clock.SetTime(c.clock.Now().Add(time.Minute))
 		}
 		want := []compute.Service{record("nova-conductor-0", false), record("nova-cell1-conductor-0", true)}
@@ -256,7 +256,7 @@ func TestCrash(t *testing.T) {
 		}
 		return a
 	}
-	whole := life(t, crash.Nowhere)
+	whole := life(t, crash.NoFault)
 	crash.Run(t, whole.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
 	t.Logf("%d calls, %d of them writes", whole.Calls, len(whole.Writes))
 }

@@ -25,8 +25,8 @@ const ours = "crossplane.c5c3.io: its node is cordoned since "
 // attempts is how often a virtual machine is moved before it is left where it is.
 const attempts = 3
 
-// since is when a service was disabled, if that was done here.
-func since(s *compute.Service) (time.Time, bool) {
+// disabledSince is when a service was disabled, if that was done here.
+func disabledSince(s *compute.Service) (time.Time, bool) {
 	text, ok := strings.CutPrefix(s.Reason, ours)
 	at, err := time.Parse(time.RFC3339, text)
 	return at, ok && s.Disabled && err == nil
@@ -40,35 +40,35 @@ type eviction struct {
 	failed map[string]int
 }
 
-// askEvictions asks which nodes are cordoned, and what is on them.
-func (w *world) askEvictions(ctx context.Context, env *controller.Env) error {
-	for _, node := range slices.Sorted(maps.Keys(w.nodes.own)) {
-		service := w.compute(node)
+// fetchEvictions asks which nodes are cordoned, and what is on them.
+func (obs *observation) fetchEvictions(ctx context.Context, env *controller.Env) error {
+	for _, node := range slices.Sorted(maps.Keys(obs.nodes.ownHosts)) {
+		service := obs.compute(node)
 		if service == nil {
 			continue
 		}
-		cordoned, err := w.cordoned(ctx, env.Reader, node)
+		cordoned, err := obs.cordoned(ctx, env.Reader, node)
 		if err != nil {
 			return err
 		}
 		if !cordoned {
-			if _, did := since(service); did {
-				w.open = append(w.open, *service)
+			if _, did := disabledSince(service); did {
+				obs.open = append(obs.open, *service)
 			}
 			continue
 		}
-		e, err := w.askEviction(ctx, service)
+		e, err := obs.fetchEviction(ctx, service)
 		if err != nil {
-			return w.failed(err)
+			return obs.failed(err)
 		}
-		w.evictions = append(w.evictions, e)
+		obs.evictions = append(obs.evictions, e)
 	}
 	return nil
 }
 
 // cordoned says whether a node is to be emptied. Of one that is never, nobody looks at the Node, which takes a right.
-func (w *world) cordoned(ctx context.Context, reader client.Reader, node string) (bool, error) {
-	if !w.nodes.evicted[node] {
+func (obs *observation) cordoned(ctx context.Context, reader client.Reader, node string) (bool, error) {
+	if !obs.nodes.evicted[node] {
 		return false, nil
 	}
 	n, err := live.Get(ctx, reader, "Node", client.ObjectKey{Name: node}, &corev1.Node{})
@@ -78,27 +78,27 @@ func (w *world) cordoned(ctx context.Context, reader client.Reader, node string)
 	return n.Spec.Unschedulable, nil
 }
 
-func (w *world) askEviction(ctx context.Context, service *compute.Service) (eviction, error) {
+func (obs *observation) fetchEviction(ctx context.Context, service *compute.Service) (eviction, error) {
 	e := eviction{service: *service, failed: map[string]int{}}
 	var err error
-	if e.servers, err = w.nova.ServersOn(ctx, service.Host); err != nil {
+	if e.servers, err = obs.nova.ListServers(ctx, service.Host); err != nil {
 		return e, err
 	}
-	began, did := since(service)
+	began, did := disabledSince(service)
 	if !did || len(e.servers) == 0 {
 		return e, nil
 	}
-	all, err := w.nova.Migrations(ctx, service.Host)
+	all, err := obs.nova.ListMigrations(ctx, service.Host)
 	for _, m := range all {
-		if m.Source == service.Host && m.FailedSince(began) {
+		if m.Source == service.Host && m.FailedAfter(began) {
 			e.failed[m.Server]++
 		}
 	}
 	return e, err
 }
 
-// stays is why a virtual machine is not moved. Empty: it is.
-func (e *eviction) stays(s compute.Server) string {
+// notMigratedReason is why a virtual machine is not moved. Empty: it is.
+func (e *eviction) notMigratedReason(s compute.Server) string {
 	switch n := e.failed[s.ID]; {
 	case s.Task != "":
 		return ""
@@ -110,47 +110,47 @@ func (e *eviction) stays(s compute.Server) string {
 	return ""
 }
 
-// moving is the virtual machine that is on its way.
-func (e *eviction) moving() *compute.Server {
+// migrating is the virtual machine that is on its way.
+func (e *eviction) migrating() *compute.Server {
 	if i := slices.IndexFunc(e.servers, func(s compute.Server) bool { return s.Task == "migrating" }); i >= 0 {
 		return &e.servers[i]
 	}
 	return nil
 }
 
-// movable are those that can be moved, those first that have failed least.
-func (e *eviction) movable() []compute.Server {
-	out := slices.DeleteFunc(slices.Clone(e.servers), func(s compute.Server) bool { return s.Task != "" || e.stays(s) != "" })
+// migratable are those that can be moved, those first that have failed least.
+func (e *eviction) migratable() []compute.Server {
+	out := slices.DeleteFunc(slices.Clone(e.servers), func(s compute.Server) bool { return s.Task != "" || e.notMigratedReason(s) != "" })
 	slices.SortStableFunc(out, func(a, b compute.Server) int { return e.failed[a.ID] - e.failed[b.ID] })
 	return out
 }
 
 // evict is what there is to do for nodes that are cordoned or no longer so, with its words.
-func (w *world) evict() (words []string, do []controller.Action) {
-	for _, s := range w.open {
+func (obs *observation) evict() (words []string, do []controller.Action) {
+	for _, s := range obs.open {
 		words = append(words, "enabled nova-compute on "+s.Host)
-		do = append(do, func(ctx context.Context, _ *controller.Env) error { return w.nova.Enable(ctx, s) })
+		do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.nova.Enable(ctx, s) })
 	}
-	for _, e := range w.evictions {
-		_, did := since(&e.service)
+	for _, e := range obs.evictions {
+		_, did := disabledSince(&e.service)
 		switch {
 		case !e.service.Disabled:
 			words = append(words, "disabled nova-compute on "+e.service.Host)
-			reason := ours + w.now.UTC().Format(time.RFC3339)
-			do = append(do, func(ctx context.Context, _ *controller.Env) error { return w.nova.Disable(ctx, e.service, reason) })
-		case did && e.service.Up && e.moving() == nil && len(e.movable()) > 0:
+			reason := ours + obs.now.UTC().Format(time.RFC3339)
+			do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.nova.Disable(ctx, e.service, reason) })
+		case did && e.service.Up && e.migrating() == nil && len(e.migratable()) > 0:
 			words = append(words, "moves a virtual machine from "+e.service.Host)
-			do = append(do, func(ctx context.Context, _ *controller.Env) error { return w.moveOne(ctx, e.movable()) })
+			do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.migrateNext(ctx, e.migratable()) })
 		}
 	}
 	return words, do
 }
 
-// moveOne moves the first of some that Nova agrees to.
-func (w *world) moveOne(ctx context.Context, from []compute.Server) error {
+// migrateNext moves the first of some that Nova agrees to.
+func (obs *observation) migrateNext(ctx context.Context, from []compute.Server) error {
 	var errs []error
 	for _, s := range from {
-		err := w.nova.Move(ctx, s)
+		err := obs.nova.Move(ctx, s)
 		if err == nil {
 			return nil
 		}
@@ -172,31 +172,31 @@ func all(do []controller.Action) controller.Action {
 			}
 		}
 		if len(errs) > 0 {
-			return &controller.Refusal{Reason: "ServiceRefuses", Message: strings.Join(errs, "; ")}
+			return &controller.TerminalError{Reason: "ServiceRefuses", Message: strings.Join(errs, "; ")}
 		}
 		return nil
 	}
 }
 
 // evicting: something is under way that ends by itself.
-func (w *world) evicting() bool {
-	return slices.ContainsFunc(w.evictions, func(e eviction) bool { return e.moving() != nil })
+func (obs *observation) evicting() bool {
+	return slices.ContainsFunc(obs.evictions, func(e eviction) bool { return e.migrating() != nil })
 }
 
-// evicted is the state of nodes that are cordoned.
-func (w *world) evicted() condition.State {
+// evictionCondition is the state of nodes that are cordoned.
+func (obs *observation) evictionCondition() condition.State {
 	var stuck, busy, empty []string
-	for i := range w.evictions {
-		e := &w.evictions[i]
+	for i := range obs.evictions {
+		e := &obs.evictions[i]
 		host := e.service.Host
-		_, did := since(&e.service)
+		_, did := disabledSince(&e.service)
 		var stay []string
 		for _, s := range e.servers {
-			if why := e.stays(s); why != "" {
+			if why := e.notMigratedReason(s); why != "" {
 				stay = append(stay, fmt.Sprintf("%s (%s): %s", s.Name, s.ID, why))
 			}
 		}
-		switch moving := e.moving(); {
+		switch moving := e.migrating(); {
 		case len(e.servers) == 0:
 			empty = append(empty, host)
 		case e.service.Disabled && !did:

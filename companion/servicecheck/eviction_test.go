@@ -80,13 +80,13 @@ const noneCordoned = "True NoneCordoned: no node is cordoned"
 func TestEviction(t *testing.T) {
 	off := compute.Server{ID: "off", Name: "db", Status: "SHUTOFF"}
 	for name, tc := range map[string]struct {
-		reason  string
-		servers []compute.Server
-		then    func(*cluster)
-		to      string
-		passes  int
-		moves   string
-		says    string
+		reason      string
+		servers     []compute.Server
+		then        func(*cluster)
+		to          string
+		passes      int
+		moves       string
+		wantMessage string
 		// disabled is what Nova's reason begins with, if it is.
 		disabled string
 	}{
@@ -130,7 +130,7 @@ func TestEviction(t *testing.T) {
 			"What failed before is no reason.", []compute.Server{runs("a")}, func(c *cluster) {
 				all := c.nova.Hypervisors()
 				for range attempts {
-					all[0].Migrations = append(all[0].Migrations, compute.Migration{Server: "a", Status: "error", Source: "node-1", Made: "2001-01-01T00:00:00.000000"})
+					all[0].Migrations = append(all[0].Migrations, compute.Migration{Server: "a", Status: "error", Source: "node-1", Created: "2001-01-01T00:00:00.000000"})
 				}
 				c.nova.SetHypervisors(all...)
 				c.cordon("node-1", true)
@@ -138,7 +138,7 @@ func TestEviction(t *testing.T) {
 		},
 		"Silent": {
 			"Nothing moves from a node without its process.", []compute.Server{runs("a")}, func(c *cluster) {
-				c.silent("node-1")
+				c.stopReporting("node-1")
 				c.cordon("node-1", true)
 			}, "node-2", 3, "", "False Stuck: node-1 has 1 virtual machines, and its nova-compute does not report: nothing can be moved", ours,
 		},
@@ -157,10 +157,10 @@ func TestEviction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := evicting(t, tc.servers...)
 			tc.then(c)
-			if got := c.evicts(c.reconciler(c.api, c.nova), tc.to, tc.passes); got != tc.says {
-				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.says)
+			if got := c.evicts(c.reconciler(c.api, c.nova), tc.to, tc.passes); got != tc.wantMessage {
+				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.wantMessage)
 			}
-			if got := strings.Join(c.nova.Moves(), " "); got != tc.moves {
+			if got := strings.Join(c.nova.LiveMigrations(), " "); got != tc.moves {
 				t.Errorf("%s moved %q, want %q", tc.reason, got, tc.moves)
 			}
 			s := c.service("node-1")
@@ -187,7 +187,7 @@ func TestOneByOne(t *testing.T) {
 		}
 		c.clock.SetTime(c.clock.Now().Add(time.Minute))
 	}
-	if diff := cmp.Diff([]string{"a"}, c.nova.Moves()); diff != "" {
+	if diff := cmp.Diff([]string{"a"}, c.nova.LiveMigrations()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	want := "False Evicting: node-1 has 2 virtual machines, of which name of a is on its way"
@@ -204,19 +204,19 @@ func TestEvictionCrash(t *testing.T) {
 		c := evicting(t, runs("a"), runs("b"))
 		c.cordon("node-1", true)
 		a := crash.New(c.api, at)
-		a.Meanwhile = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
+		a.OnConcurrentWrite = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
 		r := c.reconciler(a.Client(), a.HTTP(c.nova))
 		pass := func(to string) {
 			_, _ = c.pass(r)
-			a.PassEnded()
+			a.ReconcileDone()
 			c.nova.End(to, c.clock.Now().UTC().Format("2006-01-02T15:04:05.000000"))
 			c.clock.SetTime(c.clock.Now().Add(time.Minute))
 		}
 		for range 5 {
 			pass("node-2")
 		}
-		if n := len(c.nova.Hypervisors()[0].Servers); n > 0 || len(c.nova.Moves()) != 2 || !c.service("node-1").Disabled {
-			t.Errorf("%d are left, %v have moved", n, c.nova.Moves())
+		if n := len(c.nova.Hypervisors()[0].Servers); n > 0 || len(c.nova.LiveMigrations()) != 2 || !c.service("node-1").Disabled {
+			t.Errorf("%d are left, %v have moved", n, c.nova.LiveMigrations())
 		}
 		c.cordon("node-1", false)
 		for range 3 { // One that fails, and one that sees the past.
@@ -227,7 +227,7 @@ func TestEvictionCrash(t *testing.T) {
 		}
 		return a
 	}
-	whole := life(t, crash.Nowhere)
+	whole := life(t, crash.NoFault)
 	points := some(whole, 13)
 	crash.Run(t, points, func(t *testing.T, p crash.Point) { life(t, p) })
 	t.Logf("%d calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(whole.Points()))

@@ -23,8 +23,8 @@ const (
 
 // nodes are where hypervisors may be.
 type nodes struct {
-	// own have a pod of this check, and others one of another check of the namespace.
-	own, others map[string]bool
+	// ownHosts have a pod of this check, and others one of another check of the namespace.
+	ownHosts, otherHosts map[string]bool
 	// evicted are those of this check that are emptied when they are cordoned.
 	evicted map[string]bool
 	// settled: each DaemonSet has a pod for each of its nodes, so that a node without one has left.
@@ -32,19 +32,19 @@ type nodes struct {
 }
 
 // left says of a node that was a hypervisor that it is none now.
-func (n nodes) left(node string) bool { return n.settled && !n.own[node] && !n.others[node] }
+func (n nodes) left(node string) bool { return n.settled && !n.ownHosts[node] && !n.otherHosts[node] }
 
 // look finds the nodes by the pods that are there. Those of other checks are looked at, too: a node may go from one pool to another.
 func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck) (nodes, error) {
-	out := nodes{own: map[string]bool{}, others: map[string]bool{}, evicted: map[string]bool{}, settled: true}
+	out := nodes{ownHosts: map[string]bool{}, otherHosts: map[string]bool{}, evicted: map[string]bool{}, settled: true}
 	all := &openstackv1.ServiceCheckList{}
 	if err := reader.List(ctx, all, client.InNamespace(c.Namespace)); err != nil {
 		return out, fmt.Errorf("cannot list the ServiceChecks: %w", err)
 	}
 	for i := range all.Items {
-		into, own := out.others, all.Items[i].Name == c.Name
+		into, own := out.otherHosts, all.Items[i].Name == c.Name
 		if own {
-			into = out.own
+			into = out.ownHosts
 		}
 		for _, s := range all.Items[i].Spec.Nodes {
 			found, complete, err := daemonset.Nodes(ctx, reader, client.ObjectKey{Namespace: string(s.Namespace), Name: string(s.DaemonSet)})
@@ -61,8 +61,8 @@ func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck
 	return out, nil
 }
 
-// remains is what there is of a node that has left.
-type remains struct {
+// leftovers is what there is of a node that has left.
+type leftovers struct {
 	node string
 	// service of nova-compute, or nil, resource providers, and agents.
 	service   *compute.Service
@@ -73,52 +73,52 @@ type remains struct {
 	migrations int
 }
 
-// askNodes asks what is kept of nodes, and then where they are: what comes back later reports for itself.
-func (w *world) askNodes(ctx context.Context, env *controller.Env) error {
-	hypervisors, err := w.nova.Hypervisors(ctx)
+// fetchNodes asks what is kept of nodes, and then where they are: what comes back later reports for itself.
+func (obs *observation) fetchNodes(ctx context.Context, env *controller.Env) error {
+	hypervisors, err := obs.nova.ListHypervisors(ctx)
 	if err != nil {
-		return w.failed(err)
+		return obs.failed(err)
 	}
-	agents, err := w.nova.Agents(ctx)
+	agents, err := obs.nova.ListAgents(ctx)
 	if err != nil {
-		return w.failed(err)
+		return obs.failed(err)
 	}
-	if w.nodes, err = look(ctx, env.Reader, w.check); err != nil {
+	if obs.nodes, err = look(ctx, env.Reader, obs.check); err != nil {
 		return err
 	}
-	w.records = w.recorded(hypervisors, agents)
-	kept := w.records[:0:0]
-	for _, r := range w.records {
-		if !w.nodes.left(r.Name) {
-			kept = append(kept, r)
+	obs.records = obs.nodesToRecord(hypervisors, agents)
+	retained := obs.records[:0:0]
+	for _, r := range obs.records {
+		if !obs.nodes.left(r.Name) {
+			retained = append(retained, r)
 			continue
 		}
-		left, err := w.askLeft(ctx, r, agents)
+		remaining, err := obs.fetchRemovedNode(ctx, r, agents)
 		if err != nil {
-			return w.failed(err)
+			return obs.failed(err)
 		}
-		if left.nothing() {
+		if remaining.isEmpty() {
 			continue
 		}
-		kept = append(kept, r)
-		w.remains = append(w.remains, left)
+		retained = append(retained, r)
+		obs.leftovers = append(obs.leftovers, remaining)
 	}
-	w.records = kept
-	if err := w.askEvictions(ctx, env); err != nil || w.problem != "" {
+	obs.records = retained
+	if err := obs.fetchEvictions(ctx, env); err != nil || obs.errorMessage != "" {
 		return err
 	}
-	return w.askCapacity(ctx, hypervisors)
+	return obs.fetchCapacity(ctx, hypervisors)
 }
 
 // failed makes a problem of an error of a service's: it is reported, and asked again.
-func (w *world) failed(err error) error {
-	w.problem = err.Error()
+func (obs *observation) failed(err error) error {
+	obs.errorMessage = err.Error()
 	return nil
 }
 
-// askLeft asks what there is of one that has left.
-func (w *world) askLeft(ctx context.Context, r openstackv1.NodeRecord, agents []compute.Agent) (remains, error) {
-	out := remains{node: r.Name, service: w.compute(r.Name)}
+// fetchRemovedNode asks what there is of one that has left.
+func (obs *observation) fetchRemovedNode(ctx context.Context, r openstackv1.NodeRecord, agents []compute.Agent) (leftovers, error) {
+	out := leftovers{node: r.Name, service: obs.compute(r.Name)}
 	for _, a := range agents {
 		if a.Host == r.Name || slices.Contains(r.Agents, a.ID) {
 			out.agents = append(out.agents, a)
@@ -126,31 +126,31 @@ func (w *world) askLeft(ctx context.Context, r openstackv1.NodeRecord, agents []
 	}
 	var err error
 	if r.Provider != "" {
-		if out.providers, err = w.nova.Tree(ctx, r.Provider); err != nil {
+		if out.providers, err = obs.nova.Tree(ctx, r.Provider); err != nil {
 			return out, err
 		}
 	}
-	if out.servers, err = w.nova.ServersOn(ctx, r.Name); err != nil {
+	if out.servers, err = obs.nova.ListServers(ctx, r.Name); err != nil {
 		return out, err
 	}
-	all, err := w.nova.Migrations(ctx, r.Name)
+	all, err := obs.nova.ListMigrations(ctx, r.Name)
 	for _, m := range all {
-		if !m.Over() {
+		if !m.IsFinished() {
 			out.migrations++
 		}
 	}
 	return out, err
 }
 
-// nothing is left of it.
-func (r remains) nothing() bool {
+// isEmpty is left of it.
+func (r leftovers) isEmpty() bool {
 	return r.service == nil && len(r.providers)+len(r.agents)+len(r.servers) == 0
 }
 
 // absent are the nodes that are remembered and have no pod, while nobody knows whether they have left.
-func (w *world) absent() (out []string) {
-	for _, r := range w.records {
-		if !w.nodes.own[r.Name] && !w.nodes.settled {
+func (obs *observation) absent() (out []string) {
+	for _, r := range obs.records {
+		if !obs.nodes.ownHosts[r.Name] && !obs.nodes.settled {
 			out = append(out, r.Name)
 		}
 	}
@@ -158,25 +158,25 @@ func (w *world) absent() (out []string) {
 }
 
 // compute is the record of nova-compute on a node, or nil.
-func (w *world) compute(node string) *compute.Service {
-	i := slices.IndexFunc(w.services, func(s compute.Service) bool { return s.Binary == compute.Compute && s.Host == node })
+func (obs *observation) compute(node string) *compute.Service {
+	i := slices.IndexFunc(obs.services, func(s compute.Service) bool { return s.Binary == compute.Compute && s.Host == node })
 	if i < 0 {
 		return nil
 	}
-	return &w.services[i]
+	return &obs.services[i]
 }
 
-// recorded are the nodes to be remembered: those that are known to Nova and have a pod, and those of before that no other check has now.
+// nodesToRecord are the nodes to be remembered: those that are known to Nova and have a pod, and those of before that no other check has now.
 // What is not known of one any more is kept: it is what is looked for when the node has left.
-func (w *world) recorded(hypervisors map[string]compute.Hypervisor, agents []compute.Agent) []openstackv1.NodeRecord {
+func (obs *observation) nodesToRecord(hypervisors map[string]compute.Hypervisor, agents []compute.Agent) []openstackv1.NodeRecord {
 	all := map[string]openstackv1.NodeRecord{}
-	for _, r := range w.check.Status.Nodes {
-		if w.nodes.own[r.Name] || !w.nodes.others[r.Name] {
+	for _, r := range obs.check.Status.Nodes {
+		if obs.nodes.ownHosts[r.Name] || !obs.nodes.otherHosts[r.Name] {
 			all[r.Name] = *r.DeepCopy()
 		}
 	}
-	for node := range w.nodes.own {
-		if _, known := all[node]; !known && len(all) < nodeLimit && w.compute(node) != nil {
+	for node := range obs.nodes.ownHosts {
+		if _, known := all[node]; !known && len(all) < nodeLimit && obs.compute(node) != nil {
 			all[node] = openstackv1.NodeRecord{Name: node}
 		}
 	}
@@ -193,7 +193,7 @@ func (w *world) recorded(hypervisors map[string]compute.Hypervisor, agents []com
 			}
 		}
 		// Of one that has left, the first that is removed takes the host from the others.
-		if w.nodes.own[name] && len(ids) > 0 || len(r.Agents) == 0 {
+		if obs.nodes.ownHosts[name] && len(ids) > 0 || len(r.Agents) == 0 {
 			slices.Sort(ids)
 			r.Agents = ids[:min(len(ids), agentLimit)]
 		}

@@ -118,8 +118,8 @@ func (c *cluster) disable(host, reason string) {
 
 func keyOf(node string) client.ObjectKey { return client.ObjectKey{Name: node} }
 
-// silent makes a host's nova-compute and agents report no longer.
-func (c *cluster) silent(host string) {
+// stopReporting makes a host's nova-compute and agents report no longer.
+func (c *cluster) stopReporting(host string) {
 	services := c.nova.Services()
 	for i := range services {
 		services[i].Up = services[i].Up && services[i].Host != host
@@ -156,14 +156,14 @@ func migrations(states ...string) (out []compute.Migration) {
 	return out
 }
 
-const nothingLeft = "True NothingLeft: nothing is left of nodes that have gone"
+const reasonNothingLeft = "True NothingLeft: nothing is left of nodes that have gone"
 
 // TestNodes: what is removed of a node that has left, and what keeps it.
 func TestNodes(t *testing.T) {
 	hypervisor := func(change func(*computetest.Hypervisor)) func(*cluster) {
 		return func(c *cluster) {
 			c.pods(pool, 1, "node-2")
-			c.silent("node-1")
+			c.stopReporting("node-1")
 			all := c.nova.Hypervisors()
 			change(&all[0])
 			c.nova.SetHypervisors(all...)
@@ -173,28 +173,28 @@ func TestNodes(t *testing.T) {
 		reason string
 		then   func(*cluster)
 		// keeps is what there is of node-1 then, and says the condition.
-		keeps []string
-		says  string
+		keeps       []string
+		wantMessage string
 		// remembers are the nodes in the status.
 		remembers string
 	}{
-		"There": {"It is where it was.", func(*cluster) {}, everything("node-1"), nothingLeft, "node-1 node-2"},
+		"There": {"It is where it was.", func(*cluster) {}, everything("node-1"), reasonNothingLeft, "node-1 node-2"},
 		"Gone": {
-			"It lost its label, or was removed from Kubernetes.", func(c *cluster) { c.pods(pool, 1, "node-2"); c.silent("node-1") },
-			nil, nothingLeft, "node-2",
+			"It lost its label, or was removed from Kubernetes.", func(c *cluster) { c.pods(pool, 1, "node-2"); c.stopReporting("node-1") },
+			nil, reasonNothingLeft, "node-2",
 		},
 		"Off": {
-			"It has no power, and its pod, which nobody removes, is where it was: it comes back.", func(c *cluster) { c.silent("node-1") },
-			everything("node-1"), nothingLeft, "node-1 node-2",
+			"It has no power, and its pod, which nobody removes, is where it was: it comes back.", func(c *cluster) { c.stopReporting("node-1") },
+			everything("node-1"), reasonNothingLeft, "node-1 node-2",
 		},
 		"Renewed": {
-			"Its pod is being replaced.", func(c *cluster) { c.pods(pool, 2, "node-2"); c.silent("node-1") }, everything("node-1"),
+			"Its pod is being replaced.", func(c *cluster) { c.pods(pool, 2, "node-2"); c.stopReporting("node-1") }, everything("node-1"),
 			"True PodsMissing: nova-compute has no pod on node-1; whether they have left is known when the DaemonSets of all pools have a pod on each " +
 				"of their nodes", "node-1 node-2",
 		},
 		"Unsettled": {
 			"It may be on its way to the other pool, whose DaemonSet is for one node more.",
-			func(c *cluster) { c.pods(pool, 1, "node-2"); c.pods(elsewhere, 2, "theirs"); c.silent("node-1") }, everything("node-1"),
+			func(c *cluster) { c.pods(pool, 1, "node-2"); c.pods(elsewhere, 2, "theirs"); c.stopReporting("node-1") }, everything("node-1"),
 			"True PodsMissing: nova-compute has no pod on node-1; whether they have left is known when the DaemonSets of all pools have a pod on each " +
 				"of their nodes", "node-1 node-2",
 		},
@@ -203,15 +203,15 @@ func TestNodes(t *testing.T) {
 			func(c *cluster) {
 				c.pods(pool, 1, "node-2")
 				c.pods(elsewhere, 2, "theirs", "node-1")
-				c.silent("node-1")
-			}, everything("node-1"), nothingLeft, "node-2",
+				c.stopReporting("node-1")
+			}, everything("node-1"), reasonNothingLeft, "node-2",
 		},
 		"Lost": {
 			"The DaemonSet is gone, or not there yet.", func(c *cluster) {
 				_ = c.api.DeleteAllOf(context.Background(), &corev1.Pod{}, client.InNamespace(pool))
 				_ = c.api.Delete(context.Background(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: daemons, Namespace: pool}})
-				c.silent("node-1")
-				c.silent("node-2")
+				c.stopReporting("node-1")
+				c.stopReporting("node-2")
 			}, everything("node-1"), "True PodsMissing: nova-compute has no pod on node-1, node-2; whether they have left is known when the DaemonSets " +
 				"of all pools have a pod on each of their nodes", "node-1 node-2",
 		},
@@ -223,7 +223,7 @@ func TestNodes(t *testing.T) {
 			"Its network is still there.", func(c *cluster) {
 				c.pods(pool, 1, "node-2")
 				alive := c.nova.Agents()
-				c.silent("node-1")
+				c.stopReporting("node-1")
 				c.nova.SetAgents(alive...)
 			}, everything("node-1"), "True NodeLeaving: node-1 has left, and Neutron's agent OVN Controller agent has reported lately", "node-1 node-2",
 		},
@@ -237,7 +237,7 @@ func TestNodes(t *testing.T) {
 			everything("node-1"), "False NodeInUse: node-1 has left, and 1 migrations from it or to it are not over: confirm or revert them " +
 				"(openstack server migration list --host node-1)", "node-1 node-2",
 		},
-		"MigrationsOver": {"They are over.", hypervisor(func(h *computetest.Hypervisor) { h.Migrations = migrations("completed", "error") }), nil, nothingLeft, "node-2"},
+		"MigrationsOver": {"They are over.", hypervisor(func(h *computetest.Hypervisor) { h.Migrations = migrations("completed", "error") }), nil, reasonNothingLeft, "node-2"},
 		"Evacuated": {
 			"When it comes back, it removes what it has of one that was evacuated; not as a new node.",
 			hypervisor(func(h *computetest.Hypervisor) { h.Consumers = []string{"c"} }), everything("node-1"),
@@ -247,31 +247,31 @@ func TestNodes(t *testing.T) {
 		},
 		"Unreachable": {
 			"Nova could not reach Placement when it deleted the service, and says nothing of it.",
-			hypervisor(func(h *computetest.Hypervisor) { h.Unreachable = true }), nil, nothingLeft, "node-2",
+			hypervisor(func(h *computetest.Hypervisor) { h.Unreachable = true }), nil, reasonNothingLeft, "node-2",
 		},
 		"ByHand": {
 			"Somebody was quicker with Nova.", func(c *cluster) {
 				c.pods(pool, 1, "node-2")
-				c.silent("node-1")
+				c.stopReporting("node-1")
 				c.nova.Set(c.nova.Services()[1:]...)
-			}, nil, nothingLeft, "node-2",
+			}, nil, reasonNothingLeft, "node-2",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := hypervisors(t)
 			r := c.reconciler(c.api, c.nova)
-			if got := c.looks(r); got != nothingLeft {
+			if got := c.looks(r); got != reasonNothingLeft {
 				t.Fatal(got)
 			}
 			tc.then(c)
-			if got := c.looks(r); got != tc.says {
-				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.says)
+			if got := c.looks(r); got != tc.wantMessage {
+				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.wantMessage)
 			}
-			if diff := cmp.Diff(tc.keeps, c.nova.Remains("node-1")); diff != "" {
+			if diff := cmp.Diff(tc.keeps, c.nova.Leftovers("node-1")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			for _, node := range []string{"node-2", "theirs", "by-hand"} {
-				if diff := cmp.Diff(everything(node), c.nova.Remains(node)); diff != "" {
+				if diff := cmp.Diff(everything(node), c.nova.Leftovers(node)); diff != "" {
 					t.Errorf("%s of %s (-want +got):\n%s", tc.reason, node, diff)
 				}
 			}
@@ -290,13 +290,13 @@ func TestNodes(t *testing.T) {
 func TestNeverSeen(t *testing.T) {
 	c := hypervisors(t)
 	c.pods(pool, 1, "node-2")
-	c.silent("node-1")
-	c.silent("by-hand")
-	if got := c.looks(c.reconciler(c.api, c.nova)); got != nothingLeft {
+	c.stopReporting("node-1")
+	c.stopReporting("by-hand")
+	if got := c.looks(c.reconciler(c.api, c.nova)); got != reasonNothingLeft {
 		t.Error(got)
 	}
 	for _, node := range []string{"node-1", "by-hand"} {
-		if diff := cmp.Diff(everything(node), c.nova.Remains(node)); diff != "" {
+		if diff := cmp.Diff(everything(node), c.nova.Leftovers(node)); diff != "" {
 			t.Errorf("of %s (-want +got):\n%s", node, diff)
 		}
 	}
@@ -309,10 +309,10 @@ func TestNodesComeBack(t *testing.T) {
 	c.looks(r)
 	for range 2 {
 		c.pods(pool, 1, "node-2")
-		c.silent("node-1")
+		c.stopReporting("node-1")
 		c.looks(r)
-		if left := c.nova.Remains("node-1"); len(left) > 0 {
-			t.Fatal(left)
+		if remaining := c.nova.Leftovers("node-1"); len(remaining) > 0 {
+			t.Fatal(remaining)
 		}
 		c.pods(pool, 2, "node-1", "node-2")
 		c.nova.Set(services...)
@@ -338,20 +338,20 @@ func TestNodesCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.pods(pool, 1, "node-2")
-		c.silent("node-1")
+		c.stopReporting("node-1")
 		a := crash.New(c.api, at)
-		a.Meanwhile = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
+		a.OnConcurrentWrite = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
 		r := c.reconciler(a.Client(), a.HTTP(c.nova))
 		for range 4 {
 			_, _ = c.pass(r)
-			a.PassEnded()
+			a.ReconcileDone()
 			c.clock.SetTime(c.clock.Now().Add(time.Minute))
 		}
-		if left := c.nova.Remains("node-1"); len(left) > 0 {
-			t.Errorf("left: %v", left)
+		if remaining := c.nova.Leftovers("node-1"); len(remaining) > 0 {
+			t.Errorf("left: %v", remaining)
 		}
 		for _, node := range []string{"node-2", "theirs", "by-hand"} {
-			if diff := cmp.Diff(everything(node), c.nova.Remains(node)); diff != "" {
+			if diff := cmp.Diff(everything(node), c.nova.Leftovers(node)); diff != "" {
 				t.Errorf("of %s (-want +got):\n%s", node, diff)
 			}
 		}
@@ -360,7 +360,7 @@ func TestNodesCrash(t *testing.T) {
 		}
 		return a
 	}
-	whole := life(t, crash.Nowhere)
+	whole := life(t, crash.NoFault)
 	crash.Run(t, some(whole, 7), func(t *testing.T, p crash.Point) { life(t, p) })
 	t.Logf("%d calls, %d of them writes", whole.Calls, len(whole.Writes))
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// obstacle is why nothing is removed of a node that has left.
-type obstacle struct {
-	// settles: it ends by itself.
-	settles bool
-	why     func(remains) string
+// blocker is why nothing is removed of a node that has left.
+type blocker struct {
+	// selfResolving: it ends by itself.
+	selfResolving bool
+	why           func(leftovers) string
 }
 
-// obstacles are all that there are: the first that a node has is told. Nova and Placement refuse most of it themselves.
-var obstacles = []obstacle{
+// blockers are all that there are: the first that a node has is told. Nova and Placement refuse most of it themselves.
+var blockers = []blocker{
 	// The process may run without its pod: while it reports it is not gone.
-	{true, func(r remains) string {
+	{true, func(r leftovers) string {
 		if r.service != nil && r.service.Up {
 			return "its nova-compute has reported lately"
 		}
 		return ""
 	}},
-	{true, func(r remains) string {
+	{true, func(r leftovers) string {
 		for _, a := range r.agents {
 			if a.Alive {
 				return "Neutron's agent " + a.Type + " has reported lately"
@@ -34,13 +34,13 @@ var obstacles = []obstacle{
 		return ""
 	}},
 	// Their disks may be on it.
-	{false, func(r remains) string {
+	{false, func(r leftovers) string {
 		if n := len(r.servers); n > 0 {
 			return fmt.Sprintf("%s: bring the node back, or evacuate them (openstack server evacuate), or delete them", machines(n))
 		}
 		return ""
 	}},
-	{false, func(r remains) string {
+	{false, func(r leftovers) string {
 		if r.migrations > 0 {
 			return fmt.Sprintf("%d migrations from it or to it are not over: confirm or revert them (openstack server migration list --host %s)",
 				r.migrations, r.node)
@@ -48,7 +48,7 @@ var obstacles = []obstacle{
 		return ""
 	}},
 	// Of one that was evacuated, the node would remove what it has of it when it comes back: it does not without its service.
-	{false, func(r remains) string {
+	{false, func(r leftovers) string {
 		n := 0
 		for _, p := range r.providers {
 			n = max(n, p.Consumers)
@@ -68,43 +68,43 @@ func machines(n int) string {
 	return fmt.Sprintf("%d virtual machines are on it", n)
 }
 
-// obstacle is the first that there is.
-func (r remains) obstacle() (why string, settles bool) {
-	for _, o := range obstacles {
+// firstBlocker is the first that there is.
+func (r leftovers) firstBlocker() (why string, settles bool) {
+	for _, o := range blockers {
 		if why := o.why(r); why != "" {
-			return why, o.settles
+			return why, o.selfResolving
 		}
 	}
 	return "", false
 }
 
 // removableNodes are what is left of nodes of which everything may go.
-func (w *world) removableNodes() (out []remains) {
-	for _, r := range w.remains {
-		if why, _ := r.obstacle(); why == "" {
+func (obs *observation) removableNodes() (out []leftovers) {
+	for _, r := range obs.leftovers {
+		if why, _ := r.firstBlocker(); why == "" {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// cleared is the state of nodes that have left.
-func (w *world) cleared() condition.State {
-	var kept, leaving []string
-	for _, r := range w.remains {
-		switch why, settles := r.obstacle(); {
+// removedNodesCondition is the state of nodes that have left.
+func (obs *observation) removedNodesCondition() condition.State {
+	var retained, leaving []string
+	for _, r := range obs.leftovers {
+		switch why, settles := r.firstBlocker(); {
 		case why == "":
 		case settles:
 			leaving = append(leaving, r.node+" has left, and "+why)
 		default:
-			kept = append(kept, r.node+" has left, and "+why)
+			retained = append(retained, r.node+" has left, and "+why)
 		}
 	}
 	switch {
-	case len(kept) > 0:
-		return condition.False("NodeInUse", strings.Join(append(kept, leaving...), "; "))
-	case len(w.absent()) > 0:
-		return condition.True("PodsMissing", "nova-compute has no pod on "+strings.Join(w.absent(), ", ")+"; whether they have left is known "+
+	case len(retained) > 0:
+		return condition.False("NodeInUse", strings.Join(append(retained, leaving...), "; "))
+	case len(obs.absent()) > 0:
+		return condition.True("PodsMissing", "nova-compute has no pod on "+strings.Join(obs.absent(), ", ")+"; whether they have left is known "+
 			"when the DaemonSets of all pools have a pod on each of their nodes")
 	case len(leaving) > 0:
 		return condition.True("NodeLeaving", strings.Join(leaving, "; "))
@@ -113,7 +113,7 @@ func (w *world) cleared() condition.State {
 }
 
 // words names what is removed of a node.
-func (r remains) words() string {
+func (r leftovers) words() string {
 	var out []string
 	if r.service != nil {
 		out = append(out, "its compute service")
@@ -129,30 +129,30 @@ func (r remains) words() string {
 
 // clear removes what is left of nodes. Nova removes the resource provider with the service, takes the host out of its aggregates and out
 // of its cell, and refuses where virtual machines are; only if it could not reach Placement is the provider still there.
-func (w *world) clear(gone []remains) controller.Action {
+func (obs *observation) clear(gone []leftovers) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		for _, r := range gone {
-			if err := w.clearNode(ctx, r); err != nil {
+			if err := obs.clearNode(ctx, r); err != nil {
 				return controller.Refused("ServiceRefuses", err)
 			}
 		}
-		return w.count(ctx, env)
+		return obs.count(ctx, env)
 	}
 }
 
-func (w *world) clearNode(ctx context.Context, r remains) error {
+func (obs *observation) clearNode(ctx context.Context, r leftovers) error {
 	if r.service != nil {
-		if err := w.removed(w.nova.Delete(ctx, r.service.ID)); err != nil {
+		if err := obs.removed(obs.nova.Delete(ctx, r.service.ID)); err != nil {
 			return err
 		}
 	}
 	for _, p := range r.providers {
-		if err := w.removed(w.nova.DeleteProvider(ctx, p)); err != nil {
+		if err := obs.removed(obs.nova.DeleteProvider(ctx, p)); err != nil {
 			return err
 		}
 	}
 	for _, a := range r.agents {
-		if err := w.removed(w.nova.DeleteAgent(ctx, a.ID)); err != nil {
+		if err := obs.removed(obs.nova.DeleteAgent(ctx, a.ID)); err != nil {
 			return err
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 )
 
-// TestGone: whatever is recorded, no record is removed of a process that reports, of a pod that is there or that its StatefulSet may make
+// TestCredentialMissing: whatever is recorded, no record is removed of a process that reports, of a pod that is there or that its StatefulSet may make
 // again, of a program that is not named, or of a hypervisor; and every other one of a pod that was scaled away is.
-func TestGone(t *testing.T) {
+func TestCredentialMissing(t *testing.T) {
 	sets := []string{"nova-conductor", "nova-cell1-conductor", "nova-scheduler", "nova", "nova-1"}
 	binaries := []string{"nova-conductor", "nova-scheduler", "nova-compute", "nova-consoleauth"}
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{check: &openstackv1.ServiceCheck{}, sets: map[string]set{}}
+		w := &observation{check: &openstackv1.ServiceCheck{}, sets: map[string]set{}}
 		for range rapid.IntRange(0, 4).Draw(t, "processes") {
 			w.check.Spec.Processes = append(w.check.Spec.Processes, openstackv1.CheckedProcess{
 				Binary: rapid.SampledFrom(binaries).Draw(t, "binary"), StatefulSetName: common.ObjectName(rapid.SampledFrom(sets).Draw(t, "set")),
@@ -54,7 +54,7 @@ func TestGone(t *testing.T) {
 }
 
 // away says the same the other way round: it lists the pods that were scaled away, by their names.
-func away(w *world, s compute.Service) bool {
+func away(w *observation, s compute.Service) bool {
 	if s.Up || s.Binary == compute.Compute {
 		return false
 	}

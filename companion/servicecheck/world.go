@@ -17,21 +17,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
-// world is what a check finds out.
-type world struct {
+// observation is what a check finds out.
+type observation struct {
 	check *openstackv1.ServiceCheck
 	now   time.Time
 	// limited is how long nobody may ask, problem why nobody can.
-	limited time.Duration
-	problem string
-	nova    *compute.API
+	limited      time.Duration
+	errorMessage string
+	nova         *compute.API
 	// services are all records, and sets the StatefulSets by their names: later than those.
 	services []compute.Service
 	sets     map[string]set
 	// nodes are where hypervisors are, records those that are remembered, and remains what there is of those that have left.
-	nodes   nodes
-	records []openstackv1.NodeRecord
-	remains []remains
+	nodes     nodes
+	records   []openstackv1.NodeRecord
+	leftovers []leftovers
 	// evictions are of nodes that are cordoned, and open those that nothing keeps from virtual machines any more.
 	evictions []eviction
 	open      []compute.Service
@@ -50,16 +50,16 @@ type set struct {
 }
 
 // observe reads the world: the records first, so that no pod is later than what is known of it.
-func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceCheck) (*world, error) {
-	w := &world{check: c, now: env.Clock.Now(), sets: map[string]set{}}
-	if w.limited = env.Limit(client.ObjectKeyFromObject(c), soon); w.limited > 0 {
+func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceCheck) (*observation, error) {
+	w := &observation{check: c, now: env.Clock.Now(), sets: map[string]set{}}
+	if w.limited = env.Limit(client.ObjectKeyFromObject(c), shortRequeueInterval); w.limited > 0 {
 		return w, nil
 	}
-	ask := w.askNova
+	query := w.fetchNova
 	if c.Spec.Service == blockStorage {
-		ask = w.askCinder
+		query = w.fetchCinder
 	}
-	if err := ask(ctx, env); err != nil || w.problem != "" {
+	if err := query(ctx, env); err != nil || w.errorMessage != "" {
 		return w, err
 	}
 	for _, p := range c.Spec.Processes {
@@ -69,26 +69,26 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceChe
 	}
 	w.records = c.Status.Nodes
 	if len(c.Spec.Nodes) > 0 {
-		return w, w.askNodes(ctx, env)
+		return w, w.fetchNodes(ctx, env)
 	}
 	return w, nil
 }
 
-// askNova asks which processes there are.
-func (w *world) askNova(ctx context.Context, env *controller.Env) (err error) {
-	w.nova, w.problem, err = compute.Find(ctx, env.Reader, env.Transport, w.check.Namespace, w.check.Spec.CloudCredentialsRef)
-	if err != nil || w.problem != "" {
+// fetchNova asks which processes there are.
+func (obs *observation) fetchNova(ctx context.Context, env *controller.Env) (err error) {
+	obs.nova, obs.errorMessage, err = compute.Find(ctx, env.Reader, env.Transport, obs.check.Namespace, obs.check.Spec.CloudCredentialsRef)
+	if err != nil || obs.errorMessage != "" {
 		return err
 	}
-	if w.services, err = w.nova.Services(ctx, ""); err != nil {
-		return w.failed(err)
+	if obs.services, err = obs.nova.Services(ctx, ""); err != nil {
+		return obs.failed(err)
 	}
 	return nil
 }
 
 // read reads a StatefulSet and then its pods.
-func (w *world) read(ctx context.Context, reader client.Reader, name string) error {
-	key := client.ObjectKey{Namespace: w.check.Namespace, Name: name}
+func (obs *observation) read(ctx context.Context, reader client.Reader, name string) error {
+	key := client.ObjectKey{Namespace: obs.check.Namespace, Name: name}
 	s, err := live.Get(ctx, reader, "StatefulSet", key, &appsv1.StatefulSet{})
 	if err != nil || s == nil {
 		return err
@@ -108,6 +108,6 @@ func (w *world) read(ctx context.Context, reader client.Reader, name string) err
 	for i := range list.Items {
 		out.pods[list.Items[i].Name] = true
 	}
-	w.sets[name] = out
+	obs.sets[name] = out
 	return nil
 }

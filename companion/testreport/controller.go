@@ -23,18 +23,18 @@ var (
 	tests   = metrics.Gauge("tests", "Number of tests of the last run.", "result")
 )
 
-var kind = controller.Kind[*openstackv1.TestReport, *world]{
-	Name:       "TestReport",
-	Object:     &openstackv1.TestReport{},
-	List:       &openstackv1.TestReportList{},
-	Consumers:  []client.Object{&batchv1.Job{}},
-	Names:      names,
-	Observe:    observe,
-	Next:       next,
-	Conditions: func(r *openstackv1.TestReport) *[]metav1.Condition { return &r.Status.Conditions },
-	Warns:      []string{conditionPassed},
-	Metrics:    metrics,
-	Measure:    measure,
+var kind = controller.Kind[*openstackv1.TestReport, *observation]{
+	Name:          "TestReport",
+	Object:        &openstackv1.TestReport{},
+	List:          &openstackv1.TestReportList{},
+	Consumers:     []client.Object{&batchv1.Job{}},
+	Names:         names,
+	Observe:       observe,
+	Next:          next,
+	Conditions:    func(r *openstackv1.TestReport) *[]metav1.Condition { return &r.Status.Conditions },
+	Warns:         []string{conditionPassed},
+	Metrics:       metrics,
+	ExportMetrics: measure,
 }
 
 // names tells by the name of a Job whether it may be one of the report's: a CronJob's begin with its own.

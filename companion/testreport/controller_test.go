@@ -96,11 +96,11 @@ func (c *cluster) pass() (*openstackv1.TestReport, string) {
 	if err := c.api.Get(c.t.Context(), key, out); err != nil {
 		c.t.Fatal(err)
 	}
-	var told []string
+	var reported []string
 	for len(c.events.Events) > 0 {
-		told = append(told, <-c.events.Events)
+		reported = append(reported, <-c.events.Events)
 	}
-	return out, strings.Join(told, "\n")
+	return out, strings.Join(reported, "\n")
 }
 
 // verdict is the condition, in short.
@@ -170,7 +170,7 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, tc.objects...)
-			r, told := c.pass()
+			r, reported := c.pass()
 			if diff := cmp.Diff(tc.verdict, verdict(r)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -180,8 +180,8 @@ func TestOutcomes(t *testing.T) {
 			if r.Status.ObservedGeneration != 3 {
 				t.Errorf("of generation %d", r.Status.ObservedGeneration)
 			}
-			if (told == "") != (tc.tests == nil) {
-				t.Errorf("%s\ntold is %q", tc.reason, told)
+			if (reported == "") != (tc.tests == nil) {
+				t.Errorf("%s\ntold is %q", tc.reason, reported)
 			}
 			if _, again := c.pass(); again != "" {
 				t.Errorf("%s\nit is told again: %s", tc.reason, again)
@@ -209,7 +209,7 @@ func TestLast(t *testing.T) {
 	if err := c.api.Delete(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	if r, told := c.pass(); !strings.HasPrefix(verdict(r), "True TestsPassed") || r.Status.JobUID != "2" || told != "" {
-		t.Errorf("%s of %s, told %q", verdict(r), r.Status.JobUID, told)
+	if r, reported := c.pass(); !strings.HasPrefix(verdict(r), "True TestsPassed") || r.Status.JobUID != "2" || reported != "" {
+		t.Errorf("%s of %s, told %q", verdict(r), r.Status.JobUID, reported)
 	}
 }

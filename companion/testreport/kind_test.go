@@ -9,7 +9,7 @@ import (
 
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
-	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+	controllertest.Kind(t, scheme, &kind, controllertest.Expectations{
 		Consumers: []string{"Job"},
 		Warns:     []string{"TestsPassed"},
 		Metrics: []string{

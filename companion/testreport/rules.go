@@ -13,91 +13,91 @@ import (
 )
 
 const (
-	// every is how often it looks by itself: Jobs wake it.
-	every = 10 * time.Minute
+	// pollInterval is how often it looks by itself: Jobs wake it.
+	pollInterval = 10 * time.Minute
 	// Limits of what the condition names.
-	failureLimit, nameLimit, problemLimit = 10, 256, 1024
+	failureLimit, nameLimit, maxErrorMessage = 10, 256, 1024
 )
 
 // outcome is what a run leaves as its message.
 type outcome struct {
-	Passed   int32    `json:"passed"`
-	Failed   int32    `json:"failed"`
-	Skipped  int32    `json:"skipped"`
-	Failures []string `json:"failures"`
-	Problem  string   `json:"problem"`
+	Passed       int32    `json:"passed"`
+	Failed       int32    `json:"failed"`
+	Skipped      int32    `json:"skipped"`
+	Failures     []string `json:"failures"`
+	ErrorMessage string   `json:"problem"`
 }
 
 // next records a run that is not recorded yet.
-func next(w *world) controller.Step {
+func next(w *observation) controller.Decision {
 	if w.job == nil {
-		return controller.Step{After: every, Status: w.seen}
+		return controller.Decision{RequeueAfter: pollInterval, Status: w.seen}
 	}
 	state := w.verdict()
-	return controller.Step{After: every, Status: func() { w.record(state) }, Name: state.Reason, Note: state.Message, Warning: !state.True}
+	return controller.Decision{RequeueAfter: pollInterval, Status: func() { w.record(state) }, Name: state.Reason, Note: state.Message, Warning: !state.True}
 }
 
-func (w *world) seen() { w.report.Status.ObservedGeneration = w.report.Generation }
+func (obs *observation) seen() { obs.report.Status.ObservedGeneration = obs.report.Generation }
 
 // outcome that the run has left. Not ok: it has left none.
-func (w *world) outcome() (out outcome, ok bool) {
-	err := json.Unmarshal([]byte(w.result.Message), &out)
+func (obs *observation) outcome() (out outcome, ok bool) {
+	err := json.Unmarshal([]byte(obs.result.Message), &out)
 	return out, err == nil && out.Passed >= 0 && out.Failed >= 0 && out.Skipped >= 0
 }
 
 // verdict is what the run says.
-func (w *world) verdict() condition.State {
-	out, ok := w.outcome()
+func (obs *observation) verdict() condition.State {
+	out, ok := obs.outcome()
 	switch {
 	case !ok:
 		return condition.False("NoResult", fmt.Sprintf("Job %s ended without a result: %s; what it may have left, the next run removes",
-			w.job.Name, w.why()))
+			obs.job.Name, obs.why()))
 	case out.Failed > 0:
 		return condition.False("TestsFailed", fmt.Sprintf("%d of %d tests failed: %s%s", out.Failed, out.Failed+out.Passed,
-			strings.Join(failures(out), ", "), also(out.Problem)))
-	case out.Problem != "":
-		return condition.False("RunFailed", condition.Cut(out.Problem, problemLimit))
+			strings.Join(failures(out), ", "), appendFailures(out.ErrorMessage)))
+	case out.ErrorMessage != "":
+		return condition.False("RunFailed", condition.Truncate(out.ErrorMessage, maxErrorMessage))
 	case out.Passed == 0:
 		return condition.False("NoTests", "no test has run: all that were chosen are left out here")
 	}
 	return condition.True("TestsPassed", fmt.Sprintf("%d tests passed, and %d were left out", out.Passed, out.Skipped))
 }
 
-func also(problem string) string {
-	if problem == "" {
+func appendFailures(reason string) string {
+	if reason == "" {
 		return ""
 	}
-	return "; " + condition.Cut(problem, problemLimit)
+	return "; " + condition.Truncate(reason, maxErrorMessage)
 }
 
 // why a run has left no result.
-func (w *world) why() string {
-	if w.result.Code != nil && *w.result.Code != 0 {
-		return fmt.Sprintf("its container ended with exit code %d", *w.result.Code)
+func (obs *observation) why() string {
+	if obs.result.Code != nil && *obs.result.Code != 0 {
+		return fmt.Sprintf("its container ended with exit code %d", *obs.result.Code)
 	}
-	return cmp.Or(w.result.Why, "its pod is gone, or has said nothing")
+	return cmp.Or(obs.result.FailureMessage, "its pod is gone, or has said nothing")
 }
 
 // failures are the names of some tests that failed, none too long to be read.
 func failures(out outcome) []string {
 	var names []string
 	for _, f := range out.Failures[:min(len(out.Failures), failureLimit)] {
-		names = append(names, condition.Cut(f, nameLimit))
+		names = append(names, condition.Truncate(f, nameLimit))
 	}
 	return names
 }
 
 // record writes what the run says.
-func (w *world) record(state condition.State) {
-	w.seen()
-	s := &w.report.Status
-	start := *began(w.job)
-	s.JobUID, s.Tests = string(w.job.UID), &common.TestStatus{LastRun: &start}
-	if end := ended(w.job); end.After(start.Time) {
+func (obs *observation) record(state condition.State) {
+	obs.seen()
+	s := &obs.report.Status
+	start := *startTime(obs.job)
+	s.JobUID, s.Tests = string(obs.job.UID), &common.TestStatus{LastRun: &start}
+	if end := finishRun(obs.job); end.After(start.Time) {
 		s.Tests.LastDurationSeconds = int32(end.Sub(start.Time) / time.Second) //nolint:gosec // A Job has a deadline.
 	}
-	if out, ok := w.outcome(); ok {
+	if out, ok := obs.outcome(); ok {
 		s.Tests.Passed, s.Tests.Failed, s.Tests.Skipped = out.Passed, out.Failed, out.Skipped
 	}
-	condition.Set(&s.Conditions, conditionPassed, w.report.Generation, w.now, state)
+	condition.Set(&s.Conditions, conditionPassed, obs.report.Generation, obs.now, state)
 }

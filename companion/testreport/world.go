@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// world is what is known of the runs.
-type world struct {
+// observation is what is known of the runs.
+type observation struct {
 	report *openstackv1.TestReport
 	now    time.Time
 	// job is the last run that has ended, if it is not recorded yet, and result how.
@@ -25,14 +25,14 @@ type world struct {
 }
 
 // observe looks for the last run that has ended.
-func observe(ctx context.Context, env *controller.Env, r *openstackv1.TestReport) (*world, error) {
-	w := &world{report: r, now: env.Clock.Now()}
+func observe(ctx context.Context, env *controller.Env, r *openstackv1.TestReport) (*observation, error) {
+	w := &observation{report: r, now: env.Clock.Now()}
 	jobs := &batchv1.JobList{}
 	if err := env.Reader.List(ctx, jobs, client.InNamespace(r.Namespace)); err != nil {
 		return nil, fmt.Errorf("cannot list Jobs: %w", err)
 	}
 	for i := range jobs.Items {
-		if j := &jobs.Items[i]; w.counts(j) && (w.job == nil || began(w.job).Before(began(j))) {
+		if j := &jobs.Items[i]; w.counts(j) && (w.job == nil || startTime(w.job).Before(startTime(j))) {
 			w.job = j
 		}
 	}
@@ -44,33 +44,33 @@ func observe(ctx context.Context, env *controller.Env, r *openstackv1.TestReport
 	if err := env.Reader.List(ctx, pods, client.InNamespace(r.Namespace), own); err != nil {
 		return nil, fmt.Errorf("cannot list the pods of Job %s: %w", w.job.Name, err)
 	}
-	w.result = batchjob.ResultOf(w.job, pods.Items)
+	w.result = batchjob.GetResult(w.job, pods.Items)
 	return w, nil
 }
 
 // counts: a Job is a run that has ended, and that is later than the one that is recorded.
-func (w *world) counts(j *batchv1.Job) bool {
+func (obs *observation) counts(j *batchv1.Job) bool {
 	owner := metav1.GetControllerOf(j)
-	if owner == nil || owner.Kind != "CronJob" || owner.Name != string(w.report.Spec.CronJobName) || !batchjob.Ended(j) {
+	if owner == nil || owner.Kind != "CronJob" || owner.Name != string(obs.report.Spec.CronJobName) || !batchjob.IsFinished(j) {
 		return false
 	}
-	s := &w.report.Status
+	s := &obs.report.Status
 	if s.Tests == nil || s.Tests.LastRun == nil {
 		return true
 	}
-	return s.JobUID != string(j.UID) && !began(j).Before(s.Tests.LastRun)
+	return s.JobUID != string(j.UID) && !startTime(j).Before(s.Tests.LastRun)
 }
 
-// began is when a run did, in whole seconds.
-func began(j *batchv1.Job) *metav1.Time {
+// startTime is when a run did, in whole seconds.
+func startTime(j *batchv1.Job) *metav1.Time {
 	if j.Status.StartTime != nil {
 		return j.Status.StartTime
 	}
 	return &j.CreationTimestamp
 }
 
-// ended is when a run did.
-func ended(j *batchv1.Job) time.Time {
+// finishRun is when a run did.
+func finishRun(j *batchv1.Job) time.Time {
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
 			return c.LastTransitionTime.Time

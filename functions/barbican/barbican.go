@@ -20,11 +20,11 @@ import (
 
 // New returns the function of Barbican composite resources.
 func New() function.Runner {
-	return function.Kind[barbicanv1.Barbican, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+	return function.Kind[barbicanv1.Barbican, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
-// mercy is how long requests may go on while a pod of the API stops, and what a worker has begun.
-const mercy = 60 * time.Second
+// terminationGracePeriod is how long requests may go on while a pod of the API stops, and what a worker has begun.
+const terminationGracePeriod = 60 * time.Second
 
 // sync only adds: a release that is older by one goes on with it. No release from 2025.1 to 2026.2 changes the schema.
 var sync = []openstackv1.Step{service.Step("db-upgrade", "barbican-manage", "db", "upgrade")}
@@ -41,10 +41,10 @@ var definition = service.Definition{
 	Description: "Secrets and keys",
 	Port:        barbicanv1.Port,
 	// barbican.wsgi.api, which 2025.1 does not have, calls the same.
-	Module:     "barbican.api.app:get_api_wsgi_script()",
-	HealthPath: "/healthcheck",
-	Mercy:      mercy,
-	Queue:      true,
+	Module:                 "barbican.api.app:get_api_wsgi_script()",
+	HealthPath:             "/healthcheck",
+	TerminationGracePeriod: terminationGracePeriod,
+	Queue:                  true,
 	Databases: []service.Database{{
 		Group: "database",
 		// https://docs.openstack.org/barbican/latest/cli/barbican-manage.html
@@ -74,18 +74,18 @@ var pods = []string{keysComponent, vaultComponent, "schema", "certificate", "ide
 // understand what APIs of an earlier release ask.
 var graph = service.Graph(
 	&definition,
-	service.Own[*model]{
-		Component: compose.Component[*model]{Name: keysComponent, Needs: []string{"companion-access"}, Build: keys}, Before: "config", For: "api",
+	service.ExtraComponent[*model]{
+		Component: compose.Component[*model]{Name: keysComponent, Needs: []string{"companion-access"}, Build: keys}, Before: "config", NeededBy: "api",
 	},
-	service.Own[*model]{
+	service.ExtraComponent[*model]{
 		Component: compose.Component[*model]{
 			Name: vaultComponent, Needs: []string{"companion-access"}, Build: vault,
 			Enabled: func(m *model) bool { return m.spec.Vault != nil },
 		},
-		Before: "config", For: "api",
+		Before: "config", NeededBy: "api",
 	},
-	service.Own[*model]{Component: service.Daemon[*model](worker, pods), Before: "api", For: "catalog", Ahead: "api"},
-	service.Own[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](worker, pods), Before: "api", NeededBy: "catalog", RolloutBefore: "api"},
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
 // model is everything that builders read, derived once.
@@ -96,13 +96,13 @@ type model struct {
 }
 
 func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
-	m := &model{spec: &in.XR.Spec, seen: in.Seen}
+	m := &model{spec: &in.XR.Spec, seen: in.Observed}
 	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
-		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.Shape(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
+			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
 			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory",
 		},
 	})
@@ -110,7 +110,7 @@ func derive(in function.Input[barbicanv1.Barbican]) (*model, error) {
 		return nil, err
 	}
 	m.Options = m.options()
-	m.Pages = m.programs()
+	m.ExtraFiles = m.programs()
 	m.Mounts = m.keyVolumes()
 	if err := m.keepInVault(); err != nil {
 		return nil, err
@@ -134,8 +134,8 @@ func setDefaults(s *barbicanv1.BarbicanSpec) {
 	s.Archive.AfterDays = cmp.Or(s.Archive.AfterDays, month)
 }
 
-// makes is how many keys a worker makes at once, each with a connection to the database.
-const makes = 5
+// keysPerWorkerRun is how many keys a worker makes at once, each with a connection to the database.
+const keysPerWorkerRun = 5
 
 // options are those of all processes. The access rules are those of Barbican's own that know the roles which every Keystone has: by the
 // others, which it takes unless it is told, a member may store nothing
@@ -146,7 +146,7 @@ func (m *model) options() oslo.Config {
 	return oslo.Config{
 		"DEFAULT": {
 			"host_href":                 string(m.Spec.Endpoints.Public),
-			"executor_thread_pool_size": makes,
+			"executor_thread_pool_size": keysPerWorkerRun,
 		},
 		"oslo_policy": {"enforce_new_defaults": true},
 		"queue":       {"enable": true},
@@ -163,12 +163,12 @@ func (m *model) worker() service.Process {
 	queue := m.Spec.Queue
 	p := service.Process{
 		Process: m.spec.Worker, Name: worker, Title: "Barbican's worker", Command: m.start("barbican-worker"),
-		Outage: "no key is made, and so no encrypted volume; secrets can be stored and read",
-		Mercy:  mercy, Mounts: m.Mounts, Env: m.Env,
+		Outage:                 "no key is made, and so no encrypted volume; secrets can be stored and read",
+		TerminationGracePeriod: terminationGracePeriod, Mounts: m.Mounts, Env: m.Env,
 		Ready: workload.Connected(queue.Port), Alive: workload.Attached(queue.Host, queue.Port),
 	}
 	if m.spec.Vault != nil {
-		p.Annotations = service.StartedWith(m.seen, worker, vaultRead)
+		p.Annotations = service.StartupAnnotations(m.seen, worker, vaultRead)
 	}
 	return p
 }
@@ -189,7 +189,7 @@ func archival(m *model) ([]compose.Stage, error) {
 	pod := m.JobPod(m.Image, m.Files, []string{
 		"barbican-manage", "db", "clean", "--min-days", strconv.Itoa(int(a.AfterDays)), "--soft-delete-expired-secrets",
 	})
-	return service.Single(archive, w.CronJob(pod, string(a.Schedule), a.Suspend)), nil
+	return service.SingleObjectComponent(archive, w.CronJob(pod, string(a.Schedule), a.Suspend)), nil
 }
 
 func status(m *model, plan compose.Plan) any {

@@ -44,12 +44,12 @@ const (
 	pipelinesFile = "barbican-api-paste.ini"
 )
 
-func (m *model) programs() []service.Page {
-	pages := []service.Page{
+func (m *model) programs() []service.ExtraFile {
+	pages := []service.ExtraFile{
 		{Name: pipelinesFile, Text: pipelines}, {Name: keysFile, Text: keysScript}, {Name: rewrapFile, Text: rewrapScript},
 	}
 	if m.spec.Vault != nil {
-		pages = append(pages, service.Page{Name: vaultFile, Text: vaultScript})
+		pages = append(pages, service.ExtraFile{Name: vaultFile, Text: vaultScript})
 	}
 	return pages
 }

@@ -33,8 +33,8 @@ func run(t *testing.T, script string, files, programs map[string]string, args ..
 	file := write("script.sh", strings.ReplaceAll(script, "/etc/barbican", folder), 0o600)
 	c := exec.Command("sh", append([]string{file}, args...)...)
 	c.Env = append(os.Environ(), "PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"))
-	said, err := c.CombinedOutput()
-	return folder, string(said), err
+	requested, err := c.CombinedOutput()
+	return folder, string(requested), err
 }
 
 // TestKeys: Barbican encrypts with the first key that it reads, and that is the primary; without one, nothing starts.
@@ -53,9 +53,9 @@ func TestKeys(t *testing.T) {
 		for index, key := range tc.keys {
 			files["keys/"+index] = key
 		}
-		folder, said, err := run(t, keysScript, files, nil, "echo", "started")
-		if started := strings.Contains(said, "started"); started != (tc.want != "") || started != (err == nil) {
-			t.Errorf("%s: %s It says %q (%v)", name, tc.reason, said, err)
+		folder, requested, err := run(t, keysScript, files, nil, "echo", "started")
+		if started := strings.Contains(requested, "started"); started != (tc.want != "") || started != (err == nil) {
+			t.Errorf("%s: %s It says %q (%v)", name, tc.reason, requested, err)
 			continue
 		}
 		if tc.want == "" {
@@ -82,9 +82,9 @@ func TestRewrap(t *testing.T) {
 		"One":   {"One is not.", "echo \"Error occurred! SQLAlchemy automatically rolled-back the transaction\" >&2", false},
 		"Ended": {"It has not come to its end.", "exit 2", false},
 	} {
-		_, said, err := run(t, rewrapScript, nil, map[string]string{"barbican-manage": "[ \"$*\" = 'simple_crypto rewrap_pkek' ] || exit 3\n" + tc.tool})
+		_, requested, err := run(t, rewrapScript, nil, map[string]string{"barbican-manage": "[ \"$*\" = 'simple_crypto rewrap_pkek' ] || exit 3\n" + tc.tool})
 		if got := err == nil; got != tc.want {
-			t.Errorf("%s: %s It succeeds: %v, want %v\n%s", name, tc.reason, got, tc.want, said)
+			t.Errorf("%s: %s It succeeds: %v, want %v\n%s", name, tc.reason, got, tc.want, requested)
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // vaultRead is what pods read of a Vault as they start.
-var vaultRead = service.ReadAtStart{
+var vaultRead = service.StartupInput{
 	Resource: vaultComponent, Path: []string{"status", "contentHash"}, Annotation: barbicanv1.Group + "/vault",
 }
 
@@ -33,11 +33,11 @@ func (m *model) keepInVault() error {
 	if v == nil {
 		return nil
 	}
-	flow, err := workload.Outside(v.URL)
+	flow, err := workload.ExternalEgress(v.URL)
 	if err != nil {
 		return fmt.Errorf("cannot find the port of the Vault: %w", err)
 	}
-	m.Reaches = append(m.Reaches, flow)
+	m.Egress = append(m.Egress, flow)
 	m.Options["secretstore"]["enabled_secretstore_plugins"] = oslo.Multi{vaultStore, databaseStore}
 	options := oslo.Options{"vault_url": v.URL, "kv_mountpoint": v.Mount, "ssl_ca_crt_file": publicCAs}
 	if v.Namespace != "" {
@@ -51,7 +51,7 @@ func (m *model) keepInVault() error {
 	for _, k := range vaultLogin {
 		m.Env = append(m.Env, workload.SecretEnv(oslo.MustEnvName(vaultGroup, k.option), m.Sub(vaultComponent), k.key))
 	}
-	m.StartWith(m.seen, vaultRead)
+	m.AnnotateStartupInputs(m.seen, vaultRead)
 	return nil
 }
 
@@ -78,5 +78,5 @@ func vault(m *model) ([]compose.Stage, error) {
 		spec.Sources = append(spec.Sources, service.Source("ca", string(ca.Name), string(ca.Key)))
 		spec.Template[authorityKey] = "{{ .ca }}"
 	}
-	return service.Single(vaultComponent, c5c3.SecretAggregate(m.Meta(m.Sub(vaultComponent)), spec)), nil
+	return service.SingleObjectComponent(vaultComponent, c5c3.SecretAggregate(m.Meta(m.Sub(vaultComponent)), spec)), nil
 }

@@ -15,7 +15,7 @@ import (
 
 // New returns the function of IdentityCatalog composite resources.
 func New() function.Runner {
-	return function.Kind[catalogv1.IdentityCatalog, *model]{Graph: graph.MustValidate(), Derive: derive, Place: place, Status: status}
+	return function.Kind[catalogv1.IdentityCatalog, *model]{Graph: graph.MustValidate(), Derive: derive, Target: place, Status: status}
 }
 
 // graph is what an IdentityCatalog consists of.
@@ -40,8 +40,8 @@ func derive(in function.Input[catalogv1.IdentityCatalog]) (*model, error) {
 	if m.spec.AdminUser == "" {
 		m.spec.AdminUser = keystonev1.DefaultAdminUser
 	}
-	m.wanted = wantedEntries(&m.spec)
-	m.domainIDs = m.findDomains(in.Seen)
+	m.wanted = desiredEntries(&m.spec)
+	m.domainIDs = m.findDomains(in.Observed)
 	return m, nil
 }
 
@@ -51,9 +51,9 @@ func (m *model) meta(name string) object.Meta {
 }
 
 // place says where the objects live. None of them holds data: what they stand for stays in Keystone.
-func place(m *model) respond.Place {
+func place(m *model) respond.Target {
 	config := string(m.spec.Target.ProviderConfig)
-	return respond.Place{
+	return respond.Target{
 		Namespaced: true, Namespace: m.namespace, Prefix: m.name,
 		Management: config, Workload: config, Remote: m.spec.Target.Remote,
 	}

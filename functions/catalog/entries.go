@@ -35,8 +35,8 @@ type entry struct {
 	owned object.Map
 }
 
-// wantedEntries are those that are asked for, those that others refer to, and the domains of directories.
-func wantedEntries(spec *catalogv1.IdentityCatalogSpec) []entry {
+// desiredEntries are those that are asked for, those that others refer to, and the domains of directories.
+func desiredEntries(spec *catalogv1.IdentityCatalogSpec) []entry {
 	groups := spec.BootstrapResources
 	bootstrap := slices.DeleteFunc(bootstrapEntries(spec.AdminUser, keystoneOf(spec.Shared).Project()), func(e entry) bool {
 		// Projects and users lie in a domain, so that its import comes with them.
@@ -181,17 +181,17 @@ func build(m *model) ([]compose.Stage, error) {
 		}
 		stage = append(stage, compose.Resource{Name: e.resource, Object: o, After: e.after})
 	}
-	return []compose.Stage{stage, m.beyondKORC()}, nil
+	return []compose.Stage{stage, m.companionEntries()}, nil
 }
 
-// beyondKORC is what K-ORC's released version cannot do, for the objects of K-ORC that are wanted: regions of endpoints, without which
+// companionEntries is what K-ORC's released version cannot do, for the objects of K-ORC that are wanted: regions of endpoints, without which
 // clients that ask for a region find nothing, and the roles that bootstrap gave the administrator. The companion does it.
-func (m *model) beyondKORC() compose.Stage {
+func (m *model) companionEntries() compose.Stage {
 	cloud := m.spec.AdminCloudRef
 	var stage compose.Stage
-	there := map[string]bool{}
+	existing := map[string]bool{}
 	for _, e := range m.wanted {
-		there[e.resource] = true
+		existing[e.resource] = true
 		if e.kind != "Endpoint" {
 			continue
 		}
@@ -200,7 +200,7 @@ func (m *model) beyondKORC() compose.Stage {
 				CloudCredentialsRef: cloud, EndpointRef: common.ObjectName(e.name), Region: m.spec.Region,
 			})})
 	}
-	if !there["role-admin"] || !there["user-admin"] {
+	if !existing["role-admin"] || !existing["user-admin"] {
 		return stage
 	}
 	give := func(name string, where openstackv1.RoleAssignmentResource) {
@@ -213,7 +213,7 @@ func (m *model) beyondKORC() compose.Stage {
 			})})
 	}
 	give("admin-on-system", openstackv1.RoleAssignmentResource{System: "all"})
-	if there["project-admin"] {
+	if existing["project-admin"] {
 		give("admin-in-admin", openstackv1.RoleAssignmentResource{ProjectRef: keystonev1.AdminProject})
 	}
 	return stage

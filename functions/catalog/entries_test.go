@@ -78,7 +78,7 @@ func TestWanted(t *testing.T) {
 			for _, e := range m.wanted {
 				entries = append(entries, e.resource)
 			}
-			for _, r := range m.beyondKORC() {
+			for _, r := range m.companionEntries() {
 				beyond = append(beyond, r.Name)
 			}
 			if diff := cmp.Diff([][]string{tc.entries, tc.beyond}, [][]string{entries, beyond}); diff != "" {
@@ -104,10 +104,10 @@ func TestShared(t *testing.T) {
 	got := map[string]any{}
 	for _, r := range stages[0] {
 		u, _ := r.Object.(*unstructured.Unstructured)
-		if made, _, _ := unstructured.NestedMap(u.Object, "spec", "resource"); made != nil {
+		if created, _, _ := unstructured.NestedMap(u.Object, "spec", "resource"); created != nil {
 			end, _, _ := unstructured.NestedString(u.Object, "spec", "managedOptions", "onDelete")
-			delete(made, "description")
-			got[r.Name] = []any{end, made}
+			delete(created, "description")
+			got[r.Name] = []any{end, created}
 		}
 	}
 	endpoint := func(of string) []any {
@@ -175,7 +175,7 @@ func modelOf(t *testing.T, spec catalogv1.IdentityCatalogSpec, previous catalogv
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := derive(function.Input[catalogv1.IdentityCatalog]{XR: catalogv1.IdentityCatalog{Spec: spec, Status: previous}, Seen: seen})
+	m, err := derive(function.Input[catalogv1.IdentityCatalog]{XR: catalogv1.IdentityCatalog{Spec: spec, Status: previous}, Observed: seen})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,9 +17,9 @@ var prefixes = map[string]string{
 	"EndpointRegion": "region-of-endpoint-", "RoleAssignment": "role-assignment-",
 }
 
-// TestWords: what K-ORC and the companion are asked for, each word of it: what Keystone begins with is taken over, and never changed; the
+// TestMessages: what K-ORC and the companion are asked for, each word of it: what Keystone begins with is taken over, and never changed; the
 // rest is made, and stays when it is let go of. The cloud that they log in by is the same in each.
-func TestWords(t *testing.T) {
+func TestMessages(t *testing.T) {
 	want := map[string]map[string]any{}
 	if err := yaml.UnmarshalStrict([]byte(`
 domain-default: {managementPolicy: unmanaged, import: {filter: {name: Default}}}
@@ -73,8 +73,8 @@ role-assignment-admin-on-system: {managedOptions: {onDelete: detach}, resource: 
 	if step("project-service") <= step("domain-default") {
 		t.Errorf("a project comes before its domain: %v", steps)
 	}
-	if made := slices.Sorted(slices.Values(slices.Concat(steps...))); !slices.Equal(made, slices.Sorted(maps.Keys(want))) {
-		t.Errorf("made on the way: %v", made)
+	if created := slices.Sorted(slices.Values(slices.Concat(steps...))); !slices.Equal(created, slices.Sorted(maps.Keys(want))) {
+		t.Errorf("made on the way: %v", created)
 	}
 }
 

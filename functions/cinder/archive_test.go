@@ -65,17 +65,17 @@ func TestArchive(t *testing.T) {
 	}
 	const ordered = `{"cinder-scheduler": {"cinder-scheduler": 1}, "cinder-volume": {"cinder-volume-a": 2, "cinder-volume-a-1": 1}, ` +
 		`"cinder-backup": {"cinder-backup": 0}}`
-	gone := func(what string) string { return "destroyed\nremoved the record of " + what + "\n" }
+	removed := func(what string) string { return "destroyed\nremoved the record of " + what + "\n" }
 	stays := func(what, why string) string { return what + " is gone, and its record stays: " + why + "\n" }
 	for name, tc := range map[string]struct{ reason, record, want string }{
-		"Scheduler":  {"There is one less.", `["cinder-scheduler", "cinder-scheduler-1", 60, null, ""]`, gone("cinder-scheduler on cinder-scheduler-1")},
+		"Scheduler":  {"There is one less.", `["cinder-scheduler", "cinder-scheduler-1", 60, null, ""]`, removed("cinder-scheduler on cinder-scheduler-1")},
 		"Ordered":    {"It is down, and comes back.", `["cinder-scheduler", "cinder-scheduler-0", 9999, null, ""]`, ""},
 		"Lately":     {"It may be stopping.", `["cinder-scheduler", "cinder-scheduler-1", 59, null, ""]`, ""},
 		"Named":      {"No pod is called so.", `["cinder-scheduler", "cinder-scheduler-01", 60, null, ""]`, ""},
 		"Foreign":    {"It is nobody's here.", `["cinder-volume", "by-hand@lvm", 9999, "cinder@lvm", ""]`, ""},
 		"Unknown":    {"A program of another version.", `["cinder-other", "cinder-other-7", 9999, null, ""]`, ""},
-		"Backup":     {"There are no backups any more.", `["cinder-backup", "cinder-backup-0", 60, null, ""]`, gone("cinder-backup on cinder-backup-0")},
-		"Manager":    {"Others share its volumes.", `["cinder-volume", "cinder-volume-a-2@a", 60, "cinder@a", ""]`, gone("cinder-volume on cinder-volume-a-2@a")},
+		"Backup":     {"There are no backups any more.", `["cinder-backup", "cinder-backup-0", 60, null, ""]`, removed("cinder-backup on cinder-backup-0")},
+		"Manager":    {"Others share its volumes.", `["cinder-volume", "cinder-volume-a-2@a", 60, "cinder@a", ""]`, removed("cinder-volume on cinder-volume-a-2@a")},
 		"LongerName": {"It is another backend's first.", `["cinder-volume", "cinder-volume-a-1-0@a_1", 60, "cinder@a_1", ""]`, ""},
 		"Alone": {
 			"Nobody else would look after them.", `["cinder-volume", "cinder-volume-a-2@a", 60, null, ""]`,
@@ -112,7 +112,7 @@ func TestOrdered(t *testing.T) {
 			"cinder-scheduler": {"cinder-scheduler": 1}, "cinder-volume": {"cinder-volume-ceph-rbd": 1}, "cinder-backup": {"cinder-backup": 0},
 		},
 	} {
-		if diff := cmp.Diff(want, derived(t, servicetest.Spec(t, file)).ordered()); diff != "" {
+		if diff := cmp.Diff(want, derived(t, servicetest.Spec(t, file)).managerReplicas()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
 	}

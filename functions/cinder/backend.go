@@ -158,7 +158,7 @@ func (m *model) nfs(b *backend) {
 		shares.WriteString("\n")
 		b.mounts = append(b.mounts, share(fmt.Sprintf("%s-%d", b.name, i), s))
 	}
-	m.Pages = append(m.Pages, service.Page{Name: file, Text: shares.String()})
+	m.ExtraFiles = append(m.ExtraFiles, service.ExtraFile{Name: file, Text: shares.String()})
 	// Nobody is root in a pod, and files belong to who it is.
 	maps.Copy(b.options, (oslo.Options{
 		"volume_driver":     "cinder.volume.drivers.nfs.NfsDriver",
@@ -193,38 +193,38 @@ func nfsPrivilege() []workload.Privilege {
 
 // manager is the process that looks after the volumes of a backend: a single one, or as many as there are to be where they share its
 // volumes.
-func (m *model) manager(seen observe.State, b backend) service.Process {
+func (m *model) manager(observed observe.State, b backend) service.Process {
 	name := b.process()
-	said := ptr.Deref(b.Volume, m.spec.Volume)
+	requested := ptr.Deref(b.Volume, m.spec.Volume)
 	if !b.shared {
-		said.Replicas = new(int32(1))
+		requested.Replicas = new(int32(1))
 	}
 	p := m.daemon(service.Process{
-		Process: said, Name: name, Component: volumes, Title: "Cinder's manager of " + b.Name, Command: []string{"cinder-volume"},
-		Outage: "no volume is made, attached or detached there; virtual machines go on with theirs", Mercy: volumeMercy,
+		Process: requested, Name: name, Component: volumes, Title: "Cinder's manager of " + b.Name, Command: []string{"cinder-volume"},
+		Outage: "no volume is made, attached or detached there; virtual machines go on with theirs", TerminationGracePeriod: volumeTerminationGracePeriod,
 		Env: []corev1.EnvVar{{Name: oslo.MustEnvName("DEFAULT", "enabled_backends"), Value: b.Name}, programsEnv},
 	})
 	if b.shared {
 		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "cluster"), Value: sharing})
 	}
-	m.attach(&p, seen, b)
+	m.attach(&p, observed, b)
 	return p
 }
 
 // attach gives a process what it reaches backends with.
-func (m *model) attach(p *service.Process, seen observe.State, backends ...backend) {
+func (m *model) attach(p *service.Process, observed observe.State, backends ...backend) {
 	p.Mounts = append(p.Mounts, m.programsVolume(), service.Volume{
 		Folder: scratchPath, Writable: true, Volume: workload.Scratch("conversion", m.conversion),
 	})
 	var clients []corev1.VolumeProjection
-	var reads []service.ReadAtStart
+	var reads []service.StartupInput
 	for _, b := range backends {
 		if b.secret != nil {
 			clients = append(clients, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
 				LocalObjectReference: corev1.LocalObjectReference{Name: string(b.secret.TargetSecretName)},
 			}})
 			reads = append(reads, readAtStart(backendResource(b)))
-			p.Reaches = append(p.Reaches, b.flow)
+			p.Egress = append(p.Egress, b.flow)
 		}
 		for _, v := range b.mounts {
 			p.Mounts = append(p.Mounts, v)
@@ -239,12 +239,12 @@ func (m *model) attach(p *service.Process, seen observe.State, backends ...backe
 			}},
 		}})
 	}
-	p.Annotations = service.StartedWith(seen, p.Name, reads...)
+	p.Annotations = service.StartupAnnotations(observed, p.Name, reads...)
 }
 
 // readAtStart is a Secret that pods read as they start.
-func readAtStart(resource string) service.ReadAtStart {
-	return service.ReadAtStart{Resource: resource, Path: []string{"status", "contentHash"}, Annotation: cinderv1.Group + "/" + resource}
+func readAtStart(resource string) service.StartupInput {
+	return service.StartupInput{Resource: resource, Path: []string{"status", "contentHash"}, Annotation: cinderv1.Group + "/" + resource}
 }
 
 func backendResource(b backend) string { return "backend-" + b.name }
@@ -303,7 +303,7 @@ func (m *model) backendStates(plan compose.Plan) []cinderv1.BackendStatus {
 	out := make([]cinderv1.BackendStatus, len(m.backends))
 	for i, b := range m.backends {
 		out[i] = cinderv1.BackendStatus{Name: b.Name, Phase: common.ComponentWaiting}
-		part, ok := plan.Part(volumes)
+		part, ok := plan.ComponentStatus(volumes)
 		switch {
 		case !ok || !part.Exists():
 		case part.IsReady():
@@ -311,7 +311,7 @@ func (m *model) backendStates(plan compose.Plan) []cinderv1.BackendStatus {
 		default:
 			out[i].Phase = common.ComponentCreating
 		}
-		m.reportRoom(&out[i])
+		m.reportCapacity(&out[i])
 	}
 	return out
 }

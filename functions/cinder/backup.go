@@ -34,7 +34,7 @@ type target struct {
 	secret     *c5c3v1.SecretAggregateSpec
 	mounts     []service.Volume
 	env        []corev1.EnvVar
-	reaches    []workload.Flow
+	egress     []workload.Flow
 	privileges []workload.Privilege
 }
 
@@ -54,7 +54,7 @@ func (m *model) findTarget() error {
 	case b.RBD != nil:
 		r, folder := b.RBD, m.backupToCeph(b.RBD.Pool, b.RBD.User)
 		m.target.secret = cephClient(r.SecretRef, m.Sub(targetName), r.User, folder, cinderv1.CephConfigKey, cinderv1.CephKeyringKey)
-		m.target.reaches = []workload.Flow{ceph.Traffic(r.Networks)}
+		m.target.egress = []workload.Flow{ceph.Traffic(r.Networks)}
 	case b.NFS != nil:
 		v := share(targetName, b.NFS.Share)
 		v.Folder = filesPath
@@ -90,7 +90,7 @@ func (m *model) backupToPool() error {
 	}
 	folder := m.backupToCeph(c.Pool, c.User)
 	m.target.secret = poolClient(c, m.Sub(targetName), folder, cinderv1.CephConfigKey, cinderv1.CephKeyringKey)
-	m.target.reaches = []workload.Flow{ceph.TrafficOf(c)}
+	m.target.egress = []workload.Flow{ceph.TrafficOf(c)}
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (m *model) backupToS3(s *cinderv1.S3) error {
 	} {
 		source := service.Source(k[0], string(s.CredentialsSecretRef.Name), k[1])
 		source.Escape = "OsloConfig"
-		m.fromTenant(source, k[1])
+		m.tenantSecretSource(source, k[1])
 		m.target.env = append(m.target.env, workload.SecretEnv(oslo.MustEnvName("DEFAULT", k[2]), m.Sub(targetName), k[1]))
 	}
 	return m.objectStore(s.Endpoint, s.CASecretRef, "backup_s3_ca_cert_file")
@@ -138,21 +138,21 @@ func (m *model) objectStore(endpoint string, ca *common.SecretKeyReference, opti
 	authority := publicCAs
 	if ca != nil {
 		const file = "ca.crt"
-		m.fromTenant(service.Source("ca", string(ca.Name), string(ca.Key)), file)
+		m.tenantSecretSource(service.Source("ca", string(ca.Name), string(ca.Key)), file)
 		m.target.mounts = []service.Volume{m.SecretVolume(targetName, m.Sub(targetName), file)}
 		authority = m.Path(targetName, file)
 	}
 	m.target.set(option, authority)
-	flow, err := workload.Outside(endpoint)
+	flow, err := workload.ExternalEgress(endpoint)
 	if err != nil {
 		return fmt.Errorf("cannot find the port of the object store: %w", err)
 	}
-	m.target.reaches = []workload.Flow{flow}
+	m.target.egress = []workload.Flow{flow}
 	return nil
 }
 
-// fromTenant puts what a Secret of the tenant's says into the target's own, under a key.
-func (m *model) fromTenant(source c5c3v1.SecretSource, key string) {
+// tenantSecretSource puts what a Secret of the tenant's says into the target's own, under a key.
+func (m *model) tenantSecretSource(source c5c3v1.SecretSource, key string) {
 	if m.target.secret == nil {
 		m.target.secret = &c5c3v1.SecretAggregateSpec{
 			TargetSecretName: common.ObjectName(m.Sub(targetName)), Template: map[string]c5c3v1.SecretTemplate{},
@@ -163,12 +163,12 @@ func (m *model) fromTenant(source c5c3v1.SecretSource, key string) {
 }
 
 // backupService returns the process that makes backups of the volumes of a zone. It reads and writes the volumes of all backends itself.
-func (m *model) backupService(seen observe.State, zone string, isDefault bool) service.Process {
+func (m *model) backupService(observed observe.State, zone string, isDefault bool) service.Process {
 	t := m.target
 	p := service.Process{
 		Process: m.spec.Backup.Process, Name: backup, Component: backup, Title: "Cinder's backup service", Command: []string{"cinder-backup"},
-		Outage: "no backup is made or restored", Mercy: backupMercy, Env: append([]corev1.EnvVar{programsEnv}, t.env...),
-		Mounts: slices.Clone(t.mounts), Reaches: slices.Clone(t.reaches),
+		Outage: "no backup is made or restored", TerminationGracePeriod: backupTerminationGracePeriod, Env: append([]corev1.EnvVar{programsEnv}, t.env...),
+		Mounts: slices.Clone(t.mounts), Egress: slices.Clone(t.egress),
 	}
 	if zone != volume.NovaZone {
 		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "storage_availability_zone"), Value: zone})
@@ -177,12 +177,12 @@ func (m *model) backupService(seen observe.State, zone string, isDefault bool) s
 		p.Name, p.Title = backup+"-"+service.Hash(zone), p.Title+" in zone "+zone
 	}
 	p = m.daemon(p)
-	m.attach(&p, seen, m.backends...)
+	m.attach(&p, observed, m.backends...)
 	if len(p.Privileges) == 0 {
 		p.Privileges = t.privileges
 	}
 	if t.secret != nil {
-		maps.Copy(p.Annotations, service.StartedWith(seen, p.Name, readAtStart(targetResource)))
+		maps.Copy(p.Annotations, service.StartupAnnotations(observed, p.Name, readAtStart(targetResource)))
 	}
 	return p
 }

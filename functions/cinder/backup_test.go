@@ -61,7 +61,7 @@ func TestSwift(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if diff := cmp.Diff([]workload.Flow{{Anywhere: true, Ports: []int32{tc.port}}}, m.target.reaches); diff != "" {
+			if diff := cmp.Diff([]workload.Flow{{Anywhere: true, Ports: []int32{tc.port}}}, m.target.egress); diff != "" {
 				t.Errorf("where pods go (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.secret, m.target.secret); diff != "" {

@@ -32,25 +32,25 @@ func check(m *model) ([]compose.Stage, error) {
 	known("cinder-scheduler", scheduler)
 	for _, b := range m.backends {
 		known("cinder-volume", b.process())
-		spec.Backends = append(spec.Backends, openstackv1.CheckedBackend{Name: b.Name, LooksEverySeconds: m.looksEvery()})
+		spec.Backends = append(spec.Backends, openstackv1.CheckedBackend{Name: b.Name, LooksEverySeconds: m.capacityReportInterval()})
 	}
 	if m.spec.Backup != nil {
 		known("cinder-backup", backup)
 	}
 	return []compose.Stage{{{
-		Name: checkComponent, Ready: func(*observe.Object) ready.Verdict { return ready.Yes }, Object: c5c3.ServiceCheck(m.Meta(m.Name), spec),
+		Name: checkComponent, Ready: func(*observe.Object) ready.Result { return ready.Yes }, Object: c5c3.ServiceCheck(m.Meta(m.Name), spec),
 	}}}, nil
 }
 
-// looksEvery is how often managers look how much room there is, in seconds: as the tenant says, or as Cinder does. They look when they do
+// capacityReportInterval is how often managers look how much room there is, in seconds: as the tenant says, or as Cinder does. They look when they do
 // everything that they do regularly, and not sooner.
 // https://docs.openstack.org/cinder/latest/configuration/block-storage/samples/cinder.conf.html
-func (m *model) looksEvery() int32 {
+func (m *model) capacityReportInterval() int32 {
 	const cinders, day = 60, 24 * 60 * 60
 	longest := 0
 	for _, option := range []string{"periodic_interval", "backend_stats_polling_interval"} {
-		said := strings.Trim(string(m.spec.Config["DEFAULT"][option].Raw), `"`)
-		n, err := strconv.Atoi(said)
+		requested := strings.Trim(string(m.spec.Config["DEFAULT"][option].Raw), `"`)
+		n, err := strconv.Atoi(requested)
 		if err != nil || n <= 0 {
 			n = cinders
 		}
@@ -59,22 +59,22 @@ func (m *model) looksEvery() int32 {
 	return int32(longest)
 }
 
-// looked is what the companion knows of a backend.
-type looked struct {
+// backendReport is what the companion knows of a backend.
+type backendReport struct {
 	openstackv1.CheckedBackendState
-	known bool
+	reported bool
 	// since is when its managers have last looked how much room there is, where they have not lately.
 	since string
 }
 
-// lookedAt is what the companion knows of a backend: nothing before it has looked.
-func (m *model) lookedAt(name string) (out looked) {
+// backendReport is what the companion knows of a backend: nothing before it has looked.
+func (m *model) backendReport(name string) (out backendReport) {
 	for _, reported := range m.checked.List("status", "backends") {
 		b, _ := reported.(map[string]any)
 		if b["name"] != name {
 			continue
 		}
-		out.known = true
+		out.reported = true
 		out.Silent, _ = b["silent"].(bool)
 		out.since, _ = b["looked"].(string)
 		up, _ := b["up"].(float64)
@@ -93,9 +93,9 @@ func whole(reported any) *int64 {
 	return new(int64(n))
 }
 
-// reportRoom says how much room a backend has: what was known of it holds while the companion knows nothing of it.
-func (m *model) reportRoom(out *cinderv1.BackendStatus) {
-	if at := m.lookedAt(out.Name); at.known {
+// reportCapacity says how much room a backend has: what was known of it holds while the companion knows nothing of it.
+func (m *model) reportCapacity(out *cinderv1.BackendStatus) {
+	if at := m.backendReport(out.Name); at.reported {
 		out.TotalGiB, out.AvailableGiB = at.TotalGiB, at.AvailableGiB
 		return
 	}
@@ -107,28 +107,28 @@ func (m *model) reportRoom(out *cinderv1.BackendStatus) {
 
 // cephConnected is whether managers of each backend that is in a Ceph reach it. Without such a backend there is nothing to say, and nothing
 // before the companion has looked at all of them.
-func (m *model) cephConnected() ready.Verdict {
-	var lost []string
+func (m *model) cephConnected() ready.Result {
+	var missing []string
 	some := false
 	for _, b := range m.backends {
 		if b.secret == nil {
 			continue
 		}
-		at := m.lookedAt(b.Name)
-		if !at.known {
-			return ready.Verdict{}
+		at := m.backendReport(b.Name)
+		if !at.reported {
+			return ready.Result{}
 		}
 		some = true
 		if at.Silent {
-			lost = append(lost, m.advice(b, at))
+			missing = append(missing, m.cephHint(b, at))
 		}
 	}
 	if !some {
-		return ready.Verdict{}
+		return ready.Result{}
 	}
-	v := ready.Verdict{Ready: true, Reason: "Connected", Message: "managers of each backend reach its Ceph"}
-	if len(lost) > 0 {
-		v = ready.Verdict{Reason: "Unreachable", Message: strings.Join(lost, "; ")}
+	v := ready.Result{Ready: true, Reason: "Connected", Message: "managers of each backend reach its Ceph"}
+	if len(missing) > 0 {
+		v = ready.Result{Reason: "Unreachable", Message: strings.Join(missing, "; ")}
 	}
 	if c, _ := m.checked.Condition("Ready"); c.Status == "False" && c.Reason == "ServiceUnavailable" {
 		v.Message += "; that was last known, and nobody can be asked now: " + strings.Join(strings.Fields(c.Message), " ")
@@ -136,8 +136,8 @@ func (m *model) cephConnected() ready.Verdict {
 	return v
 }
 
-// advice says of a backend that does not reach its Ceph since when, and what to do.
-func (m *model) advice(b backend, at looked) string {
+// cephHint says of a backend that does not reach its Ceph since when, and what to do.
+func (m *model) cephHint(b backend, at backendReport) string {
 	what := "its Ceph has not answered since " + at.since
 	switch {
 	case at.Up == 0:

@@ -27,7 +27,7 @@ func parsed(t *testing.T, text string) map[string]any {
 }
 
 // finds puts something else into the place of what the companion says. Empty: its object is not there.
-func finds(t *testing.T, w *simulate.World, status string) {
+func finds(t *testing.T, w *simulate.Cluster, status string) {
 	t.Helper()
 	if status == "" {
 		delete(w.Observed, checkComponent)
@@ -46,14 +46,14 @@ func finds(t *testing.T, w *simulate.World, status string) {
 // does not answer, and whatever is found, the Cinder is as ready as it was.
 func TestCapacity(t *testing.T) {
 	const (
-		first   = "{name: ceph-rbd, up: 2, totalGiB: 100, availableGiB: 60}"
-		second  = "{name: ceph_2, up: 1, totalGiB: 10, availableGiB: 0}"
-		answers = ", conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}]"
-		fails   = ", conditions: [{type: Ready, status: 'False', reason: ServiceUnavailable, message: \"cannot list the pools of Cinder:\\n503\"}]"
-		last    = "[{name: ceph-rbd, phase: Ready, totalGiB: 8, availableGiB: 4}, {name: gone, phase: Ready, totalGiB: 1}]"
+		first     = "{name: ceph-rbd, up: 2, totalGiB: 100, availableGiB: 60}"
+		second    = "{name: ceph_2, up: 1, totalGiB: 10, availableGiB: 0}"
+		responses = ", conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}]"
+		fails     = ", conditions: [{type: Ready, status: 'False', reason: ServiceUnavailable, message: \"cannot list the pools of Cinder:\\n503\"}]"
+		last      = "[{name: ceph-rbd, phase: Ready, totalGiB: 8, availableGiB: 4}, {name: gone, phase: Ready, totalGiB: 1}]"
 
 		connected = "STATUS_CONDITION_TRUE Connected: managers of each backend reach its Ceph"
-		lost      = "STATUS_CONDITION_FALSE Unreachable: "
+		missing   = "STATUS_CONDITION_FALSE Unreachable: "
 		rbd       = "; see whether its monitors and OSDs are up (ceph -s), lie within rbd.networks, and take the key of client.cinder in " +
 			"rbd.secretRef; the logs of pods cinder-volume-ceph-rbd have what it answers"
 		pool = "; see whether StorageCluster ceph of storage is healthy (its status.health), and lets this control plane in; the logs of pods " +
@@ -65,37 +65,37 @@ func TestCapacity(t *testing.T) {
 		// check is the status of the ServiceCheck, and last the Cinder's own of before.
 		check, last string
 		want        []string
-		says        string
+		wantMessage string
 	}{
-		"Both":   {"No room is a number, too.", "{backends: [" + first + ", " + second + "]" + answers + "}", last, both, connected},
+		"Both":   {"No room is a number, too.", "{backends: [" + first + ", " + second + "]" + responses + "}", last, both, connected},
 		"NotYet": {"Nobody has looked, and nothing is said.", "{observedGeneration: 1}", "[]", []string{"ceph-rbd - -", "ceph_2 - -"}, ""},
 		"Lost":   {"The check was made anew.", "{observedGeneration: 1}", last, []string{"ceph-rbd 8 4", "ceph_2 - -"}, ""},
 		"NoCheck": {
 			"Somebody has deleted the check.", "", last, []string{"ceph-rbd 8 4", "ceph_2 - -"}, "",
 		},
 		"Half": {
-			"Of one of them nothing is known: it was ordered later.", "{backends: [" + first + "]" + answers + "}", last,
+			"Of one of them nothing is known: it was ordered later.", "{backends: [" + first + "]" + responses + "}", last,
 			[]string{"ceph-rbd 100 60", "ceph_2 - -"}, "",
 		},
 		"Endless": {
-			"What has no end has no number, whatever was known.", "{backends: [{name: ceph-rbd, up: 1}, " + second + "]" + answers + "}", last,
+			"What has no end has no number, whatever was known.", "{backends: [{name: ceph-rbd, up: 1}, " + second + "]" + responses + "}", last,
 			[]string{"ceph-rbd - -", "ceph_2 10 0"}, connected,
 		},
 		"Silent": {
 			"Its Ceph is away. What was known of it stays.",
-			"{backends: [{name: ceph-rbd, up: 2, silent: true, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + answers + "}",
-			last, both, lost + "backend ceph-rbd: its Ceph has not answered since 2026-03-02T12:00:00Z" + rbd,
+			"{backends: [{name: ceph-rbd, up: 2, silent: true, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}",
+			last, both, missing + "backend ceph-rbd: its Ceph has not answered since 2026-03-02T12:00:00Z" + rbd,
 		},
 		"Late": {
 			"It is not, as long as it may be.",
-			"{backends: [{name: ceph-rbd, up: 2, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + answers + "}",
+			"{backends: [{name: ceph-rbd, up: 2, looked: '2026-03-02T12:00:00Z', totalGiB: 100, availableGiB: 60}, " + second + "]" + responses + "}",
 			last, both, connected,
 		},
 		"AllSilent": {
 			"One was never reached, and one has no manager.",
-			"{backends: [{name: ceph-rbd, up: 1, silent: true}, {name: ceph_2, silent: true, looked: '2026-03-02T12:00:00Z'}]" + answers + "}",
+			"{backends: [{name: ceph-rbd, up: 1, silent: true}, {name: ceph_2, silent: true, looked: '2026-03-02T12:00:00Z'}]" + responses + "}",
 			"[]", []string{"ceph-rbd - -", "ceph_2 - -"},
-			lost + "backend ceph-rbd: its Ceph has not answered yet" + rbd +
+			missing + "backend ceph-rbd: its Ceph has not answered yet" + rbd +
 				"; backend ceph_2: no manager of it reports: none does before it has reached its Ceph as it starts" + pool,
 		},
 		"Unavailable": {
@@ -129,14 +129,14 @@ func TestCapacity(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			says := ""
+			message := ""
 			for _, c := range rsp.Conditions {
 				if c.GetType() == cinderv1.CephConnected && c.GetReason() != "Retired" {
-					says = c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
+					message = c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
 				}
 			}
-			if says != tc.says {
-				t.Errorf("%s It says %q, want %q", tc.reason, says, tc.says)
+			if message != tc.wantMessage {
+				t.Errorf("%s It says %q, want %q", tc.reason, message, tc.wantMessage)
 			}
 			if want := tc.check != ""; (reported.Phase == "Ready") != want { // An object that is not there is made.
 				t.Errorf("%s The Cinder is %s", tc.reason, reported.Phase)
@@ -162,8 +162,8 @@ func TestNoCeph(t *testing.T) {
 	}
 }
 
-// TestLooksEvery: who has managers look less often is not taken for one who does not answer.
-func TestLooksEvery(t *testing.T) {
+// TestCapacityReportInterval: who has managers look less often is not taken for one who does not answer.
+func TestCapacityReportInterval(t *testing.T) {
 	for _, tc := range []struct {
 		reason, periodic, polling string
 		want                      int32
@@ -179,14 +179,14 @@ func TestLooksEvery(t *testing.T) {
 		{"There is an end to it.", "", "1000000", 86400},
 	} {
 		options := common.Options{}
-		for name, said := range map[string]string{"periodic_interval": tc.periodic, "backend_stats_polling_interval": tc.polling} {
-			if said != "" {
-				options[name] = apiextensionsv1.JSON{Raw: []byte(said)}
+		for name, requested := range map[string]string{"periodic_interval": tc.periodic, "backend_stats_polling_interval": tc.polling} {
+			if requested != "" {
+				options[name] = apiextensionsv1.JSON{Raw: []byte(requested)}
 			}
 		}
 		m := &model{spec: &cinderv1.CinderSpec{}}
 		m.spec.Config = common.Config{"DEFAULT": options}
-		if got := m.looksEvery(); got != tc.want {
+		if got := m.capacityReportInterval(); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.reason, got, tc.want)
 		}
 	}

@@ -34,30 +34,30 @@ import (
 // New returns the function of Cinder composite resources.
 func New() function.Runner {
 	return function.Kind[cinderv1.Cinder, *model]{
-		Graph: graph, Derive: derive, Place: service.Place[*model], Status: status,
-		Remarks: []function.Remark[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},
+		Graph: graph, Derive: derive, Target: service.Target[*model], Status: status,
+		AdvisoryConditions: []function.AdvisoryCondition[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},
 	}
 }
 
 // How long a process may go on with what it does while a pod stops. What is cut off is an error of the volume or the backup.
 const (
-	mercy       = 60 * time.Second
-	volumeMercy = 3 * time.Minute
-	backupMercy = 10 * time.Minute
+	terminationGracePeriod       = 60 * time.Second
+	volumeTerminationGracePeriod = 3 * time.Minute
+	backupTerminationGracePeriod = 10 * time.Minute
 )
 
 // definition is what is the same for every Cinder.
 var definition = service.Definition{
-	App:         cinderv1.ServiceName,
-	Title:       "Cinder",
-	Outage:      "no volume can be made, attached or detached; virtual machines go on with theirs",
-	CatalogType: cinderv1.ServiceType,
-	Description: "Volumes of virtual machines",
-	Port:        cinderv1.Port,
-	Module:      "cinder.wsgi.api:application",
-	HealthPath:  "/healthcheck",
-	Mercy:       mercy,
-	Queue:       true,
+	App:                    cinderv1.ServiceName,
+	Title:                  "Cinder",
+	Outage:                 "no volume can be made, attached or detached; virtual machines go on with theirs",
+	CatalogType:            cinderv1.ServiceType,
+	Description:            "Volumes of virtual machines",
+	Port:                   cinderv1.Port,
+	Module:                 "cinder.wsgi.api:application",
+	HealthPath:             "/healthcheck",
+	TerminationGracePeriod: terminationGracePeriod,
+	Queue:                  true,
 	Databases: []service.Database{{
 		Group: "database",
 		// https://docs.openstack.org/cinder/latest/admin/upgrades.html, https://docs.openstack.org/cinder/latest/cli/cinder-manage.html
@@ -65,7 +65,7 @@ var definition = service.Definition{
 			Sync:   sync,
 			Expand: sync,
 			OnlineMigrations: []openstackv1.Step{
-				service.Repeated("online-data-migrations", "cinder-manage", "db", "online_data_migrations"),
+				service.UntilDone("online-data-migrations", "cinder-manage", "db", "online_data_migrations"),
 			},
 			Check:   []openstackv1.Argument{"/opt/openstack/bin/python", "-c", openstackv1.Argument(checkScript), "upgrade", "check"},
 			Version: []openstackv1.Argument{"cinder-manage", "db", "version"},
@@ -100,29 +100,29 @@ const (
 // https://docs.openstack.org/cinder/latest/admin/upgrades.html#upgrade-procedure
 var graph = service.Graph(
 	&definition,
-	service.Own[*model]{Component: service.Daemon[*model](scheduler, pods), Before: "api", For: "catalog"},
-	service.Own[*model]{
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](scheduler, pods), Before: "api", NeededBy: "catalog"},
+	service.ExtraComponent[*model]{
 		Component: compose.Component[*model]{Name: storageComponent, Needs: []string{"companion-access"}, Build: storage}, Before: scheduler,
 	},
-	service.Own[*model]{
-		Component: service.Daemon[*model](volumes, withStorage, scheduler), Before: "api", For: "catalog", Ahead: "api",
+	service.ExtraComponent[*model]{
+		Component: service.Daemon[*model](volumes, storageRolloutOrder, scheduler), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
 	},
-	service.Own[*model]{
-		Component: service.Daemon[*model](backup, withStorage, volumes), Before: "api", For: "catalog", Ahead: "api",
+	service.ExtraComponent[*model]{
+		Component: service.Daemon[*model](backup, storageRolloutOrder, volumes), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
 	},
-	service.Own[*model]{Component: compose.Component[*model]{
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{
 		Name: typesComponent, Needs: []string{"api", "catalog"}, Build: volumeTypes,
 	}},
-	service.Own[*model]{Component: compose.Component[*model]{
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{
 		Name: checkComponent, Needs: []string{"api", "catalog"}, Build: check,
 	}},
-	service.Own[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
 // pods are what comes before those of each process, and withStorage before those that keep volumes or backups somewhere.
 var (
-	pods        = []string{"schema", "certificate", "identity", "queue"}
-	withStorage = append([]string{storageComponent}, pods...)
+	pods                = []string{"schema", "certificate", "identity", "queue"}
+	storageRolloutOrder = append([]string{storageComponent}, pods...)
 )
 
 // model is everything that builders read, derived once.
@@ -141,16 +141,16 @@ type model struct {
 
 func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	m := &model{spec: &in.XR.Spec, previous: in.XR.Status.Backends}
-	m.checked, _ = in.Seen.Get(checkComponent)
+	m.checked, _ = in.Observed.Get(checkComponent)
 	volume.SetDefaults(&m.spec.Storage)
 	setDefaults(m.spec)
 	spec := service.Spec{
-		ServiceSpec: &m.spec.ServiceSpec, Workload: service.Shape(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
+		ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
 		Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory", Groups: volume.Groups(m.spec.Backends),
 	}
 	var err error
 	m.Service, err = definition.Derive(service.Input{
-		Meta: in.XR.ObjectMeta, Spec: spec, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Meta: in.XR.ObjectMeta, Spec: spec, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Check: func(r release.Release) error {
 			return volume.Check("spec", r, spec, &m.spec.Storage, &m.spec.Volume, m.spec.Coordination != nil)
 		},
@@ -172,16 +172,16 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	}
 	if c := m.spec.Coordination; c != nil {
 		m.Volumes = []service.Volume{m.SecretVolume(coordination, string(c.BindingSecretRef.Name), cinderv1.BindingCAKey)}
-		m.Reaches = []workload.Flow{{Ports: storePorts(c)}}
+		m.Egress = []workload.Flow{{Ports: storePorts(c)}}
 	}
 	reached, err := keymanager.Reached(m.spec.KeyManager)
 	if err != nil {
 		return nil, err
 	}
-	m.Peers, m.Reaches = peers, append(m.Reaches, reached...)
+	m.APIEgress, m.Egress = peers, append(m.Egress, reached...)
 	m.Content = compose.Stage{m.programs()}
 	m.Jobs = []string{archive, typesComponent}
-	m.Processes = m.processes(in.Seen)
+	m.Processes = m.processes(in.Observed)
 	m.Options = m.options()
 	return m, m.Render()
 }
@@ -208,7 +208,7 @@ const (
 // logins are those of the release in effect: 2025.1 asks Glance as the user alone.
 func (m *model) logins() []string {
 	out := append([]string{serviceGroup, novaGroup}, keymanager.Logins(m.spec.KeyManager)...)
-	if m.Has(glanceGroup, "auth_type") {
+	if m.HasOption(glanceGroup, "auth_type") {
 		out = append(out, glanceGroup)
 	}
 	return out
@@ -218,17 +218,17 @@ func (m *model) logins() []string {
 var peers = []workload.Flow{{Ports: []int32{novav1.Port, glancev1.Port}}}
 
 // processes are those besides the API.
-func (m *model) processes(seen observe.State) []service.Process {
+func (m *model) processes(observed observe.State) []service.Process {
 	out := []service.Process{m.daemon(service.Process{
 		Process: m.spec.Scheduler, Name: scheduler, Title: "Cinder's scheduler", Command: []string{"cinder-scheduler"},
-		Outage: "no volume is made", Mercy: mercy,
+		Outage: "no volume is made", TerminationGracePeriod: terminationGracePeriod,
 	})}
 	for _, b := range m.backends {
-		out = append(out, m.manager(seen, b))
+		out = append(out, m.manager(observed, b))
 	}
 	if m.spec.Backup != nil {
 		for i, zone := range volume.Zones(&m.spec.Storage) {
-			out = append(out, m.backupService(seen, zone, i == 0))
+			out = append(out, m.backupService(observed, zone, i == 0))
 		}
 	}
 	return out
@@ -238,11 +238,11 @@ func (m *model) processes(seen observe.State) []service.Process {
 // which has gone would stay behind, and volumes with it.
 func (m *model) daemon(p service.Process) service.Process {
 	p.Stateful, p.Logins = true, m.Logins
-	p.Reaches = append(p.Reaches, peers...)
+	p.Egress = append(p.Egress, peers...)
 	p.Ready, p.Alive = workload.Connected(m.Spec.Queue.Port), workload.Attached(m.Spec.Queue.Host, m.Spec.Queue.Port)
 	p.Env = append(append(workload.Self(), m.coordinationEnv()...), append([]corev1.EnvVar{
 		{Name: oslo.MustEnvName("DEFAULT", "host"), Value: "$(" + workload.NameEnv + ")"},
-		{Name: oslo.MustEnvName("DEFAULT", "graceful_shutdown_timeout"), Value: strconv.Itoa(int(p.Mercy.Seconds()))},
+		{Name: oslo.MustEnvName("DEFAULT", "graceful_shutdown_timeout"), Value: strconv.Itoa(int(p.TerminationGracePeriod.Seconds()))},
 	}, p.Env...)...)
 	return p
 }
@@ -303,7 +303,7 @@ var archiveScript string
 // archival removes from the database what was deleted, and what processes have left whose pods were scaled away: no request of the API
 // does.
 func archival(m *model) ([]compose.Stage, error) {
-	ordered, err := json.Marshal(m.ordered())
+	ordered, err := json.Marshal(m.managerReplicas())
 	if err != nil {
 		return nil, fmt.Errorf("cannot write down the processes: %w", err)
 	}
@@ -312,11 +312,11 @@ func archival(m *model) ([]compose.Stage, error) {
 		"/opt/openstack/bin/python", "-c", archiveScript, "db", "purge", fmt.Sprint(m.spec.Archive.AfterDays),
 	})
 	pod.Containers[0].Env = append(pod.Containers[0].Env, corev1.EnvVar{Name: "ORDERED", Value: string(ordered)})
-	return service.Single(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
+	return service.SingleObjectComponent(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
 }
 
-// ordered are the pods that there are to be: their number by StatefulSet, by program.
-func (m *model) ordered() map[string]map[string]int32 {
+// managerReplicas are the pods that there are to be: their number by StatefulSet, by program.
+func (m *model) managerReplicas() map[string]map[string]int32 {
 	// A backup service that is taken away has no pods.
 	out := map[string]map[string]int32{"cinder-backup": {m.Sub(backup): 0}}
 	for _, p := range m.Processes {

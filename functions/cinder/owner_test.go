@@ -29,5 +29,5 @@ func TestEachOwner(t *testing.T) {
 			"ceph-rbd rados_connect_timeout", "ceph-rbd rbd_flatten_volume_from_snapshot", "ceph-rbd report_discard_supported", "archive_1 nfs_snapshot_support",
 		},
 	}
-	owners.Each(t, definition.App, "medium")
+	owners.CheckEachOption(t, definition.App, "medium")
 }

@@ -45,18 +45,18 @@ func (m *model) expose(s *serviceState) {
 	s.exposure = &e
 }
 
-// at is how something is reached from outside that has a host name of its own: the one that the claim says, or one below its domain. Nil:
+// externalEndpoint is how something is reached from outside that has a host name of its own: the one that the claim says, or one below its domain. Nil:
 // it is not.
-func (m *model) at(said common.Hostname, name string) *common.ServiceExposure {
+func (m *model) externalEndpoint(requested common.Hostname, name string) *common.ServiceExposure {
 	if m.exposure.Type == exposure.None {
 		return nil
 	}
-	return &common.ServiceExposure{Exposure: m.exposure, TLS: m.tls, Hostname: cmp.Or(said, common.Hostname(name+"."+m.domain))}
+	return &common.ServiceExposure{Exposure: m.exposure, TLS: m.tls, Hostname: cmp.Or(requested, common.Hostname(name+"."+m.domain))}
 }
 
 // A host is a public host name: whose it is, the field that says it, and how it is exposed. Nil: it is not.
 type host struct {
-	whose, field string
+	owner, field string
 	exposure     *common.ServiceExposure
 }
 
@@ -87,7 +87,7 @@ func (m *model) checkHostnames() error {
 			return invalid.Field(h.field, "%s is reached at %s already; give another name, or use global.exposure.routing Paths",
 				other, h.exposure.Hostname)
 		}
-		taken[at] = h.whose
+		taken[at] = h.owner
 	}
 	return nil
 }

@@ -32,11 +32,11 @@ func TestMandatory(t *testing.T) {
 			if rsp.Composite != nil || len(rsp.Composed) > 0 {
 				t.Errorf("%s\nsomething is desired", tc.reason)
 			}
-			said := false
+			requested := false
 			for _, c := range rsp.Conditions {
-				said = said || c.GetType() == respond.Composed && strings.Contains(c.GetMessage(), tc.want)
+				requested = requested || c.GetType() == respond.Composed && strings.Contains(c.GetMessage(), tc.want)
 			}
-			if !said {
+			if !requested {
 				t.Errorf("%s\nthe claim does not say so: %v", tc.reason, rsp.Conditions)
 			}
 		})

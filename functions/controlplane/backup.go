@@ -45,8 +45,8 @@ func (m *model) backups() mariadb.Backup {
 	}
 	const digits = 8
 	name := mariaDBName
-	if b.Restarts = sameFixed(m.databaseWas.backup, b.Fixed()); !b.Restarts {
-		name += "-" + names.HashOf(digits, b.Fixed())
+	if b.Restarts = immutableFieldsEqual(m.databaseWas.backup, b.ImmutableFields()); !b.Restarts {
+		name += "-" + names.HashOf(digits, b.ImmutableFields())
 	}
 	b.Meta = m.meta(name)
 	return b
@@ -56,12 +56,12 @@ func (m *model) backupTimeout() time.Duration {
 	return mariadb.BackupTimeout(bytes(m.databaseStorage()))
 }
 
-// sameFixed reports whether there are backups of which no immutable field has to change.
-func sameFixed(o *observe.Object, want object.Map) bool {
+// immutableFieldsEqual reports whether there are backups of which no immutable field has to change.
+func immutableFieldsEqual(o *observe.Object, want object.Map) bool {
 	if !o.Exists() {
 		return false
 	}
-	is := object.With(object.Map{"cron": o.String("spec", "schedule", "cron"), "storage": o.Map("spec", "storage")},
+	is := object.WithOptional(object.Map{"cron": o.String("spec", "schedule", "cron"), "storage": o.Map("spec", "storage")},
 		object.Map{"stagingStorage": o.Map("spec", "stagingStorage")})
 	return reflect.DeepEqual(withoutEmpty(is), withoutEmpty(want))
 }

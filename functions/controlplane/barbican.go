@@ -28,13 +28,13 @@ func barbican(m *model, s *serviceState) runtime.Object {
 
 // barbicanAPI is what the claim says of the API's pods, in the form of all services.
 func barbicanAPI(b *controlplanev1.Barbican) common.Workload {
-	return *openstack.Shape(ptr.Deref(b.API, common.Process{}), b.Placement)
+	return *openstack.PlacedWorkload(ptr.Deref(b.API, common.Process{}), b.Placement)
 }
 
 func checkBarbican(m *model, s *serviceState, r release.Release) error {
 	b := m.spec.Services.Barbican
 	spec := s.spec()
-	spec.Workload, spec.MemoryField = openstack.Shape(m.process(b.API), b.Placement), "api.memory"
+	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(b.API), b.Placement), "api.memory"
 	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r)}
 	if b.API != nil { // How much memory it needs is a question of all services.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *b.API))
@@ -52,12 +52,12 @@ func checkBarbican(m *model, s *serviceState, r release.Release) error {
 }
 
 // barbicanPods are those of both processes.
-func barbicanPods(m *model, s *serviceState) []part {
+func barbicanPods(m *model, s *serviceState) []costItem {
 	b := m.spec.Services.Barbican
-	of := func(field string, p common.Process) part {
-		return part{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
+	of := func(field string, p common.Process) costItem {
+		return costItem{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
 	}
-	return []part{
+	return []costItem{
 		of(".api", m.process(b.API)), of(".worker", m.worker(b.Worker)),
 		{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes},
 	}
@@ -69,23 +69,23 @@ func barbicanConnections(m *model, s *serviceState) int64 {
 }
 
 // barbicanSecrets are those of a Vault.
-func barbicanSecrets(s *controlplanev1.Services) []named {
+func barbicanSecrets(s *controlplanev1.Services) []secretReference {
 	if s.Barbican == nil || !s.Barbican.Enabled || s.Barbican.Vault == nil {
 		return nil // What is off needs no Secret.
 	}
 	v := s.Barbican.Vault
 	const field = "spec.services.barbican.vault."
 	login := []string{barbicanv1.VaultRoleIDKey, barbicanv1.VaultSecretIDKey}
-	out := []named{{name: &v.SecretRef.Name, field: field + "secretRef", keys: login}}
+	out := []secretReference{{name: &v.SecretRef.Name, field: field + "secretRef", keys: login}}
 	if ca := v.CASecretRef; ca != nil {
-		out = append(out, named{name: &ca.Name, field: field + "caSecretRef", keys: []string{string(ca.Key)}})
+		out = append(out, secretReference{name: &ca.Name, field: field + "caSecretRef", keys: []string{string(ca.Key)}})
 	}
 	return out
 }
 
-func barbicanMentions(path string, value any) []mention {
+func barbicanReferences(path string, value any) []externalReference {
 	if v, ok := value.(barbicanv1.Vault); ok {
-		return []mention{{&vaultServers, path + ".url", v.URL}}
+		return []externalReference{{&vaultServers, path + ".url", v.URL}}
 	}
 	return nil
 }

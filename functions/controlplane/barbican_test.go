@@ -13,13 +13,13 @@ import (
 // TestBarbicanProcesses: what is not said of a process is its size's, and a worker is no more than a service's helpers are.
 func TestBarbicanProcesses(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason, more string
-		want         []string
+		reason, extraYAML string
+		want              []string
 	}{
 		"size": {"Nothing is said.", "", []string{"2 × 250m, 512Mi", "2 × 250m, 512Mi"}},
 		"said": {"All of it.", ", api: {replicas: 4}, worker: {replicas: 1, memory: 2Gi}", []string{"4 × 250m, 512Mi", "1 × 250m, 2Gi"}},
 	} {
-		m, err := derive(input(t, "{services: {barbican: {enabled: true"+tc.more+"}}}", queued, nil))
+		m, err := derive(input(t, "{services: {barbican: {enabled: true"+tc.extraYAML+"}}}", queued, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,14 +33,14 @@ func TestBarbicanProcesses(t *testing.T) {
 // TestKeyManager: those that encrypt are told of Barbican while it is in the claim.
 func TestKeyManager(t *testing.T) {
 	for _, tc := range []struct {
-		reason, more string
-		want         *common.KeyManager
+		reason, extraYAML string
+		want              *common.KeyManager
 	}{
 		{"There is one.", "}, barbican: {enabled: true", &common.KeyManager{InternalURL: common.URL("https://barbican." + instance + ".svc:9311")}},
 		{"It is off.", "}, barbican: {enabled: false", nil},
 		{"There is none.", "", nil},
 	} {
-		m, err := derive(input(t, blocks(tc.more, ""), queued, nil))
+		m, err := derive(input(t, blocks(tc.extraYAML, ""), queued, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,12 +18,12 @@ var instead = map[string]string{
 		"which is not built yet; leave it off and schedule backups more often",
 }
 
-// checkBuilt refuses what the API has and the function does not compose yet. Admission refuses it too; this holds where another definition
+// checkImplemented refuses what the API has and the function does not compose yet. Admission refuses it too; this holds where another definition
 // is installed beside the function. What is switched off may stand there.
-func checkBuilt(s *controlplanev1.ControlPlaneClusterSpec) error {
+func checkImplemented(s *controlplanev1.ControlPlaneClusterSpec) error {
 	var errs []error
 	limit.Walk("spec", s, func(field string, value any) {
-		if !apis.IsUnbuilt("ControlPlaneCluster", field) {
+		if !apis.IsUnimplemented("ControlPlaneCluster", field) {
 			return
 		}
 		words, off := instead[field], reflect.Value{}

@@ -21,7 +21,7 @@ func catalog(m *model) ([]compose.Stage, error) {
 			Region:             m.spec.Global.Region,
 			AdminUser:          m.adminUser(),
 			BootstrapResources: m.imports(),
-			Services:           len(m.services) > 1 || m.tested() || m.hasGuests(),
+			Services:           len(m.services) > 1 || m.tested() || m.allowsKeystoneServices(),
 			Shared:             m.sharedIdentity(),
 			Domains:            m.directories(),
 		},

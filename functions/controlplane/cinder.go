@@ -44,7 +44,7 @@ func cinder(m *model, s *serviceState) runtime.Object {
 
 // cinderAPI is what the claim says of the API's pods, in the form of all services.
 func cinderAPI(c *controlplanev1.Cinder) common.Workload {
-	return *openstack.Shape(ptr.Deref(c.API, common.Process{}), c.Placement)
+	return *openstack.PlacedWorkload(ptr.Deref(c.API, common.Process{}), c.Placement)
 }
 
 // manager is what is said of the managers of a backend, over what is said of all, over what the size gives a daemon. Two are enough: each
@@ -56,7 +56,7 @@ func (m *model) manager(own *common.Process) common.Process {
 	if !m.locks() {
 		out.Replicas = new(int32(1))
 	}
-	return processOver(out, []*common.Process{own, m.spec.Services.Cinder.Volume})
+	return mergeProcess(out, []*common.Process{own, m.spec.Services.Cinder.Volume})
 }
 
 // volumeStorage is what the claim says of volumes and backups, with every process filled in, on volumes of the platform's class where it
@@ -87,14 +87,14 @@ func (m *model) backupPods(b *cinderv1.Backup) common.Process {
 	if b.File != nil && b.File.AccessMode == volume.ReadWriteOnce {
 		out.Replicas = new(int32(1))
 	}
-	return processOver(out, []*common.Process{&b.Process})
+	return mergeProcess(out, []*common.Process{&b.Process})
 }
 
 func checkCinder(m *model, s *serviceState, r release.Release) error {
 	c := m.spec.Services.Cinder
 	spec, storage := s.spec(), *c.Storage.DeepCopy()
 	volume.SetDefaults(&storage)
-	spec.Workload, spec.MemoryField = openstack.Shape(m.process(c.API), c.Placement), "api.memory"
+	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(c.API), c.Placement), "api.memory"
 	spec.Groups = volume.Groups(storage.Backends)
 	errs := []error{m.checkQueue(s), volume.Check(s.field(""), r, spec, &storage, c.Volume, m.locks())}
 	if s.seen.Map("spec", "coordination") != nil && !m.locks() {
@@ -104,9 +104,9 @@ func checkCinder(m *model, s *serviceState, r release.Release) error {
 	if c.API != nil { // How much memory it needs is a question of all services.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *c.API))
 	}
-	for field, said := range map[string]*common.Process{".scheduler": c.Scheduler, ".volume": c.Volume} {
-		if said != nil {
-			errs = append(errs, openstack.CheckProcess(s.field(field), *said))
+	for field, requested := range map[string]*common.Process{".scheduler": c.Scheduler, ".volume": c.Volume} {
+		if requested != nil {
+			errs = append(errs, openstack.CheckProcess(s.field(field), *requested))
 		}
 	}
 	if b := c.Backup; b != nil && b.S3 != nil {
@@ -129,12 +129,12 @@ func (m *model) managersOf(b cinderv1.Backend) common.Process {
 }
 
 // cinderPods are those of every process.
-func cinderPods(m *model, s *serviceState) []part {
+func cinderPods(m *model, s *serviceState) []costItem {
 	c := m.spec.Services.Cinder
-	of := func(field string, p common.Process) part {
-		return part{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
+	of := func(field string, p common.Process) costItem {
+		return costItem{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
 	}
-	out := []part{
+	out := []costItem{
 		of(".api", m.process(c.API)), of(".scheduler", m.daemon(c.Scheduler)),
 		{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes},
 	}
@@ -154,12 +154,12 @@ func cinderPods(m *model, s *serviceState) []part {
 }
 
 // cinderVolumes is the one that backups are kept on, if they are.
-func cinderVolumes(m *model, s *serviceState) []part {
+func cinderVolumes(m *model, s *serviceState) []costItem {
 	b := m.spec.Services.Cinder.Backup
 	if b == nil || b.File == nil {
 		return nil
 	}
-	return []part{{field: s.field(".backup.file"), replicas: 1, storage: b.File.StorageSize, program: minimum.VolumeBackup}}
+	return []costItem{{field: s.field(".backup.file"), replicas: 1, storage: b.File.StorageSize, program: minimum.VolumeBackup}}
 }
 
 // cinderConnections is how many it opens to the database at most: besides requests, each daemon has a process for what it does, and one
@@ -178,13 +178,13 @@ func cinderConnections(m *model, s *serviceState) int64 {
 }
 
 // cinderSecrets are those of Ceph's clients and of the object store of backups.
-func cinderSecrets(s *controlplanev1.Services) []named {
+func cinderSecrets(s *controlplanev1.Services) []secretReference {
 	if s.Cinder == nil || !s.Cinder.Enabled {
 		return nil // What is off needs no Secret.
 	}
-	var out []named
+	var out []secretReference
 	add := func(name *common.ObjectName, field string, keys ...string) {
-		out = append(out, named{name: name, field: "spec.services.cinder." + field, keys: keys})
+		out = append(out, secretReference{name: name, field: "spec.services.cinder." + field, keys: keys})
 	}
 	for i := range s.Cinder.Backends {
 		if r := s.Cinder.Backends[i].RBD; r != nil {
@@ -209,29 +209,29 @@ func cinderSecrets(s *controlplanev1.Services) []named {
 }
 
 // cinderPools are those of backends and of backups.
-func cinderPools(s *controlplanev1.Services) []pooled {
+func cinderPools(s *controlplanev1.Services) []poolReference {
 	if s.Cinder == nil || !s.Cinder.Enabled {
 		return nil
 	}
-	var out []pooled
+	var out []poolReference
 	for i, b := range s.Cinder.Backends {
 		if p := b.Ceph; p != nil {
-			out = append(out, pooled{
+			out = append(out, poolReference{
 				place: cinderv1.PlaceOf(b.Name), field: fmt.Sprintf("spec.services.cinder.backends[%d].ceph", i), pool: *p,
 				user: storagev1.ServiceCinder,
 			})
 		}
 	}
 	if b := s.Cinder.Backup; b != nil && b.Ceph != nil {
-		out = append(out, pooled{
+		out = append(out, poolReference{
 			place: cinderv1.BackupPlace, field: "spec.services.cinder.backup.ceph", pool: *b.Ceph, user: storagev1.ServiceCinderBackup,
 		})
 	}
 	return out
 }
 
-// cinderTells adds where volumes are. Where a pool is not known yet, nothing of it is there.
-func cinderTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
+// cinderHypervisorAccess adds where volumes are. Where a pool is not known yet, nothing of it is there.
+func cinderHypervisorAccess(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 	storage, clients := *m.spec.Services.Cinder.Storage.DeepCopy(), m.storageClients(s)
 	volume.SetDefaults(&storage)
 	for _, b := range storage.Backends {
@@ -253,12 +253,12 @@ func cinderTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess)
 	}
 }
 
-func cinderMentions(path string, value any) []mention {
-	networks := func(list []common.CIDR) []mention {
+func cinderReferences(path string, value any) []externalReference {
+	networks := func(list []common.CIDR) []externalReference {
 		if len(list) == 0 {
-			return []mention{{&storageNetworks, path + ".networks", anyNetwork}}
+			return []externalReference{{&storageNetworks, path + ".networks", anyNetwork}}
 		}
-		return each(&storageNetworks, path+".networks", list)
+		return listEntries(&storageNetworks, path+".networks", list)
 	}
 	switch v := value.(type) {
 	case cinderv1.RBD:
@@ -267,19 +267,19 @@ func cinderMentions(path string, value any) []mention {
 		return networks(v.Networks)
 	case cinderv1.NFS:
 		// A node mounts it, wherever the server is.
-		var out []mention
+		var out []externalReference
 		for _, share := range v.Shares {
-			out = append(out, mention{&nfsServers, path + ".shares", volume.Server(share)})
+			out = append(out, externalReference{&nfsServers, path + ".shares", volume.Server(share)})
 		}
 		return out
 	case cinderv1.BackupNFS:
-		return []mention{{&nfsServers, path + ".share", volume.Server(v.Share)}}
+		return []externalReference{{&nfsServers, path + ".share", volume.Server(v.Share)}}
 	case cinderv1.BackupFile:
-		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+		return []externalReference{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case cinderv1.S3:
-		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+		return []externalReference{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
 	case cinderv1.Swift:
-		return []mention{{&s3Endpoints, path + ".url", v.URL}}
+		return []externalReference{{&s3Endpoints, path + ".url", v.URL}}
 	}
 	return nil
 }
@@ -315,16 +315,16 @@ func gibibytes(reported any) *int64 {
 }
 
 // cephConnected repeats what the block storage service says of the Cephs that volumes are in.
-func (m *model) cephConnected() rules.Verdict {
+func (m *model) cephConnected() rules.Result {
 	if c := m.spec.Services.Cinder; c == nil || !c.Enabled {
-		return rules.Verdict{}
+		return rules.Result{}
 	}
-	seen, _ := m.seen.Get(cinderv1.ServiceName)
-	c, ok := seen.Condition(cinderv1.CephConnected)
+	observedState, _ := m.seen.Get(cinderv1.ServiceName)
+	c, ok := observedState.Condition(cinderv1.CephConnected)
 	if !ok || c.Status == "Unknown" {
-		return rules.Verdict{}
+		return rules.Result{}
 	}
-	return rules.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+	return rules.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
 // cinderLocations are where backends keep volumes, and where backups of them are.

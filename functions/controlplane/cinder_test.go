@@ -21,16 +21,16 @@ func blocks(more, infrastructure string) string {
 // TestCinderManagers: two of a pool where there are locks across pods, and one of everything else.
 func TestCinderManagers(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason, more, infrastructure string
-		want                         []int32
-		locks                        bool
+		reason, extraYAML, infrastructure string
+		want                              []int32
+		locks                             bool
 	}{
 		"nothing is said": {"Locks are in Valkey.", "", "", []int32{2, 1}, true},
 		"said":            {"It is what the claim says.", ", volume: {replicas: 3}", "", []int32{3, 1}, true},
 		"no Valkey":       {"Each would write what the other writes.", "", "valkey: {enabled: false}", []int32{1, 1}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := derive(input(t, blocks(tc.more, tc.infrastructure), queued, nil))
+			m, err := derive(input(t, blocks(tc.extraYAML, tc.infrastructure), queued, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,15 +50,15 @@ func TestCinderManagers(t *testing.T) {
 	}
 }
 
-// TestCinderRefused: what would lose volumes, or do nothing.
-func TestCinderRefused(t *testing.T) {
+// TestCinderValidation: what would lose volumes, or do nothing.
+func TestCinderValidation(t *testing.T) {
 	shared := map[string]*structpb.Struct{
 		cinderv1.ServiceName: structOf(t, fields(t, "{spec: {coordination: {bindingSecretRef: {name: a}}}}")),
 	}
 	for name, tc := range map[string]struct {
-		reason, more, infrastructure string
-		observed                     map[string]*structpb.Struct
-		field, words                 string
+		reason, extraYAML, infrastructure string
+		observed                          map[string]*structpb.Struct
+		field, words                      string
 	}{
 		"Valkey goes": {
 			"Volumes belong to those who share its locks.", "", "valkey: {enabled: false}", shared,
@@ -73,8 +73,8 @@ func TestCinderRefused(t *testing.T) {
 		"no time":  {"There is no such minute.", ", archive: {schedule: '99 * * * *'}", "", nil, "spec.services.cinder.archive.schedule", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := derive(input(t, blocks(tc.more, tc.infrastructure), queued, tc.observed))
-			checkRefused(t, tc.reason, err, tc.field, tc.words)
+			_, err := derive(input(t, blocks(tc.extraYAML, tc.infrastructure), queued, tc.observed))
+			requireFieldError(t, tc.reason, err, tc.field, tc.words)
 		})
 	}
 }
@@ -104,7 +104,7 @@ func TestCephConnected(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
 		observed     map[string]*structpb.Struct
-		want         rules.Verdict
+		want         rules.Result
 	}{
 		"NoCinder": {reason: "There is nothing to say.", spec: "{}"},
 		"Off":      {reason: "Nor of one that is off.", spec: "{services: {cinder: {enabled: false}}}"},
@@ -112,11 +112,11 @@ func TestCephConnected(t *testing.T) {
 		"Retired":  {reason: "It has nothing to say any more.", spec: blocks("", ""), observed: says("Unknown", "Retired", "none")},
 		"True": {
 			reason: "They answer.", spec: blocks("", ""), observed: says("True", "Connected", "all do"),
-			want: rules.Verdict{Ready: true, Reason: "Connected", Message: "all do"},
+			want: rules.Result{Ready: true, Reason: "Connected", Message: "all do"},
 		},
 		"False": {
 			reason: "One does not.", spec: blocks("", ""), observed: says("False", "Unreachable", "one does not"),
-			want: rules.Verdict{Reason: "Unreachable", Message: "one does not"},
+			want: rules.Result{Reason: "Unreachable", Message: "one does not"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,14 +131,14 @@ func TestCephConnected(t *testing.T) {
 	}
 }
 
-// TestAskedByCompanion: it reaches the services that it asks, and no others.
-func TestAskedByCompanion(t *testing.T) {
+// TestCompanionEgressPorts: it reaches the services that it asks, and no others.
+func TestCompanionEgressPorts(t *testing.T) {
 	for spec, want := range map[string][]int32{"{}": nil, blocks("", ""): {8776}} {
 		m, err := derive(input(t, spec, queued, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, m.askedByCompanion()); diff != "" {
+		if diff := cmp.Diff(want, m.companionEgressPorts()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", spec, diff)
 		}
 	}

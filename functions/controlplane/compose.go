@@ -15,18 +15,18 @@ import (
 // New returns the function of XControlPlaneCluster composite resources.
 func New() function.Runner {
 	return function.Kind[controlplanev1.ControlPlaneCluster, *model]{
-		Graph:    graph.MustValidate(),
-		Requires: requires,
-		Derive:   derive,
-		Place:    place,
-		Status:   status,
-		Remarks:  remarks(),
+		Graph:              graph.MustValidate(),
+		Requires:           requires,
+		Derive:             derive,
+		Target:             place,
+		Status:             status,
+		AdvisoryConditions: advisoryConditions(),
 	}
 }
 
-// remarks are those of all services, and of tests.
-func remarks() []function.Remark[*model] {
-	out := []function.Remark[*model]{testsRemark}
+// advisoryConditions are those of all services, and of tests.
+func advisoryConditions() []function.AdvisoryCondition[*model] {
+	out := []function.AdvisoryCondition[*model]{testsCondition}
 	for _, row := range services {
 		out = append(out, row.remarks...)
 	}
@@ -51,7 +51,7 @@ const (
 
 // graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads. Services are in a table of
 // their own.
-var graph = slices.Concat(infrastructure, components(services[:1]), aroundIdentity, components(services[1:]), afterServices)
+var graph = slices.Concat(infrastructure, components(services[:1]), identityGraph, components(services[1:]), postServiceGraph)
 
 // infrastructure is what services share.
 var infrastructure = compose.Graph[*model]{
@@ -98,16 +98,16 @@ var infrastructure = compose.Graph[*model]{
 	{Name: cacheComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent}, Build: cache},
 	{
 		Name: ovnComponent, Phase: common.PhaseInfrastructure, Needs: []string{companionComponent, pullComponent},
-		Enabled: (*model).ovnOrdered, Build: ovn,
+		Enabled: (*model).ownsOVN, Build: ovn,
 	},
 	{
 		Name: ovnComponent + "-deletion-order", Phase: common.PhaseInfrastructure, Follows: []string{ovnComponent},
-		Enabled: (*model).ovnOrdered, Build: ovnDeletionOrder,
+		Enabled: (*model).ownsOVN, Build: ovnDeletionOrder,
 	},
 }
 
-// aroundIdentity is what is made of the identity service, before the services that log in there.
-var aroundIdentity = compose.Graph[*model]{
+// identityGraph is what is made of the identity service, before the services that log in there.
+var identityGraph = compose.Graph[*model]{
 	{Name: catalogComponent, Phase: common.PhaseCatalog, Needs: []string{identityService}, Build: catalog},
 	// Each of these has brought the network policies of its pods. Services that come later bring theirs with their pods.
 	{

@@ -86,12 +86,12 @@ func input(t *testing.T, spec, platform string, observed map[string]*structpb.St
 	for name, o := range observed {
 		objects[name] = encoded.Of(o)
 	}
-	seen, err := observe.New(objects)
+	observedState, err := observe.New(objects)
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := function.Input[controlplanev1.ControlPlaneCluster]{
-		Claim: function.Claim{Namespace: "tenant-a", Name: "cloud"}, Seen: seen,
+		Claim: function.Claim{Namespace: "tenant-a", Name: "cloud"}, Observed: observedState,
 		Required: required(t, platform),
 	}
 	if err := function.Decode(xr(t, spec), &in.XR); err != nil {
@@ -109,8 +109,8 @@ func derived(t *testing.T, spec, platform string) *model {
 	return m
 }
 
-// checkRefused fails unless the error is one that a tenant can fix, about a field, with these words.
-func checkRefused(t *testing.T, reason string, err error, field, words string) {
+// requireFieldError fails unless the error is one that a tenant can fix, about a field, with these words.
+func requireFieldError(t *testing.T, reason string, err error, field, words string) {
 	t.Helper()
 	if err == nil || !invalid.Is(err) || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), words) {
 		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, words)
@@ -130,7 +130,7 @@ func (s stub) Run(req *wire.Request) *wire.Response {
 }
 
 // ready is a control plane of which everything is there and ready.
-func ready(t *testing.T, spec, platform string) *simulate.World {
+func ready(t *testing.T, spec, platform string) *simulate.Cluster {
 	t.Helper()
 	w := world(t, spec, platform)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -139,16 +139,16 @@ func ready(t *testing.T, spec, platform string) *simulate.World {
 	return w
 }
 
-func world(t *testing.T, spec, platform string) *simulate.World {
+func world(t *testing.T, spec, platform string) *simulate.Cluster {
 	t.Helper()
-	return &simulate.World{
+	return &simulate.Cluster{
 		XR: xr(t, spec), Kinds: map[string]function.Runner{kind: New(), nested: stub{"2025.2", "28.1.0"}, entries: identitycatalog.New()},
 		Required: required(t, platform),
 	}
 }
 
 // desired is the function's answer now, as it is composed.
-func desired(t *testing.T, w *simulate.World) map[string]encoded.Struct {
+func desired(t *testing.T, w *simulate.Cluster) map[string]encoded.Struct {
 	t.Helper()
 	rsp, _, err := w.Kinds[kind].Explain(w.Request())
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // A part is a number of like pods that a claim orders.
-type part struct {
+type costItem struct {
 	// field of the part in the claim.
 	field    string
 	replicas int32
@@ -36,12 +36,12 @@ type part struct {
 }
 
 // parts are all of them, with what the claim says laid over its size.
-func (m *model) parts() []part {
+func (m *model) parts() []costItem {
 	i := m.spec.Infrastructure
-	out := []part{
+	out := []costItem{
 		{
 			field: "spec.infrastructure.mariadb", replicas: m.databaseReplicas(),
-			resources: merge.Over(i.MariaDB.Resources, m.size.databaseResources),
+			resources: merge.Overlay(i.MariaDB.Resources, m.size.databaseResources),
 			storage:   string(ptr.Deref(i.MariaDB.StorageSize, storageSize(m.size.databaseStorage))),
 			program:   minimum.MariaDB,
 		},
@@ -61,23 +61,23 @@ func (m *model) parts() []part {
 		for _, s := range m.services {
 			databases += len(m.databasesOf(s))
 		}
-		out = append(out, part{
+		out = append(out, costItem{
 			field: field, replicas: 1, times: int32(databases), storage: string(b.StagingStorage.StorageSize),
 			program: minimum.DatabaseBackup,
 		})
 	}
 	if m.runsQueue() {
-		out = append(out, part{
+		out = append(out, costItem{
 			field: "spec.infrastructure.rabbitmq", replicas: ptr.Deref(i.RabbitMQ.Replicas, m.size.messaging),
-			resources: merge.Over(i.RabbitMQ.Resources, m.size.messagingResources),
+			resources: merge.Overlay(i.RabbitMQ.Resources, m.size.messagingResources),
 			storage:   string(ptr.Deref(i.RabbitMQ.StorageSize, storageSize(m.size.messagingStorage))),
 			program:   minimum.RabbitMQ,
 		})
 	}
 	if m.locks() {
-		out = append(out, part{
+		out = append(out, costItem{
 			field: "spec.infrastructure.valkey", replicas: ptr.Deref(i.Valkey.Replicas, m.size.locks),
-			resources: merge.Over(i.Valkey.Resources, m.size.locksResources),
+			resources: merge.Overlay(i.Valkey.Resources, m.size.locksResources),
 			storage:   string(ptr.Deref(i.Valkey.StorageSize, storageSize(m.size.locksStorage))),
 			program:   minimum.Valkey,
 		})
@@ -86,51 +86,51 @@ func (m *model) parts() []part {
 }
 
 // partOf are the members of a server of a service's own.
-func partOf(field string, program minimum.Program, s common.Members) part {
-	return part{field: field, replicas: s.Replicas, resources: s.Resources, short: true, storage: s.StorageSize, program: program}
+func partOf(field string, program minimum.Program, s common.Members) costItem {
+	return costItem{field: field, replicas: s.Replicas, resources: s.Resources, short: true, storage: s.StorageSize, program: program}
 }
 
 // A maximum bounds what parts cost.
-type maximum struct {
+type quota struct {
 	// unit is what is counted, as it stands behind the number, field the part's field that says it, or short that of a short part.
 	unit, field, short string
 	of                 func(platformv1.Maxima) *resource.Quantity
 	// cost is that of one pod of a part, or of the part where it is not summed up.
-	cost func(part) resource.Quantity
-	// summed: the pods of all parts count together.
-	summed bool
+	cost func(costItem) resource.Quantity
+	// perClaim: the pods of all parts count together.
+	perClaim bool
 }
 
-var maxima = []maximum{
+var quotas = []quota{
 	{
 		unit: " replicas", field: ".replicas",
 		of:   func(x platformv1.Maxima) *resource.Quantity { return whole(x.Replicas) },
-		cost: func(p part) resource.Quantity { return *whole(&p.replicas) },
+		cost: func(p costItem) resource.Quantity { return *whole(&p.replicas) },
 	},
 	{
 		unit: " processes in each pod", field: ".uwsgi.processes",
 		of:   func(x platformv1.Maxima) *resource.Quantity { return whole(x.Processes) },
-		cost: func(p part) resource.Quantity { return *whole(&p.processes) },
+		cost: func(p costItem) resource.Quantity { return *whole(&p.processes) },
 	},
 	{
-		unit: " of storage in all, which", field: ".storageSize", summed: true,
+		unit: " of storage in all, which", field: ".storageSize", perClaim: true,
 		of: func(x platformv1.Maxima) *resource.Quantity { return x.Storage },
-		cost: func(p part) resource.Quantity {
+		cost: func(p costItem) resource.Quantity {
 			size, _ := resource.ParseQuantity(p.storage) // What is no amount is refused elsewhere, and most parts have none.
 			return size
 		},
 	},
 	{
-		unit: " cores in all, which", field: ".resources", short: ".cpu", summed: true,
+		unit: " cores in all, which", field: ".resources", short: ".cpu", perClaim: true,
 		of: func(x platformv1.Maxima) *resource.Quantity { return x.CPU },
-		cost: func(p part) resource.Quantity {
+		cost: func(p costItem) resource.Quantity {
 			return larger(p.resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.CPU })
 		},
 	},
 	{
-		unit: " of memory in all, which", field: ".resources", short: ".memory", summed: true,
+		unit: " of memory in all, which", field: ".resources", short: ".memory", perClaim: true,
 		of: func(x platformv1.Maxima) *resource.Quantity { return x.Memory },
-		cost: func(p part) resource.Quantity {
+		cost: func(p costItem) resource.Quantity {
 			return larger(p.resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.Memory })
 		},
 	},
@@ -140,8 +140,8 @@ var maxima = []maximum{
 func (m *model) checkCosts(limits []platformv1.Limit) error {
 	parts := m.parts()
 	var errs []error
-	for _, x := range maxima {
-		for _, bill := range x.bills(parts) {
+	for _, x := range quotas {
+		for _, bill := range x.costEntries(parts) {
 			errs = append(errs, x.check(limits, bill))
 		}
 	}
@@ -149,25 +149,25 @@ func (m *model) checkCosts(limits []platformv1.Limit) error {
 }
 
 // A bill is what something costs, the field that says most of it, and how it comes about.
-type bill struct {
-	field, why string
-	amount     resource.Quantity
+type costEntry struct {
+	field, reason string
+	amount        resource.Quantity
 }
 
-// bills are one for each part, or one for all.
-func (x maximum) bills(parts []part) []bill {
-	var each []bill
+// costEntries are one for each part, or one for all.
+func (x quota) costEntries(parts []costItem) []costEntry {
+	var each []costEntry
 	for _, p := range parts {
 		field := x.field
 		if p.short {
 			field = cmp.Or(x.short, field)
 		}
-		each = append(each, bill{field: p.field + field, amount: x.cost(p)})
+		each = append(each, costEntry{field: p.field + field, amount: x.cost(p)})
 	}
-	if !x.summed {
+	if !x.perClaim {
 		return each
 	}
-	var sum bill
+	var sum costEntry
 	var most resource.Quantity
 	for i, p := range parts {
 		one := each[i].amount.DeepCopy()
@@ -175,28 +175,28 @@ func (x maximum) bills(parts []part) []bill {
 		all.Mul(int64(p.replicas) * int64(max(p.times, 1)))
 		sum.amount.Add(all)
 		if all.Cmp(most) > 0 {
-			most, sum.field, sum.why = all, each[i].field, fmt.Sprintf("with %d × %s here, there are ", p.replicas*max(p.times, 1), &one)
+			most, sum.field, sum.reason = all, each[i].field, fmt.Sprintf("with %d × %s here, there are ", p.replicas*max(p.times, 1), &one)
 		}
 	}
-	return []bill{sum}
+	return []costEntry{sum}
 }
 
-func (x maximum) check(limits []platformv1.Limit, b bill) error {
-	said := false
+func (x quota) check(limits []platformv1.Limit, b costEntry) error {
+	requested := false
 	for _, l := range limits {
 		most := x.of(l.Maxima)
 		if most == nil {
 			continue
 		}
-		said = true
+		requested = true
 		if b.amount.Cmp(*most) > 0 {
 			return invalid.Field(b.field, "%s%s%s are more than the %s that the platform's limit %q allows; ask for less",
-				b.why, rounded(b.amount), x.unit, most, l.Name)
+				b.reason, rounded(b.amount), x.unit, most, l.Name)
 		}
 	}
-	if most := x.of(platformv1.DefaultMaxima()); !said && b.amount.Cmp(*most) > 0 {
+	if most := x.of(platformv1.DefaultMaxima()); !requested && b.amount.Cmp(*most) > 0 {
 		return invalid.Field(b.field, "%s%s%s are more than the %s that the platform allows where no limit says otherwise; "+
-			"ask for less, or ask the platform team for a limit with more", b.why, rounded(b.amount), x.unit, most)
+			"ask for less, or ask the platform team for a limit with more", b.reason, rounded(b.amount), x.unit, most)
 	}
 	return nil
 }

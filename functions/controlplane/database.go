@@ -70,13 +70,13 @@ func database(m *model) ([]compose.Stage, error) {
 // server is the MariaDB server or cluster.
 func (m *model) server() (mariadb.Server, error) {
 	db := m.spec.Infrastructure.MariaDB
-	was := m.databaseWas
+	previous := m.databaseWas
 	res := m.databaseResources()
-	image, err := m.databaseImage(release.MariaDB, was.server, "spec", "image")
+	image, err := m.databaseImage(release.MariaDB, previous.server, "spec", "image")
 	if err != nil {
 		return mariadb.Server{}, err
 	}
-	exporter, err := m.exporter(release.MariaDBExporter, was.server)
+	exporter, err := m.exporter(release.MariaDBExporter, previous.server)
 	if err != nil {
 		return mariadb.Server{}, err
 	}
@@ -95,14 +95,14 @@ func (m *model) server() (mariadb.Server, error) {
 		BufferPool:   mariadb.BufferPool(m.databaseMemory()),
 		Connections:  m.connections(),
 		Transfer:     &mariadb.Transfer{Cache: mariadb.GaleraCache(bytes(m.databaseStorage())), Threads: mariadb.Threads(res)},
-	}, was.server)
-	if m.proxy.leads {
+	}, previous.server)
+	if m.proxy.active {
 		s.MaxScale = maxScaleName
 	}
 	switch r := db.RestoreFrom; {
 	case r == nil:
-	case was.server.Exists():
-		s.Bootstrap = was.server.Map("spec", "bootstrapFrom")
+	case previous.server.Exists():
+		s.Bootstrap = previous.server.Map("spec", "bootstrapFrom")
 	default:
 		s.Bootstrap = mariadb.Bootstrap(bucket(r.S3), r.TargetRecoveryTime)
 	}
@@ -110,7 +110,7 @@ func (m *model) server() (mariadb.Server, error) {
 }
 
 func (m *model) databaseResources() *common.Resources {
-	return merge.Over(m.spec.Infrastructure.MariaDB.Resources, m.size.databaseResources)
+	return merge.Overlay(m.spec.Infrastructure.MariaDB.Resources, m.size.databaseResources)
 }
 
 // databaseMemory is what a member has, in bytes.
@@ -119,11 +119,11 @@ func (m *model) databaseMemory() int64 { return mariadb.Memory(m.databaseResourc
 // databaseStorage is the size of each volume: what the claim says, or what its size gives, where a smaller size leaves the volumes that
 // exist.
 func (m *model) databaseStorage() controlplanev1.StorageSize {
-	given := storageSize(m.size.databaseStorage)
-	if was := m.databaseWas.size(); bytes(was) > bytes(given) {
-		given = was
+	provided := storageSize(m.size.databaseStorage)
+	if previous := m.databaseWas.size(); bytes(previous) > bytes(provided) {
+		provided = previous
 	}
-	return ptr.Deref(m.spec.Infrastructure.MariaDB.StorageSize, given)
+	return ptr.Deref(m.spec.Infrastructure.MariaDB.StorageSize, provided)
 }
 
 // connections is how many the database takes: as many as the size says, or as services open at most, while old and new pods are there
@@ -180,31 +180,31 @@ func (m *model) databaseMetrics() bool {
 // rootPassword says which of the objects that make the password of the database's root are wanted.
 type rootPassword struct {
 	generator, secret bool
-	// known: the database is there, or the password of one that was there is kept.
-	known bool
-	// given is where the tenant keeps the password of a restored database.
-	given *common.SecretKeyReference
+	// exists: the database is there, or the password of one that was there is kept.
+	exists bool
+	// provided is where the tenant keeps the password of a restored database.
+	provided *common.SecretKeyReference
 }
 
-// rootOf is both for a new database. One that starts from a backup has the password of the backup, which the claim has to name: a new one
+// rootSecrets is both for a new database. One that starts from a backup has the password of the backup, which the claim has to name: a new one
 // would not open the database, and would take the old one's place in the secret store. None is ever made for a database that runs, either,
 // whatever became of restoreFrom. What there is stays.
-func rootOf(restore *controlplanev1.RestoreFrom, seen observe.State) rootPassword {
-	_, generator := seen.Get(rootGeneratorResource)
-	_, made := seen.Get(rootSecretResource)
-	_, runs := seen.Get(databaseResource)
-	p := rootPassword{known: runs || made}
+func rootSecrets(restore *controlplanev1.RestoreFrom, observedState observe.State) rootPassword {
+	_, generator := observedState.Get(rootGeneratorResource)
+	_, created := observedState.Get(rootSecretResource)
+	_, runs := observedState.Get(databaseResource)
+	p := rootPassword{exists: runs || created}
 	if restore != nil {
-		p.given = restore.RootPasswordSecretRef.DeepCopy()
+		p.provided = restore.RootPasswordSecretRef.DeepCopy()
 	}
-	p.secret = made || !runs && (restore == nil || p.given != nil)
-	p.generator = generator || p.secret && p.given == nil
+	p.secret = created || !runs && (restore == nil || p.provided != nil)
+	p.generator = generator || p.secret && p.provided == nil
 	return p
 }
 
 // checkRoot refuses to restore a database that nobody could open.
 func (m *model) checkRoot() error {
-	if m.spec.Infrastructure.MariaDB.RestoreFrom == nil || m.root.known || m.root.given != nil {
+	if m.spec.Infrastructure.MariaDB.RestoreFrom == nil || m.root.exists || m.root.provided != nil {
 		return nil
 	}
 	return invalid.Field("spec.infrastructure.mariadb.restoreFrom.rootPasswordSecretRef", "a database that starts from a backup has the root "+
@@ -215,8 +215,8 @@ func (m *model) checkRoot() error {
 // there stays what it is, also where the claim is made again and says nothing of a backup.
 func (m *model) rootSecret(meta object.Meta) compose.Resource {
 	out := compose.Resource{Name: rootSecretResource, Object: secret.Generated(meta, meta.Name, "root", nil), Retain: true}
-	if given := m.root.given; given != nil {
-		out.Object = secret.Given(meta, "root", m.secrets.Source(string(given.Name)), string(given.Key))
+	if provided := m.root.provided; provided != nil {
+		out.Object = secret.Given(meta, "root", m.secrets.Source(string(provided.Name)), string(provided.Key))
 		out.After = m.copied(m.spec.Infrastructure.MariaDB.RestoreFrom.RootPasswordSecretRef)
 	}
 	return out

@@ -33,42 +33,42 @@ func ordered(t *testing.T, spec, platform, is string) map[string]any {
 	return out
 }
 
-// TestKept: what the operator does not allow to change stays as it is, whatever the platform says by now, and so does what would restart
+// TestRetained: what the operator does not allow to change stays as it is, whatever the platform says by now, and so does what would restart
 // a cluster with members of two minds.
-func TestKept(t *testing.T) {
+func TestRetained(t *testing.T) {
 	const (
 		platform = "{domain: example.com, storageClass: fast, images: {pullSecrets: [registry]}, limits: [" + limittest.Everything + "]}"
 		restore  = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
-		was      = "{replicas: 3, storage: {size: 20Gi"
+		previous = "{replicas: 3, storage: {size: 20Gi"
 	)
 	cases := map[string]struct {
-		reason, spec, is string
-		want             map[string]any // by path, nil: not there
+		reason, spec, observedReplicas string
+		want                           map[string]any // by path, nil: not there
 	}{
 		"new": {"It gets what the platform says today.", "{}", "", map[string]any{
 			"storage.storageClassName": "fast", "imagePullSecrets": []any{map[string]any{"name": "platform-pull-registry"}}, "tls.galeraSSTEnabled": true,
 			"galera.replicaThreads": 2.0, "galera.providerOptions": map[string]any{"gcache.size": "204M"}, "startupProbe.failureThreshold": 21600.0,
 		}},
-		"other class": {"Volumes do not move.", "{}", was + ", storageClassName: slow}, imagePullSecrets: [{name: old}]}", map[string]any{
+		"other class": {"Volumes do not move.", "{}", previous + ", storageClassName: slow}, imagePullSecrets: [{name: old}]}", map[string]any{
 			"storage.storageClassName": "slow", "imagePullSecrets": []any{map[string]any{"name": "old"}},
 		}},
-		"no class":      {"Nor do those of the cluster's default.", "{}", was + "}}", map[string]any{"storage.storageClassName": nil, "imagePullSecrets": nil}},
-		"made in clear": {"Its members go on to understand each other.", "{}", was + "}}", map[string]any{"tls.galeraSSTEnabled": nil, "galera.providerOptions": nil, "startupProbe.failureThreshold": 300.0}},
-		"encrypted":     {"They do, too.", "{}", was + "}, tls: {galeraSSTEnabled: true}}", map[string]any{"tls.galeraSSTEnabled": true}},
+		"no class":      {"Nor do those of the cluster's default.", "{}", previous + "}}", map[string]any{"storage.storageClassName": nil, "imagePullSecrets": nil}},
+		"made in clear": {"Its members go on to understand each other.", "{}", previous + "}}", map[string]any{"tls.galeraSSTEnabled": nil, "galera.providerOptions": nil, "startupProbe.failureThreshold": 300.0}},
+		"encrypted":     {"They do, too.", "{}", previous + "}, tls: {galeraSSTEnabled: true}}", map[string]any{"tls.galeraSSTEnabled": true}},
 		"smaller size":  {"Volumes do not shrink.", "{}", "{replicas: 3, storage: {size: 100Gi}}", map[string]any{"storage.size": "100Gi"}},
-		"larger size":   {"They grow.", "{size: medium}", was + "}}", map[string]any{"storage.size": "100Gi"}},
-		"restored": {"It is read once.", restore, was + "}, bootstrapFrom: {s3: {bucket: old}}}", map[string]any{
+		"larger size":   {"They grow.", "{size: medium}", previous + "}}", map[string]any{"storage.size": "100Gi"}},
+		"restored": {"It is read once.", restore, previous + "}, bootstrapFrom: {s3: {bucket: old}}}", map[string]any{
 			"bootstrapFrom": map[string]any{"s3": map[string]any{"bucket": "old"}},
 		}},
-		"restored later": {"A database that is there does not start again: its operator would not call it ready any more.", restore, was + "}}", map[string]any{"bootstrapFrom": nil}},
-		"restored, done": {"The operator lets it be forgotten.", "{}", was + "}, bootstrapFrom: {s3: {bucket: old}}}", map[string]any{"bootstrapFrom": nil}},
+		"restored later": {"A database that is there does not start again: its operator would not call it ready any more.", restore, previous + "}}", map[string]any{"bootstrapFrom": nil}},
+		"restored, done": {"The operator lets it be forgotten.", "{}", previous + "}, bootstrapFrom: {s3: {bucket: old}}}", map[string]any{"bootstrapFrom": nil}},
 		"shrunk": {"The operator refuses to take away the member that takes the writes: another takes them first.", "{}",
 			"{replicas: 5, storage: {size: 20Gi}, galera: {primary: {podIndex: 4}}}", map[string]any{"replicas": 5.0, "galera.primary.podIndex": 0.0}},
 		"shrunk then": {"It does.", "{}", "{replicas: 5, storage: {size: 20Gi}, galera: {primary: {podIndex: 2}}}", map[string]any{"replicas": 3.0, "galera.primary": nil}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			spec := ordered(t, tc.spec, platform, tc.is)
+			spec := ordered(t, tc.spec, platform, tc.observedReplicas)
 			for path, want := range tc.want {
 				if diff := cmp.Diff(want, find(spec, path)); diff != "" {
 					t.Errorf("%s\n%s (-want +got):\n%s", tc.reason, path, diff)
@@ -81,17 +81,17 @@ func TestKept(t *testing.T) {
 // TestCollations: a new database gives all tables of a service one collation. One that was made without that stays so, because new tables
 // refer to those that exist.
 func TestCollations(t *testing.T) {
-	const was = "{replicas: 3, storage: {size: 20Gi}, myCnf: "
+	const previous = "{replicas: 3, storage: {size: 20Gi}, myCnf: "
 	for name, tc := range map[string]struct {
-		is   string
-		want bool
+		observedReplicas string
+		want             bool
 	}{
 		"new":                  {"", true},
-		"made before":          {was + `"[mariadb]\nskip-name-resolve\n"}`, false},
-		"made with collations": {was + `"[mariadb]\nloose-character-set-collations=utf8mb3=utf8mb3_general_ci\n"}`, true},
+		"made before":          {previous + `"[mariadb]\nskip-name-resolve\n"}`, false},
+		"made with collations": {previous + `"[mariadb]\nloose-character-set-collations=utf8mb3=utf8mb3_general_ci\n"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config, _ := ordered(t, "{}", bare, tc.is)["myCnf"].(string)
+			config, _ := ordered(t, "{}", bare, tc.observedReplicas)["myCnf"].(string)
 			if got := strings.Contains(config, "\nloose-character-set-collations=utf8mb3=utf8mb3_general_ci,utf8mb4=utf8mb4_general_ci\n"); got != tc.want {
 				t.Errorf("collations are set: %t, want %t:\n%s", got, tc.want, config)
 			}
@@ -110,11 +110,11 @@ func TestVolumesShrink(t *testing.T) {
 	_, err := derive(input(t, "{infrastructure: {mariadb: {storageSize: 10Gi}}}", bare, map[string]*structpb.Struct{
 		"database": structOf(t, fields(t, "{spec: {replicas: 3, storage: {size: 20Gi}}}")),
 	}))
-	checkRefused(t, "Volumes do not shrink.", err, "spec.infrastructure.mariadb.storageSize", "say 20Gi here to keep them")
+	requireFieldError(t, "Volumes do not shrink.", err, "spec.infrastructure.mariadb.storageSize", "say 20Gi here to keep them")
 }
 
-// TestHostKept: pods are not replaced for a shorter name of the same database.
-func TestHostKept(t *testing.T) {
+// TestHostUnchanged: pods are not replaced for a shorter name of the same database.
+func TestHostUnchanged(t *testing.T) {
 	host := func(has string) string {
 		m, err := derive(input(t, "{}", bare, map[string]*structpb.Struct{"keystone": structOf(t, fields(t, "{spec: {database: {host: "+has+"}}}"))}))
 		if err != nil {
@@ -187,17 +187,17 @@ func TestBackups(t *testing.T) {
 	if r, o := name(backedUp, is("old")); r != resource || o != object {
 		t.Errorf("another one is %s, composed as %s", o, r)
 	}
-	seen := map[string]string{object: ""}
+	observedState := map[string]string{object: ""}
 	for _, other := range []string{
 		strings.Replace(backedUp, "5 4", "6 4", 1), strings.Replace(backedUp, "bucket: new", "bucket: old", 1), strings.Replace(backedUp, "s3:443", "s3:444", 1),
 		strings.Replace(backedUp, "name: s3", "name: s4", 1), strings.Replace(backedUp, "s3: {", "s3: {prefix: a, ", 1), strings.Replace(backedUp, "s3: {", "s3: {region: a, ", 1),
 		strings.Replace(backedUp, "s3: {", "s3: {privateCA: true, ", 1), strings.Replace(backedUp, "s3: {", "stagingStorage: {storageSize: 10Gi}, s3: {", 1),
 	} {
 		_, o := name(other, nil)
-		if before, ok := seen[o]; ok {
+		if before, ok := observedState[o]; ok {
 			t.Errorf("%s and %q have the same name", other, before)
 		}
-		seen[o] = other
+		observedState[o] = other
 	}
 	for _, same := range []string{
 		strings.Replace(backedUp, "retentionDays: 2", "retentionDays: 9", 1), strings.Replace(backedUp, "backup:", "storageSize: 1Ti, tolerations: [{operator: Exists}], backup:", 1),
@@ -219,11 +219,11 @@ func TestBackupBlocksNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, _ := plan.Part("database-backup")
+	part, _ := plan.ComponentStatus("database-backup")
 	if _, message := part.Waiting(); !strings.Contains(message, "the last backup failed") || !strings.Contains(message, "delete the Job") {
 		t.Errorf("the claim says %q", message)
 	}
-	if keystone, _ := plan.Part("keystone"); !keystone.IsReady() || len(keystone.Needs) > 0 || rsp.Composite.Ready {
+	if keystone, _ := plan.ComponentStatus("keystone"); !keystone.IsReady() || len(keystone.Needs) > 0 || rsp.Composite.Ready {
 		t.Errorf("Keystone waits for %v; the control plane is ready: %t", keystone.Needs, rsp.Composite.Ready)
 	}
 }

@@ -9,11 +9,11 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// databaseWas is what is observed of the database. The operator's webhook refuses to change some fields (those with the tag
+// observedDatabase is what is observed of the database. The operator's webhook refuses to change some fields (those with the tag
 // webhook:"inmutable" in https://github.com/mariadb-operator/mariadb-operator/tree/v25.10.4/api/v1alpha1), and each would hold back
 // every other change of the object: these stay as they are, whatever the claim or the platform says by now. make test-webhooks asks the
 // webhooks.
-type databaseWas struct {
+type observedDatabase struct {
 	// server, proxy and backup (that of backupResource) are nil, or do not exist, where there are none.
 	server, proxy, backup *observe.Object
 	// replicas are the members.
@@ -22,19 +22,19 @@ type databaseWas struct {
 	host string
 }
 
-func databaseOf(seen observe.State) databaseWas {
-	was := databaseWas{}
-	was.server, _ = seen.Get(databaseResource)
-	was.proxy, _ = seen.Get(proxyResource)
-	was.backup, _ = seen.Get(backupResource)
-	if n, ok := was.server.Int("spec", "replicas"); ok {
-		was.replicas = int32(n) //nolint:gosec // Nine at most.
+func databaseOf(observedState observe.State) observedDatabase {
+	previous := observedDatabase{}
+	previous.server, _ = observedState.Get(databaseResource)
+	previous.proxy, _ = observedState.Get(proxyResource)
+	previous.backup, _ = observedState.Get(backupResource)
+	if n, ok := previous.server.Int("spec", "replicas"); ok {
+		previous.replicas = int32(n) //nolint:gosec // Nine at most.
 	}
-	return was
+	return previous
 }
 
 // size is that of each volume, empty where there is none.
-func (w databaseWas) size() controlplanev1.StorageSize {
+func (w observedDatabase) size() controlplanev1.StorageSize {
 	return controlplanev1.StorageSize(w.server.String("spec", "storage", "size"))
 }
 
@@ -73,10 +73,10 @@ func (m *model) checkStorage() error {
 	return checkVolumes("spec.infrastructure.mariadb.storageSize", m.databaseWas.size(), m.databaseStorage())
 }
 
-func checkVolumes(field string, was, want controlplanev1.StorageSize) error {
-	if bytes(want) < bytes(was) {
+func checkVolumes(field string, previous, want controlplanev1.StorageSize) error {
+	if bytes(want) < bytes(previous) {
 		return invalid.Field(field, "the database has volumes of %s, which cannot shrink to %s; leave it out, or say %s here to keep them",
-			was, want, was)
+			previous, want, previous)
 	}
 	return nil
 }

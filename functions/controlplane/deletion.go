@@ -22,11 +22,11 @@ import (
 func deletionOrder(m *model) ([]compose.Stage, error) {
 	s := m.identity
 	stage := compose.Stage{
-		m.uses(s.name, namespaceResource, s.kind.Kind+" lives in the namespace"),
-		m.uses(s.name, databaseResource, s.kind.Kind+" needs the database until it is gone"),
+		m.restrictTo(s.name, namespaceResource, s.kind.Kind+" lives in the namespace"),
+		m.restrictTo(s.name, databaseResource, s.kind.Kind+" needs the database until it is gone"),
 	}
 	if m.remote {
-		stage = append(stage, m.uses(s.name, workloadNamespaceResource, s.kind.Kind+"'s pods live in the namespace"))
+		stage = append(stage, m.restrictTo(s.name, workloadNamespaceResource, s.kind.Kind+"'s pods live in the namespace"))
 	}
 	return []compose.Stage{stage}, nil
 }
@@ -34,29 +34,29 @@ func deletionOrder(m *model) ([]compose.Stage, error) {
 // databaseDeletionOrder keeps what the operator logs in by until the server elsewhere is gone.
 func databaseDeletionOrder(m *model) ([]compose.Stage, error) {
 	login := m.databaseLogin(*m.externalMariaDB())
-	return []compose.Stage{{m.uses(databaseResource, login, "mariadb-operator logs in to let databases go")}}, nil
+	return []compose.Stage{{m.restrictTo(databaseResource, login, "mariadb-operator logs in to let databases go")}}, nil
 }
 
 // catalogDeletionOrder keeps the identity service until its catalog is gone.
 func catalogDeletionOrder(m *model) ([]compose.Stage, error) {
-	return m.logsIn(catalogComponent), nil
+	return m.identityUsage(catalogComponent), nil
 }
 
 // serviceDeletionOrder keeps the identity service until another one is gone, and the queue until that has taken its virtual hosts away.
 func (m *model) serviceDeletionOrder(s *serviceState) []compose.Stage {
-	stages := m.logsIn(s.name)
+	stages := m.identityUsage(s.name)
 	if m.runsQueue() && slices.Contains(s.needs, messagingComponent) {
-		stages[0] = append(stages[0], m.uses(s.name, messagingResource, s.kind.Kind+" has virtual hosts and users there to delete"))
+		stages[0] = append(stages[0], m.restrictTo(s.name, messagingResource, s.kind.Kind+" has virtual hosts and users there to delete"))
 	}
 	return stages
 }
 
-// logsIn keeps the identity service until something is gone whose entries of the catalog K-ORC has to delete.
-func (m *model) logsIn(by string) []compose.Stage {
-	return []compose.Stage{{m.uses(by, identityService, "K-ORC logs in at "+m.identity.kind.Kind+" to delete its catalog entries")}}
+// identityUsage keeps the identity service until something is gone whose entries of the catalog K-ORC has to delete.
+func (m *model) identityUsage(by string) []compose.Stage {
+	return []compose.Stage{{m.restrictTo(by, identityService, "K-ORC logs in at "+m.identity.kind.Kind+" to delete its catalog entries")}}
 }
 
-// uses keeps what the resource of is composed as while what by is composed as is there.
-func (m *model) uses(by, of, reason string) compose.Resource {
+// restrictTo keeps what the resource of is composed as while what by is composed as is there.
+func (m *model) restrictTo(by, of, reason string) compose.Resource {
 	return usage.Of(m.meta(by+"-uses-"+of), by, of, reason)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // answer is what the function says now, as it is desired and in the status. The spec may be one with a mistake.
-func answer(t *testing.T, w *simulate.World) (desired map[string]encoded.Struct, status map[string]any) {
+func answer(t *testing.T, w *simulate.Cluster) (desired map[string]encoded.Struct, status map[string]any) {
 	t.Helper()
 	rsp := w.Kinds[kind].Run(w.Request())
 	if rsp.Composite == nil {
@@ -26,7 +26,7 @@ func answer(t *testing.T, w *simulate.World) (desired map[string]encoded.Struct,
 }
 
 // edited is a control plane with another spec, and the status that it had.
-func edited(t *testing.T, w *simulate.World, spec string) *simulate.World {
+func edited(t *testing.T, w *simulate.Cluster, spec string) *simulate.Cluster {
 	t.Helper()
 	status := w.XR.GetFields()["status"]
 	w.XR = xr(t, spec)
@@ -35,7 +35,7 @@ func edited(t *testing.T, w *simulate.World, spec string) *simulate.World {
 }
 
 // applied is a control plane after everything that is desired was applied.
-func applied(t *testing.T, w *simulate.World) *simulate.World {
+func applied(t *testing.T, w *simulate.Cluster) *simulate.Cluster {
 	t.Helper()
 	desired, status := answer(t, w)
 	for name, o := range desired {
@@ -53,9 +53,9 @@ func applied(t *testing.T, w *simulate.World) *simulate.World {
 	return w
 }
 
-// TestInForce: what the spec says of data is composed in the same call, also beside a mistake, and only towards keeping it. The
+// TestEffectiveSpec: what the spec says of data is composed in the same call, also beside a mistake, and only towards keeping it. The
 // status follows when it is seen.
-func TestInForce(t *testing.T) {
+func TestEffectiveSpec(t *testing.T) {
 	const mistake = "services: {keystone: {config: {DEFAULT: {nonsense: true}}}}"
 	cases := map[string]struct {
 		reason        string
@@ -101,20 +101,20 @@ func TestInForce(t *testing.T) {
 	}
 }
 
-// TestServiceInForce: what a service has not done yet is not in force.
-func TestServiceInForce(t *testing.T) {
+// TestEffectiveService: what a service has not done yet is not in force.
+func TestEffectiveService(t *testing.T) {
 	w := applied(t, edited(t, ready(t, "{deletionPolicy: Delete}", bare), "{deletionPolicy: Retain}"))
 	keystone := w.Observed["keystone"]
-	for said, want := range map[string]any{"Retain": "Retain", "Delete": "Delete", "": nil} {
-		w.Observed["keystone"] = keystone.With(encoded.Text(said), "status", "deletionPolicy")
+	for requested, want := range map[string]any{"Retain": "Retain", "Delete": "Delete", "": nil} {
+		w.Observed["keystone"] = keystone.With(encoded.Text(requested), "status", "deletionPolicy")
 		if _, status := answer(t, w); status["deletionPolicy"] != want {
-			t.Errorf("Keystone says %q, and the claim %v, want %v", said, status["deletionPolicy"], want)
+			t.Errorf("Keystone says %q, and the claim %v, want %v", requested, status["deletionPolicy"], want)
 		}
 	}
 }
 
-// TestWhy: the claim says what a service waits for, in that one's words.
-func TestWhy(t *testing.T) {
+// TestFailureMessage: the claim says what a service waits for, in that one's words.
+func TestFailureMessage(t *testing.T) {
 	w := ready(t, "{}", bare)
 	m := w.Observed["keystone"].Map()
 	m["status"] = map[string]any{

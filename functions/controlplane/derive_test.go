@@ -164,7 +164,7 @@ func TestPodSecurity(t *testing.T) {
 func TestRootPassword(t *testing.T) {
 	const (
 		restored = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
-		given    = `{infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: old-root, key: password},
+		provided = `{infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: old-root, key: password},
 			s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
 	)
 	type rootPassword struct{ generator, secret bool }
@@ -175,7 +175,7 @@ func TestRootPassword(t *testing.T) {
 		want         rootPassword
 	}{
 		"New":      {"A new database gets a new one.", "{}", nil, rootPassword{true, true}},
-		"Restored": {"It is that of the backup, which the tenant has.", given, nil, rootPassword{secret: true}},
+		"Restored": {"It is that of the backup, which the tenant has.", provided, nil, rootPassword{secret: true}},
 		"RestoredByHand": {
 			"It was put where the database reads it, before a claim could name it.", restored,
 			map[string]*structpb.Struct{"database": thing}, rootPassword{},
@@ -185,7 +185,7 @@ func TestRootPassword(t *testing.T) {
 			map[string]*structpb.Struct{"database-root-secret": thing, "database": thing}, rootPassword{true, true},
 		},
 		"EditedAtOnce": {
-			"restoreFrom came before there was a password: what there is stays, and no more is made.", given,
+			"restoreFrom came before there was a password: what there is stays, and no more is made.", provided,
 			map[string]*structpb.Struct{"database-root-generator": thing}, rootPassword{true, true},
 		},
 		"Done": {
@@ -327,7 +327,7 @@ func TestRefusals(t *testing.T) {
 			m, err := derive(input(t, tc.spec, platform, tc.observed))
 			switch {
 			case tc.field != "":
-				checkRefused(t, tc.reason, err, tc.field, tc.words)
+				requireFieldError(t, tc.reason, err, tc.field, tc.words)
 			case err != nil || m == nil:
 				t.Errorf("%s\nerror %v", tc.reason, err)
 			}

@@ -42,19 +42,19 @@ func TestOperatorImages(t *testing.T) {
 // TestMembersKept: a server alone becomes no cluster, however small, and the other way round.
 func TestMembersKept(t *testing.T) {
 	for name, tc := range map[string]struct {
-		is, want int
-		words    string
+		observedReplicas, want int
+		words                  string
 	}{
-		"Same": {is: 1, want: 1}, "Grows": {is: 2, want: 3}, "Shrinks": {is: 3, want: 2},
-		"Cluster": {is: 1, want: 2, words: "makes no cluster of 2"}, "Alone": {is: 2, want: 1, words: "a Galera cluster of 2"},
+		"Same": {observedReplicas: 1, want: 1}, "Grows": {observedReplicas: 2, want: 3}, "Shrinks": {observedReplicas: 3, want: 2},
+		"Cluster": {observedReplicas: 1, want: 2, words: "makes no cluster of 2"}, "Alone": {observedReplicas: 2, want: 1, words: "a Galera cluster of 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			observed := observedAs(t, databaseResource, fmt.Sprintf("{replicas: %d, storage: {size: 20Gi}}", tc.is))
+			observed := observedAs(t, databaseResource, fmt.Sprintf("{replicas: %d, storage: {size: 20Gi}}", tc.observedReplicas))
 			_, err := derive(input(t, fmt.Sprintf("{infrastructure: {mariadb: {replicas: %d}}}", tc.want), bare, observed))
 			if tc.words != "" {
-				checkRefused(t, "The operator changes no volumes.", err, "spec.infrastructure.mariadb.replicas", tc.words)
+				requireFieldError(t, "The operator changes no volumes.", err, "spec.infrastructure.mariadb.replicas", tc.words)
 			} else if err != nil {
-				t.Errorf("%d members become %d: %v", tc.is, tc.want, err)
+				t.Errorf("%d members become %d: %v", tc.observedReplicas, tc.want, err)
 			}
 		})
 	}
@@ -116,13 +116,13 @@ func decode(t *testing.T, from, to any) {
 
 // TestPoliciesChoose: what a policy chooses can be read by the API server, and none of its rules is for all ports by mistake.
 func TestPoliciesChoose(t *testing.T) {
-	seen := 0
+	observedState := 0
 	for name, o := range desired(t, ready(t, "{size: large, global: {monitoring: {enabled: true}}, infrastructure: {mariadb: {"+backedUp+"}}}", bare)) {
 		body := inner(o)
 		if body["kind"] != "NetworkPolicy" {
 			continue
 		}
-		seen++
+		observedState++
 		var policy networkingv1.NetworkPolicy
 		decode(t, body, &policy)
 		selectors := []*metav1.LabelSelector{&policy.Spec.PodSelector}
@@ -149,8 +149,8 @@ func TestPoliciesChoose(t *testing.T) {
 			}
 		}
 	}
-	if seen < 10 {
-		t.Errorf("only %d policies", seen)
+	if observedState < 10 {
+		t.Errorf("only %d policies", observedState)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestPullSecretType(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := m.pullSet("claim-pull-secrets", "claim-pull-", "tenant-a", "spec.global.images.pullSecrets", m.spec.Global.Images.PullSecrets)
-	if set.Type != corev1.SecretTypeDockerConfigJson || !set.Keep || len(set.Wanted) != 1 || !slices.Equal(set.Wanted[0].Keys, []string{".dockerconfigjson"}) {
+	if set.Type != corev1.SecretTypeDockerConfigJson || !set.Keep || len(set.Requests) != 1 || !slices.Equal(set.Requests[0].Keys, []string{".dockerconfigjson"}) {
 		t.Errorf("set %+v", set)
 	}
 	if diff := cmp.Diff(m.meta("claim-pull-secrets").Labels, set.Labels); diff != "" {
@@ -212,8 +212,8 @@ func TestPullSecretType(t *testing.T) {
 	}
 }
 
-// TestSettingsInForce: what limits judge is what is in force, not what the claim says.
-func TestSettingsInForce(t *testing.T) {
+// TestEffectiveSettings: what limits judge is what is in force, not what the claim says.
+func TestEffectiveSettings(t *testing.T) {
 	for spec, want := range map[string]string{"{}": derived(t, "{}", bare).defaultDomain(), "{global: {domain: a.example.org}}": "a.example.org"} {
 		if m := derived(t, spec, bare); string(m.settings.Domain) != want || m.domain != want {
 			t.Errorf("%s: limits are held against domain %q, and %q is in force, want %q", spec, m.settings.Domain, m.domain, want)

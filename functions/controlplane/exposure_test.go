@@ -38,7 +38,7 @@ func TestExposure(t *testing.T) {
 			}
 			_, err := derive(input(t, tc.spec, open(cmp.Or(tc.platform, bare)), observed))
 			if tc.field != "" {
-				checkRefused(t, tc.reason, err, tc.field, tc.words)
+				requireFieldError(t, tc.reason, err, tc.field, tc.words)
 			} else if err != nil {
 				t.Errorf("%s\n%v", tc.reason, err)
 			}

@@ -15,8 +15,8 @@ const aKeystone = `global: {region: eu-de-2}, services: {placement: {enabled: tr
 
 const trusting = "{domain: example.com, limits: [" + limittest.Everything + "]}"
 
-// TestElsewhere: whoever builds on Keystone is told of one that exists elsewhere as of one of our own, and that it is shared.
-func TestElsewhere(t *testing.T) {
+// TestExternal: whoever builds on Keystone is told of one that exists elsewhere as of one of our own, and that it is shared.
+func TestExternal(t *testing.T) {
 	all := desired(t, ready(t, "{"+aKeystone+"}", trusting))
 	const url = "https://identity.example.org:5001/v3"
 	if diff := cmp.Diff(any(fields(t, `{authURL: "`+url+`", user: cloud-admin, userDomain: staff,
@@ -43,8 +43,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestElsewhereCosts: what somebody else runs costs nothing here, opens no connection, and has no host name; clients are told its address.
-func TestElsewhereCosts(t *testing.T) {
+// TestExternalCosts: what somebody else runs costs nothing here, opens no connection, and has no host name; clients are told its address.
+func TestExternalCosts(t *testing.T) {
 	m, own := derived(t, "{"+aKeystone+"}", trusting), derived(t, "{services: {placement: {enabled: true}}}", trusting)
 	if a, b := m.connectionsOf(m.identity), own.connectionsOf(own.identity); a != 0 || b == 0 {
 		t.Errorf("%d connections, and %d of one of our own", a, b)
@@ -60,7 +60,7 @@ func TestElsewhereCosts(t *testing.T) {
 		}
 	}
 	for _, h := range e.publicHosts() {
-		if h.whose == identityService {
+		if h.owner == identityService {
 			t.Errorf("host name %s", h.exposure.Hostname)
 		}
 	}
@@ -69,10 +69,10 @@ func TestElsewhereCosts(t *testing.T) {
 	}
 }
 
-// TestElsewhereRefused: what admission cannot see.
-func TestElsewhereRefused(t *testing.T) {
+// TestExternalValidation: what admission cannot see.
+func TestExternalValidation(t *testing.T) {
 	spec := strings.Replace(aKeystone, "keystone: {", "keystone: {config: {token: {expiration: 600}}, ", 1)
-	checkRefused(t, "Nobody would read it.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.config", "whoever runs a Keystone configures it")
+	requireFieldError(t, "Nobody would read it.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.config", "whoever runs a Keystone configures it")
 	spec = strings.Replace(aKeystone, ":5001", ":70000", 1)
-	checkRefused(t, "No network policy has such a port.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.external.authURL", "no port 70000")
+	requireFieldError(t, "No network policy has such a port.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.external.authURL", "no port 70000")
 }

@@ -19,14 +19,14 @@ import (
 const databaseAuthority = mariaDBName + "-authority"
 
 // databaseHosts are hosts of databases that exist elsewhere.
-var databaseHosts = row{"databaseHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DatabaseHosts) }, limit.Hosts}
+var databaseHosts = allowList{"databaseHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DatabaseHosts) }, limit.Hosts}
 
-func databaseMentions(path string, e controlplanev1.ExternalMariaDB) []mention {
+func databaseReferences(path string, e controlplanev1.ExternalMariaDB) []externalReference {
 	host := e.Host
 	if host != "" {
 		host = net.JoinHostPort(host, strconv.Itoa(int(databasePort(e))))
 	}
-	return []mention{{&databaseHosts, path + ".host", host}}
+	return []externalReference{{&databaseHosts, path + ".host", host}}
 }
 
 // externalMariaDB is the server that somebody else runs. Nil: the control plane has its own.
@@ -79,10 +79,10 @@ func (m *model) databaseSpec() common.Database {
 	}
 }
 
-// checkCellsElsewhere refuses a database of a cell's own beside one that somebody else runs: it is made as the control plane's own is,
+// checkCellExternalDatabase refuses a database of a cell's own beside one that somebody else runs: it is made as the control plane's own is,
 // which there is not.
-func (m *model) checkCellsElsewhere(field string, said *controlplanev1.CellInfrastructure) error {
-	if m.externalMariaDB() == nil || said == nil || said.MariaDB == nil {
+func (m *model) checkCellExternalDatabase(field string, requested *controlplanev1.CellInfrastructure) error {
+	if m.externalMariaDB() == nil || requested == nil || requested.MariaDB == nil {
 		return nil
 	}
 	return invalid.Field(field+".mariadb", "it is made as the control plane's own database is, and that is elsewhere; leave it out")

@@ -20,9 +20,9 @@ var trustingAll = strings.Replace(trusting, "{", "{queueIssuer: queues, ", 1)
 // everywhere is a cloud with all that has a database.
 const everywhere = `services: {placement: {enabled: true}, neutron: {enabled: true}, nova: {enabled: true}}`
 
-// TestDatabaseElsewhere: the operator logs in at the server that the claim names, and services are told of it under names that nobody else
+// TestExternalDatabase: the operator logs in at the server that the claim names, and services are told of it under names that nobody else
 // has there.
-func TestDatabaseElsewhere(t *testing.T) {
+func TestExternalDatabase(t *testing.T) {
 	all := desired(t, ready(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
 	if diff := cmp.Diff(any(fields(t, `{host: db.example.org, port: 3307, username: cloud-admin, passwordSecretKeyRef: {name: tenant-corporate, key: password},
 		tls: {enabled: true, mutual: false, serverCASecretRef: {name: tenant-corporate}}}`)),
@@ -61,10 +61,10 @@ func TestNoDatabase(t *testing.T) {
 	const watched = "{domain: example.com, monitoring: {enabled: true, labels: {a: b}}, secretStore: {name: openbao}, limits: ["
 	platform := watched + strings.TrimPrefix(trusting, "{domain: example.com, limits: [")
 	own, all := desired(t, ready(t, "{}", platform)), desired(t, ready(t, "{"+aDatabase+"}", platform))
-	var gone, more []string
+	var removed, more []string
 	for name := range own {
 		if _, ok := all[name]; !ok {
-			gone = append(gone, name)
+			removed = append(removed, name)
 		}
 	}
 	for name := range all {
@@ -72,12 +72,12 @@ func TestNoDatabase(t *testing.T) {
 			more = append(more, name)
 		}
 	}
-	slices.Sort(gone)
+	slices.Sort(removed)
 	slices.Sort(more)
 	if diff := cmp.Diff([]string{
 		"database-alerts", "database-monitor", "database-root-backup", "database-root-generator", "database-root-secret",
 		"mariadb-exporter-network-policy", "mariadb-network-policy",
-	}, gone); diff != "" {
+	}, removed); diff != "" {
 		t.Errorf("without it there is not (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{
@@ -88,16 +88,16 @@ func TestNoDatabase(t *testing.T) {
 	}
 }
 
-// TestWayToDatabase: Jobs reach any address, at the port of the server alone.
-func TestWayToDatabase(t *testing.T) {
-	flows := derived(t, "{"+aDatabase+"}", trusting).toDatabase()
+// TestDatabaseFlow: Jobs reach any address, at the port of the server alone.
+func TestDatabaseFlow(t *testing.T) {
+	flows := derived(t, "{"+aDatabase+"}", trusting).databaseFlow()
 	if len(flows) != 1 || !flows[0].Anywhere || !slices.Equal(flows[0].Ports, []int32{3307}) {
 		t.Errorf("the way to the database: %+v", flows)
 	}
 }
 
-// TestDatabaseElsewhereCosts: what somebody else runs costs nothing here.
-func TestDatabaseElsewhereCosts(t *testing.T) {
+// TestExternalDatabaseCosts: what somebody else runs costs nothing here.
+func TestExternalDatabaseCosts(t *testing.T) {
 	for _, p := range derived(t, "{size: large, "+aDatabase+"}", trusting).parts() {
 		if strings.HasPrefix(p.field, "spec.infrastructure.mariadb") && p.replicas != 0 {
 			t.Errorf("%s: %d replicas", p.field, p.replicas)
@@ -105,8 +105,8 @@ func TestDatabaseElsewhereCosts(t *testing.T) {
 	}
 }
 
-// TestDatabaseElsewhereIsKept: whatever is composed for the server stays when the claim goes, and is where its operator can log in until then.
-func TestDatabaseElsewhereIsKept(t *testing.T) {
+// TestExternalDatabaseRetained: whatever is composed for the server stays when the claim goes, and is where its operator can log in until then.
+func TestExternalDatabaseRetained(t *testing.T) {
 	all := desired(t, ready(t, "{"+aDatabase+"}", trusting))
 	policies, _ := at(all["database"].Map(), "spec", "managementPolicies").([]any)
 	if len(policies) == 0 || slices.Contains(policies, any("Delete")) || slices.Contains(policies, any("*")) {
@@ -117,11 +117,11 @@ func TestDatabaseElsewhereIsKept(t *testing.T) {
 	}
 }
 
-// TestDatabaseElsewhereRefused: what admission cannot see.
-func TestDatabaseElsewhereRefused(t *testing.T) {
+// TestExternalDatabaseValidation: what admission cannot see.
+func TestExternalDatabaseValidation(t *testing.T) {
 	spec := "{" + aDatabase + `, services: {placement: {enabled: true}, neutron: {enabled: true},
 		nova: {enabled: true, cells: [{name: a}, {name: b, infrastructure: {mariadb: {replicas: 1}}}]}}}`
-	checkRefused(t, "There is nothing that it could be like.", deriveError(t, spec, trustingAll),
+	requireFieldError(t, "There is nothing that it could be like.", deriveError(t, spec, trustingAll),
 		"spec.services.nova.cells[1].infrastructure.mariadb", "the control plane's own database is, and that is elsewhere")
 	spec = strings.Replace(spec, "mariadb: {replicas: 1}", "rabbitmq: {replicas: 1}", 1)
 	if err := deriveError(t, spec, trustingAll); err != nil {

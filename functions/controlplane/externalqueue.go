@@ -21,17 +21,17 @@ import (
 const queueConnection = rabbitMQName + "-connection"
 
 // externalQueueHosts are hosts of queues that exist elsewhere.
-var externalQueueHosts = row{"queueHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.QueueHosts) }, limit.Hosts}
+var externalQueueHosts = allowList{"queueHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.QueueHosts) }, limit.Hosts}
 
-// externalQueueMentions are both addresses of it.
-func externalQueueMentions(path string, q controlplanev1.ExternalQueue) []mention {
+// externalQueueReferences are both addresses of it.
+func externalQueueReferences(path string, q controlplanev1.ExternalQueue) []externalReference {
 	if q.Host == "" {
 		return nil
 	}
-	at := func(field string, port int32) mention {
-		return mention{&externalQueueHosts, path + field, net.JoinHostPort(q.Host, strconv.Itoa(int(port)))}
+	at := func(field string, port int32) externalReference {
+		return externalReference{&externalQueueHosts, path + field, net.JoinHostPort(q.Host, strconv.Itoa(int(port)))}
 	}
-	out := []mention{at(".host", queuePort(&q))}
+	out := []externalReference{at(".host", queuePort(&q))}
 	if managementPort(&q) != queuePort(&q) {
 		out = append(out, at(".managementPort", managementPort(&q)))
 	}

@@ -62,7 +62,7 @@ func TestExternalQueueForHypervisors(t *testing.T) {
 	m := derived(t, "{"+aQueue+", services: {placement: {enabled: true}, nova: {enabled: true}}}", trusting)
 	to := &controlplanev1.HypervisorAccess{}
 	i := slices.IndexFunc(m.services, func(s *serviceState) bool { return s.name == "nova" })
-	novaTells(m, m.services[i], to)
+	novaHypervisorAccess(m, m.services[i], to)
 	c := to.Cells[0]
 	if c.Queue.Host != "queue.example.org" || c.Queue.SharedAs != instance || c.VirtualHost != "nova_cell1-"+instance {
 		t.Errorf("they are told %+v, and of virtual host %s", c.Queue, c.VirtualHost)
@@ -72,13 +72,13 @@ func TestExternalQueueForHypervisors(t *testing.T) {
 	}
 }
 
-// TestExternalQueueRefused: what admission cannot see.
-func TestExternalQueueRefused(t *testing.T) {
+// TestExternalQueueValidation: what admission cannot see.
+func TestExternalQueueValidation(t *testing.T) {
 	cells := "{" + aQueue + ", services: {placement: {enabled: true}, nova: {enabled: true, cells: [{name: a, infrastructure: {rabbitmq: {replicas: 1}}}]}}}"
-	checkRefused(t, "Nobody would make virtual hosts on both.", deriveError(t, cells, trusting), "spec.services.nova.cells[0].infrastructure.rabbitmq",
+	requireFieldError(t, "Nobody would make virtual hosts on both.", deriveError(t, cells, trusting), "spec.services.nova.cells[0].infrastructure.rabbitmq",
 		"each cell has a virtual host to itself")
 	half := strings.Replace(trusting, `queueHosts: ["*"]`, `queueHosts: ["queue.example.org:5672"]`, 1)
-	checkRefused(t, "The operator's way there is a limit's business, too.", deriveError(t, "{"+aQueue+"}", half),
+	requireFieldError(t, "The operator's way there is a limit's business, too.", deriveError(t, "{"+aQueue+"}", half),
 		"spec.infrastructure.rabbitmq.external.managementPort", `"queue.example.org:443" is not in the queueHosts`)
 	spec := "{" + aQueue + ", services: {placement: {enabled: true}, nova: {enabled: true}}}"
 	if err := deriveError(t, spec, trusting); err != nil {

@@ -11,22 +11,22 @@ import (
 // description of devices with which Nova's API would answer nobody.
 func TestFlavorSpecs(t *testing.T) {
 	const (
-		spec   = "spec.services.nova.flavors[0].extraSpecs: "
-		option = "spec.services.nova.config.pci.alias: "
-		gpu    = `{"name": "gpu", "vendor_id": "10de", "product_id": "20b5"}`
-		asks   = `{"pci_passthrough:alias": "gpu:1"}`
-		counts = "filter_scheduler: {pci_in_placement: true}"
-		remedy = `write one such as {"name": "gpu", "vendor_id": "10de", "product_id": "20b5", "device_type": "type-PCI"}`
+		spec    = "spec.services.nova.flavors[0].extraSpecs: "
+		option  = "spec.services.nova.config.pci.alias: "
+		gpu     = `{"name": "gpu", "vendor_id": "10de", "product_id": "20b5"}`
+		queries = `{"pci_passthrough:alias": "gpu:1"}`
+		counts  = "filter_scheduler: {pci_in_placement: true}"
+		remedy  = `write one such as {"name": "gpu", "vendor_id": "10de", "product_id": "20b5", "device_type": "type-PCI"}`
 	)
 	alias := func(values ...string) string { return "pci: {alias: ['" + strings.Join(values, "', '") + "']}" }
 	for name, tc := range map[string]struct{ reason, specs, config, want string }{
 		"known":             {"Nova reads it.", `{"hw:cpu_policy": dedicated}`, "", ""},
 		"value":             {"Nova has three.", `{"hw:cpu_policy": dedicatd}`, "", spec + `hw:cpu_policy: "dedicatd" is none of its values; set one of dedicated, shared, mixed`},
 		"name":              {"Another is meant.", `{"hw:cpu_polcy": dedicated}`, "", spec + `hw:cpu_polcy: is not an extra spec of Nova 2025.2; did you mean "hw:cpu_policy"?`},
-		"devices":           {"The option describes them.", asks, alias(gpu), ""},
+		"devices":           {"The option describes them.", queries, alias(gpu), ""},
 		"devices of two":    {"One of both is described.", `{"pci_passthrough:alias": "gpu:1, nic:2"}`, alias(gpu), spec + `pci_passthrough:alias: no alias is called "nic", so each server would be refused; add it to spec.services.nova.config.pci.alias`},
-		"devices of nobody": {"Nothing describes them.", asks, "", spec + `pci_passthrough:alias: no alias is called "gpu", so each server would be refused; add it to spec.services.nova.config.pci.alias`},
-		"one text":          {"An option with many values can have one.", asks, "pci: {alias: '" + gpu + "'}", ""},
+		"devices of nobody": {"Nothing describes them.", queries, "", spec + `pci_passthrough:alias: no alias is called "gpu", so each server would be refused; add it to spec.services.nova.config.pci.alias`},
+		"one text":          {"An option with many values can have one.", queries, "pci: {alias: '" + gpu + "'}", ""},
 		"no JSON":           {"Nova parses it.", "{}", alias("gpu"), option + "gpu: is no JSON object that Nova reads (invalid character 'g' looking for beginning of value); " + remedy},
 		"field":             {"Nova refuses other fields.", "{}", alias(`{"name": "gpu", "vendor": "10de"}`), option + `{"name": "gpu", "vendor": "10de"}: is no JSON object that Nova reads (json: unknown field "vendor"); ` + remedy},
 		"number":            {"Nova wants texts.", "{}", alias(`{"name": "gpu", "vendor_id": 4318}`), option + `{"name": "gpu", "vendor_id": 4318}: vendor_id is a number, and Nova reads texts alone; put it in quotation marks`},
@@ -42,7 +42,7 @@ func TestFlavorSpecs(t *testing.T) {
 		"class":             {"Placement knows which.", "{}", alias(`{"name": "gpu", "resource_class": "GPU"}`) + ", " + counts, ""},
 		"class, text":       {"A boolean may be a text.", "{}", alias(`{"name": "gpu", "resource_class": "GPU"}`) + `, filter_scheduler: {pci_in_placement: "True"}`, ""},
 		"class uncounted":   {"Placement does not count them.", "{}", alias(`{"name": "gpu", "resource_class": "GPU"}`), option + `{"name": "gpu", "resource_class": "GPU"}: vendor_id and product_id are missing; set both, or set resource_class and filter_scheduler.pci_in_placement`},
-		"twice":             {"Either kind will do.", asks, alias(gpu, strings.Replace(gpu, "20b5", "20b6", 1)), ""},
+		"twice":             {"Either kind will do.", queries, alias(gpu, strings.Replace(gpu, "20b5", "20b6", 1)), ""},
 		"twice counted":     {"Placement counts one class.", "{}", alias(gpu, gpu) + ", " + counts, option + `two aliases are called "gpu", which Nova refuses with filter_scheduler.pci_in_placement; give their devices one resource_class, or rename one`},
 		"twice, two types":  {"Nova reads one type.", "{}", alias(gpu, strings.Replace(gpu, "}", `, "device_type": "type-VF"}`, 1)), option + `two aliases are called "gpu", and have different values of device_type or numa_policy; set the same ones, or rename one`},
 	} {

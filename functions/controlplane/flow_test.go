@@ -80,7 +80,7 @@ func TestDeletionPolicy(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			var wrapped []string
 			for name, o := range desired(t, ready(t, "{size: large, deletionPolicy: "+policy+"}", bare)) {
-				if !wrapper.Is(o) {
+				if !wrapper.IsObject(o) {
 					continue
 				}
 				wrapped = append(wrapped, name)

@@ -52,8 +52,8 @@ func checkGlance(m *model, s *serviceState, r release.Release) error {
 // glanceProcesses are Glance's own in the form of all services. More threads wait for clients than elsewhere.
 func glanceProcesses(u *glancev1.UWSGI) *common.UWSGI {
 	const threads = 4
-	said := ptr.Deref(u, glancev1.UWSGI{})
-	return &common.UWSGI{Processes: said.Processes, Threads: cmp.Or(said.Threads, threads)}
+	requested := ptr.Deref(u, glancev1.UWSGI{})
+	return &common.UWSGI{Processes: requested.Processes, Threads: cmp.Or(requested.Threads, threads)}
 }
 
 // imageStorage is what the claim says of images, on volumes of the platform's class where it names none. A volume that is there keeps its
@@ -82,10 +82,10 @@ func (m *model) imageStorage(s *serviceState) glancev1.Storage {
 }
 
 // storeClass is the storage class of a store that is there, or the one that a new store gets.
-func storeClass(seen *observe.Object, name glancev1.StoreName, wanted string) string {
-	for _, store := range seen.List("spec", "stores") {
-		was, _ := store.(map[string]any)
-		if file, ok := was["file"].(map[string]any); ok && was["name"] == string(name) {
+func storeClass(observedState *observe.Object, name glancev1.StoreName, wanted string) string {
+	for _, store := range observedState.List("spec", "stores") {
+		previous, _ := store.(map[string]any)
+		if file, ok := previous["file"].(map[string]any); ok && previous["name"] == string(name) {
 			class, _ := file["storageClass"].(string)
 			return class
 		}
@@ -93,14 +93,14 @@ func storeClass(seen *observe.Object, name glancev1.StoreName, wanted string) st
 	return wanted
 }
 
-func glanceSecrets(s *controlplanev1.Services) []named {
+func glanceSecrets(s *controlplanev1.Services) []secretReference {
 	if s.Glance == nil || !s.Glance.Enabled {
 		return nil // What is off needs no Secret.
 	}
-	var out []named
+	var out []secretReference
 	for i := range s.Glance.Stores {
 		add := func(name *common.ObjectName, field string, keys ...string) {
-			out = append(out, named{name: name, field: fmt.Sprintf("spec.services.glance.stores[%d].%s", i, field), keys: keys})
+			out = append(out, secretReference{name: name, field: fmt.Sprintf("spec.services.glance.stores[%d].%s", i, field), keys: keys})
 		}
 		authority := func(r *common.SecretKeyReference, field string) {
 			if r != nil {
@@ -125,14 +125,14 @@ func glanceSecrets(s *controlplanev1.Services) []named {
 }
 
 // glancePools are those of stores.
-func glancePools(s *controlplanev1.Services) []pooled {
+func glancePools(s *controlplanev1.Services) []poolReference {
 	if s.Glance == nil || !s.Glance.Enabled {
 		return nil
 	}
-	var out []pooled
+	var out []poolReference
 	for i, store := range s.Glance.Stores {
 		if p := store.Ceph; p != nil {
-			out = append(out, pooled{
+			out = append(out, poolReference{
 				place: glancev1.PlaceOf(store.Name), field: fmt.Sprintf("spec.services.glance.stores[%d].ceph", i), pool: *p,
 				user: storagev1.ServiceGlance,
 			})
@@ -141,50 +141,50 @@ func glancePools(s *controlplanev1.Services) []pooled {
 	return out
 }
 
-func glanceMentions(path string, value any) []mention {
+func glanceReferences(path string, value any) []externalReference {
 	switch v := value.(type) {
 	case glancev1.FileStore:
-		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+		return []externalReference{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case glancev1.Volume:
-		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+		return []externalReference{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case glancev1.S3Store:
-		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+		return []externalReference{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
 	case glancev1.SwiftStore:
-		return []mention{{&s3Endpoints, path + ".authURL", string(v.AuthURL)}}
+		return []externalReference{{&s3Endpoints, path + ".authURL", string(v.AuthURL)}}
 	case glancev1.RBDStore:
 		if len(v.Networks) == 0 {
-			return []mention{{&storageNetworks, path + ".networks", anyNetwork}}
+			return []externalReference{{&storageNetworks, path + ".networks", anyNetwork}}
 		}
-		return each(&storageNetworks, path+".networks", v.Networks)
+		return listEntries(&storageNetworks, path+".networks", v.Networks)
 	case glancev1.Import:
 		if slices.Contains(v.Methods, "web-download") && len(ptr.Deref(v.WebDownload, glancev1.WebDownload{}).AllowedHosts) == 0 {
-			return []mention{{&downloadHosts, path + ".webDownload.allowedHosts", anyHost}}
+			return []externalReference{{&downloadHosts, path + ".webDownload.allowedHosts", anyHost}}
 		}
 	case glancev1.WebDownload:
-		return each(&downloadHosts, path+".allowedHosts", v.AllowedHosts)
+		return listEntries(&downloadHosts, path+".allowedHosts", v.AllowedHosts)
 	}
 	return nil
 }
 
 // glanceVolumes are a volume for each store of files, and two of each pod.
-func glanceVolumes(m *model, s *serviceState) []part {
+func glanceVolumes(m *model, s *serviceState) []costItem {
 	g := m.spec.Services.Glance
-	var out []part
+	var out []costItem
 	for i, store := range g.Stores {
 		if f := store.File; f != nil {
-			out = append(out, part{
+			out = append(out, costItem{
 				field: s.field(fmt.Sprintf(".stores[%d].file", i)), replicas: 1, storage: string(f.StorageSize), program: minimum.ImageStore,
 			})
 		}
 	}
 	if g.Import != nil && g.Import.Staging != nil {
-		out = append(out, part{
+		out = append(out, costItem{
 			field: s.field(".import.staging"), replicas: *s.workload.Replicas, storage: string(g.Import.Staging.StorageSize),
 			program: minimum.ImageStaging,
 		})
 	}
 	if c := g.ImageCache; c != nil {
-		out = append(out, part{
+		out = append(out, costItem{
 			field: s.field(".imageCache"), replicas: *s.workload.Replicas, storage: string(c.StorageSize), program: minimum.ImageCache,
 		})
 	}

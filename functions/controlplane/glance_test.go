@@ -36,5 +36,5 @@ func TestGlanceArchive(t *testing.T) {
 		}
 	}
 	_, err := derive(input(t, withImages(", archive: {schedule: '0 0 30 2 *'}"), "{}", nil))
-	checkRefused(t, "schedule", err, "spec.services.glance.archive.schedule", "")
+	requireFieldError(t, "schedule", err, "spec.services.glance.archive.schedule", "")
 }

@@ -31,18 +31,18 @@ func heat(m *model, s *serviceState) runtime.Object {
 
 // heatAPI is what the claim says of the API's pods, in the form of all services.
 func heatAPI(h *controlplanev1.Heat) common.Workload {
-	return *openstack.Shape(ptr.Deref(h.API, common.Process{}), h.Placement)
+	return *openstack.PlacedWorkload(ptr.Deref(h.API, common.Process{}), h.Placement)
 }
 
 // heatCFN is the API by which virtual machines report, nil if it is off. It has a host name to itself wherever the other one is: they sign
 // what they ask with host name and path, and a Gateway takes a path away.
 func (m *model) heatCFN(s *serviceState) *heatv1.CFN {
-	said := ptr.Deref(m.spec.Services.Heat.CFN, controlplanev1.HeatCFN{})
-	if !ptr.Deref(said.Enabled, true) {
+	requested := ptr.Deref(m.spec.Services.Heat.CFN, controlplanev1.HeatCFN{})
+	if !ptr.Deref(requested.Enabled, true) {
 		return nil
 	}
 	service := s.name + "-" + heatv1.CFNName
-	out := &heatv1.CFN{Process: m.process(&said.Process), Exposure: m.at(said.Hostname, service)}
+	out := &heatv1.CFN{Process: m.process(&requested.Process), Exposure: m.externalEndpoint(requested.Hostname, service)}
 	out.Endpoints = common.Endpoints{
 		Public:   common.URL(m.proxyURL(out.Exposure, service, heatv1.CFNPort) + heatv1.Version),
 		Internal: common.URL(heatv1.CFNInternalURL(s.name, m.instance)),
@@ -53,7 +53,7 @@ func (m *model) heatCFN(s *serviceState) *heatv1.CFN {
 func checkHeat(m *model, s *serviceState, r release.Release) error {
 	h := m.spec.Services.Heat
 	spec := s.spec()
-	spec.Workload, spec.MemoryField = openstack.Shape(m.process(h.API), h.Placement), "api.memory"
+	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(h.API), h.Placement), "api.memory"
 	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r)}
 	if m.exposure.Type != exposure.None && m.exposure.Routing == routingPaths {
 		errs = append(errs, invalid.Field(s.field(".enabled"), "behind a host name that services share (global.exposure.routing Paths) Keystone "+
@@ -80,17 +80,17 @@ func checkHeat(m *model, s *serviceState, r release.Release) error {
 }
 
 // heatPods are those of every process.
-func heatPods(m *model, s *serviceState) []part {
+func heatPods(m *model, s *serviceState) []costItem {
 	h := m.spec.Services.Heat
-	of := func(field string, p common.Process) part {
-		return part{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
+	of := func(field string, p common.Process) costItem {
+		return costItem{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
 	}
-	out := []part{of(".api", m.process(h.API)), of(".engine", m.daemon(h.Engine))}
+	out := []costItem{of(".api", m.process(h.API)), of(".engine", m.daemon(h.Engine))}
 	if c := m.heatCFN(s); c != nil {
 		out = append(out, of(".cfn", c.Process))
 	}
 	// The same number for every API, said once.
-	return append(out, part{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes})
+	return append(out, costItem{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes})
 }
 
 // heatConnections is how many it opens to the database at most. Only engines do: each worker has a pool, and as many more as it has threads

@@ -25,8 +25,8 @@ func heatOf(t *testing.T, spec, platform string) *heatv1.HeatSpec {
 // TestHeatProcesses: what is not said of a process is its size's.
 func TestHeatProcesses(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason, more string
-		want         []string
+		reason, extraYAML string
+		want              []string
 	}{
 		"size": {"Nothing is said.", "", []string{"2 × 250m, 512Mi", "2 × 250m, 512Mi", "2 × 250m, 512Mi"}},
 		"said": {
@@ -35,7 +35,7 @@ func TestHeatProcesses(t *testing.T) {
 		},
 		"off": {"Nobody reports.", ", cfn: {enabled: false}", []string{"2 × 250m, 512Mi", "2 × 250m, 512Mi", "none"}},
 	} {
-		h := heatOf(t, stacked(tc.more), queued)
+		h := heatOf(t, stacked(tc.extraYAML), queued)
 		got := []string{says(&h.API), says(&h.Engine), "none"}
 		if h.CFN != nil {
 			got[2] = says(&h.CFN.Process)
@@ -52,14 +52,14 @@ func TestHeatReports(t *testing.T) {
 		"limits: [{name: a, namespaces: ['*'], domains: ['*']}]}"
 	const internal = "https://heat-cfn." + instance + ".svc:8000/v1"
 	for name, tc := range map[string]struct {
-		reason, more, platform string
-		want                   common.URL
+		reason, extraYAML, platform string
+		want                        common.URL
 	}{
 		"inside":    {"Nothing is exposed.", "", queued, internal},
 		"outside":   {"Below the domain.", "", exposed, "https://heat-cfn.cloud.tenant-a.example.com/v1"},
 		"elsewhere": {"As the claim says.", ", cfn: {hostname: report.example.org}", exposed, "https://report.example.org/v1"},
 	} {
-		c := heatOf(t, stacked(tc.more), tc.platform).CFN
+		c := heatOf(t, stacked(tc.extraYAML), tc.platform).CFN
 		if c.Endpoints.Public != tc.want || c.Endpoints.Internal != internal || (c.Exposure != nil) != (tc.want != internal) {
 			t.Errorf("%s: %s %+v, %+v", name, tc.reason, c.Endpoints, c.Exposure)
 		}
@@ -77,8 +77,8 @@ func TestHeatConnections(t *testing.T) {
 	}
 }
 
-// TestHeatRefused: the claim reports what Heat cannot do.
-func TestHeatRefused(t *testing.T) {
+// TestHeatValidation: the claim reports what Heat cannot do.
+func TestHeatValidation(t *testing.T) {
 	const exposed = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}}"
 	const shared = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, routing: Paths, gateway: {name: a, namespace: b}}}"
 	for name, tc := range map[string]struct{ spec, platform, field, words string }{
@@ -95,6 +95,6 @@ func TestHeatRefused(t *testing.T) {
 		},
 	} {
 		_, err := derive(input(t, tc.spec, tc.platform, nil))
-		checkRefused(t, name, err, tc.field, tc.words)
+		requireFieldError(t, name, err, tc.field, tc.words)
 	}
 }

@@ -27,7 +27,7 @@ import (
 func horizon(m *model, s *serviceState) runtime.Object {
 	spec := horizonv1.HorizonSpec{
 		ServiceBase: m.serviceBase(s), Workload: s.workload, Settings: *m.spec.Services.Horizon.Settings.DeepCopy(),
-		Identity: m.keystoneReference(), Services: m.shown(), UWSGI: s.processes(),
+		Identity: m.keystoneReference(), Services: m.dashboardServices(), UWSGI: s.processes(),
 	}
 	if w, f := spec.WebSSO, m.spec.Services.Keystone.Federation; w != nil && f != nil {
 		for i := range w.Choices {
@@ -44,8 +44,8 @@ var shownTypes = map[string]horizonv1.Type{
 	heatv1.ServiceName: horizonv1.TypeOrchestration,
 }
 
-// shown are those that are enabled, with their access rules.
-func (m *model) shown() []horizonv1.Shown {
+// dashboardServices are those that are enabled, with their access rules.
+func (m *model) dashboardServices() []horizonv1.Shown {
 	var out []horizonv1.Shown
 	for _, s := range m.services {
 		if t, ok := shownTypes[s.name]; ok {
@@ -61,7 +61,7 @@ func (m *model) shown() []horizonv1.Shown {
 
 // horizonPods are its pods in the form of all services.
 func horizonPods(h *controlplanev1.Horizon) common.Workload {
-	return *openstack.Shape(h.Process, h.Placement)
+	return *openstack.PlacedWorkload(h.Process, h.Placement)
 }
 
 // horizonProcesses have more threads than elsewhere: they wait for other services, and browsers ask for many things at a time.
@@ -75,8 +75,8 @@ func horizonProcesses(u *common.UWSGI) *common.UWSGI {
 // horizonConnections: it has no database.
 func horizonConnections(*model, *serviceState) int64 { return 0 }
 
-// horizonTakesTokens is where Keystone sends users who have logged in elsewhere.
-func horizonTakesTokens(m *model, s *serviceState) []common.URL {
+// horizonSSOOrigins is where Keystone sends users who have logged in elsewhere.
+func horizonSSOOrigins(m *model, s *serviceState) []common.URL {
 	if m.spec.Services.Horizon.WebSSO == nil {
 		return nil
 	}

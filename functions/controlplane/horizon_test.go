@@ -67,8 +67,8 @@ func TestSingleSignOn(t *testing.T) {
 	}
 }
 
-// TestDashboardRefuses: what leads nowhere is refused by its field.
-func TestDashboardRefuses(t *testing.T) {
+// TestDashboardValidation: what leads nowhere is refused by its field.
+func TestDashboardValidation(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, horizon, keystone, field, message string }{
 		"NoProvider": {
 			"Keystone would refuse everybody.", singleSignOn, "", "spec.services.horizon.websso", "say which in services.keystone.federation",
@@ -98,7 +98,7 @@ func TestDashboardRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := derive(input(t, dashboard("Hostnames", tc.horizon, tc.keystone), bare, nil))
-			checkRefused(t, tc.reason, err, tc.field, tc.message)
+			requireFieldError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 }

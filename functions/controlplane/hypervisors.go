@@ -22,8 +22,8 @@ func (m *model) hypervisorAccess() *controlplanev1.HypervisorAccess {
 		out.PublicIdentityURL = identity.PublicURL
 	}
 	for _, s := range m.services {
-		if s.tells != nil {
-			s.tells(m, s, out)
+		if s.describeForHypervisors != nil {
+			s.describeForHypervisors(m, s, out)
 		}
 	}
 	if len(out.Cells) == 0 {

@@ -14,8 +14,8 @@ import (
 // TestHypervisorAccess: pools are told where each cell's queue, metadata and screens are, and where OVN is, as far as it says so.
 func TestHypervisorAccess(t *testing.T) {
 	const (
-		given   = "{services: {placement: {enabled: true}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}]}, "
-		exposed = "{domain: cloud.example.com, queueIssuer: queues, exposure: {type: Ingress, ingressController: nginx}, limits: [" +
+		provided = "{services: {placement: {enabled: true}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}]}, "
+		exposed  = "{domain: cloud.example.com, queueIssuer: queues, exposure: {type: Ingress, ingressController: nginx}, limits: [" +
 			"{name: all, namespaces: ['*'], hypervisorNetworks: ['*']}]}"
 		outside = "https://keystone.cloud.tenant-a.cloud.example.com/v3"
 	)
@@ -40,7 +40,7 @@ func TestHypervisorAccess(t *testing.T) {
 	}{
 		"Inside": {
 			reason: "What is not exposed is reached inside the cluster. There is no Neutron.",
-			spec:   given + "nova: {enabled: true}}, global: {exposure: {type: None}}}", platform: queued,
+			spec:   provided + "nova: {enabled: true}}, global: {exposure: {type: None}}}", platform: queued,
 			cells: []controlplanev1.CellAccess{{
 				Name: "cell1", Queue: queue("rabbitmq"), VirtualHost: "nova_cell1", QueueSecretRef: local("nova-cell1-queue"),
 				MetadataHost: "nova-metadata." + instance + ".svc", VNCURL: "https://nova-cell1-vnc." + instance + ".svc:6080/vnc_lite.html",
@@ -48,7 +48,7 @@ func TestHypervisorAccess(t *testing.T) {
 		},
 		"Volumes": {
 			reason: "By whom disks in a Ceph are opened, and the name of the Secret with the key. Shares have no key.",
-			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, cinder: {enabled: true, backends: [" +
+			spec: provided + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, cinder: {enabled: true, backends: [" +
 				"{name: ceph_a, rbd: {secretRef: {name: c}, user: volumes}}, {name: b, rbd: {secretRef: {name: c}, pool: more}}, " +
 				"{name: archive, nfs: {shares: ['nfs.example.com:/volumes']}}]}}}",
 			platform: exposed[:len(exposed)-3] + ", storageNetworks: ['*'], nfsServers: ['*']}]}", public: outside,
@@ -66,7 +66,7 @@ func TestHypervisorAccess(t *testing.T) {
 		},
 		"Exposed": {
 			reason: "Each cell has screens, serial consoles and metadata of its own.",
-			spec: given + "nova: {enabled: true, metadata: {perCell: true}, consoles: {graphical: SPICE, serial: true}, " +
+			spec: provided + "nova: {enabled: true, metadata: {perCell: true}, consoles: {graphical: SPICE, serial: true}, " +
 				"hypervisorNetworks: [10.0.0.0/24], cells: [{name: a}]}, neutron: {enabled: true}}}",
 			platform: exposed, observed: map[string]*structpb.Struct{"ovn": south}, public: outside,
 			cells: []controlplanev1.CellAccess{{
@@ -81,7 +81,7 @@ func TestHypervisorAccess(t *testing.T) {
 		},
 		"Relayed": {
 			reason: "Nodes read relays where there are some.",
-			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
+			spec: provided + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
 				"neutron: {enabled: true, ovn: {relay: {}}}}}",
 			platform: queued, observed: map[string]*structpb.Struct{"ovn": relay},
 			cells: []controlplanev1.CellAccess{{
@@ -94,7 +94,7 @@ func TestHypervisorAccess(t *testing.T) {
 		},
 		"Outside": {
 			reason: "Other clusters reach the queue and the relays by what has been given them; a cell with a queue of its own they do not.",
-			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}, {name: c, infrastructure: {rabbitmq: {}}}]}, " +
+			spec: provided + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}, {name: c, infrastructure: {rabbitmq: {}}}]}, " +
 				"neutron: {enabled: true, ovn: {relay: {}, southbound: {exposure: {type: LoadBalancer}}}}}, " +
 				"infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}}}}",
 			platform: exposed, public: outside, observed: map[string]*structpb.Struct{
@@ -119,7 +119,7 @@ func TestHypervisorAccess(t *testing.T) {
 		},
 		"Cards": {
 			reason: "With OVN there are agents of network cards, which are told of no tunnels.",
-			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
+			spec: provided + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
 				"neutron: {enabled: true, ml2: {physicalNetworks: [{name: physnet1}, {name: physnet2}], sriov: {}}}}}",
 			platform: queued, observed: map[string]*structpb.Struct{
 				"ovn": structOf(t, fields(t, "{status: {southbound: {endpoint: 'ssl:south:6642'}}}")),
@@ -138,7 +138,7 @@ func TestHypervisorAccess(t *testing.T) {
 		},
 		"Agents": {
 			reason: "Without OVN there is no address of it: agents have Neutron's own virtual host, and are told what fits to it.",
-			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
+			spec: provided + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
 				"neutron: {enabled: true, mechanism: OVS, distributedFloatingIPs: true, dnsDomain: cloud.example.com., " +
 				"servicePlugins: [router, qos], ml2: {typeDrivers: [geneve, vlan, vxlan]}}}}",
 			platform: queued,

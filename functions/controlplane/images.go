@@ -39,10 +39,10 @@ var operatorImages = map[string]struct {
 // the platform names neither a mirror nor an image. A claim has no say in it: operators give these pods rights of their own.
 func (m *model) thirdPartyImage(name string) (string, error) {
 	i := operatorImages[name]
-	seen, _ := m.seen.Get(i.resource)
+	observedState, _ := m.seen.Get(i.resource)
 	named := i.said(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}))
 	o := over(ptr.Deref(m.platform.Images, common.Images{}).Registry, named)
-	image, err := release.OperatorImageFor(name, seen.String(i.field...), o)
+	image, err := release.OperatorImageFor(name, observedState.String(i.field...), o)
 	if err != nil {
 		return "", fmt.Errorf("the PlatformConfig is wrong: %w", err)
 	}

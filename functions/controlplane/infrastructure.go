@@ -132,7 +132,7 @@ func companionController(m *model) ([]compose.Stage, error) {
 		{Name: "companion-service", Object: c5c3.Service(w)},
 		{Name: "companion-disruption-budget", Object: w.DisruptionBudget()},
 		{Name: "companion-network-policy", Object: c5c3.Network(
-			w, prometheus, m.neighbours.APIServerPorts, m.askedByCompanion(), m.visited()...)},
+			w, prometheus, m.neighbours.APIServerPorts, m.companionEgressPorts(), m.visited()...)},
 	}
 	return []compose.Stage{access, run}, nil
 }

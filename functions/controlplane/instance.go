@@ -21,13 +21,13 @@ import (
 //     A claim that never got its namespace, because another one with the same name has it, says that name in its status as well.
 //  4. Else it is made of the claim's own name.
 func instanceOf(
-	claim function.Claim, p *platformv1.PlatformConfigSpec, status controlplanev1.ControlPlaneClusterStatus, seen observe.State,
+	claim function.Claim, p *platformv1.PlatformConfigSpec, status controlplanev1.ControlPlaneClusterStatus, observedState observe.State,
 ) (string, error) {
-	if name := observedInstance(seen); name != "" {
+	if name := observedInstance(observedState); name != "" {
 		return name, nil
 	}
 	name := names.Instance(claim.Namespace, claim.Name)
-	if legacy := names.LegacyInstance(claim.Namespace, claim.Name); status.Instance == legacy && hadNamespace(status) {
+	if legacy := names.LegacyInstance(claim.Namespace, claim.Name); status.Instance == legacy && namespaceWasReady(status) {
 		name = legacy
 	}
 	for _, i := range p.Instances {
@@ -43,9 +43,9 @@ func instanceOf(
 }
 
 // observedInstance is the instance in the name of any Object, which is <instance>-<resource>; empty if there is none.
-func observedInstance(seen observe.State) string {
-	for _, resource := range seen.Names() {
-		o, _ := seen.Get(resource)
+func observedInstance(observedState observe.State) string {
+	for _, resource := range observedState.Names() {
+		o, _ := observedState.Get(resource)
 		if name, ok := strings.CutSuffix(o.Wrapper().Name(), "-"+resource); ok {
 			return name
 		}
@@ -53,8 +53,8 @@ func observedInstance(seen observe.State) string {
 	return ""
 }
 
-// hadNamespace reports whether the namespace was ready once.
-func hadNamespace(s controlplanev1.ControlPlaneClusterStatus) bool {
+// namespaceWasReady reports whether the namespace was ready once.
+func namespaceWasReady(s controlplanev1.ControlPlaneClusterStatus) bool {
 	return slices.ContainsFunc(s.Components, func(c common.ComponentStatus) bool {
 		return c.Name == namespaceComponent && (c.Phase == common.ComponentReady || c.Phase == common.ComponentUpdating)
 	})

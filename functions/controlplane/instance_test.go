@@ -31,7 +31,7 @@ func TestInstanceOf(t *testing.T) {
 		ready   = `{instance: tenant-a-cloud-aab83, components: [{name: namespace, phase: Ready}]}`
 		waiting = `{instance: tenant-a-cloud-aab83, components: [{name: namespace, phase: Creating}]}`
 	)
-	given := func(claim, instance string) string {
+	provided := func(claim, instance string) string {
 		namespace, name, _ := strings.Cut(claim, "/")
 		return "{domain: example.com, instances: [{namespace: " + namespace + ", name: " + name + ", instance: " + instance + "}]}"
 	}
@@ -46,11 +46,11 @@ func TestInstanceOf(t *testing.T) {
 		"ObjectsGone":   {"No Object is seen for a moment.", ready, "", bare, legacy},
 		"NeverThere":    {"Another claim has that name: its namespace never came, and is not waited for any longer.", waiting, "", bare, instance},
 		"ForeignStatus": {"A status says a name that is not made of the claim's.", `{instance: other-1a2b3, components: [{name: namespace, phase: Ready}]}`, "", bare, instance},
-		"Given":         {"The platform knows whose data it is.", "{}", "", given("tenant-a/cloud", legacy), legacy},
-		"GivenOther":    {"Also where the claim had another name.", "{}", "", given("tenant-a/cloud", "tenant-a-old-12345"), "tenant-a-old-12345"},
-		"GivenTooLate":  {"What runs does not move.", "{}", instance, given("tenant-a/cloud", legacy), instance},
-		"GivenAway":     {"Nobody has a name that the platform gave to another.", "{}", "", given("tenant-b/cloud", instance), "gives the instance " + instance},
-		"OthersGiven":   {"What others have does not matter.", "{}", "", given("tenant-b/cloud", legacy), instance},
+		"Given":         {"The platform knows whose data it is.", "{}", "", provided("tenant-a/cloud", legacy), legacy},
+		"GivenOther":    {"Also where the claim had another name.", "{}", "", provided("tenant-a/cloud", "tenant-a-old-12345"), "tenant-a-old-12345"},
+		"GivenTooLate":  {"What runs does not move.", "{}", instance, provided("tenant-a/cloud", legacy), instance},
+		"GivenAway":     {"Nobody has a name that the platform gave to another.", "{}", "", provided("tenant-b/cloud", instance), "gives the instance " + instance},
+		"OthersGiven":   {"What others have does not matter.", "{}", "", provided("tenant-b/cloud", legacy), instance},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestInstanceUpgrade(t *testing.T) {
 		if ns := at(m, "metadata", "namespace"); ns != nil && ns != legacy {
 			t.Errorf("%s lies in %v", name, ns)
 		}
-		if wrapper.Is(o) && at(m, "metadata", "name") != legacy+"-"+name {
+		if wrapper.IsObject(o) && at(m, "metadata", "name") != legacy+"-"+name {
 			t.Errorf("the Object of %s is called %v", name, at(m, "metadata", "name"))
 		}
 		if strings.Contains(string(o), instance) {
@@ -136,8 +136,8 @@ func TestInstanceCollision(t *testing.T) {
 	}
 }
 
-// TestNamespaceSaysWhose: an operator reads there whose it is, and admission policies what its companion may ask of the secret store.
-func TestNamespaceSaysWhose(t *testing.T) {
+// TestNamespaceOwnerAnnotation: an operator reads there whose it is, and admission policies what its companion may ask of the secret store.
+func TestNamespaceOwnerAnnotation(t *testing.T) {
 	for name, tc := range map[string]struct{ platform, store, path string }{
 		"no store": {platform: bare},
 		"store":    {"{domain: example.com, secretStore: {name: openbao}}", "ClusterSecretStore/openbao", instance},

@@ -49,10 +49,10 @@ func (m *model) federation() *keystonev1.Federation {
 	}
 	out := *f
 	for _, s := range m.services {
-		if s.takesTokens == nil {
+		if s.ssoOrigins == nil {
 			continue
 		}
-		for _, url := range s.takesTokens(m, s) {
+		for _, url := range s.ssoOrigins(m, s) {
 			if !slices.Contains(out.TrustedDashboards, url) {
 				out.TrustedDashboards = append(slices.Clip(out.TrustedDashboards), url)
 			}
@@ -151,11 +151,11 @@ func adminCloud() common.CloudCredentialsReference { return keystonev1.AdminClou
 
 func korcCloud() common.CloudCredentialsReference { return keystonev1.KORCCloud(identityService) }
 
-func keystoneSecrets(s *controlplanev1.Services) []named {
-	var out []named
+func keystoneSecrets(s *controlplanev1.Services) []secretReference {
+	var out []secretReference
 	key := func(r *common.SecretKeyReference, field string) {
 		if r != nil {
-			out = append(out, named{name: &r.Name, field: "spec.services.keystone." + field, keys: []string{string(r.Key)}})
+			out = append(out, secretReference{name: &r.Name, field: "spec.services.keystone." + field, keys: []string{string(r.Key)}})
 		}
 	}
 	if e := s.Keystone.External; e != nil {
@@ -175,16 +175,16 @@ func keystoneSecrets(s *controlplanev1.Services) []named {
 }
 
 // identityHosts are hosts of Keystones that exist elsewhere.
-var identityHosts = row{"keystoneHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.KeystoneHosts) }, limit.Hosts}
+var identityHosts = allowList{"keystoneHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.KeystoneHosts) }, limit.Hosts}
 
-func keystoneMentions(path string, value any) []mention {
+func keystoneReferences(path string, value any) []externalReference {
 	switch v := value.(type) {
 	case keystonev1.ExternalKeystone:
-		return []mention{{&identityHosts, path + ".authURL", string(v.AuthURL)}}
+		return []externalReference{{&identityHosts, path + ".authURL", string(v.AuthURL)}}
 	case keystonev1.LDAP:
-		return []mention{{&directoryHosts, path + ".url", v.URL}}
+		return []externalReference{{&directoryHosts, path + ".url", v.URL}}
 	case keystonev1.Federation:
-		return []mention{
+		return []externalReference{
 			{&openIDHosts, path + ".metadataURL", string(v.MetadataURL)},
 			{&openIDHosts, path + ".issuer", string(v.Issuer)},
 			{&openIDHosts, path + ".introspectionURL", string(v.IntrospectionURL)},
@@ -215,8 +215,8 @@ type domainIDs = map[string]keystonev1.DomainID
 
 // findDomains finds which of the directories' domains there are. What the catalog does not report for a while is still there: Keystone's
 // pods are replaced when this changes.
-func (m *model) findDomains(seen observe.State) {
-	catalog, _ := seen.Get(catalogComponent)
+func (m *model) findDomains(observedState observe.State) {
+	catalog, _ := observedState.Get(catalogComponent)
 	for _, d := range m.directories() {
 		domain := string(d)
 		id := cmp.Or(catalog.String("status", "domainIDs", domain), m.identity.seen.String("spec", "domainIDs", domain))
@@ -230,12 +230,12 @@ func (m *model) findDomains(seen observe.State) {
 	}
 }
 
-// hasGuests says that services of somebody's own may log in.
-func (m *model) hasGuests() bool { return len(m.spec.KeystoneServices) > 0 }
+// allowsKeystoneServices says that services of somebody's own may log in.
+func (m *model) allowsKeystoneServices() bool { return len(m.spec.KeystoneServices) > 0 }
 
-// checkGuests refuses a place in the catalog that another service has. What a KeystoneService makes of its own, its function says:
+// checkKeystoneServices refuses a place in the catalog that another service has. What a KeystoneService makes of its own, its function says:
 // here is only who may.
-func (m *model) checkGuests() error {
+func (m *model) checkKeystoneServices() error {
 	var errs []error
 	taken := map[string]int{}
 	for i, g := range m.spec.KeystoneServices {

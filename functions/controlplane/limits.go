@@ -16,7 +16,7 @@ import (
 )
 
 // A row is a list of a Limit: what claims may name of one kind.
-type row struct {
+type allowList struct {
 	// name is that of the list.
 	name string
 	list func(*platformv1.Limit) []string
@@ -25,80 +25,80 @@ type row struct {
 }
 
 var (
-	registries         = row{"registries", func(l *platformv1.Limit) []string { return limit.Texts(l.Registries) }, limit.Below}
-	hostDomains        = row{"domains", func(l *platformv1.Limit) []string { return limit.Texts(l.Domains) }, limit.Domain}
-	secretStores       = row{"secretStores", func(l *platformv1.Limit) []string { return limit.Texts(l.SecretStores) }, limit.Below}
-	gateways           = row{"gateways", func(l *platformv1.Limit) []string { return limit.Texts(l.Gateways) }, limit.Below}
-	ingressClasses     = row{"ingressClasses", func(l *platformv1.Limit) []string { return limit.Texts(l.IngressClasses) }, limit.Match}
-	exposureNamespaces = row{
+	registries         = allowList{"registries", func(l *platformv1.Limit) []string { return limit.Texts(l.Registries) }, limit.Below}
+	hostDomains        = allowList{"domains", func(l *platformv1.Limit) []string { return limit.Texts(l.Domains) }, limit.Domain}
+	secretStores       = allowList{"secretStores", func(l *platformv1.Limit) []string { return limit.Texts(l.SecretStores) }, limit.Below}
+	gateways           = allowList{"gateways", func(l *platformv1.Limit) []string { return limit.Texts(l.Gateways) }, limit.Below}
+	ingressClasses     = allowList{"ingressClasses", func(l *platformv1.Limit) []string { return limit.Texts(l.IngressClasses) }, limit.Match}
+	exposureNamespaces = allowList{
 		"exposureNamespaces", func(l *platformv1.Limit) []string { return limit.Texts(l.ExposureNamespaces) }, limit.Match,
 	}
-	annotations        = row{"annotations", func(l *platformv1.Limit) []string { return limit.Texts(l.Annotations) }, limit.Term}
-	issuers            = row{"issuers", func(l *platformv1.Limit) []string { return limit.Texts(l.Issuers) }, limit.Match}
-	nodeSelectors      = row{"nodeSelectors", func(l *platformv1.Limit) []string { return limit.Texts(l.NodeSelectors) }, limit.Term}
-	tolerations        = row{"tolerations", func(l *platformv1.Limit) []string { return limit.Texts(l.Tolerations) }, limit.Term}
-	storageClasses     = row{"storageClasses", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageClasses) }, limit.Match}
-	monitoringLabels   = row{"monitoringLabels", func(l *platformv1.Limit) []string { return limit.Texts(l.MonitoringLabels) }, limit.Term}
-	s3Endpoints        = row{"s3Endpoints", func(l *platformv1.Limit) []string { return limit.Texts(l.S3Endpoints) }, limit.Hosts}
-	directoryHosts     = row{"directoryHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DirectoryHosts) }, limit.Hosts}
-	openIDHosts        = row{"openIDHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.OpenIDHosts) }, limit.Hosts}
-	downloadHosts      = row{"downloadHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DownloadHosts) }, hostsOrAny}
-	storageNetworks    = row{"storageNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNetworks) }, limit.Network}
-	nfsServers         = row{"nfsServers", func(l *platformv1.Limit) []string { return limit.Texts(l.NFSServers) }, limit.Hosts}
-	vaultServers       = row{"vaultServers", func(l *platformv1.Limit) []string { return limit.Texts(l.VaultServers) }, limit.Hosts}
-	hypervisorNetworks = row{
+	annotations        = allowList{"annotations", func(l *platformv1.Limit) []string { return limit.Texts(l.Annotations) }, limit.Term}
+	issuers            = allowList{"issuers", func(l *platformv1.Limit) []string { return limit.Texts(l.Issuers) }, limit.Match}
+	nodeSelectors      = allowList{"nodeSelectors", func(l *platformv1.Limit) []string { return limit.Texts(l.NodeSelectors) }, limit.Term}
+	tolerations        = allowList{"tolerations", func(l *platformv1.Limit) []string { return limit.Texts(l.Tolerations) }, limit.Term}
+	storageClasses     = allowList{"storageClasses", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageClasses) }, limit.Match}
+	monitoringLabels   = allowList{"monitoringLabels", func(l *platformv1.Limit) []string { return limit.Texts(l.MonitoringLabels) }, limit.Term}
+	s3Endpoints        = allowList{"s3Endpoints", func(l *platformv1.Limit) []string { return limit.Texts(l.S3Endpoints) }, limit.Hosts}
+	directoryHosts     = allowList{"directoryHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DirectoryHosts) }, limit.Hosts}
+	openIDHosts        = allowList{"openIDHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.OpenIDHosts) }, limit.Hosts}
+	downloadHosts      = allowList{"downloadHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DownloadHosts) }, hostsOrAny}
+	storageNetworks    = allowList{"storageNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNetworks) }, limit.Network}
+	nfsServers         = allowList{"nfsServers", func(l *platformv1.Limit) []string { return limit.Texts(l.NFSServers) }, limit.Hosts}
+	vaultServers       = allowList{"vaultServers", func(l *platformv1.Limit) []string { return limit.Texts(l.VaultServers) }, limit.Hosts}
+	hypervisorNetworks = allowList{
 		"hypervisorNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNetworks) }, limit.Network,
 	}
 )
 
 // A mention is something outside that a spec names.
-type mention struct {
-	row          *row
+type externalReference struct {
+	row          *allowList
 	field, value string
 }
 
-// mentions are what a value of the API names outside, without what lies inside of it. This is all that is known of which types reach
+// externalReferences are what a value of the API names outside, without what lies inside of it. This is all that is known of which types reach
 // outside: a field of such a type is held to the limits wherever it stands, and a test knows every type.
-func mentions(path string, value any) []mention {
+func externalReferences(path string, value any) []externalReference {
 	switch v := value.(type) {
 	case common.Image:
-		return []mention{{&registries, path + ".repository", v.Repository}}
+		return []externalReference{{&registries, path + ".repository", v.Repository}}
 	case common.InfrastructureImage:
-		return []mention{{&registries, path + ".repository", v.Repository}}
+		return []externalReference{{&registries, path + ".repository", v.Repository}}
 	case common.Images:
-		return []mention{{&registries, path + ".registry", v.Registry}}
+		return []externalReference{{&registries, path + ".registry", v.Registry}}
 	case common.Hostname:
-		return []mention{{&hostDomains, path, string(v)}}
+		return []externalReference{{&hostDomains, path, string(v)}}
 	case common.SecretStoreReference:
-		return []mention{{&secretStores, path, joined(cmp.Or(v.Kind, "ClusterSecretStore"), string(v.Name), v.Prefix)}}
+		return []externalReference{{&secretStores, path, joined(cmp.Or(v.Kind, "ClusterSecretStore"), string(v.Name), v.Prefix)}}
 	case common.Gateway:
-		return []mention{{&gateways, path, joined(string(v.Namespace), string(v.Name), string(v.SectionName))}}
+		return []externalReference{{&gateways, path, joined(string(v.Namespace), string(v.Name), string(v.SectionName))}}
 	case common.IssuerReference:
-		return []mention{{&issuers, path, joined(cmp.Or(v.Kind, "ClusterIssuer"), string(v.Name))}}
+		return []externalReference{{&issuers, path, joined(cmp.Or(v.Kind, "ClusterIssuer"), string(v.Name))}}
 	case common.Exposure:
-		return exposureMentions(path, v)
+		return exposureReferences(path, v)
 	case common.MemberExposure:
-		return memberExposureMentions(path, v)
+		return memberExposureReferences(path, v)
 	case common.Placement:
-		return placementMentions(path, v)
+		return placementReferences(path, v)
 	case common.MonitoringSettings:
-		return terms(&monitoringLabels, path+".labels", v.Labels)
+		return keyValueTerms(&monitoringLabels, path+".labels", v.Labels)
 	case controlplanev1.StagingStorage:
-		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+		return []externalReference{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case controlplanev1.Storage:
-		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+		return []externalReference{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case controlplanev1.ExternalMariaDB:
-		return databaseMentions(path, v)
+		return databaseReferences(path, v)
 	case controlplanev1.ExternalQueue:
-		return externalQueueMentions(path, v)
+		return externalQueueReferences(path, v)
 	case controlplanev1.S3:
-		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+		return []externalReference{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
 	}
 	for _, s := range services {
-		if s.mentions == nil {
+		if s.externalReferences == nil {
 			continue
 		}
-		if out := s.mentions(path, value); out != nil {
+		if out := s.externalReferences(path, value); out != nil {
 			return out
 		}
 	}
@@ -108,35 +108,35 @@ func mentions(path string, value any) []mention {
 // defaultClass is the class of an Ingress that names none. No class is called so.
 const defaultClass = "the cluster's default class"
 
-func exposureMentions(path string, e common.Exposure) []mention {
+func exposureReferences(path string, e common.Exposure) []externalReference {
 	class := string(e.IngressClassName)
 	if e.Type == exposure.Ingress {
 		class = cmp.Or(class, defaultClass)
 	}
-	out := []mention{{&ingressClasses, path + ".ingressClassName", class}}
-	out = append(out, terms(&annotations, path+".annotations", e.Annotations)...)
+	out := []externalReference{{&ingressClasses, path + ".ingressClassName", class}}
+	out = append(out, keyValueTerms(&annotations, path+".annotations", e.Annotations)...)
 	for _, n := range e.AllowedNamespaces {
-		out = append(out, mention{&exposureNamespaces, path + ".allowedNamespaces", string(n)})
+		out = append(out, externalReference{&exposureNamespaces, path + ".allowedNamespaces", string(n)})
 	}
 	return out
 }
 
-// memberExposureMentions are those of addresses outside: whom they let in, and what is said to whoever serves the Services.
-func memberExposureMentions(path string, e common.MemberExposure) []mention {
+// memberExposureReferences are those of addresses outside: whom they let in, and what is said to whoever serves the Services.
+func memberExposureReferences(path string, e common.MemberExposure) []externalReference {
 	if e.Type == common.ExposureNone {
 		return nil
 	}
-	out := terms(&annotations, path+".annotations", e.Annotations)
+	out := keyValueTerms(&annotations, path+".annotations", e.Annotations)
 	if len(e.Networks) == 0 {
-		return append(out, mention{&hypervisorNetworks, path + ".networks", anyNetwork})
+		return append(out, externalReference{&hypervisorNetworks, path + ".networks", anyNetwork})
 	}
-	return append(out, each(&hypervisorNetworks, path+".networks", e.Networks)...)
+	return append(out, listEntries(&hypervisorNetworks, path+".networks", e.Networks)...)
 }
 
-func placementMentions(path string, p common.Placement) []mention {
-	out := terms(&nodeSelectors, path+".nodeSelector", p.NodeSelector)
+func placementReferences(path string, p common.Placement) []externalReference {
+	out := keyValueTerms(&nodeSelectors, path+".nodeSelector", p.NodeSelector)
 	for _, t := range p.Tolerations {
-		out = append(out, mention{&tolerations, path + ".tolerations", limit.TolerationTerm(t.Key, t.Operator, t.Value, t.Effect)})
+		out = append(out, externalReference{&tolerations, path + ".tolerations", limit.TolerationTerm(t.Key, t.Operator, t.Value, t.Effect)})
 	}
 	return out
 }
@@ -151,29 +151,29 @@ func hostsOrAny(entry, value string) bool {
 	return limit.Hosts(entry, value) || value == anyHost && entry == "*"
 }
 
-// each are the entries of a list.
-func each[S ~string](r *row, field string, list []S) []mention {
-	var out []mention
+// listEntries are the entries of a list.
+func listEntries[S ~string](r *allowList, field string, list []S) []externalReference {
+	var out []externalReference
 	for _, v := range list {
-		out = append(out, mention{r, field, string(v)})
+		out = append(out, externalReference{r, field, string(v)})
 	}
 	return out
 }
 
-// terms are the entries of a map as key=value.
-func terms[V ~string](r *row, field string, entries map[string]V) []mention {
-	var out []mention
+// keyValueTerms are the entries of a map as key=value.
+func keyValueTerms[V ~string](r *allowList, field string, entries map[string]V) []externalReference {
+	var out []externalReference
 	for _, k := range slices.Sorted(maps.Keys(entries)) {
-		out = append(out, mention{r, field, k + "=" + string(entries[k])})
+		out = append(out, externalReference{r, field, k + "=" + string(entries[k])})
 	}
 	return out
 }
 
-// mentioned is everything outside that an object names.
-func mentioned(path string, object any) []mention {
-	var out []mention
+// allExternalReferences is everything outside that an object names.
+func allExternalReferences(path string, object any) []externalReference {
+	var out []externalReference
 	limit.Walk(path, object, func(path string, value any) {
-		for _, n := range mentions(path, value) {
+		for _, n := range externalReferences(path, value) {
 			if n.value != "" {
 				out = append(out, n)
 			}
@@ -183,22 +183,22 @@ func mentioned(path string, object any) []mention {
 }
 
 // offered is what the platform names by itself: a claim may repeat it. Of the platform's domain claims get their own part only.
-func (m *model) offered() func(mention) bool {
+func (m *model) offered() func(externalReference) bool {
 	p := m.platform
-	own := map[mention]bool{}
-	for _, n := range mentioned("", struct {
+	own := map[externalReference]bool{}
+	for _, n := range allExternalReferences("", struct {
 		Global  controlplanev1.Global
 		Storage controlplanev1.Storage
 	}{
 		controlplanev1.Global{Exposure: p.Exposure, TLS: p.TLS, Monitoring: p.Monitoring, SecretStore: p.SecretStore, Images: p.Images},
 		controlplanev1.Storage{StorageClass: p.StorageClass},
 	}) {
-		own[mention{row: n.row, value: n.value}] = true
+		own[externalReference{row: n.row, value: n.value}] = true
 	}
 	// What the platform leaves open to all a claim may close.
 	open := p.Exposure == nil || len(p.Exposure.AllowedNamespaces) == 0
-	return func(n mention) bool {
-		return own[mention{row: n.row, value: n.value}] || open && n.row == &exposureNamespaces
+	return func(n externalReference) bool {
+		return own[externalReference{row: n.row, value: n.value}] || open && n.row == &exposureNamespaces
 	}
 }
 
@@ -224,29 +224,29 @@ func (m *model) checkLimits() error {
 	spec := m.spec
 	spec.Global = m.settings
 	offered := m.offered()
-	for _, n := range mentioned("spec", spec) {
+	for _, n := range allExternalReferences("spec", spec) {
 		if !offered(n) {
-			errs = append(errs, m.checkMention(limits, n))
+			errs = append(errs, m.checkExternalReference(limits, n))
 		}
 	}
 	return errors.Join(append(errs, m.checkCosts(limits))...)
 }
 
-// checkMention refuses what a limit does not allow, or no limit says anything of.
-func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
+// checkExternalReference refuses what a limit does not allow, or no limit says anything of.
+func (m *model) checkExternalReference(limits []platformv1.Limit, n externalReference) error {
 	if n.row.isHost() && n.value != anyHost {
 		if _, ok := limit.ReadAddresses(n.value); !ok {
 			return invalid.Field(n.field, "%q names no host that every program reads alike; "+
 				"write a host name or an IP address, with a port if need be", n.value)
 		}
 	}
-	said := false
+	requested := false
 	for _, l := range limits {
 		entries := n.row.list(&l)
 		if entries == nil {
 			continue
 		}
-		said = true
+		requested = true
 		for i, entry := range entries {
 			entries[i] = m.expand(entry)
 		}
@@ -257,13 +257,13 @@ func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
 		}
 	}
 	switch {
-	case said:
+	case requested:
 		return nil
 	case n.row != &hostDomains:
 		return invalid.Field(n.field, "no limit of the platform allows %q in namespace %q; leave it to the platform, "+
 			"or ask the platform team to allow it in the %s of a limit", n.value, m.claim.Namespace, n.row.name)
 	}
-	own := m.ownDomain()
+	own := m.claimDomain()
 	if limit.Domain(own, n.value) {
 		return nil
 	}
@@ -272,12 +272,12 @@ func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
 }
 
 // allowsAny reports whether one of the entries allows a value.
-func (r *row) allowsAny(entries []string, value string) bool {
+func (r *allowList) allowsAny(entries []string, value string) bool {
 	return slices.ContainsFunc(entries, func(entry string) bool { return r.allows(entry, value) })
 }
 
-func (r *row) isHost() bool {
-	return slices.Contains([]*row{
+func (r *allowList) isHost() bool {
+	return slices.Contains([]*allowList{
 		&s3Endpoints, &directoryHosts, &openIDHosts, &identityHosts, &databaseHosts, &externalQueueHosts, &downloadHosts, &nfsServers,
 		&vaultServers,
 	}, r)

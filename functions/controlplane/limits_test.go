@@ -252,13 +252,13 @@ func TestDeniedByDefault(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			checkRefused(t, "Nothing allows it.", deriveError(t, tc.spec, closed+elsewhere), tc.field, tc.words)
+			requireFieldError(t, "Nothing allows it.", deriveError(t, tc.spec, closed+elsewhere), tc.field, tc.words)
 			limits := ", limits: [{name: none, namespaces: ['*']}, {name: ours, namespaces: [tenant-*], "
 			if err := deriveError(t, tc.spec, closed+limits+tc.allowed+"}]}"); err != nil {
 				t.Errorf("limit %s: %v", tc.allowed, err)
 			}
-			checkRefused(t, "It allows something else.", deriveError(t, tc.spec, closed+limits+tc.short+"}]}"), tc.field, "limit \"ours\"")
-			checkRefused(t, "Every limit has to allow it.",
+			requireFieldError(t, "It allows something else.", deriveError(t, tc.spec, closed+limits+tc.short+"}]}"), tc.field, "limit \"ours\"")
+			requireFieldError(t, "Every limit has to allow it.",
 				deriveError(t, tc.spec, closed+limits+tc.allowed+"}, {name: house, namespaces: ['*'], "+tc.short+"}]}"), tc.field, "limit \"house\"")
 		})
 	}
@@ -317,8 +317,8 @@ func built(t *testing.T, m *model, build func(*model) ([]compose.Stage, error)) 
 	return out.String()
 }
 
-// TestClosedStaysClosed: a claim lets in whom the platform lets in, also where it chooses another type; what is open it may close.
-func TestClosedStaysClosed(t *testing.T) {
+// TestAllowListClosed: a claim lets in whom the platform lets in, also where it chooses another type; what is open it may close.
+func TestAllowListClosed(t *testing.T) {
 	const gateway = "{type: GatewayAPI, gateway: {name: public, namespace: gateways}"
 	for name, tc := range map[string]struct {
 		platform, claim string
@@ -350,17 +350,17 @@ func TestWithoutTLS(t *testing.T) {
 func TestIssuerOfNothing(t *testing.T) {
 	const platform = "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}"
 	err := deriveError(t, "{global: {tls: {issuerRef: {name: a}}}}", platform)
-	checkRefused(t, "The platform has no TLS.", err, "spec.global.tls.issuerRef", "say tls.enabled: true")
+	requireFieldError(t, "The platform has no TLS.", err, "spec.global.tls.issuerRef", "say tls.enabled: true")
 	if m := derived(t, "{global: {tls: {enabled: true, issuerRef: {name: a}}}}", platform); m.tls.IssuerRef == nil {
 		t.Error("the issuer is lost")
 	}
 }
 
-// TestPlainHosts: an address that programs read differently is no address, whatever is allowed.
-func TestPlainHosts(t *testing.T) {
+// TestHostsWithoutTLS: an address that programs read differently is no address, whatever is allowed.
+func TestHostsWithoutTLS(t *testing.T) {
 	for _, url := range []string{"ldap://ldap.example.com@evil.net", "ldap://ldap.example.com ldap://a@b", "ldap://127.1", "ldap://:389", "ldap://ldap%2eexample.com"} {
 		err := deriveError(t, `{services: {keystone: {identityBackends: [{domain: a, ldap: {url: "`+url+`", suffix: o=a, userTreeDN: o=b}}]}}}`, bare)
-		checkRefused(t, url, err, "spec.services.keystone.identityBackends[0].ldap.url", "names no host that every program reads alike")
+		requireFieldError(t, url, err, "spec.services.keystone.identityBackends[0].ldap.url", "names no host that every program reads alike")
 	}
 }
 
@@ -412,7 +412,7 @@ func TestMaxima(t *testing.T) {
 			if tc.field == "" && err != nil {
 				t.Errorf("%s\n%v", tc.reason, err)
 			} else if tc.field != "" {
-				checkRefused(t, tc.reason, err, tc.field, tc.words)
+				requireFieldError(t, tc.reason, err, tc.field, tc.words)
 			}
 		})
 	}
@@ -433,9 +433,9 @@ func TestRounded(t *testing.T) {
 // TestDefaultMaxima: large leaves a third, or a half, of each to grow.
 func TestDefaultMaxima(t *testing.T) {
 	m := derived(t, "{size: large}", "{domain: example.com}")
-	for _, x := range maxima {
+	for _, x := range quotas {
 		most := x.of(platformv1.DefaultMaxima())
-		for _, b := range x.bills(m.parts()) {
+		for _, b := range x.costEntries(m.parts()) {
 			more := resource.NewMilliQuantity(b.amount.MilliValue()/100*115, resource.DecimalSI)
 			if more.Cmp(*most) > 0 {
 				t.Errorf("%s: %s of %s", x.unit, &b.amount, most)
@@ -457,13 +457,15 @@ func TestResources(t *testing.T) {
 			m, err := derive(input(t, spec, bare, nil))
 			if tc.words != "" {
 				path := "spec." + strings.ReplaceAll(strings.ReplaceAll(field, ": {", "."), "{", "") + ".resources"
-				checkRefused(t, name, err, path, tc.words)
+				requireFieldError(t, name, err, path, tc.words)
 				continue
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			i := slices.IndexFunc(m.parts(), func(p part) bool { return strings.HasSuffix(field, p.field[strings.LastIndexByte(p.field, '.')+1:]) })
+			i := slices.IndexFunc(m.parts(), func(p costItem) bool {
+				return strings.HasSuffix(field, p.field[strings.LastIndexByte(p.field, '.')+1:])
+			})
 			r := m.parts()[i].resources
 			if r.Requests.CPU == nil || r.Requests.Memory == nil || r.Limits.Memory == nil {
 				t.Errorf("%s, %s: %v", field, name, r)
@@ -482,9 +484,9 @@ func TestOfThePlatform(t *testing.T) {
 		companion: {resources: {limits: {memory: 1Gi}}, nodeSelector: {role: platform}, tolerations: [{key: platform, operator: Exists}]}, limits: [`
 	theirs := derived(t, `{global: {images: {registry: evil.example.com, pullSecrets: [theirs]}},
 		services: {keystone: {tolerations: [{key: a, operator: Exists}]}}}`, platform+limittest.Everything+"]}")
-	ours := derived(t, "{}", platform+"]}")
+	managed := derived(t, "{}", platform+"]}")
 	got := built(t, theirs, companionController)
-	if diff := cmp.Diff(built(t, ours, companionController), got); diff != "" {
+	if diff := cmp.Diff(built(t, managed, companionController), got); diff != "" {
 		t.Errorf("the claim changes it (-without +with):\n%s", diff)
 	}
 	for _, want := range []string{
@@ -502,5 +504,5 @@ func TestIntrospectionHost(t *testing.T) {
 	err := deriveError(t, `{services: {keystone: {federation: {provider: a, metadataURL: "https://id.example.com/a", issuer: "https://id.example.com",
 		introspectionURL: "https://t.example.com/i", clientID: a, clientSecretRef: {name: a, key: b}}}}}`,
 		"{domain: example.com, limits: [{name: ours, namespaces: [tenant-*], openIDHosts: [id.example.com]}]}")
-	checkRefused(t, "It is another host.", err, "spec.services.keystone.federation.introspectionURL", "t.example.com")
+	requireFieldError(t, "It is another host.", err, "spec.services.keystone.federation.introspectionURL", "t.example.com")
 }

@@ -14,19 +14,19 @@ const valkeyName = "valkey"
 // (https://github.com/SAP/valkey-operator/blob/v0.1.10/api/v1alpha1/types.go).
 func locks(m *model) ([]compose.Stage, error) {
 	v := m.spec.Infrastructure.Valkey
-	res := merge.Over(v.Resources, m.size.locksResources)
+	res := merge.Overlay(v.Resources, m.size.locksResources)
 	metrics := object.Map{"enabled": m.monitoring.Enabled}
 	if m.monitoring.Enabled {
-		metrics["monitor"] = object.With(object.Map{"enabled": true, "interval": "30s"},
+		metrics["monitor"] = object.WithOptional(object.Map{"enabled": true, "interval": "30s"},
 			object.Map{"additionalLabels": labelsOf(m.monitoring.Labels)})
 	}
-	spec := object.With(object.Map{
+	spec := object.WithOptional(object.Map{
 		"replicas": int64(m.store.replicas),
 		"sentinel": object.Map{"enabled": m.store.sentinel},
 		"tls": object.Map{"enabled": true, "certManager": object.Map{"issuer": object.Map{
 			"group": "cert-manager.io", "kind": "Issuer", "name": internalCA,
 		}}},
-		"persistence":       object.With(object.Map{"enabled": true, "size": m.store.storage}, object.Map{"storageClass": m.store.class}),
+		"persistence":       object.WithOptional(object.Map{"enabled": true, "size": m.store.storage}, object.Map{"storageClass": m.store.class}),
 		"metrics":           metrics,
 		"binding":           object.Map{"secretName": valkeyName + "-binding"},
 		"resources":         object.Resources(res),

@@ -27,40 +27,40 @@ func (m *model) queueMembers() error {
 		storage:  string(ptr.Deref(r.StorageSize, storageSize(m.size.messagingStorage))),
 		class:    string(cmp.Or(r.StorageClass, m.platform.StorageClass)),
 	}
-	seen, _ := m.seen.Get(messagingResource)
-	if !m.runsQueue() || !seen.Exists() {
+	observedState, _ := m.seen.Get(messagingResource)
+	if !m.runsQueue() || !observedState.Exists() {
 		return nil
 	}
-	is, _ := seen.Int("spec", "replicas")
-	was := queueMembers{
+	is, _ := observedState.Int("spec", "replicas")
+	previous := queueMembers{
 		replicas: int32(is), //nolint:gosec // nine at most
-		storage:  seen.String("spec", "persistence", "storage"), class: seen.Keep(m.queue.class, "spec", "persistence", "storageClassName"),
+		storage:  observedState.String("spec", "persistence", "storage"), class: observedState.Keep(m.queue.class, "spec", "persistence", "storageClassName"),
 	}
 	var err error
-	m.queue, err = m.queue.keep("spec.infrastructure.rabbitmq", r.Replicas, r.Storage, was)
+	m.queue, err = m.queue.keep("spec.infrastructure.rabbitmq", r.Replicas, r.Storage, previous)
 	return err
 }
 
 // keep what its operator does not change: it neither takes members away nor shrinks volumes nor moves them to another class
 // (https://github.com/rabbitmq/cluster-operator, internal/controller/reconcile_scale_down.go, internal/scaling/scaling.go).
-func (q queueMembers) keep(field string, replicas *int32, said controlplanev1.Storage, was queueMembers) (queueMembers, error) {
-	if q.replicas < was.replicas {
+func (q queueMembers) keep(field string, replicas *int32, requested controlplanev1.Storage, previous queueMembers) (queueMembers, error) {
+	if q.replicas < previous.replicas {
 		if replicas != nil {
 			return q, invalid.Field(field+".replicas", "the queue has %d members, and its operator takes none away; say %d here",
-				was.replicas, was.replicas)
+				previous.replicas, previous.replicas)
 		}
-		q.replicas = was.replicas
+		q.replicas = previous.replicas
 	}
-	if smaller(q.storage, was.storage) {
-		if said.StorageSize != nil {
-			return q, invalid.Field(field+".storageSize", "the queue's volumes have %s and cannot shrink; say %s here", was.storage, was.storage)
+	if isSmaller(q.storage, previous.storage) {
+		if requested.StorageSize != nil {
+			return q, invalid.Field(field+".storageSize", "the queue's volumes have %s and cannot shrink; say %s here", previous.storage, previous.storage)
 		}
-		q.storage = was.storage
+		q.storage = previous.storage
 	}
-	if said.StorageClass != "" && string(said.StorageClass) != was.class {
-		return q, keepsClass(field, was.class)
+	if requested.StorageClass != "" && string(requested.StorageClass) != previous.class {
+		return q, checkStorageClassUnchanged(field, previous.class)
 	}
-	q.class = was.class
+	q.class = previous.class
 	return q, nil
 }
 
@@ -86,37 +86,37 @@ func (m *model) storeMembers() error {
 		class:    string(cmp.Or(v.StorageClass, m.platform.StorageClass)),
 	}
 	m.store.sentinel = ptr.Deref(v.Sentinel.Enabled, m.store.replicas > 1)
-	seen, _ := m.seen.Get(locksResource)
+	observedState, _ := m.seen.Get(locksResource)
 	switch {
 	case !m.locks():
 		return nil
-	case !seen.Exists() && m.otherDomain() != "":
+	case !observedState.Exists() && m.otherDomain() != "":
 		// It writes the domain into the addresses that it publishes (SAP/valkey-operator, pkg/operator/binding.go).
 		return invalid.Field(field+".enabled", "valkey-operator supports only clusters whose DNS domain is %s, and the platform's is %s; "+
 			"set it to false", defaultDomain, m.otherDomain())
-	case !seen.Exists():
+	case !observedState.Exists():
 		return m.checkQuorum(v, false)
 	}
-	if is := seen.Keep("", "spec", "persistence", "size"); v.StorageSize != nil && !same(m.store.storage, is) {
+	if is := observedState.Keep("", "spec", "persistence", "size"); v.StorageSize != nil && !same(m.store.storage, is) {
 		return invalid.Field(field+".storageSize",
 			"the store's volumes have %s, and its operator does not change them; say %s here, or leave it out", is, is)
 	}
-	m.store.storage = seen.Keep(m.store.storage, "spec", "persistence", "size")
-	class := seen.Keep(m.store.class, "spec", "persistence", "storageClass")
+	m.store.storage = observedState.Keep(m.store.storage, "spec", "persistence", "size")
+	class := observedState.Keep(m.store.class, "spec", "persistence", "storageClass")
 	if v.StorageClass != "" && string(v.StorageClass) != class {
-		return keepsClass(field, class)
+		return checkStorageClassUnchanged(field, class)
 	}
 	m.store.class = class
-	return m.keepSentinel(v)
+	return m.preserveSentinel(v)
 }
 
-// keepSentinel keeps sentinels where they are, or away. Members come and go with the size only where they may: without sentinels nobody
+// preserveSentinel keeps sentinels where they are, or away. Members come and go with the size only where they may: without sentinels nobody
 // would fail over to more members, and fewer than a quorum of sentinels would fail over to none.
-func (m *model) keepSentinel(v controlplanev1.Valkey) error {
+func (m *model) preserveSentinel(v controlplanev1.Valkey) error {
 	const field = "spec.infrastructure.valkey"
-	seen, _ := m.seen.Get(locksResource)
-	is, _ := seen.Bool("spec", "sentinel", "enabled")
-	replicas, _ := seen.Int("spec", "replicas")
+	observedState, _ := m.seen.Get(locksResource)
+	is, _ := observedState.Bool("spec", "sentinel", "enabled")
+	replicas, _ := observedState.Int("spec", "replicas")
 	switch {
 	case is == m.store.sentinel:
 	case v.Sentinel.Enabled != nil:
@@ -147,7 +147,7 @@ func (m *model) checkQuorum(v controlplanev1.Valkey, before bool) error {
 		"or 1 without sentinel", m.store.replicas)
 }
 
-func keepsClass(field, class string) error {
+func checkStorageClassUnchanged(field, class string) error {
 	is := "the cluster's default class"
 	if class != "" {
 		is = "class " + class
@@ -155,8 +155,8 @@ func keepsClass(field, class string) error {
 	return invalid.Field(field+".storageClass", "the volumes are of %s, and volumes do not move between classes; leave it out", is)
 }
 
-// smaller reports whether one size is less than another. What is not a size is not.
-func smaller(a, b string) bool { c, ok := compare(a, b); return ok && c < 0 }
+// isSmaller reports whether one size is less than another. What is not a size is not.
+func isSmaller(a, b string) bool { c, ok := compare(a, b); return ok && c < 0 }
 
 func same(a, b string) bool { c, ok := compare(a, b); return ok && c == 0 }
 

@@ -61,7 +61,7 @@ func TestQueueMembers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, tc.spec, open(stdcmp.Or(tc.platform, bare)), observedAs(t, messagingResource, tc.observed)))
 			if tc.field != "" {
-				checkRefused(t, tc.reason, err, tc.field, tc.words)
+				requireFieldError(t, tc.reason, err, tc.field, tc.words)
 				return
 			}
 			if err != nil {
@@ -136,7 +136,7 @@ func TestStoreMembers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, tc.spec, open(stdcmp.Or(tc.platform, bare)), observedAs(t, locksResource, tc.observed)))
 			if tc.field != "" {
-				checkRefused(t, tc.reason, err, tc.field, tc.words)
+				requireFieldError(t, tc.reason, err, tc.field, tc.words)
 				return
 			}
 			if err != nil {

@@ -46,7 +46,7 @@ func (m *model) cluster(image string) rabbitmq.Cluster {
 }
 
 func (m *model) queueResources() *common.Resources {
-	return merge.Over(m.spec.Infrastructure.RabbitMQ.Resources, m.size.messagingResources)
+	return merge.Overlay(m.spec.Infrastructure.RabbitMQ.Resources, m.size.messagingResources)
 }
 
 // queueIssuer issues the queue's certificate: the platform's for queues, whose authority the operator of virtual hosts trusts. It knows no

@@ -55,8 +55,8 @@ type model struct {
 	// domainIDs are those of the directories' domains that exist.
 	domainIDs domainIDs
 	// databaseWas is what is observed of the database, proxy what becomes of its proxy.
-	databaseWas databaseWas
-	proxy       proxy
+	databaseWas observedDatabase
+	proxy       proxyState
 	// root is how the database's root gets its password.
 	root rootPassword
 	// secrets are those that the claim names, pull those that images are pulled with. The spec and images name their copies.
@@ -67,8 +67,8 @@ type model struct {
 	keys  []tenantsecret.Set
 	// platformPull are the copies of the platform's own pull secrets.
 	platformPull []common.ObjectName
-	// copiesSeen and pullsSeen: there are copies already.
-	copiesSeen, pullsSeen bool
+	// copiesObserved and pullsSeen: there are copies already.
+	copiesObserved, pullsObserved bool
 	// seen is what is observed.
 	seen observe.State
 	// neighbours are who reaches in from other namespaces.
@@ -86,12 +86,12 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := admission.Check(in.Required); err != nil {
 		return nil, err
 	}
-	m := &model{claim: in.Claim, channel: in.Channel, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Seen}
+	m := &model{claim: in.Claim, channel: in.Channel, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Observed}
 	if m.claim.Name == "" {
 		// A composite resource without a claim is the platform team's own.
 		m.claim.Name = in.XR.Name
 	}
-	if m.instance, err = instanceOf(m.claim, p, in.XR.Status, in.Seen); err != nil {
+	if m.instance, err = instanceOf(m.claim, p, in.XR.Status, in.Observed); err != nil {
 		return nil, err
 	}
 	m.spec.Size = cmp.Or(m.spec.Size, controlplanev1.SizeSmall)
@@ -104,16 +104,16 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if m.release, err = release.Parse(m.spec.OpenStackRelease); err != nil {
 		return nil, invalid.Field("spec.openStackRelease", "%s", err)
 	}
-	if err := checkBuilt(&m.spec); err != nil {
+	if err := checkImplemented(&m.spec); err != nil {
 		return nil, err
 	}
 	m.global()
-	m.orderServices()
+	m.sortServices()
 	m.addresses()
 	if err := invalid.Distinct(
 		m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(),
 		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostnames(),
-		m.checkServices(), m.checkTests(), m.checkGuests(), m.checkValues(),
+		m.checkServices(), m.checkTests(), m.checkKeystoneServices(), m.checkValues(),
 	); err != nil {
 		return nil, err
 	}
@@ -121,13 +121,13 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := errors.Join(m.checkExposure(), m.checkQueueExposure(), m.queueMembers(), m.storeMembers()); err != nil {
 		return nil, err
 	}
-	m.deriveDatabase(in.Seen)
-	m.root = rootOf(m.spec.Infrastructure.MariaDB.RestoreFrom, in.Seen)
-	if err := errors.Join(m.checkRoot(), m.bringSecrets(in.Seen), m.findPools(in.Required)); err != nil {
+	m.deriveDatabase(in.Observed)
+	m.root = rootSecrets(m.spec.Infrastructure.MariaDB.RestoreFrom, in.Observed)
+	if err := errors.Join(m.checkRoot(), m.addTenantSecrets(in.Observed), m.findPools(in.Required)); err != nil {
 		return nil, err
 	}
-	m.orderReleases()
-	m.findDomains(in.Seen)
+	m.assignReleases()
+	m.findDomains(in.Observed)
 	if err := errors.Join(m.checkUpgrade(), m.checkMembers(), m.checkStorage()); err != nil {
 		return nil, err
 	}

@@ -35,21 +35,21 @@ var serviceJobs = []metav1.LabelSelectorRequirement{
 // neighboursOf are those that reach into a control plane's namespace: those that the platform names, or else where upstream's own manifests
 // put them.
 func neighboursOf(n *platformv1.Network) common.Neighbours {
-	said := ptr.Deref(n, platformv1.Network{})
+	requested := ptr.Deref(n, platformv1.Network{})
 	out := common.Neighbours{
-		MariaDBOperator:   namespaces(said.MariaDBOperator, "mariadb-operator"),
-		RabbitMQOperators: namespaces(said.RabbitMQOperators, "rabbitmq-system"),
-		Monitoring:        namespaces(said.Monitoring, "monitoring"),
+		MariaDBOperator:   namespaces(requested.MariaDBOperator, "mariadb-operator"),
+		RabbitMQOperators: namespaces(requested.RabbitMQOperators, "rabbitmq-system"),
+		Monitoring:        namespaces(requested.Monitoring, "monitoring"),
 		APIServerPorts:    platform.APIServerPorts(n),
 	}
 	return out
 }
 
-func namespaces(said []common.NamespaceName, fallback common.NamespaceName) []common.NamespaceName {
-	if len(said) == 0 {
+func namespaces(requested []common.NamespaceName, fallback common.NamespaceName) []common.NamespaceName {
+	if len(requested) == 0 {
 		return []common.NamespaceName{fallback}
 	}
-	return said
+	return requested
 }
 
 // policies let through what each kind of pod needs. Services, the companion and memcached bring their own.
@@ -65,7 +65,7 @@ func policies(m *model) ([]compose.Stage, error) {
 		}
 	}
 	if m.runsQueue() {
-		policy := m.cluster("").NetworkPolicy([]map[string]string{workload.Ours()}, m.monitoring.Enabled, m.neighbours)
+		policy := m.cluster("").NetworkPolicy([]map[string]string{workload.ManagedPodLabels()}, m.monitoring.Enabled, m.neighbours)
 		stage = append(stage, compose.Resource{Name: rabbitMQName + "-network-policy", Object: policy})
 	}
 	if m.locks() {
@@ -78,10 +78,10 @@ func policies(m *model) ([]compose.Stage, error) {
 	}
 	// With a Keystone elsewhere there may be no service that has a schema.
 	if slices.ContainsFunc(m.services, func(s *serviceState) bool { return m.connectionsOf(s) > 0 }) {
-		add("service-jobs", metav1.LabelSelector{MatchExpressions: serviceJobs}, nil, m.toDatabase())
+		add("service-jobs", metav1.LabelSelector{MatchExpressions: serviceJobs}, nil, m.databaseFlow())
 	}
 	for _, s := range m.services {
-		if flows := toDatabases(m.databasesOf(s)); len(flows) > 0 {
+		if flows := databaseFlows(m.databasesOf(s)); len(flows) > 0 {
 			add(s.name+"-cell-databases", inspectors(s), nil, flows)
 		}
 	}
@@ -95,15 +95,15 @@ func policies(m *model) ([]compose.Stage, error) {
 
 // inspectors are the pods of those of a service's Jobs that look into all of its databases, whose addresses are in its own records.
 func inspectors(s *serviceState) metav1.LabelSelector {
-	pods := workload.Ours()
+	pods := workload.ManagedPodLabels()
 	pods["app.kubernetes.io/instance"] = s.name
 	return metav1.LabelSelector{MatchLabels: pods, MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: "app.kubernetes.io/component", Operator: metav1.LabelSelectorOpIn, Values: s.inspectors},
 	}}
 }
 
-// toDatabase is the way to the control plane's own database, or to any address at the port of one elsewhere: a policy knows no names.
-func (m *model) toDatabase() []workload.Flow {
+// databaseFlow is the way to the control plane's own database, or to any address at the port of one elsewhere: a policy knows no names.
+func (m *model) databaseFlow() []workload.Flow {
 	if e := m.externalMariaDB(); e != nil {
 		return []workload.Flow{{Anywhere: true, Ports: []int32{databasePort(*e)}}}
 	}
@@ -114,7 +114,7 @@ func (m *model) toDatabase() []workload.Flow {
 	return out
 }
 
-func toDatabases(databases []databaseServer) []workload.Flow {
+func databaseFlows(databases []databaseServer) []workload.Flow {
 	out := make([]workload.Flow, len(databases))
 	for i, d := range databases {
 		out[i] = workload.Flow{Pods: mariadb.Pods(d.server), Ports: []int32{mariaDBPort}}
@@ -135,7 +135,7 @@ func labelled(labels map[string]string) metav1.LabelSelector {
 // databaseNetwork is who reaches the database, and whom it reaches.
 func (m *model) databaseNetwork() mariadb.Network {
 	n := mariadb.Network{
-		Server: mariaDBName, Members: m.databaseReplicas(), Metrics: m.databaseMetrics(), Clients: []map[string]string{workload.Ours()},
+		Server: mariaDBName, Members: m.databaseReplicas(), Metrics: m.databaseMetrics(), ClientLabels: []map[string]string{workload.ManagedPodLabels()},
 		Buckets: m.bucketPorts(), Neighbours: m.neighbours,
 	}
 	if m.proxy.replicas > 0 {
@@ -150,7 +150,7 @@ func (m *model) storeFlows() (in, out []workload.Flow) {
 	if m.store.sentinel {
 		ports = slices.Concat(valkeyPort, sentinelPort)
 	}
-	in = []workload.Flow{{Pods: workload.Ours(), Ports: ports}}
+	in = []workload.Flow{{Pods: workload.ManagedPodLabels(), Ports: ports}}
 	if m.store.replicas > 1 {
 		members := workload.Flow{Pods: valkeyPods, Ports: ports}
 		in, out = append(in, members), append(out, members)

@@ -43,7 +43,7 @@ func rulesOf(p *networkingv1.NetworkPolicy) []string {
 // TestPolicies: each kind of pod reaches and is reached by what its part of the cloud needs, and by nobody else.
 func TestPolicies(t *testing.T) {
 	const (
-		ours    = "managed-by=crossplane-cobaltcore,part-of=openstack"
+		managed = "managed-by=crossplane-cobaltcore,part-of=openstack"
 		mariadb = "instance=mariadb,name=mariadb"
 		queue   = "name=rabbitmq"
 		watched = "{domain: a.b, monitoring: {enabled: true}, network: {mariadbOperator: [db-a, db-b], monitoring: [prom], apiServerPorts: [8443]}}"
@@ -56,12 +56,12 @@ func TestPolicies(t *testing.T) {
 	}{
 		"One": {
 			"One server speaks to nobody.", "{size: development}", bare, "mariadb", []string{
-				"in " + ours + " 3306", "in mariadb-operator/ 3306",
+				"in " + managed + " 3306", "in mariadb-operator/ 3306",
 			},
 		},
 		"Galera": {
 			"Members speak to each other, and to the API server of their operator.", "{}", watched, "mariadb", []string{
-				"in " + mariadb + " 4444", "in " + mariadb + " 4567", "in " + mariadb + " 4568", "in " + ours + " 3306",
+				"in " + mariadb + " 4444", "in " + mariadb + " 4567", "in " + mariadb + " 4568", "in " + managed + " 3306",
 				"in db-a/db-b/ 3306", "in db-a/db-b/ 5555", "in instance=mariadb-metrics,name=exporter 3306",
 				"out " + mariadb + " 4444", "out " + mariadb + " 4567", "out " + mariadb + " 4568", "out anywhere 8443",
 			},
@@ -69,7 +69,7 @@ func TestPolicies(t *testing.T) {
 		"Exporter": {"Prometheus reads.", "{}", watched, "mariadb-exporter", []string{"in prom/ 9104", "out " + mariadb + " 3306"}},
 		"Proxy": {
 			"Services come by the proxy.", "{size: medium}", watched, "maxscale", []string{
-				"in " + ours + " 3306", "in db-a/db-b/ 8989", "in instance=maxscale-metrics,name=exporter 8989", "out " + mariadb + " 3306",
+				"in " + managed + " 3306", "in db-a/db-b/ 8989", "in instance=maxscale-metrics,name=exporter 8989", "out " + mariadb + " 3306",
 			},
 		},
 		"Backup": {
@@ -84,18 +84,18 @@ func TestPolicies(t *testing.T) {
 		},
 		"Queue": {
 			"Operators come from the namespace of their own manifests.", "{}", bare, "rabbitmq", []string{
-				"in " + ours + " 5671", "in " + queue + " 25672", "in " + queue + " 4369", "in rabbitmq-system/ 15671",
+				"in " + managed + " 5671", "in " + queue + " 25672", "in " + queue + " 4369", "in rabbitmq-system/ 15671",
 				"out " + queue + " 25672", "out " + queue + " 4369", "out anywhere 443", "out anywhere 6443",
 			},
 		},
 		"QueueAlone": {
 			"It has no members to speak to.", "{size: development}", watched, "rabbitmq", []string{
-				"in " + ours + " 5671", "in prom/ 15691", "in rabbitmq-system/ 15671", "out anywhere 8443",
+				"in " + managed + " 5671", "in prom/ 15691", "in rabbitmq-system/ 15671", "out anywhere 8443",
 			},
 		},
 		"Store": {
 			"Sentinels and members speak to each other.", "{}", bare, "valkey", []string{
-				"in " + ours + " 26379", "in " + ours + " 6379", "in instance=valkey,name=valkey 26379", "in instance=valkey,name=valkey 6379",
+				"in " + managed + " 26379", "in " + managed + " 6379", "in instance=valkey,name=valkey 26379", "in instance=valkey,name=valkey 6379",
 				"out instance=valkey,name=valkey 26379", "out instance=valkey,name=valkey 6379",
 			},
 		},

@@ -38,59 +38,59 @@ func neutron(m *model, s *serviceState) runtime.Object {
 			API: m.process(n.API), Periodic: worker, UWSGI: s.processes(),
 		},
 	}
-	if m.byOVN() {
+	if m.usesOVN() {
 		out.Spec.OVN, out.Spec.Maintenance = m.ovnAt(s), &worker
 	}
-	if network.HasAgents(n.Mechanism, n.Networks) {
+	if network.UsesAgents(n.Mechanism, n.Networks) {
 		out.Spec.RPC = new(m.answering(n.Workers))
 	}
 	return out
 }
 
 // answering is what agents talk to. All of its pods work, each with three processes (functions/neutron).
-func (m *model) answering(said *common.Process) common.Process {
+func (m *model) answering(requested *common.Process) common.Process {
 	r := m.size.apiResources.Requests
-	return processOver(common.Process{
+	return mergeProcess(common.Process{
 		Replicas: new(m.size.daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
-	}, []*common.Process{said})
+	}, []*common.Process{requested})
 }
 
 // neutronAPI is what the claim says of the API's pods, in the form of all services.
 func neutronAPI(n *controlplanev1.Neutron) common.Workload {
-	return *openstack.Shape(ptr.Deref(n.API, common.Process{}), n.Placement)
+	return *openstack.PlacedWorkload(ptr.Deref(n.API, common.Process{}), n.Placement)
 }
 
 // worker is what is said of one of which one works and another one waits, over what the size gives a daemon.
-func (m *model) worker(said *common.Process) common.Process {
+func (m *model) worker(requested *common.Process) common.Process {
 	const onePlusOne = 2
 	r := m.size.daemonResources.Requests
-	return processOver(common.Process{
+	return mergeProcess(common.Process{
 		Replicas: new(min(m.size.daemons, onePlusOne)), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
-	}, []*common.Process{said})
+	}, []*common.Process{requested})
 }
 
 func checkNeutron(m *model, s *serviceState, r release.Release) error {
 	n := m.spec.Services.Neutron
 	spec := s.spec()
-	spec.Workload, spec.MemoryField = openstack.Shape(m.process(n.API), n.Placement), "api.memory"
+	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(n.API), n.Placement), "api.memory"
 	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r), network.Check(s.field(""), n.Mechanism, n.Networks)}
 	switch {
-	case m.ovnOrdered():
+	case m.ownsOVN():
 		errs = append(errs, m.checkOVN(s.field(".ovn")))
-	case !m.byOVN() && n.OVN != nil: // Admission refuses it, too.
+	case !m.usesOVN() && n.OVN != nil: // Admission refuses it, too.
 		errs = append(errs, invalid.Field(s.field(".ovn"), "with mechanism OVS there is no OVN; leave ovn out"))
 	}
-	if x := ptr.Deref(n.OVN, controlplanev1.OVN{}).External; x != nil && m.byOVN() {
+	if x := ptr.Deref(n.OVN, controlplanev1.OVN{}).External; x != nil && m.usesOVN() {
 		errs = append(errs, checkExternalOVN(s.field(".ovn.external"), x))
 	}
-	was := s.seen.Map("spec", "ovn")
-	if was != nil && m.byOVN() && (was["clientSecretRef"] != nil) != (m.ovnSaid().External != nil) {
+	previous := s.seen.Map("spec", "ovn")
+	if previous != nil && m.usesOVN() && (previous["clientSecretRef"] != nil) != (m.ovnSpecFromClaim().External != nil) {
 		errs = append(errs, invalid.Field(s.field(".ovn.external"), "it cannot be set or removed: networks do not move from one OVN to another; "+
 			"claim another control plane"))
 	}
-	if was := s.seen.String("spec", "mechanism"); was != "" && was != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
+	if previous := s.seen.String("spec", "mechanism"); previous != "" && previous != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
 		errs = append(errs, invalid.Field(s.field(".mechanism"), "networks are made by %s, and ports stay bound as they are; say %[1]s here, "+
-			"and claim another control plane for the other one", was))
+			"and claim another control plane for the other one", previous))
 	}
 	if n.API != nil { // How much memory it needs is a question of all services.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *n.API))
@@ -102,21 +102,21 @@ func checkNeutron(m *model, s *serviceState, r release.Release) error {
 }
 
 // neutronPods are those of every process, and of what networks are kept in.
-func neutronPods(m *model, s *serviceState) []part {
+func neutronPods(m *model, s *serviceState) []costItem {
 	n := m.spec.Services.Neutron
 	const workers = 2 // of two kinds
-	of := func(field string, p common.Process, times int32) part {
-		return part{field: s.field(field), replicas: *p.Replicas, times: times, resources: openstack.Resources(p), short: true}
+	of := func(field string, p common.Process, times int32) costItem {
+		return costItem{field: s.field(field), replicas: *p.Replicas, times: times, resources: openstack.Resources(p), short: true}
 	}
-	out := []part{of(".api", m.process(n.API), 1), {field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes}}
-	if network.HasAgents(n.Mechanism, n.Networks) {
+	out := []costItem{of(".api", m.process(n.API), 1), {field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes}}
+	if network.UsesAgents(n.Mechanism, n.Networks) {
 		out = append(out, of(".workers", m.answering(n.Workers), 1))
 	}
-	if !m.byOVN() {
+	if !m.usesOVN() {
 		return append(out, of(".workers", m.worker(n.Workers), 1))
 	}
 	out = append(out, of(".workers", m.worker(n.Workers), workers))
-	if m.ovnOrdered() {
+	if m.ownsOVN() {
 		out = append(out, m.ovnParts(s.field(".ovn"))...)
 	}
 	return out
@@ -124,19 +124,19 @@ func neutronPods(m *model, s *serviceState) []part {
 
 // networkSecrets are those with which somebody else's databases of OVN are reached, and object stores that have copies of the control
 // plane's own.
-func networkSecrets(s *controlplanev1.Services) []named {
+func networkSecrets(s *controlplanev1.Services) []secretReference {
 	if s.Neutron == nil || !s.Neutron.Enabled || s.Neutron.OVN == nil {
 		return nil // What is off needs no Secret.
 	}
-	var out []named
+	var out []secretReference
 	add := func(b *controlplanev1.S3, part string) {
-		out = append(out, named{
+		out = append(out, secretReference{
 			name: &b.CredentialsSecretRef.Name, field: "spec.services.neutron.ovn." + part + ".s3.credentialsSecretRef",
 			keys: mariadb.BucketKeys(b.PrivateCA),
 		})
 	}
 	if x := s.Neutron.OVN.External; x != nil {
-		out = append(out, named{
+		out = append(out, secretReference{
 			name: &x.ClientSecretRef.Name, field: "spec.services.neutron.ovn.external.clientSecretRef",
 			keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
 		})
@@ -150,10 +150,10 @@ func networkSecrets(s *controlplanev1.Services) []named {
 	return out
 }
 
-// neutronMentions are where databases of somebody else are: among the nodes that use them.
-func neutronMentions(path string, value any) []mention {
+// neutronReferences are where databases of somebody else are: among the nodes that use them.
+func neutronReferences(path string, value any) []externalReference {
 	if v, ok := value.(controlplanev1.ExternalOVN); ok {
-		return each(&hypervisorNetworks, path+".networks", v.Networks)
+		return listEntries(&hypervisorNetworks, path+".networks", v.Networks)
 	}
 	return nil
 }
@@ -164,25 +164,25 @@ func neutronConnections(m *model, s *serviceState) int64 {
 	n := m.spec.Services.Neutron
 	const processes, answering = 2, 4 // Of what answers agents, three work.
 	out := s.threads() + processes*daemonsOf(m.worker(n.Workers))
-	if network.HasAgents(n.Mechanism, n.Networks) {
+	if network.UsesAgents(n.Mechanism, n.Networks) {
 		out += answering * daemonsOf(m.answering(n.Workers))
 	}
-	if m.byOVN() {
+	if m.usesOVN() {
 		out += int64(*s.workload.Replicas)*int64(s.processes().Processes)*pool + processes*daemonsOf(m.worker(n.Workers))
 	}
 	return out
 }
 
-// byOVN says that virtual networks are made by OVN, and ovnOrdered that it is the control plane's own.
-func (m *model) byOVN() bool {
+// usesOVN says that virtual networks are made by OVN, and ovnOrdered that it is the control plane's own.
+func (m *model) usesOVN() bool {
 	n := m.spec.Services.Neutron
 	return n != nil && n.Enabled && n.Mechanism != neutronv1.ByOVS
 }
 
-func (m *model) ovnOrdered() bool { return m.byOVN() && m.ovnSaid().External == nil }
+func (m *model) ownsOVN() bool { return m.usesOVN() && m.ovnSpecFromClaim().External == nil }
 
-// ovnSaid is what the claim says of it.
-func (m *model) ovnSaid() controlplanev1.OVN {
+// ovnSpecFromClaim is what the claim says of it.
+func (m *model) ovnSpecFromClaim() controlplanev1.OVN {
 	return ptr.Deref(m.spec.Services.Neutron.OVN, controlplanev1.OVN{})
 }
 
@@ -191,16 +191,16 @@ func (m *model) ovnNodes() common.Placement { return m.spec.Services.Neutron.Pla
 
 // ovnAt is where its databases are. What the network service was told holds while OVN says nothing.
 func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
-	if x := m.ovnSaid().External; x != nil {
+	if x := m.ovnSpecFromClaim().External; x != nil {
 		return &neutronv1.OVN{
-			Sync: m.ovnSaid().Sync, Northbound: x.Northbound, Southbound: x.Southbound, Networks: x.Networks, ClientSecretRef: &x.ClientSecretRef,
+			Sync: m.ovnSpecFromClaim().Sync, Northbound: x.Northbound, Southbound: x.Southbound, Networks: x.Networks, ClientSecretRef: &x.ClientSecretRef,
 		}
 	}
 	address := func(part string) string {
-		return cmp.Or(m.ovnSeen().String("status", part, "endpoint"), s.seen.String("spec", "ovn", part))
+		return cmp.Or(m.observedOVN().String("status", part, "endpoint"), s.seen.String("spec", "ovn", part))
 	}
 	return &neutronv1.OVN{
-		Sync:       m.ovnSaid().Sync,
+		Sync:       m.ovnSpecFromClaim().Sync,
 		Northbound: address(northbound), Southbound: address(southbound),
 		IssuerRef: ovnIssuer(),
 	}
@@ -218,20 +218,20 @@ func neutronReport(s *serviceState, status *controlplanev1.ControlPlaneClusterSt
 	}
 }
 
-// neutronTells adds where nodes learn which virtual networks they have: of relays, where there are some.
-func neutronTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
-	if !m.byOVN() {
+// neutronHypervisorAccess adds where nodes learn which virtual networks they have: of relays, where there are some.
+func neutronHypervisorAccess(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
+	if !m.usesOVN() {
 		to.Networks = &controlplanev1.NetworkAccess{Mechanism: string(neutronv1.ByOVS), Agents: m.networkAgents(s)}
 		return
 	}
 	to.Networks = &controlplanev1.NetworkAccess{
 		Mechanism:  string(neutronv1.ByOVN),
-		Southbound: cmp.Or(m.ovnSeen().String("status", "relay", "endpoint"), m.ovnAt(s).Southbound),
+		Southbound: cmp.Or(m.observedOVN().String("status", "relay", "endpoint"), m.ovnAt(s).Southbound),
 	}
-	if m.ovnOrdered() {
+	if m.ownsOVN() {
 		to.Networks.IssuerRef, to.Networks.ExternalSouthbound = ovnIssuer(), m.externalSouthbound()
 	}
-	if n := m.spec.Services.Neutron; network.HasAgents(n.Mechanism, n.Networks) {
+	if n := m.spec.Services.Neutron; network.UsesAgents(n.Mechanism, n.Networks) {
 		to.Networks.Agents = m.networkAgents(s)
 	}
 }
@@ -247,24 +247,24 @@ func (m *model) networkAgents(s *serviceState) *controlplanev1.NetworkAgents {
 }
 
 // networksInSync repeats what the network service says of OVN, where somebody has asked.
-func (m *model) networksInSync() rules.Verdict {
-	if !m.byOVN() || m.ovnSaid().Sync == nil {
-		return rules.Verdict{}
+func (m *model) networksInSync() rules.Result {
+	if !m.usesOVN() || m.ovnSpecFromClaim().Sync == nil {
+		return rules.Result{}
 	}
-	seen, _ := m.seen.Get(neutronv1.ServiceName)
-	c, ok := seen.Condition(neutronv1.InSync)
+	observedState, _ := m.seen.Get(neutronv1.ServiceName)
+	c, ok := observedState.Condition(neutronv1.InSync)
 	if !ok || c.Reason == "" {
-		return rules.Wait("NotAnswered", "request %q is not answered yet", m.ovnSaid().Sync.Request)
+		return rules.Wait("NotAnswered", "request %q is not answered yet", m.ovnSpecFromClaim().Sync.Request)
 	}
-	return rules.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+	return rules.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
 // neutronLocations is where copies of OVN's databases are.
 func neutronLocations(m *model, s *serviceState) []location {
-	if !m.ovnOrdered() || m.ovnSaid().Backup == nil {
+	if !m.ownsOVN() || m.ovnSpecFromClaim().Backup == nil {
 		return nil
 	}
-	b := m.ovnSaid().Backup.S3
+	b := m.ovnSpecFromClaim().Backup.S3
 	return []location{bucketLocation(s.field(".ovn.backup.s3"), b.Endpoint, b.Bucket, b.Prefix)}
 }
 
@@ -286,17 +286,17 @@ func checkExternalOVN(field string, x *controlplanev1.ExternalOVN) error {
 // twice, or that are outside of the networks that Neutron reaches.
 func checkDatabaseAddresses(field, addresses string, networks []common.CIDR) error {
 	var errs []error
-	seen := map[string]bool{}
+	observedState := map[string]bool{}
 	for a := range strings.SplitSeq(addresses, ",") {
 		member := strings.TrimPrefix(a, "ssl:")
 		if err := syntax.HostPort(member); err != nil {
 			errs = append(errs, invalid.Field(field, "%s; write ssl:host:port for each member, with commas", err))
 			continue
 		}
-		if seen[member] {
+		if observedState[member] {
 			errs = append(errs, invalid.Field(field, "cannot contain %s twice; name each member once", a))
 		}
-		seen[member] = true
+		observedState[member] = true
 		ip, err := netip.ParseAddr(strings.Trim(member[:strings.LastIndex(member, ":")], "[]"))
 		if err == nil && !slices.ContainsFunc(networks, func(c common.CIDR) bool {
 			n, err := netip.ParsePrefix(string(c))

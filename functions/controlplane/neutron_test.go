@@ -65,9 +65,9 @@ func TestNeutronProcesses(t *testing.T) {
 	}
 }
 
-// TestNeutronTold: Neutron is told where OVN's databases are, and goes on with what it was told while OVN says nothing. It tells Nova of
+// TestNeutronHypervisorAccess: Neutron is told where OVN's databases are, and goes on with what it was told while OVN says nothing. It tells Nova of
 // ports where there is one.
-func TestNeutronTold(t *testing.T) {
+func TestNeutronHypervisorAccess(t *testing.T) {
 	const north, south = "ssl:nb-0:6641", "ssl:sb-0:6642"
 	says := structOf(t, fields(t, "{status: {northbound: {endpoint: '"+north+"'}, southbound: {endpoint: '"+south+"'}, chassisCount: 3, activeControllers: 2}}"))
 	told := structOf(t, fields(t, "{spec: {ovn: {northbound: '"+north+"', southbound: '"+south+"'}}}"))
@@ -103,33 +103,33 @@ func TestNeutronTold(t *testing.T) {
 
 // TestNetworksInSync: what is asked of Neutron comes to it, and its answer to the claim.
 func TestNetworksInSync(t *testing.T) {
-	const asks = ", ovn: {sync: {request: first, mode: Repair}}"
+	const queries = ", ovn: {sync: {request: first, mode: Repair}}"
 	ovn := structOf(t, fields(t, "{status: {northbound: {endpoint: 'ssl:nb-0:6641'}}}"))
-	answers := structOf(t, fields(t, "{status: {sync: {request: first, mode: Repair, differences: 0, repaired: 2, found: [{kind: Port, missing: 2}]}, "+
+	responses := structOf(t, fields(t, "{status: {sync: {request: first, mode: Repair, differences: 0, repaired: 2, found: [{kind: Port, missing: 2}]}, "+
 		"conditions: [{type: OVNInSync, status: 'True', reason: Repaired, message: all is well}]}}"))
-	answer := &common.OVNSyncAnswer{
+	response := &common.OVNSyncAnswer{
 		Request: "first", Mode: common.OVNSyncRepair, Repaired: 2, Found: []common.OVNDifference{{Kind: "Port", Missing: 2}},
 	}
 	for name, tc := range map[string]struct {
 		reason, spec string
 		observed     map[string]*structpb.Struct
-		verdict      rules.Verdict
+		verdict      rules.Result
 		answer       *common.OVNSyncAnswer
 	}{
 		"NotAsked": {reason: "There is nothing to say.", spec: virtual("")},
-		"Off":      {reason: "Nor of a service that is off.", spec: "{services: {neutron: {enabled: false" + asks + "}}}"},
+		"Off":      {reason: "Nor of a service that is off.", spec: "{services: {neutron: {enabled: false" + queries + "}}}"},
 		"Asked": {
-			reason: "Neutron has not said anything yet.", spec: virtual(asks),
-			verdict: rules.Verdict{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+			reason: "Neutron has not said anything yet.", spec: virtual(queries),
+			verdict: rules.Result{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
 		},
 		"Answered": {
-			reason: "It has.", spec: virtual(asks), observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": answers},
-			verdict: rules.Verdict{Ready: true, Reason: "Repaired", Message: "all is well"}, answer: answer,
+			reason: "It has.", spec: virtual(queries), observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": responses},
+			verdict: rules.Result{Ready: true, Reason: "Repaired", Message: "all is well"}, answer: response,
 		},
 		"Unreadable": {
-			reason: "What cannot be read is no answer.", spec: virtual(asks),
+			reason: "What cannot be read is no answer.", spec: virtual(queries),
 			observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": structOf(t, fields(t, "{status: {sync: {request: [a]}}}"))},
-			verdict:  rules.Verdict{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+			verdict:  rules.Result{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,13 +155,13 @@ func TestNetworksInSync(t *testing.T) {
 		})
 	}
 	want := &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncRepair}
-	if diff := cmp.Diff(want, neutronOf(t, virtual(asks), nil).OVN.Sync); diff != "" {
+	if diff := cmp.Diff(want, neutronOf(t, virtual(queries), nil).OVN.Sync); diff != "" {
 		t.Errorf("Neutron is asked (-want +got):\n%s", diff)
 	}
 }
 
-// TestOVNSays: what the claim says of OVN comes to it, and its Secrets by the names of their copies, which it waits for.
-func TestOVNSays(t *testing.T) {
+// TestOVNStatus: what the claim says of OVN comes to it, and its Secrets by the names of their copies, which it waits for.
+func TestOVNStatus(t *testing.T) {
 	const s3 = "{bucket: copies, endpoint: 's3.example.com:443', region: west, prefix: clouds/a, credentialsSecretRef: {name: s3}, privateCA: true}"
 	m := derived(t, virtual(", ovn: {southbound: {exposure: {type: NodePort, nodes: nodes.example.com, networks: [10.0.0.0/16]}}, "+
 		"relay: {replicas: 3, cpu: 2}, electionTimerSeconds: 9, inactivityProbeSeconds: 120, backup: {schedule: '0 4 * * *', retentionDays: 7, s3: "+s3+"}, "+
@@ -198,9 +198,9 @@ func TestOVNSays(t *testing.T) {
 
 // TestOVNStays: volumes that are there stay as they are, whatever another size or another platform would give.
 func TestOVNStays(t *testing.T) {
-	const was = "{clusterDomain: west.local, northbound: {storageSize: 3Gi, storageClass: slow}, southbound: {storageSize: 4Gi}}"
+	const previous = "{clusterDomain: west.local, northbound: {storageSize: 3Gi, storageClass: slow}, southbound: {storageSize: 4Gi}}"
 	withoutValkey := "{infrastructure: {valkey: {enabled: false}}, " + virtual("")[1:]
-	m, err := derive(input(t, withoutValkey, queued[:len(queued)-1]+", storageClass: fast, clusterDomain: east.local}", observedAs(t, "ovn", was)))
+	m, err := derive(input(t, withoutValkey, queued[:len(queued)-1]+", storageClass: fast, clusterDomain: east.local}", observedAs(t, "ovn", previous)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,25 +212,25 @@ func TestOVNStays(t *testing.T) {
 	if diff := cmp.Diff([]string{"west.local", "3Gi", "slow", "4Gi", ""}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for said, words := range map[string]string{
+	for requested, words := range map[string]string{
 		"northbound: {storageSize: 5Gi}":     "the volumes have 3Gi",
 		"southbound: {storageClass: theirs}": "the cluster's default class",
 	} {
-		part, field := said[:len("northbound")], "storageSize"
+		part, field := requested[:len("northbound")], "storageSize"
 		if part == southbound {
 			field = "storageClass"
 		}
 		open := "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], storageClasses: ['*']}]}"
-		_, err := derive(input(t, virtual(", ovn: {"+said+"}"), open, observedAs(t, "ovn", was)))
-		checkRefused(t, said, err, "spec.services.neutron.ovn."+part+"."+field, words)
+		_, err := derive(input(t, virtual(", ovn: {"+requested+"}"), open, observedAs(t, "ovn", previous)))
+		requireFieldError(t, requested, err, "spec.services.neutron.ovn."+part+"."+field, words)
 	}
-	if _, err := derive(input(t, virtual(", ovn: {northbound: {storageSize: 3072Mi}}"), queued, observedAs(t, "ovn", was))); err != nil {
+	if _, err := derive(input(t, virtual(", ovn: {northbound: {storageSize: 3072Mi}}"), queued, observedAs(t, "ovn", previous))); err != nil {
 		t.Errorf("the same size in other words: %v", err)
 	}
 }
 
-// TestNeutronRefused: the claim reports what Neutron cannot do.
-func TestNeutronRefused(t *testing.T) {
+// TestNeutronValidation: the claim reports what Neutron cannot do.
+func TestNeutronValidation(t *testing.T) {
 	const closed = "{domain: example.com, queueIssuer: queues}"
 	for name, tc := range map[string]struct{ spec, platform, field, words string }{
 		"no queue":         {"{infrastructure: {rabbitmq: {enabled: false}}, " + virtual("")[1:], queued, "spec.infrastructure.rabbitmq.enabled", "needs the message queue"},
@@ -254,7 +254,7 @@ func TestNeutronRefused(t *testing.T) {
 		"memory in all": {virtual(", workers: {memory: 90Gi}"), closed, "spec.services.neutron.workers.memory", "with 4 × 90Gi here"},
 	} {
 		_, err := derive(input(t, tc.spec, tc.platform, nil))
-		checkRefused(t, name, err, tc.field, tc.words)
+		requireFieldError(t, name, err, tc.field, tc.words)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestExternalOVN(t *testing.T) {
 		ClientSecretRef: &common.SecretReference{Name: common.ObjectName(m.secrets.Target("theirs"))}, Sync: &common.OVNSyncRequest{Request: "a"},
 	}
 	n := neutron(m, s).(*neutronv1.Neutron).Spec
-	if diff := cmp.Diff(want, n.OVN); diff != "" || n.Maintenance == nil || m.ovnOrdered() {
+	if diff := cmp.Diff(want, n.OVN); diff != "" || n.Maintenance == nil || m.ownsOVN() {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if got := m.copiesFor(s); !slices.Equal(got, []string{m.secrets.Resource(m.secrets.Target("theirs"))}) {
@@ -280,10 +280,10 @@ func TestExternalOVN(t *testing.T) {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 	_, err := derive(input(t, virtual(external), "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], domains: ['*']}]}", nil))
-	checkRefused(t, "not allowed", err, "spec.services.neutron.ovn.external.networks", "hypervisorNetworks")
-	was := structOf(t, fields(t, "{spec: {mechanism: OVN, ovn: {issuerRef: {name: ovn-ca}}}}"))
-	_, err = derive(input(t, virtual(external), allowed, map[string]*structpb.Struct{"neutron": was}))
-	checkRefused(t, "moved", err, "spec.services.neutron.ovn.external", "cannot be set or removed")
+	requireFieldError(t, "not allowed", err, "spec.services.neutron.ovn.external.networks", "hypervisorNetworks")
+	previous := structOf(t, fields(t, "{spec: {mechanism: OVN, ovn: {issuerRef: {name: ovn-ca}}}}"))
+	_, err = derive(input(t, virtual(external), allowed, map[string]*structpb.Struct{"neutron": previous}))
+	requireFieldError(t, "moved", err, "spec.services.neutron.ovn.external", "cannot be set or removed")
 }
 
 // TestNeutronConnections: each thread of the API has one, each of its processes a pool for what OVN says, and each worker two processes.
@@ -304,7 +304,7 @@ func TestNeutronAgents(t *testing.T) {
 	spec := virtual(", mechanism: OVS, workers: {replicas: 3}")
 	m := derived(t, spec, queued)
 	n := neutronOf(t, spec, nil)
-	if m.ovnOrdered() || n.OVN != nil || n.Maintenance != nil || n.Mechanism != neutronv1.ByOVS {
+	if m.ownsOVN() || n.OVN != nil || n.Maintenance != nil || n.Mechanism != neutronv1.ByOVS {
 		t.Errorf("there is OVN: %+v", n)
 	}
 	if got := []string{says(n.RPC), says(&n.Periodic)}; !slices.Equal(got, []string{"3 × 250m, 512Mi", "3 × 250m, 512Mi"}) {
@@ -318,10 +318,10 @@ func TestNeutronAgents(t *testing.T) {
 	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*3*5+2*2*2*5+2*4*5); got != want {
 		t.Errorf("%d connections with cards, want %d", got, want)
 	}
-	was := structOf(t, fields(t, "{spec: {mechanism: OVN}}"))
-	_, err := derive(input(t, spec, queued, map[string]*structpb.Struct{"neutron": was}))
-	checkRefused(t, "changed", err, "spec.services.neutron.mechanism", "say OVN here")
-	if _, err := derive(input(t, virtual(""), queued, map[string]*structpb.Struct{"neutron": was})); err != nil {
+	previous := structOf(t, fields(t, "{spec: {mechanism: OVN}}"))
+	_, err := derive(input(t, spec, queued, map[string]*structpb.Struct{"neutron": previous}))
+	requireFieldError(t, "changed", err, "spec.services.neutron.mechanism", "say OVN here")
+	if _, err := derive(input(t, virtual(""), queued, map[string]*structpb.Struct{"neutron": previous})); err != nil {
 		t.Errorf("it stays as it is: %v", err)
 	}
 }

@@ -45,7 +45,7 @@ func novaURL(name, namespace string) string {
 
 // novaAPI is what the claim says of the API's pods, in the form of all services.
 func novaAPI(n *controlplanev1.Nova) common.Workload {
-	return *openstack.Shape(ptr.Deref(n.API, common.Process{}), n.Placement)
+	return *openstack.PlacedWorkload(ptr.Deref(n.API, common.Process{}), n.Placement)
 }
 
 // novaSpec is what the claim says of Nova, over its size, without what every service is told.
@@ -80,10 +80,10 @@ func (m *model) novaSpec(s *serviceState) novav1.NovaSpec {
 		own := ptr.Deref(c.Consoles, controlplanev1.CellConsoles{})
 		cell.Consoles.Process = m.proxies(&own.Process, &consoles.Process)
 		if consoles.Graphical != novav1.None {
-			cell.Consoles.Exposure = m.at(own.Hostname, "console-"+c.Name)
+			cell.Consoles.Exposure = m.externalEndpoint(own.Hostname, "console-"+c.Name)
 		}
 		if consoles.Serial {
-			cell.Consoles.SerialExposure = m.at(own.SerialHostname, "serial-"+c.Name)
+			cell.Consoles.SerialExposure = m.externalEndpoint(own.SerialHostname, "serial-"+c.Name)
 		}
 		out.Cells = append(out.Cells, cell)
 	}
@@ -99,30 +99,30 @@ func (m *model) cellServers(s *serviceState, nova *novav1.NovaSpec) {
 			continue
 		}
 		if told == nil {
-			told = toldCells(s)
+			told = observedCells(s)
 		}
-		m.serversOf(s, nova, &nova.Cells[i], c, serversTold(told[c.Name]))
+		m.serversOf(s, nova, &nova.Cells[i], c, observedCellServers(told[c.Name]))
 	}
 }
 
 func (m *model) serversOf(
-	s *serviceState, nova *novav1.NovaSpec, cell *novav1.Cell, c controlplanev1.NovaCell, was novav1.CellInfrastructure,
+	s *serviceState, nova *novav1.NovaSpec, cell *novav1.Cell, c controlplanev1.NovaCell, previous novav1.CellInfrastructure,
 ) {
 	cell.Infrastructure = &novav1.CellInfrastructure{Neighbours: m.neighbours}
-	if said := c.Infrastructure.MariaDB; said != nil {
+	if requested := c.Infrastructure.MariaDB; requested != nil {
 		const others, rollOut = 100, 2
-		own := m.ownDatabase(c.Name, said, was.Database, others+rollOut*(connectionsAbove(s, nova)+connectionsIn(s, nova, *cell)))
+		own := m.cellDatabase(c.Name, requested, previous.Database, others+rollOut*(superConductorConnections(s, nova)+cellConnections(s, nova, *cell)))
 		cell.Infrastructure.Database, cell.Database = own, m.ownDatabaseAddress(c.Name, own)
 	}
-	if said := c.Infrastructure.RabbitMQ; said != nil {
+	if requested := c.Infrastructure.RabbitMQ; requested != nil {
 		// What cannot be is refused by checkCellServers.
-		cell.Infrastructure.Queue, _ = m.ownQueue("", said, was.Queue)
+		cell.Infrastructure.Queue, _ = m.cellQueue("", requested, previous.Queue)
 		cell.Queue = m.ownQueueAddress(c.Name)
 	}
 }
 
-// toldCells are what Nova was told of each cell, by name. They are read once for all cells: it is most of what is observed of Nova.
-func toldCells(s *serviceState) map[string]map[string]any {
+// observedCells are what Nova was told of each cell, by name. They are read once for all cells: it is most of what is observed of Nova.
+func observedCells(s *serviceState) map[string]map[string]any {
 	out := map[string]map[string]any{}
 	for _, told := range s.seen.List("spec", "cells") {
 		cell, _ := told.(map[string]any)
@@ -132,8 +132,8 @@ func toldCells(s *serviceState) map[string]map[string]any {
 	return out
 }
 
-// serversTold are a cell's own servers, as Nova was told of the cell.
-func serversTold(cell map[string]any) novav1.CellInfrastructure {
+// observedCellServers are a cell's own servers, as Nova was told of the cell.
+func observedCellServers(cell map[string]any) novav1.CellInfrastructure {
 	var out novav1.CellInfrastructure
 	if cell["infrastructure"] == nil {
 		return out
@@ -147,26 +147,26 @@ func serversTold(cell map[string]any) novav1.CellInfrastructure {
 
 // checkCellServers refuses what a cell's own servers cannot become: they come and go with their cell.
 func (m *model) checkCellServers(s *serviceState) error {
-	spec, told := m.novaSpec(s), toldCells(s)
+	spec, told := m.novaSpec(s), observedCells(s)
 	var errs []error
 	for i, c := range novaCells(m.spec.Services.Nova) {
-		field, was := s.field(fmt.Sprintf(".cells[%d].infrastructure", i)), serversTold(told[c.Name])
-		said := ptr.Deref(c.Infrastructure, controlplanev1.CellInfrastructure{})
+		field, previous := s.field(fmt.Sprintf(".cells[%d].infrastructure", i)), observedCellServers(told[c.Name])
+		requested := ptr.Deref(c.Infrastructure, controlplanev1.CellInfrastructure{})
 		for _, server := range []struct {
 			name      string
 			was, said bool
-		}{{"mariadb", was.Database != nil, said.MariaDB != nil}, {"rabbitmq", was.Queue != nil, said.RabbitMQ != nil}} {
+		}{{"mariadb", previous.Database != nil, requested.MariaDB != nil}, {"rabbitmq", previous.Queue != nil, requested.RabbitMQ != nil}} {
 			if server.was != server.said && told[c.Name] != nil {
 				errs = append(errs, invalid.Field(field+"."+server.name, "it cannot be added or removed: a cell's data does not move, and "+
 					"hypervisors are told where its queue is; leave it as it was, and add another cell"))
 			}
 		}
-		errs = append(errs, m.checkCellsElsewhere(field, c.Infrastructure))
-		if said.MariaDB != nil {
-			errs = append(errs, checkOwnDatabase(field+".mariadb", spec.Cells[i].Infrastructure.Database, was.Database, said.MariaDB))
+		errs = append(errs, m.checkCellExternalDatabase(field, c.Infrastructure))
+		if requested.MariaDB != nil {
+			errs = append(errs, checkCellDatabase(field+".mariadb", spec.Cells[i].Infrastructure.Database, previous.Database, requested.MariaDB))
 		}
-		if said.RabbitMQ != nil {
-			errs = append(errs, m.checkOwnQueue(field+".rabbitmq", said.RabbitMQ, was.Queue))
+		if requested.RabbitMQ != nil {
+			errs = append(errs, m.checkCellQueue(field+".rabbitmq", requested.RabbitMQ, previous.Queue))
 		}
 	}
 	return errors.Join(errs...)
@@ -191,31 +191,31 @@ func novaCells(n *controlplanev1.Nova) []controlplanev1.NovaCell {
 }
 
 // process is what is said of a process, the first first, over what the size gives an API's pod.
-func (m *model) process(said ...*common.Process) common.Process {
+func (m *model) process(requested ...*common.Process) common.Process {
 	r := m.size.apiResources.Requests
-	return processOver(common.Process{
+	return mergeProcess(common.Process{
 		Replicas: new(m.size.api), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
-	}, said)
+	}, requested)
 }
 
 // daemon is what is said of a daemon, the first first, over what the size gives one.
-func (m *model) daemon(said ...*common.Process) common.Process {
+func (m *model) daemon(requested ...*common.Process) common.Process {
 	r := m.size.daemonResources.Requests
-	return processOver(common.Process{
+	return mergeProcess(common.Process{
 		Replicas: new(m.size.daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
-	}, said)
+	}, requested)
 }
 
 // proxies are the same for what only passes on what others say.
-func (m *model) proxies(said ...*common.Process) common.Process {
+func (m *model) proxies(requested ...*common.Process) common.Process {
 	const enough = 2
-	return processOver(common.Process{
+	return mergeProcess(common.Process{
 		Replicas: new(min(m.size.api, enough)), CPU: new(intstr.FromString("50m")), Memory: "256Mi",
-	}, said)
+	}, requested)
 }
 
-func processOver(out common.Process, said []*common.Process) common.Process {
-	for _, p := range slices.Backward(said) {
+func mergeProcess(out common.Process, requested []*common.Process) common.Process {
+	for _, p := range slices.Backward(requested) {
 		if p != nil {
 			out = common.Process{Replicas: cmp.Or(p.Replicas, out.Replicas), CPU: cmp.Or(p.CPU, out.CPU), Memory: cmp.Or(p.Memory, out.Memory)}
 		}
@@ -239,7 +239,7 @@ func (m *model) queueSpec() common.Queue {
 func checkNova(m *model, s *serviceState, r release.Release) error {
 	n := m.spec.Services.Nova
 	spec := s.spec()
-	spec.Workload, spec.MemoryField = openstack.Shape(m.process(n.API), n.Placement), "api.memory"
+	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(n.API), n.Placement), "api.memory"
 	errs := []error{
 		m.checkQueue(s), m.checkOther(s, placementv1.ServiceName), spec.Check(s.field(""), s.name, r), m.checkCells(s), m.checkCellServers(s),
 		checkProcesses(s, n), m.checkConsoles(s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors),
@@ -286,9 +286,9 @@ func (m *model) checkFilters(s *serviceState, r release.Release) error {
 // checkProcesses refuses what is said of a process and leaves it no room, as Nova does.
 func checkProcesses(s *serviceState, n *controlplanev1.Nova) error {
 	var errs []error
-	check := func(field string, said *common.Process) {
-		if said != nil {
-			errs = append(errs, openstack.CheckProcess(s.field(field), *said))
+	check := func(field string, requested *common.Process) {
+		if requested != nil {
+			errs = append(errs, openstack.CheckProcess(s.field(field), *requested))
 		}
 	}
 	if n.API != nil { // How much memory it needs is a question of all services.
@@ -320,8 +320,8 @@ func (m *model) checkCells(s *serviceState) error {
 	n := m.spec.Services.Nova
 	cells := novaCells(n)
 	var errs []error
-	for _, was := range s.seen.List("spec", "cells") {
-		cell, _ := was.(map[string]any)
+	for _, previous := range s.seen.List("spec", "cells") {
+		cell, _ := previous.(map[string]any)
 		if !slices.ContainsFunc(cells, func(c controlplanev1.NovaCell) bool { return c.Name == cell["name"] }) {
 			errs = append(errs, invalid.Field(s.field(".cells"), "virtual machines are recorded in %s, which is there and cannot be removed or "+
 				"renamed; name it here, with disabled: true to close it", cell["name"]))
@@ -337,12 +337,12 @@ func (m *model) checkCells(s *serviceState) error {
 }
 
 // novaPods are those of every process.
-func novaPods(m *model, s *serviceState) []part {
+func novaPods(m *model, s *serviceState) []costItem {
 	spec := m.novaSpec(s)
-	var out []part
+	var out []costItem
 	add := func(field string, p *common.Process, times int32) {
 		if p != nil && times > 0 {
-			out = append(out, part{
+			out = append(out, costItem{
 				field: s.field(field), replicas: *p.Replicas, times: times, resources: openstack.Resources(*p), short: true,
 			})
 		}
@@ -367,7 +367,7 @@ func novaPods(m *model, s *serviceState) []part {
 		}
 	}
 	// The same number for every API, said once.
-	return append(out, part{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes})
+	return append(out, costItem{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes})
 }
 
 // proxiesOf is how many console proxies a cell has.
@@ -389,10 +389,10 @@ func novaConnections(m *model, s *serviceState) int64 {
 	for _, c := range spec.Cells {
 		if c.Infrastructure == nil || c.Infrastructure.Database == nil {
 			databases++
-			out += connectionsIn(s, &spec, c)
+			out += cellConnections(s, &spec, c)
 		}
 	}
-	return out + databases*connectionsAbove(s, &spec)
+	return out + databases*superConductorConnections(s, &spec)
 }
 
 // pool is how many connections a daemon, one process in each pod, keeps for each database
@@ -405,8 +405,8 @@ func (s *serviceState) threadsOf(p common.Process) int64 {
 	return int64(*p.Replicas) * s.threads() / int64(*s.workload.Replicas)
 }
 
-// connectionsAbove is how many what is above the cells opens to each database: it looks into every cell's.
-func connectionsAbove(s *serviceState, spec *novav1.NovaSpec) int64 {
+// superConductorConnections is how many what is above the cells opens to each database: it looks into every cell's.
+func superConductorConnections(s *serviceState, spec *novav1.NovaSpec) int64 {
 	out := s.threadsOf(spec.API) + daemonsOf(spec.Scheduler) + daemonsOf(spec.Conductor)
 	if spec.Metadata != nil {
 		out += s.threadsOf(*spec.Metadata)
@@ -414,8 +414,8 @@ func connectionsAbove(s *serviceState, spec *novav1.NovaSpec) int64 {
 	return out
 }
 
-// connectionsIn is how many a cell's own processes open to its database.
-func connectionsIn(s *serviceState, spec *novav1.NovaSpec, c novav1.Cell) int64 {
+// cellConnections is how many a cell's own processes open to its database.
+func cellConnections(s *serviceState, spec *novav1.NovaSpec, c novav1.Cell) int64 {
 	out := daemonsOf(c.Conductor) + int64(*c.Consoles.Replicas)*int64(proxiesOf(spec.Consoles))*pool
 	if c.Metadata != nil {
 		out += s.threadsOf(*c.Metadata)
@@ -436,12 +436,12 @@ func novaHosts(m *model, s *serviceState) []host {
 	return out
 }
 
-func novaMentions(path string, value any) []mention {
+func novaReferences(path string, value any) []externalReference {
 	switch v := value.(type) {
 	case controlplanev1.Nova:
-		return each(&hypervisorNetworks, path+".hypervisorNetworks", v.HypervisorNetworks)
+		return listEntries(&hypervisorNetworks, path+".hypervisorNetworks", v.HypervisorNetworks)
 	case controlplanev1.NovaCell:
-		return each(&hypervisorNetworks, path+".hypervisorNetworks", v.HypervisorNetworks)
+		return listEntries(&hypervisorNetworks, path+".hypervisorNetworks", v.HypervisorNetworks)
 	}
 	return nil
 }
@@ -460,8 +460,8 @@ func novaReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatu
 	}
 }
 
-// novaTells adds the cells, and what their hypervisors log in by.
-func novaTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
+// novaHypervisorAccess adds the cells, and what their hypervisors log in by.
+func novaHypervisorAccess(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 	to.CredentialSecretRef = local(novacompute.Secret(s.name, novacompute.CredentialSecret))
 	to.MetadataSecretRef = local(novacompute.Secret(s.name, novacompute.MetadataSecret))
 	spec := m.novaSpec(s)
@@ -492,9 +492,9 @@ func novaTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 	}
 }
 
-// askedByCompanion are the ports of the services that the companion asks, besides Keystone: Nova, what Placement and Neutron keep of
+// companionEgressPorts are the ports of the services that the companion asks, besides Keystone: Nova, what Placement and Neutron keep of
 // hypervisors, and Cinder.
-func (m *model) askedByCompanion() []int32 {
+func (m *model) companionEgressPorts() []int32 {
 	var out []int32
 	if n := m.spec.Services.Nova; n != nil && n.Enabled {
 		out = append(out, novav1.Port, placementv1.Port, neutronv1.Port)
@@ -523,12 +523,12 @@ func novaLocations(m *model, s *serviceState) []location {
 
 // checkConsoles returns an error for host names of consoles that do not run, or that are not exposed.
 func (m *model) checkConsoles(s *serviceState, n *controlplanev1.Nova) error {
-	said := ptr.Deref(n.Consoles, controlplanev1.NovaConsoles{})
+	requested := ptr.Deref(n.Consoles, controlplanev1.NovaConsoles{})
 	var errs []error
 	for i, c := range n.Cells {
 		own, field := ptr.Deref(c.Consoles, controlplanev1.CellConsoles{}), s.field(fmt.Sprintf(".cells[%d].consoles", i))
 		switch {
-		case own.Hostname != "" && said.Graphical == novav1.None:
+		case own.Hostname != "" && requested.Graphical == novav1.None:
 			errs = append(errs, invalid.Field(field+".hostname", "requires graphical consoles, and consoles.graphical of the service is None; "+
 				"set it to "+
 				"VNC or SPICE, or remove the host name"))
@@ -536,7 +536,7 @@ func (m *model) checkConsoles(s *serviceState, n *controlplanev1.Nova) error {
 			errs = append(errs, m.unexposed(field+".hostname", own.Hostname))
 		}
 		switch {
-		case own.SerialHostname != "" && !said.Serial:
+		case own.SerialHostname != "" && !requested.Serial:
 			errs = append(errs, invalid.Field(field+".serialHostname", "requires serial consoles; set consoles.serial of the service to true, "+
 				"or remove "+
 				"the host name"))

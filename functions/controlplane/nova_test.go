@@ -46,8 +46,8 @@ func says(p *common.Process) string {
 // TestNovaProcesses: what is not said of a process is its service's or its size's, and every one is complete.
 func TestNovaProcesses(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason, more string
-		want         []string
+		reason, extraYAML string
+		want              []string
 	}{
 		"nothing": {"One cell, and each process as the size has an API's.", "", []string{
 			"api 2 × 250m, 512Mi", "scheduler 2 × 250m, 512Mi", "conductor 2 × 250m, 512Mi", "metadata 2 × 250m, 512Mi",
@@ -70,7 +70,7 @@ func TestNovaProcesses(t *testing.T) {
 			},
 		},
 	} {
-		n := novaOf(t, compute(tc.more), queued)
+		n := novaOf(t, compute(tc.extraYAML), queued)
 		got := []string{"api " + says(&n.API), "scheduler " + says(&n.Scheduler), "conductor " + says(&n.Conductor), "metadata " + says(n.Metadata)}
 		for _, c := range n.Cells {
 			got = append(got, c.Name+" conductor "+says(&c.Conductor), c.Name+" metadata "+says(c.Metadata), c.Name+" consoles "+says(&c.Consoles.Process))
@@ -85,8 +85,8 @@ func TestNovaProcesses(t *testing.T) {
 func TestHypervisorNetworks(t *testing.T) {
 	const open = "{domain: example.com, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], hypervisorNetworks: [10.0.0.0/8, 'fd00::/8']}]}"
 	for name, tc := range map[string]struct {
-		reason, more string
-		want         map[string][]common.CIDR
+		reason, extraYAML string
+		want              map[string][]common.CIDR
 	}{
 		"none": {"Nobody says where they are.", "", map[string][]common.CIDR{"cell1": nil}},
 		"one":  {"The first cell has those of the service.", ", hypervisorNetworks: [10.0.0.0/16]", map[string][]common.CIDR{"cell1": {"10.0.0.0/16"}}},
@@ -96,7 +96,7 @@ func TestHypervisorNetworks(t *testing.T) {
 		},
 	} {
 		got := map[string][]common.CIDR{}
-		for _, c := range novaOf(t, compute(tc.more), open).Cells {
+		for _, c := range novaOf(t, compute(tc.extraYAML), open).Cells {
 			got[c.Name] = c.HypervisorNetworks
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -105,8 +105,8 @@ func TestHypervisorNetworks(t *testing.T) {
 	}
 }
 
-// TestNovaTold: it is told the queue, its addresses, and how consoles are reached.
-func TestNovaTold(t *testing.T) {
+// TestNovaHypervisorAccess: it is told the queue, its addresses, and how consoles are reached.
+func TestNovaHypervisorAccess(t *testing.T) {
 	const open = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}, limits: [{name: a, namespaces: ['*'], domains: ['*']}]}"
 	n := novaOf(t, compute(", consoles: {serial: true}, cells: [{name: a}, {name: b, disabled: true, consoles: {hostname: b.example.org, serialHostname: s.example.org}}]"), open)
 	queue := common.Queue{
@@ -151,8 +151,8 @@ func TestNovaTold(t *testing.T) {
 	}
 }
 
-// TestNovaRefused: the claim reports what Nova cannot do.
-func TestNovaRefused(t *testing.T) {
+// TestNovaValidation: the claim reports what Nova cannot do.
+func TestNovaValidation(t *testing.T) {
 	const exposed = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}}"
 	for name, tc := range map[string]struct{ spec, platform, field, words string }{
 		"no placement":       {"{services: {nova: {enabled: true}}}", queued, "spec.services.placement.enabled", "cannot do without placement"},
@@ -186,7 +186,7 @@ func TestNovaRefused(t *testing.T) {
 		},
 	} {
 		_, err := derive(input(t, tc.spec, tc.platform, nil))
-		checkRefused(t, name, err, tc.field, tc.words)
+		requireFieldError(t, name, err, tc.field, tc.words)
 	}
 }
 
@@ -230,10 +230,10 @@ func TestCardFilter(t *testing.T) {
 
 // TestCellStays: a cell that is there is not lost by a list that does not name it.
 func TestCellStays(t *testing.T) {
-	seen := observedAs(t, "nova", "{cells: [{name: cell1}]}")
-	_, err := derive(input(t, compute(", cells: [{name: east}]"), queued, seen))
-	checkRefused(t, "The claim did not name it.", err, "spec.services.nova.cells", "cell1")
-	if _, err := derive(input(t, compute(", cells: [{name: east}, {name: cell1}]"), queued, seen)); err != nil {
+	observedState := observedAs(t, "nova", "{cells: [{name: cell1}]}")
+	_, err := derive(input(t, compute(", cells: [{name: east}]"), queued, observedState))
+	requireFieldError(t, "The claim did not name it.", err, "spec.services.nova.cells", "cell1")
+	if _, err := derive(input(t, compute(", cells: [{name: east}, {name: cell1}]"), queued, observedState)); err != nil {
 		t.Error(err)
 	}
 }
@@ -245,9 +245,9 @@ func TestCellsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, _ := state.Get("nova")
+	observedState, _ := state.Get("nova")
 	var status controlplanev1.ControlPlaneClusterStatus
-	novaReport(&serviceState{seen: seen}, &status)
+	novaReport(&serviceState{seen: observedState}, &status)
 	if diff := cmp.Diff([]controlplanev1.CellStatus{{Name: "cell1", Phase: "Ready", ComputeNodes: 3}}, status.Cells); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

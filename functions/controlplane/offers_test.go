@@ -9,8 +9,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// TestOffers: Nova is told of flavors and aggregates as the claim has them.
-func TestOffers(t *testing.T) {
+// TestComputeCatalog: Nova is told of flavors and aggregates as the claim has them.
+func TestComputeCatalog(t *testing.T) {
 	n := novaOf(t, compute(", flavors: [{name: small, vcpus: 1, memoryMiB: 512}], aggregates: [{name: east, availabilityZone: az, hosts: [a]}]"), queued)
 	if diff := cmp.Diff([]common.Flavor{{Name: "small", VCPUs: 1, MemoryMiB: 512}}, n.Flavors); diff != "" {
 		t.Error(diff)
@@ -20,29 +20,29 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// TestRefusedOffers: what Nova would refuse for ever is refused at once.
-func TestRefusedOffers(t *testing.T) {
-	for name, tc := range map[string]struct{ reason, more, want string }{
+// TestComputeCatalogValidation: what Nova would refuse for ever is refused at once.
+func TestComputeCatalogValidation(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, extraYAML, want string }{
 		"OneZone": {
 			reason: "Two aggregates may be of one zone, and one of none.",
-			more: "aggregates: [{name: a, availabilityZone: az, hosts: [h]}, {name: b, availabilityZone: az, hosts: [h]}, {name: c, hosts: [h]}, " +
+			extraYAML: "aggregates: [{name: a, availabilityZone: az, hosts: [h]}, {name: b, availabilityZone: az, hosts: [h]}, {name: c, hosts: [h]}, " +
 				"{name: d, availabilityZone: other, hosts: [i]}]",
 		},
 		"TwoZones": {
-			reason: "A host is in one zone.",
-			more:   "aggregates: [{name: a, availabilityZone: az-a, hosts: [h]}, {name: b, availabilityZone: az-b, hosts: [g, h]}]",
+			reason:    "A host is in one zone.",
+			extraYAML: "aggregates: [{name: a, availabilityZone: az-a, hosts: [h]}, {name: b, availabilityZone: az-b, hosts: [g, h]}]",
 			want: "spec.services.nova.aggregates[1].hosts: h is in availability zone az-a by aggregate a, and cannot be in az-b as well; " +
 				"name it in one of them",
 		},
-		"NoIDs": {reason: "Nova makes them.", more: "flavors: [{name: a, vcpus: 1, memoryMiB: 1}, {name: b, vcpus: 1, memoryMiB: 1}]"},
+		"NoIDs": {reason: "Nova makes them.", extraYAML: "flavors: [{name: a, vcpus: 1, memoryMiB: 1}, {name: b, vcpus: 1, memoryMiB: 1}]"},
 		"OneID": {
-			reason: "An ID is of one flavor.",
-			more:   `flavors: [{name: a, id: "1", vcpus: 1, memoryMiB: 1}, {name: b, id: "1", vcpus: 1, memoryMiB: 1}]`,
-			want:   "spec.services.nova.flavors[1].id: flavor a has the same; choose another, or leave it out",
+			reason:    "An ID is of one flavor.",
+			extraYAML: `flavors: [{name: a, id: "1", vcpus: 1, memoryMiB: 1}, {name: b, id: "1", vcpus: 1, memoryMiB: 1}]`,
+			want:      "spec.services.nova.flavors[1].id: flavor a has the same; choose another, or leave it out",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := derive(input(t, compute(", "+tc.more), queued, nil))
+			_, err := derive(input(t, compute(", "+tc.extraYAML), queued, nil))
 			if tc.want == "" {
 				if err != nil {
 					t.Errorf("%s %v", tc.reason, err)
@@ -50,7 +50,7 @@ func TestRefusedOffers(t *testing.T) {
 				return
 			}
 			field, words, _ := strings.Cut(tc.want, ": ")
-			checkRefused(t, tc.reason, err, field, words)
+			requireFieldError(t, tc.reason, err, field, words)
 		})
 	}
 }

@@ -14,7 +14,7 @@ const queueService = "messaging-external-service"
 
 // queueExposed reports whether hypervisors of other clusters are to reach the queue.
 func (m *model) queueExposed() bool {
-	return m.runsQueue() && outside.Exposes(m.spec.Infrastructure.RabbitMQ.Exposure)
+	return m.runsQueue() && outside.IsExposed(m.spec.Infrastructure.RabbitMQ.Exposure)
 }
 
 // queueExposure is that Service. The queue does not wait for it: its certificate is made anew when there is an address.
@@ -22,8 +22,8 @@ func queueExposure(m *model) ([]compose.Stage, error) {
 	exposure := m.spec.Infrastructure.RabbitMQ.Exposure
 	return []compose.Stage{{{
 		Name: queueService, Object: m.cluster("").ExternalService(),
-		Ready: func(o *observe.Object) rules.Verdict {
-			if !outside.Addressed(o, exposure) {
+		Ready: func(o *observe.Object) rules.Result {
+			if !outside.HasAddress(o, exposure) {
 				return rules.Wait("NoAddress", "no load balancer has given Service %s an address yet", o.String("metadata", "name"))
 			}
 			return rules.Yes
@@ -36,11 +36,11 @@ func (m *model) externalQueue() *controlplanev1.ExternalAddress {
 	if q := m.spec.Infrastructure.RabbitMQ.External; q != nil {
 		return &controlplanev1.ExternalAddress{Host: q.Host, Port: queuePort(q)} // Where it is for the control plane's own cluster, too.
 	}
-	seen, ok := m.seen.Get(queueService)
+	observedState, ok := m.seen.Get(queueService)
 	if !ok || !m.queueExposed() {
 		return nil
 	}
-	host, port := outside.At(seen, m.spec.Infrastructure.RabbitMQ.Exposure, common.QueuePort)
+	host, port := outside.Address(observedState, m.spec.Infrastructure.RabbitMQ.Exposure, common.QueuePort)
 	if host == "" {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (m *model) externalSouthbound() string {
 	if m.ovnRelay() != nil {
 		part = "relay"
 	}
-	return m.ovnSeen().String("status", part, "externalEndpoint")
+	return m.observedOVN().String("status", part, "externalEndpoint")
 }
 
 // checkQueueExposure refuses what the schema refuses, too.

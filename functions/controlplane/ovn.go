@@ -46,14 +46,14 @@ func (m *model) copiesOfOVN() []string {
 
 // ovnRelay are the copies of the southbound database, if any are asked for: of equal ones, two are there by themselves.
 func (m *model) ovnRelay() *common.Process {
-	said := m.ovnSaid().Relay
-	if said == nil {
+	requested := m.ovnSpecFromClaim().Relay
+	if requested == nil {
 		return nil
 	}
 	r := m.size.networksResources.Requests
-	out := processOver(common.Process{
+	out := mergeProcess(common.Process{
 		Replicas: new(m.size.daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
-	}, []*common.Process{said})
+	}, []*common.Process{requested})
 	return &out
 }
 
@@ -80,91 +80,91 @@ func ovnBucket(s controlplanev1.S3) ovnv1.Bucket {
 
 // ovnDeletionOrder keeps the namespaces until what lives in them is gone.
 func ovnDeletionOrder(m *model) ([]compose.Stage, error) {
-	stage := compose.Stage{m.uses(ovnComponent, namespaceResource, ovnv1.GroupVersionKind.Kind+" lives in the namespace")}
+	stage := compose.Stage{m.restrictTo(ovnComponent, namespaceResource, ovnv1.GroupVersionKind.Kind+" lives in the namespace")}
 	if m.remote {
-		stage = append(stage, m.uses(ovnComponent, workloadNamespaceResource, ovnv1.GroupVersionKind.Kind+"'s pods live in the namespace"))
+		stage = append(stage, m.restrictTo(ovnComponent, workloadNamespaceResource, ovnv1.GroupVersionKind.Kind+"'s pods live in the namespace"))
 	}
 	return []compose.Stage{stage}, nil
 }
 
 func (m *model) ovnSpec() ovnv1.OVNClusterSpec {
-	said := m.ovnSaid()
-	south := ovnv1.Southbound{Members: m.ovnMembers(southbound, southboundSaid(said))}
-	if said.Southbound != nil {
-		south.Exposure = said.Southbound.Exposure
+	requested := m.ovnSpecFromClaim()
+	south := ovnv1.Southbound{Members: m.ovnMembers(southbound, southboundFromClaim(requested))}
+	if requested.Southbound != nil {
+		south.Exposure = requested.Southbound.Exposure
 	}
 	return ovnv1.OVNClusterSpec{
 		Crossplane:     m.crossplane(),
 		Target:         m.workloadCluster(),
-		Northbound:     m.ovnMembers(northbound, said.Northbound),
+		Northbound:     m.ovnMembers(northbound, requested.Northbound),
 		Southbound:     south,
-		Northd:         m.worker(said.Northd),
+		Northd:         m.worker(requested.Northd),
 		Relay:          m.ovnRelay(),
-		Backup:         ovnBackup(said.Backup),
-		RestoreFrom:    ovnRestoreFrom(said.RestoreFrom),
+		Backup:         ovnBackup(requested.Backup),
+		RestoreFrom:    ovnRestoreFrom(requested.RestoreFrom),
 		Placement:      m.ovnNodes(),
-		Image:          said.OVNImage,
+		Image:          requested.OVNImage,
 		Images:         m.images,
-		ClusterDomain:  common.Hostname(m.ovnSeen().Keep(m.clusterDomain(), "spec", "clusterDomain")),
+		ClusterDomain:  common.Hostname(m.observedOVN().Keep(m.clusterDomain(), "spec", "clusterDomain")),
 		Monitoring:     m.monitoring,
 		DeletionPolicy: m.spec.DeletionPolicy,
 	}
 }
 
-func southboundSaid(o controlplanev1.OVN) *controlplanev1.Members {
+func southboundFromClaim(o controlplanev1.OVN) *controlplanev1.Members {
 	if o.Southbound == nil {
 		return nil
 	}
 	return &o.Southbound.Members
 }
 
-func (m *model) ovnSeen() *observe.Object {
-	seen, _ := m.seen.Get(ovnComponent)
-	return seen
+func (m *model) observedOVN() *observe.Object {
+	observedState, _ := m.seen.Get(ovnComponent)
+	return observedState
 }
 
 // ovnMembers are those of a database. Volumes that are there stay as they are.
 func (m *model) ovnMembers(part string, of *controlplanev1.Members) ovnv1.Members {
-	said, r := ptr.Deref(of, controlplanev1.Members{}), m.size.networksResources.Requests
+	requested, r := ptr.Deref(of, controlplanev1.Members{}), m.size.networksResources.Requests
 	out := ovnv1.Members{
-		Process: processOver(common.Process{
+		Process: mergeProcess(common.Process{
 			Replicas: new(m.size.networks), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
-		}, []*common.Process{&said.Process}),
-		StorageSize:  ovnv1.StorageSize(ptr.Deref(said.StorageSize, storageSize(m.size.networksStorage))),
-		StorageClass: cmp.Or(said.StorageClass, m.platform.StorageClass),
+		}, []*common.Process{&requested.Process}),
+		StorageSize:  ovnv1.StorageSize(ptr.Deref(requested.StorageSize, storageSize(m.size.networksStorage))),
+		StorageClass: cmp.Or(requested.StorageClass, m.platform.StorageClass),
 
-		ElectionTimerSeconds: m.ovnSaid().ElectionTimerSeconds, InactivityProbeSeconds: m.ovnSaid().InactivityProbeSeconds,
+		ElectionTimerSeconds: m.ovnSpecFromClaim().ElectionTimerSeconds, InactivityProbeSeconds: m.ovnSpecFromClaim().InactivityProbeSeconds,
 	}
-	if seen := m.ovnSeen(); seen.Map("spec", part) != nil {
-		out.StorageSize = ovnv1.StorageSize(seen.String("spec", part, "storageSize"))
-		out.StorageClass = common.ObjectName(seen.String("spec", part, "storageClass"))
+	if observedState := m.observedOVN(); observedState.Map("spec", part) != nil {
+		out.StorageSize = ovnv1.StorageSize(observedState.String("spec", part, "storageSize"))
+		out.StorageClass = common.ObjectName(observedState.String("spec", part, "storageClass"))
 	}
 	return out
 }
 
-// mostMembers is how many members a database of OVN has at most.
-const mostMembers = 5
+// maxOVNMembers is how many members a database of OVN has at most.
+const maxOVNMembers = 5
 
 // checkOVN refuses what leaves a process no room, and another volume than there is.
 func (m *model) checkOVN(field string) error {
-	said := m.ovnSaid()
+	requested := m.ovnSpecFromClaim()
 	var errs []error
-	if said.Northd != nil {
-		errs = append(errs, openstack.CheckProcess(field+".northd", *said.Northd))
+	if requested.Northd != nil {
+		errs = append(errs, openstack.CheckProcess(field+".northd", *requested.Northd))
 	}
-	if said.Relay != nil {
-		errs = append(errs, openstack.CheckProcess(field+".relay", *said.Relay))
+	if requested.Relay != nil {
+		errs = append(errs, openstack.CheckProcess(field+".relay", *requested.Relay))
 	}
 	for _, d := range []struct {
 		part string
 		of   *controlplanev1.Members
-	}{{northbound, said.Northbound}, {southbound, southboundSaid(said)}} {
+	}{{northbound, requested.Northbound}, {southbound, southboundFromClaim(requested)}} {
 		if d.of == nil {
 			continue
 		}
 		at, is := field+"."+d.part, m.ovnMembers(d.part, d.of)
 		errs = append(errs, openstack.CheckProcess(at, d.of.Process))
-		if n := *is.Replicas; n%2 == 0 || n > mostMembers {
+		if n := *is.Replicas; n%2 == 0 || n > maxOVNMembers {
 			errs = append(errs, invalid.Field(at+".replicas", "%d members cannot agree, or do so slowly; say 1, 3 or 5", n))
 		}
 		if size := d.of.StorageSize; size != nil && !same(string(*size), string(is.StorageSize)) {
@@ -172,23 +172,23 @@ func (m *model) checkOVN(field string) error {
 				is.StorageSize))
 		}
 		if d.of.StorageClass != "" && d.of.StorageClass != is.StorageClass {
-			errs = append(errs, keepsClass(at, string(is.StorageClass)))
+			errs = append(errs, checkStorageClassUnchanged(at, string(is.StorageClass)))
 		}
 	}
-	if b := said.Backup; b != nil && b.Schedule != "" {
+	if b := requested.Backup; b != nil && b.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(field+".backup.schedule", b.Schedule))
 	}
-	if r := said.RestoreFrom; r != nil {
+	if r := requested.RestoreFrom; r != nil {
 		errs = append(errs, checkTime(field+".restoreFrom.targetRecoveryTime", r.TargetRecoveryTime))
 	}
 	return errors.Join(errs...)
 }
 
 // ovnParts are the pods of OVN.
-func (m *model) ovnParts(field string) []part {
+func (m *model) ovnParts(field string) []costItem {
 	spec := m.ovnSpec()
-	of := func(name string, p common.Process, storage ovnv1.StorageSize) part {
-		out := part{
+	of := func(name string, p common.Process, storage ovnv1.StorageSize) costItem {
+		out := costItem{
 			field: field + "." + name, replicas: *p.Replicas, resources: openstack.Resources(p), short: true, storage: string(storage),
 		}
 		if storage != "" {
@@ -196,7 +196,7 @@ func (m *model) ovnParts(field string) []part {
 		}
 		return out
 	}
-	out := []part{
+	out := []costItem{
 		of(northbound, spec.Northbound.Process, spec.Northbound.StorageSize),
 		of(southbound, spec.Southbound.Process, spec.Southbound.StorageSize),
 		of("northd", spec.Northd, ""),
@@ -209,20 +209,20 @@ func (m *model) ovnParts(field string) []part {
 
 // ovnStatus is what is known of it.
 func (m *model) ovnStatus() *controlplanev1.OVNStatus {
-	if m.byOVN() && m.ovnSaid().External != nil {
-		x := m.ovnSaid().External
+	if m.usesOVN() && m.ovnSpecFromClaim().External != nil {
+		x := m.ovnSpecFromClaim().External
 		return &controlplanev1.OVNStatus{Northbound: x.Northbound, Southbound: x.Southbound}
 	}
-	seen := m.ovnSeen()
-	if !m.ovnOrdered() || !seen.Exists() {
+	observedState := m.observedOVN()
+	if !m.ownsOVN() || !observedState.Exists() {
 		return nil
 	}
 	count := func(field string) int32 {
-		n, _ := seen.Int("status", field)
+		n, _ := observedState.Int("status", field)
 		return int32(n) //nolint:gosec // nodes
 	}
 	return &controlplanev1.OVNStatus{
-		Northbound: seen.String("status", northbound, "endpoint"), Southbound: seen.String("status", southbound, "endpoint"),
+		Northbound: observedState.String("status", northbound, "endpoint"), Southbound: observedState.String("status", southbound, "endpoint"),
 		ChassisCount: count("chassisCount"), ActiveControllers: count("activeControllers"),
 	}
 }

@@ -17,8 +17,8 @@ func (m *model) storageIn(c *common.StorageClient) (string, error) {
 	return platform.ClusterOf(m.platform, "the StorageCluster", c.Cluster)
 }
 
-// checkPoolReach refuses a pool whose key does not come to the services, or whose daemons they do not reach.
-func (m *model) checkPoolReach(field string, c *common.StorageClient) error {
+// checkPoolReachable refuses a pool whose key does not come to the services, or whose daemons they do not reach.
+func (m *model) checkPoolReachable(field string, c *common.StorageClient) error {
 	if c == nil {
 		return nil // Nobody knows yet where it is.
 	}
@@ -42,13 +42,13 @@ func (m *model) checkPoolReach(field string, c *common.StorageClient) error {
 // keySet is the set of keys of a StorageCluster.
 func (m *model) keySet(c *common.StorageClient) tenantsecret.Set {
 	at, _ := m.storageIn(c) // Who asks for it has been refused otherwise.
-	return m.keySetOf(clusterName(c.Instance), c.Instance).Between(at, m.providerConfig, platform.Management(m.platform), m.secretStore)
+	return m.keySetOf(clusterName(c.Instance), c.Instance).ForClusters(at, m.providerConfig, platform.Management(m.platform), m.secretStore)
 }
 
-// keysLeft is the set of a StorageCluster that no service names any more, which a composed resource belongs to.
-func (m *model) keysLeft(of, resource string) tenantsecret.Set {
-	seen, _ := m.seen.Get(resource)
-	return m.keySetOf(of, "").Left(resource, seen, platform.Management(m.platform))
+// unreferencedPoolKeys is the set of a StorageCluster that no service names any more, which a composed resource belongs to.
+func (m *model) unreferencedPoolKeys(of, resource string) tenantsecret.Set {
+	observedState, _ := m.seen.Get(resource)
+	return m.keySetOf(of, "").Unreferenced(resource, observedState, platform.Management(m.platform))
 }
 
 func (m *model) keySetOf(of, instance string) tenantsecret.Set {

@@ -30,9 +30,9 @@ func pooledIn(t *testing.T, plane, ceph, xr, config string) (*model, error) {
 	return derive(in)
 }
 
-// TestPoolPlaces: a key comes from the cluster that Ceph is in to the one that pods are in: within one by rights to get it and no other, and
+// TestPoolClusters: a key comes from the cluster that Ceph is in to the one that pods are in: within one by rights to get it and no other, and
 // between two through the store, pushed from where it is. Services read the copy beside them, and are told nothing of clusters.
-func TestPoolPlaces(t *testing.T) {
+func TestPoolClusters(t *testing.T) {
 	configs := map[string]string{"": "in-cluster", "east": "east", "west": "west"}
 	for plane, to := range configs {
 		for ceph, from := range configs {
@@ -91,8 +91,8 @@ func TestPoolPlaces(t *testing.T) {
 	}
 }
 
-// TestPoolPlacesRefused: daemons that are not reached, a key that does not come, and a cluster that is there no more.
-func TestPoolPlacesRefused(t *testing.T) {
+// TestPoolClustersValidation: daemons that are not reached, a key that does not come, and a cluster that is there no more.
+func TestPoolClustersValidation(t *testing.T) {
 	const field = "spec.services.glance.stores[0].ceph"
 	pods := strings.Replace(storageXR, "networks: [10.0.0.0/24]", "podNetwork: true", 1)
 	storeless := strings.Replace(placed, "secretStore: {name: store}, ", "", 1)
@@ -113,7 +113,7 @@ func TestPoolPlacesRefused(t *testing.T) {
 				}
 				return
 			}
-			checkRefused(t, tc.reason, err, tc.field, tc.words)
+			requireFieldError(t, tc.reason, err, tc.field, tc.words)
 		})
 	}
 	if _, err := pooledIn(t, "", "north", storageXR, placed); err == nil || !strings.Contains(err.Error(), `the StorageCluster is in cluster "north", which`) {
@@ -121,8 +121,8 @@ func TestPoolPlacesRefused(t *testing.T) {
 	}
 }
 
-// TestKeysLeft: copies of keys that nobody names any more stay where they are, in whichever cluster.
-func TestKeysLeft(t *testing.T) {
+// TestUnreferencedPoolKeys: copies of keys that nobody names any more stay where they are, in whichever cluster.
+func TestUnreferencedPoolKeys(t *testing.T) {
 	const of = "storage-1157d1d3"
 	wrapped := func(config string) *structpb.Struct {
 		return structOf(t, fields(t, `{apiVersion: kubernetes.crossplane.io/v1alpha2, kind: Object, metadata: {name: a}, spec: {providerConfigRef: {name: `+config+`}, `+

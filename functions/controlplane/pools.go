@@ -27,8 +27,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// pooled is a place of a spec that names a pool of a StorageCluster.
-type pooled struct {
+// poolReference is a place of a spec that names a pool of a StorageCluster.
+type poolReference struct {
 	// place is what the service calls it, field that of the claim.
 	place, field string
 	pool         common.StoragePool
@@ -38,7 +38,7 @@ type pooled struct {
 
 // A poolUse is what is known of a pool that a service keeps something in.
 type poolUse struct {
-	pooled
+	poolReference
 	service string
 	// client is how it is reached. Nil: nobody knows yet, and nothing of the service is there.
 	client *common.StorageClient
@@ -71,11 +71,11 @@ func (m *model) findPools(required reference.Required) error {
 		}
 		for _, p := range s.pools(&m.spec.Services) {
 			client, waits, err := storagepool.Find(required, m.poolUser(p.user), p.field, p.pool)
-			was := m.knewPool(s.name, p)
+			previous := m.previousPool(s.name, p)
 			switch {
 			case client != nil:
-			case was != nil && (err == nil || invalid.Is(err)):
-				if client = was; err != nil {
+			case previous != nil && (err == nil || invalid.Is(err)):
+				if client = previous; err != nil {
 					waits = err.Error()
 				}
 			case err != nil:
@@ -85,11 +85,11 @@ func (m *model) findPools(required reference.Required) error {
 				errs = append(errs, invalid.Field(p.field, "%s; until then what was there before goes on", waits))
 				continue
 			}
-			errs = append(errs, m.checkPoolReach(p.field, client))
-			m.pools = append(m.pools, poolUse{pooled: p, service: s.name, client: client, waits: waits})
+			errs = append(errs, m.checkPoolReachable(p.field, client))
+			m.pools = append(m.pools, poolUse{poolReference: p, service: s.name, client: client, waits: waits})
 		}
 	}
-	m.bringKeys()
+	m.addPoolKeys()
 	return errors.Join(errs...)
 }
 
@@ -99,8 +99,8 @@ func (m *model) poolUser(s storagev1.Service) storagepool.User {
 	return storagepool.User{Namespace: m.claim.Namespace, ControlPlane: own, Service: s}
 }
 
-// knewPool is what was known of a pool before.
-func (m *model) knewPool(service string, p pooled) *common.StorageClient {
+// previousPool is what was known of a pool before.
+func (m *model) previousPool(service string, p poolReference) *common.StorageClient {
 	i := slices.IndexFunc(m.previous.Storage, func(c common.StorageClient) bool {
 		return c.Name == service+"."+p.place && c.Ref == storagepool.Ref(p.pool)
 	})
@@ -110,9 +110,9 @@ func (m *model) knewPool(service string, p pooled) *common.StorageClient {
 	return &m.previous.Storage[i]
 }
 
-// bringKeys says which keys are brought to the instance: those of the users that services are, and no others. Each StorageCluster's are
+// addPoolKeys says which keys are brought to the instance: those of the users that services are, and no others. Each StorageCluster's are
 // read by rights of their own. Copies of those that no service names any more stay until everything is ready.
-func (m *model) bringKeys() {
+func (m *model) addPoolKeys() {
 	for _, p := range m.pools {
 		if p.client == nil {
 			continue
@@ -122,13 +122,13 @@ func (m *model) bringKeys() {
 		if i < 0 {
 			i, m.keys = len(m.keys), append(m.keys, set)
 		}
-		m.keys[i].Wanted = tenantsecret.Union(append(m.keys[i].Wanted, tenantsecret.Wanted{
+		m.keys[i].Requests = tenantsecret.Union(append(m.keys[i].Requests, tenantsecret.Request{
 			Name: p.client.SecretName, Keys: []string{rook.UserKey},
 		}))
 	}
 	for _, name := range m.seen.Names() {
-		of := namedAfterCluster.FindString(name)
-		set := m.keysLeft(of, name)
+		of := clusterNamePrefix.FindString(name)
+		set := m.unreferencedPoolKeys(of, name)
 		if of != "" && set.Has(name) && !slices.ContainsFunc(m.keys, func(s tenantsecret.Set) bool { return s.Name == set.Name }) {
 			m.keys = append(m.keys, set)
 		}
@@ -139,8 +139,8 @@ func (m *model) bringKeys() {
 // clusterDigits is how many digits of a hash tell StorageClusters apart.
 const clusterDigits = 8
 
-// namedAfterCluster is the beginning of a resource's name that clusterName has made.
-var namedAfterCluster = regexp.MustCompile(fmt.Sprintf("^%s-[[:xdigit:]]{%d}", storageComponent, clusterDigits))
+// clusterNamePrefix is the beginning of a resource's name that clusterName has made.
+var clusterNamePrefix = regexp.MustCompile(fmt.Sprintf("^%s-[[:xdigit:]]{%d}", storageComponent, clusterDigits))
 
 // clusterName begins what is called after a StorageCluster, whose own name is that of a namespace and may be as long as one.
 func clusterName(instance string) string {
@@ -202,11 +202,11 @@ func storagePools(m *model) ([]compose.Stage, error) {
 	last := compose.Stage{}
 	for _, s := range m.services {
 		if uses := m.poolsIn(s.name); len(uses) > 0 {
-			last = append(last, m.poolsSaid(s.name, uses))
+			last = append(last, m.poolsConfigMap(s.name, uses))
 		}
 	}
 	users, usages := m.kept()
-	return append(tenantsecret.SideBySide(m.keys), append(append(last, users...), usages...)), nil
+	return append(tenantsecret.Parallel(m.keys), append(append(last, users...), usages...)), nil
 }
 
 func (m *model) poolsIn(service string) []poolUse {
@@ -219,8 +219,8 @@ func (m *model) poolsIn(service string) []poolUse {
 	return out
 }
 
-// poolsSaid says which pools a service has, for whoever looks at the namespace, and is ready when each is there.
-func (m *model) poolsSaid(service string, uses []poolUse) compose.Resource {
+// poolsConfigMap says which pools a service has, for whoever looks at the namespace, and is ready when each is there.
+func (m *model) poolsConfigMap(service string, uses []poolUse) compose.Resource {
 	data := map[string]string{}
 	for _, p := range uses {
 		data[p.place] = storagepool.Ref(p.pool)
@@ -231,7 +231,7 @@ func (m *model) poolsSaid(service string, uses []poolUse) compose.Resource {
 	rule, _ := rules.For(schema.GroupKind{Kind: "ConfigMap"})
 	return compose.Resource{
 		Name: poolsOf(service), Management: true, Object: workload.ConfigMap(m.meta(poolsOf(service)), data),
-		Ready: func(o *observe.Object) rules.Verdict {
+		Ready: func(o *observe.Object) rules.Result {
 			for _, p := range uses {
 				if p.waits != "" {
 					return rules.Wait("StorageNotReady", "%s", p.waits)
@@ -246,12 +246,12 @@ func (m *model) poolsSaid(service string, uses []poolUse) compose.Resource {
 // ConfigMaps that come and go with the Usages: a Usage stays as long as its user does, and whatever else is composed may outlive the use
 // of a pool.
 func (m *model) kept() (users, usages compose.Stage) {
-	said := map[common.ClaimReference]bool{}
+	requested := map[common.ClaimReference]bool{}
 	for _, p := range m.pools {
-		if p.client == nil || said[p.pool.ClusterRef] {
+		if p.client == nil || requested[p.pool.ClusterRef] {
 			continue
 		}
-		said[p.pool.ClusterRef] = true
+		requested[p.pool.ClusterRef] = true
 		user, ref := clusterName(p.client.Instance), p.pool.ClusterRef
 		users = append(users, compose.Resource{Name: user, Management: true, Object: workload.ConfigMap(m.meta(user), map[string]string{
 			"namespace": string(ref.Namespace), "name": string(ref.Name),

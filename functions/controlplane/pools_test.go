@@ -71,7 +71,7 @@ func TestPools(t *testing.T) {
 		if set.From != "storage-ceph-1" {
 			t.Errorf("keys are read of namespace %s", set.From)
 		}
-		for _, w := range set.Wanted {
+		for _, w := range set.Requests {
 			wanted = append(wanted, w.Name+" "+strings.Join(w.Keys, " "))
 		}
 	}
@@ -81,7 +81,7 @@ func TestPools(t *testing.T) {
 	told := &controlplanev1.HypervisorAccess{}
 	for _, s := range m.services {
 		if s.name == cinderv1.ServiceName {
-			cinderTells(m, s, told)
+			cinderHypervisorAccess(m, s, told)
 		}
 		for _, c := range m.storageClients(s) {
 			if !strings.HasPrefix(c.SecretName, clusterName("storage-ceph-1")+"-key-") {
@@ -124,7 +124,7 @@ func TestRequiresPools(t *testing.T) {
 // the claim says what is wrong.
 func TestPoolsUnknown(t *testing.T) {
 	silent := `{spec: {claimRef: {namespace: storage, name: ceph}}}`
-	there := map[string]*structpb.Struct{"glance": structOf(t, fields(t, "{metadata: {name: glance}, spec: {}}"))}
+	existing := map[string]*structpb.Struct{"glance": structOf(t, fields(t, "{metadata: {name: glance}, spec: {}}"))}
 	for name, tc := range map[string]struct {
 		reason, claim, xr string
 		observed          map[string]*structpb.Struct
@@ -134,21 +134,21 @@ func TestPoolsUnknown(t *testing.T) {
 	}{
 		"New":     {reason: "It waits.", claim: storageClaim, xr: silent, waits: "waits for storage cluster ceph of namespace storage, which says nothing of its pools yet"},
 		"None":    {reason: "It may be a mistake.", field: ".clusterRef", refused: "there is no StorageCluster ceph in namespace storage"},
-		"Edit":    {reason: "Glance is there without.", claim: storageClaim, xr: silent, observed: there, refused: "until then what was there before goes on"},
-		"Silent":  {reason: "It was known.", claim: storageClaim, xr: silent, observed: there, remembers: true, waits: "waits for storage cluster ceph"},
-		"Revoked": {reason: "It was allowed.", observed: there, remembers: true, waits: "spec.services.glance.stores[0].ceph.clusterRef: there is no StorageCluster"},
+		"Edit":    {reason: "Glance is there without.", claim: storageClaim, xr: silent, observed: existing, refused: "until then what was there before goes on"},
+		"Silent":  {reason: "It was known.", claim: storageClaim, xr: silent, observed: existing, remembers: true, waits: "waits for storage cluster ceph"},
+		"Revoked": {reason: "It was allowed.", observed: existing, remembers: true, waits: "spec.services.glance.stores[0].ceph.clusterRef: there is no StorageCluster"},
 		"Known":   {reason: "All is well.", claim: storageClaim, xr: storageXR, remembers: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const spec = `{services: {glance: {enabled: true, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}}}`
 			in := pooledInput(t, spec, tc.claim, tc.xr, tc.observed)
-			was := client("glance.stores.main", "images", "glance", "key-glance", "u")
+			previous := client("glance.stores.main", "images", "glance", "key-glance", "u")
 			if tc.remembers {
-				in.XR.Status.Storage = []common.StorageClient{was}
+				in.XR.Status.Storage = []common.StorageClient{previous}
 			}
 			m, err := derive(in)
 			if tc.refused != "" {
-				checkRefused(t, tc.reason, err, "spec.services.glance.stores[0].ceph"+tc.field, tc.refused)
+				requireFieldError(t, tc.reason, err, "spec.services.glance.stores[0].ceph"+tc.field, tc.refused)
 				return
 			}
 			if err != nil {
@@ -158,7 +158,7 @@ func TestPoolsUnknown(t *testing.T) {
 				t.Errorf("%s\nwaits %q, want %q", tc.reason, got, tc.waits)
 			}
 			if tc.remembers {
-				if diff := cmp.Diff([]common.StorageClient{was}, m.storageStatus()); diff != "" {
+				if diff := cmp.Diff([]common.StorageClient{previous}, m.storageStatus()); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 				}
 			}
@@ -172,15 +172,15 @@ func TestKeptStorage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if users, kept := m.kept(); len(kept) != 1 || len(users) != 1 {
-		t.Errorf("%d Usages by %d", len(kept), len(users))
+	if users, retained := m.kept(); len(retained) != 1 || len(users) != 1 {
+		t.Errorf("%d Usages by %d", len(retained), len(users))
 	}
 	m, err = derive(pooledInput(t, pooledSpec, storageClaim, "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if users, kept := m.kept(); len(kept)+len(users) != 0 {
-		t.Errorf("%d Usages of what is not known, by %d", len(kept), len(users))
+	if users, retained := m.kept(); len(retained)+len(users) != 0 {
+		t.Errorf("%d Usages of what is not known, by %d", len(retained), len(users))
 	}
 	if diff := cmp.Diff([]tenantsecret.Set(nil), m.keys); diff != "" {
 		t.Errorf("keys of what is not known:\n%s", diff)

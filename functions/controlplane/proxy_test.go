@@ -25,7 +25,7 @@ func TestProxy(t *testing.T) {
 	type want struct {
 		Host     string
 		Replicas int32
-		Leads    bool
+		Active   bool
 	}
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -86,7 +86,7 @@ func TestProxy(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.want.Host += "." + instance + ".svc"
-			if diff := cmp.Diff(tc.want, want{m.databaseHost(), m.proxy.replicas, m.proxy.leads}); diff != "" {
+			if diff := cmp.Diff(tc.want, want{m.databaseHost(), m.proxy.replicas, m.proxy.active}); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 		})

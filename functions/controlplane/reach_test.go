@@ -63,9 +63,9 @@ var inside = map[string][]string{
 	},
 }
 
-// TestEveryTextIsJudged: every field of a claim that holds text is held to the limits, or is known to name nothing outside. One that is new
+// TestEveryValueIsChecked: every field of a claim that holds text is held to the limits, or is known to name nothing outside. One that is new
 // is neither: whoever adds it says which, and of what is not built yet whoever builds it.
-func TestEveryTextIsJudged(t *testing.T) {
+func TestEveryValueIsChecked(t *testing.T) {
 	known := map[string]bool{}
 	for reason, fields := range inside {
 		for _, f := range fields {
@@ -84,7 +84,7 @@ func TestEveryTextIsJudged(t *testing.T) {
 			}
 			name := s.Name() + "." + f.Name
 			found[name] = true
-			if held := len(mentioned("", value.Interface())) > 0; held == known[name] {
+			if held := len(allExternalReferences("", value.Interface())) > 0; held == known[name] {
 				t.Errorf("%s: held to the limits %t, listed as inside %t: a case of mentions has to name it, or this test to say why not", name, held, known[name])
 			}
 		}
@@ -100,21 +100,21 @@ func TestEveryTextIsJudged(t *testing.T) {
 }
 
 // eachStruct visits the types of structs that lie within another, as far as they are built.
-func eachStruct(typ reflect.Type, path string, seen map[reflect.Type]bool, visit func(reflect.Type)) {
+func eachStruct(typ reflect.Type, path string, observedState map[reflect.Type]bool, visit func(reflect.Type)) {
 	for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, typ.Kind()) {
 		if typ.Kind() == reflect.Slice {
 			path += "[]"
 		}
 		typ = typ.Elem()
 	}
-	if typ.Kind() != reflect.Struct || seen[typ] || isUnbuilt(path) {
+	if typ.Kind() != reflect.Struct || observedState[typ] || isUnimplemented(path) {
 		return
 	}
-	seen[typ] = true
+	observedState[typ] = true
 	visit(typ)
 	for f := range typ.Fields() {
 		if f.IsExported() {
-			eachStruct(f.Type, below(path, f), seen, visit)
+			eachStruct(f.Type, below(path, f), observedState, visit)
 		}
 	}
 }
@@ -127,8 +127,8 @@ func below(path string, f reflect.StructField) string {
 	return path
 }
 
-// isUnbuilt reports whether a field is one that the definition does not have yet.
-func isUnbuilt(path string) bool { return apis.IsUnbuilt("ControlPlaneCluster", path) }
+// isUnimplemented reports whether a field is one that the definition does not have yet.
+func isUnimplemented(path string) bool { return apis.IsUnimplemented("ControlPlaneCluster", path) }
 
 // write puts a text into a field that holds text, or a list or map of texts.
 func write(v reflect.Value) bool {

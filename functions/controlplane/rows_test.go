@@ -19,14 +19,14 @@ import (
 
 // TestRows: each row reads the list of a limit that it names to a tenant.
 func TestRows(t *testing.T) {
-	rows := []row{
+	rows := []allowList{
 		registries, hostDomains, secretStores, gateways, ingressClasses, exposureNamespaces, annotations, issuers, nodeSelectors, tolerations,
 		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, identityHosts, databaseHosts, externalQueueHosts, downloadHosts, storageNetworks, nfsServers, vaultServers,
 		hypervisorNetworks,
 	}
 	// A control plane has none of these: functions/hypervisor and functions/storage read them.
 	ofOthers := []string{"hypervisorNodes", "hypervisorRegistries", "hypervisorAgents", "storageNodes", "storageDevices", "storageImages"}
-	byField := map[string]row{}
+	byField := map[string]allowList{}
 	for _, r := range rows {
 		byField[r.name] = r
 	}
@@ -55,8 +55,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestNotBuilt: what is not built yet is refused by its own field, and may stand there switched off.
-func TestNotBuilt(t *testing.T) {
+// TestNotImplemented: what is not built yet is refused by its own field, and may stand there switched off.
+func TestNotImplemented(t *testing.T) {
 	for _, path := range []string{
 		"cortex",
 	} {
@@ -65,16 +65,16 @@ func TestNotBuilt(t *testing.T) {
 			open, end = open+"{"+part+": ", end+"}"
 		}
 		_, err := derive(input(t, open+"{enabled: true}"+end, bare, nil))
-		checkRefused(t, path, err, "spec."+path+".enabled", "not built yet")
+		requireFieldError(t, path, err, "spec."+path+".enabled", "not built yet")
 		if _, err := derive(input(t, open+"{enabled: false}"+end, bare, nil)); err != nil {
 			t.Errorf("%s is off: %v", path, err)
 		}
 	}
-	for field, said := range map[string]string{
+	for field, requested := range map[string]string{
 		"scheduler.externalScheduler.enabled": "scheduler: {externalScheduler: {enabled: true}}",
 	} {
-		_, err := derive(input(t, "{services: {nova: {enabled: true, "+said+"}}}", bare, nil))
-		checkRefused(t, said, err, "spec.services.nova."+field, "not built yet")
+		_, err := derive(input(t, "{services: {nova: {enabled: true, "+requested+"}}}", bare, nil))
+		requireFieldError(t, requested, err, "spec.services.nova."+field, "not built yet")
 	}
 }
 
@@ -99,11 +99,11 @@ func TestLiveRepeated(t *testing.T) {
 		if tc.live == nil {
 			body = &structpb.Struct{}
 		}
-		seen, err := observe.New(map[string]encoded.Struct{"k": encoded.Of(body)})
+		observedState, err := observe.New(map[string]encoded.Struct{"k": encoded.Of(body)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, _ := seen.Get("k")
+		k, _ := observedState.Get("k")
 		if diff := cmp.Diff(tc.want, live(k)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -133,6 +133,6 @@ func TestUpgradeChecked(t *testing.T) {
 			}
 			continue
 		}
-		checkRefused(t, name, err, "spec.openStackRelease", tc.words)
+		requireFieldError(t, name, err, "spec.openStackRelease", tc.words)
 	}
 }

@@ -27,8 +27,8 @@ const (
 	platformNamespace = "crossplane-system"
 )
 
-// named is a place in a spec that names a Secret.
-type named struct {
+// secretReference is a place in a spec that names a Secret.
+type secretReference struct {
 	name  *common.ObjectName
 	field string
 	keys  []string
@@ -36,10 +36,10 @@ type named struct {
 
 // secretsNamed are all places of a spec that name a Secret, but for pull secrets. What is not among them reaches no workload: a test holds
 // it against the types.
-func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []named {
-	var out []named
+func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []secretReference {
+	var out []secretReference
 	add := func(name *common.ObjectName, field string, keys ...string) {
-		out = append(out, named{name: name, field: field, keys: keys})
+		out = append(out, secretReference{name: name, field: field, keys: keys})
 	}
 	key := func(r *common.SecretKeyReference, field string) {
 		if r != nil {
@@ -70,25 +70,25 @@ func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []named {
 	return out
 }
 
-// bringSecrets says which Secrets are brought to the instance, and from now on the model names their copies wherever the claim and the
+// addTenantSecrets says which Secrets are brought to the instance, and from now on the model names their copies wherever the claim and the
 // platform name Secrets of theirs: no builder can name another.
-func (m *model) bringSecrets(seen observe.State) error {
+func (m *model) addTenantSecrets(observedState observe.State) error {
 	// The claim's spec was read for this call alone, but whoever reads it later should find what the tenant wrote.
 	m.spec = *m.spec.DeepCopy()
 	m.secrets = m.secretSet("claim-secrets", tenantPrefix, m.secretsNamespace(), corev1.SecretTypeOpaque)
 	places := secretsNamed(&m.spec)
 	var errs []error
 	for _, p := range places {
-		errs = append(errs, m.checkReach(p.field))
-		m.secrets.Wanted = append(m.secrets.Wanted, tenantsecret.Wanted{Name: string(*p.name), Keys: p.keys, Fields: []string{p.field}})
+		errs = append(errs, m.checkSecretReachable(p.field))
+		m.secrets.Requests = append(m.secrets.Requests, tenantsecret.Request{Name: string(*p.name), Keys: p.keys, Fields: []string{p.field}})
 	}
-	m.secrets.Wanted = tenantsecret.Union(m.secrets.Wanted)
+	m.secrets.Requests = tenantsecret.Union(m.secrets.Requests)
 	for _, p := range places {
 		*p.name = common.ObjectName(m.secrets.Target(string(*p.name)))
 	}
 	errs = append(errs, m.bringPullSecrets())
-	m.copiesSeen = slices.ContainsFunc(seen.Names(), m.secrets.Has)
-	m.pullsSeen = slices.ContainsFunc(m.pull, func(s tenantsecret.Set) bool { return slices.ContainsFunc(seen.Names(), s.Has) })
+	m.copiesObserved = slices.ContainsFunc(observedState.Names(), m.secrets.Has)
+	m.pullsObserved = slices.ContainsFunc(m.pull, func(s tenantsecret.Set) bool { return slices.ContainsFunc(observedState.Names(), s.Has) })
 	return errors.Join(errs...)
 }
 
@@ -117,7 +117,7 @@ func (m *model) bringPullSecrets() error {
 	case m.reached():
 		return nil
 	case len(ofClaim) > 0:
-		return m.checkReach(field)
+		return m.checkSecretReachable(field)
 	case len(ofPlatform) > 0:
 		return errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; " +
 			"the platform team has to set secretStore in the PlatformConfig, or to leave pullSecrets out")
@@ -130,7 +130,7 @@ func (m *model) pullSet(name, prefix, from, field string, secrets []common.Objec
 	s := m.secretSet(name, prefix, from, corev1.SecretTypeDockerConfigJson)
 	s.Keep = true
 	for _, n := range secrets {
-		s.Wanted = append(s.Wanted, tenantsecret.Wanted{Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{field}})
+		s.Requests = append(s.Requests, tenantsecret.Request{Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{field}})
 	}
 	return s
 }
@@ -147,8 +147,8 @@ func copiesOf(s tenantsecret.Set, secrets []common.ObjectName) []common.ObjectNa
 // reached reports whether Secrets of this cluster can come to the workloads.
 func (m *model) reached() bool { return !m.remote || m.secretStore != nil }
 
-// checkReach refuses a Secret that cannot come to the workloads.
-func (m *model) checkReach(field string) error {
+// checkSecretReachable refuses a Secret that cannot come to the workloads.
+func (m *model) checkSecretReachable(field string) error {
 	if m.reached() {
 		return nil
 	}
@@ -175,28 +175,28 @@ func (m *model) platformNamespace() string {
 }
 
 // namesSecrets and pulls report whether there is anything to bring, or was.
-func (m *model) namesSecrets() bool { return len(m.secrets.Wanted) > 0 || m.copiesSeen }
+func (m *model) namesSecrets() bool { return len(m.secrets.Requests) > 0 || m.copiesObserved }
 
 func (m *model) pulls() bool {
-	return m.pullsSeen || slices.ContainsFunc(m.pull, func(s tenantsecret.Set) bool { return len(s.Wanted) > 0 })
+	return m.pullsObserved || slices.ContainsFunc(m.pull, func(s tenantsecret.Set) bool { return len(s.Requests) > 0 })
 }
 
 func claimSecrets(m *model) ([]compose.Stage, error) { return m.secrets.Stages(), nil }
 
 // pullSecrets brings both sets, neither of which waits for the other.
-func pullSecrets(m *model) ([]compose.Stage, error) { return tenantsecret.SideBySide(m.pull), nil }
+func pullSecrets(m *model) ([]compose.Stage, error) { return tenantsecret.Parallel(m.pull), nil }
 
 // sourceOf is where objects beside the workloads read a Secret of the claim's, of which a copy has the name.
 func (m *model) sourceOf(name common.ObjectName) secret.Source {
-	i := slices.IndexFunc(m.secrets.Wanted, func(w tenantsecret.Wanted) bool { return m.secrets.Target(w.Name) == string(name) })
-	return m.secrets.Source(m.secrets.Wanted[i].Name)
+	i := slices.IndexFunc(m.secrets.Requests, func(w tenantsecret.Request) bool { return m.secrets.Target(w.Name) == string(name) })
+	return m.secrets.Source(m.secrets.Requests[i].Name)
 }
 
 // authority is a Secret with an authority that a Secret of the claim's has, and with nothing else of it: by which pods verify what somebody
 // else runs, without having its administrator's login.
 func (m *model) authority(resource, name string, of common.SecretKeyReference) compose.Resource {
 	return compose.Resource{
-		Name: resource, Object: certificate.Trusted(m.meta(name), m.sourceOf(of.Name), string(of.Key)), After: m.copied(&of),
+		Name: resource, Object: certificate.CABundleSecret(m.meta(name), m.sourceOf(of.Name), string(of.Key)), After: m.copied(&of),
 	}
 }
 

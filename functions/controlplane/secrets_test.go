@@ -25,7 +25,7 @@ var naming = []reflect.Type{reflect.TypeFor[common.SecretReference](), reflect.T
 // everySecret fills in every place of a value that can name a Secret, as far as it is built, and returns the names by path.
 func everySecret(v reflect.Value, path string) map[string]string {
 	out := map[string]string{}
-	if isUnbuilt(path) {
+	if isUnimplemented(path) {
 		return nil
 	}
 	add := func(more map[string]string) { maps.Copy(out, more) }
@@ -73,11 +73,11 @@ func TestEverySecret(t *testing.T) {
 	}
 	m.spec.Services.Glance.Enabled, m.spec.Services.Neutron.Enabled, m.spec.Services.Cinder.Enabled = true, true, true // What is off needs no Secret.
 	m.spec.Services.Barbican.Enabled = true
-	if err := m.bringSecrets(input(t, "{}", bare, nil).Seen); err != nil {
+	if err := m.addTenantSecrets(input(t, "{}", bare, nil).Observed); err != nil {
 		t.Fatal(err)
 	}
 	wanted := map[string]bool{}
-	for _, w := range m.secrets.Wanted {
+	for _, w := range m.secrets.Requests {
 		wanted[w.Name] = true
 		if len(w.Keys) == 0 || len(w.Fields) == 0 {
 			t.Errorf("it is not said what is wanted of %s: %+v", w.Name, w)
@@ -129,34 +129,34 @@ const (
 // TestSecrets: which Secrets are brought from where.
 func TestSecrets(t *testing.T) {
 	const pull = `{domain: example.com, images: {pullSecrets: [mirror]}, limits: [` + limittest.Everything + `]}`
-	s3 := tenantsecret.Wanted{
+	s3 := tenantsecret.Request{
 		Name: "s3", Keys: []string{"access-key-id", "ca.crt", "secret-access-key"},
 		Fields: []string{"spec.infrastructure.mariadb.backup.s3.credentialsSecretRef"},
 	}
-	mirror := func(name, field string) []tenantsecret.Wanted {
-		return []tenantsecret.Wanted{{Name: name, Keys: []string{".dockerconfigjson"}, Fields: []string{field}}}
+	mirror := func(name, field string) []tenantsecret.Request {
+		return []tenantsecret.Request{{Name: name, Keys: []string{".dockerconfigjson"}, Fields: []string{field}}}
 	}
 	const platformField, claimField = "images.pullSecrets of the PlatformConfig", "spec.global.images.pullSecrets"
 	theirs := []common.ObjectName{"platform-pull-mirror"}
 	type want struct {
 		From              string
-		Secrets           []tenantsecret.Wanted
-		Platform, Claim   []tenantsecret.Wanted
+		Secrets           []tenantsecret.Request
+		Platform, Claim   []tenantsecret.Request
 		Images, Companion []common.ObjectName
 	}
 	for name, tc := range map[string]struct {
 		reason, spec, platform string
-		byHand                 bool
+		manual                 bool
 		want                   want
 	}{
 		"Nothing": {"Whoever names none needs none.", "{}", bare, false, want{From: "tenant-a"}},
 		"Backup": {
 			"It is the tenant's, in his namespace.", fmt.Sprintf(withBackup, "s3"), bare, false,
-			want{From: "tenant-a", Secrets: []tenantsecret.Wanted{s3}},
+			want{From: "tenant-a", Secrets: []tenantsecret.Request{s3}},
 		},
 		"ByHand": {
 			"A composite resource without a claim is the platform team's.", fmt.Sprintf(withBackup, "s3"), "{domain: example.com, secretsNamespace: ours, limits: [" + limittest.Everything + "]}", true,
-			want{From: "ours", Secrets: []tenantsecret.Wanted{s3}},
+			want{From: "ours", Secrets: []tenantsecret.Request{s3}},
 		},
 		"PlatformPulls": {
 			"Of the platform's Secrets, the tenant needs no copy.", "{}", pull, false,
@@ -172,14 +172,14 @@ func TestSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, tc.spec, tc.platform, nil)
-			if tc.byHand {
+			if tc.manual {
 				in.Claim = function.Claim{}
 			}
 			m, err := derive(in)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := want{m.secrets.From, m.secrets.Wanted, m.pull[0].Wanted, m.pull[1].Wanted, m.images.PullSecrets, m.platformPull}
+			got := want{m.secrets.From, m.secrets.Requests, m.pull[0].Requests, m.pull[1].Requests, m.images.PullSecrets, m.platformPull}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
@@ -187,8 +187,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestReach: what cannot come to another cluster is refused where it is named.
-func TestReach(t *testing.T) {
+// TestRemoteAccess: what cannot come to another cluster is refused where it is named.
+func TestRemoteAccess(t *testing.T) {
 	const east = "{cluster: {ref: {name: east}}, "
 	for name, tc := range map[string]struct{ reason, spec, field string }{
 		"Backup": {"The credentials are here, the database is there.", east + strings.TrimPrefix(fmt.Sprintf(withBackup, "s3"), "{"),
@@ -197,7 +197,7 @@ func TestReach(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := derive(input(t, tc.spec, withoutStore, nil))
-			checkRefused(t, tc.reason, err, tc.field, "secret store")
+			requireFieldError(t, tc.reason, err, tc.field, "secret store")
 			if _, err := derive(input(t, tc.spec, withStore, nil)); err != nil {
 				t.Errorf("with a store: %v", err)
 			}
@@ -213,7 +213,7 @@ func TestReach(t *testing.T) {
 func TestRestoreNeedsRoot(t *testing.T) {
 	const spec = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
 	_, err := derive(input(t, spec, bare, nil))
-	checkRefused(t, "Nobody could open it.", err, "spec.infrastructure.mariadb.restoreFrom.rootPasswordSecretRef", "root password of that backup")
+	requireFieldError(t, "Nobody could open it.", err, "spec.infrastructure.mariadb.restoreFrom.rootPasswordSecretRef", "root password of that backup")
 	if _, err := derive(input(t, spec, bare, map[string]*structpb.Struct{"database": structOf(t, map[string]any{})})); err != nil {
 		t.Errorf("one that is there: %v", err)
 	}
@@ -222,12 +222,12 @@ func TestRestoreNeedsRoot(t *testing.T) {
 // TestRootOfBackup: the password of a backup comes from the tenant's Secret, once, and the database waits for it.
 func TestRootOfBackup(t *testing.T) {
 	const spec = `{%s infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: old, key: root}, s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
-	for name, tc := range map[string]struct{ more, store, key string }{
+	for name, tc := range map[string]struct{ extraYAML, store, key string }{
 		"here":   {"", "claim-secrets", "old"},
 		"remote": {"cluster: {ref: {name: east}},", "openbao", instance + "/tenant-old"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := desired(t, ready(t, fmt.Sprintf(spec, tc.more), withStore))
+			all := desired(t, ready(t, fmt.Sprintf(spec, tc.extraYAML), withStore))
 			root := at(inner(all["database-root-secret"]), "spec")
 			want := []any{map[string]any{"secretKey": "password", "remoteRef": map[string]any{"key": tc.key, "property": "root"}}}
 			if diff := cmp.Diff(want, at(root, "data")); diff != "" || at(root, "secretStoreRef", "name") != tc.store ||

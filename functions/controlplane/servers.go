@@ -35,22 +35,22 @@ func (m *model) databasesOf(s *serviceState) []databaseServer {
 	return s.databases(m, s)
 }
 
-// ownDatabase is the database server of a part, as far as it is there as it was told last (nil: it is not). It takes so many connections.
-func (m *model) ownDatabase(
-	part string, said *controlplanev1.Members, was *common.DatabaseServer, connections int64,
+// cellDatabase is the database server of a part, as far as it is there as it was told last (nil: it is not). It takes so many connections.
+func (m *model) cellDatabase(
+	part string, requested *controlplanev1.Members, previous *common.DatabaseServer, connections int64,
 ) *common.DatabaseServer {
 	i := m.spec.Infrastructure.MariaDB
-	given := ptr.Deref(i.StorageSize, storageSize(m.size.databaseStorage))
-	if was != nil && bytes(storageSize(was.StorageSize)) > bytes(given) {
-		given = storageSize(was.StorageSize)
+	provided := ptr.Deref(i.StorageSize, storageSize(m.size.databaseStorage))
+	if previous != nil && bytes(storageSize(previous.StorageSize)) > bytes(provided) {
+		provided = storageSize(previous.StorageSize)
 	}
-	res := merge.Over(openstack.Resources(said.Process), m.databaseResources())
+	res := merge.Overlay(openstack.Resources(requested.Process), m.databaseResources())
 	out := &common.DatabaseServer{
-		Members: m.ownMembers(said, m.databaseReplicas(), string(given), i.StorageClass, res, i.Placement, release.MariaDB),
+		Members: m.cellMembers(requested, m.databaseReplicas(), string(provided), i.StorageClass, res, i.Placement, release.MariaDB),
 		Metrics: m.databaseMetrics(),
 	}
-	if was != nil {
-		out.StorageClass = was.StorageClass
+	if previous != nil {
+		out.StorageClass = previous.StorageClass
 	}
 	out.Connections = mariadb.Connections(max(m.size.connections, connections), mariadb.Memory(res))
 	if out.Metrics {
@@ -68,42 +68,42 @@ func (m *model) ownDatabase(
 	return out
 }
 
-// ownQueue is the message queue of a part, with what it may not be.
-func (m *model) ownQueue(field string, said *controlplanev1.Members, was *common.QueueServer) (*common.QueueServer, error) {
+// cellQueue is the message queue of a part, with what it may not be.
+func (m *model) cellQueue(field string, requested *controlplanev1.Members, previous *common.QueueServer) (*common.QueueServer, error) {
 	r := m.spec.Infrastructure.RabbitMQ
-	res := merge.Over(openstack.Resources(said.Process), m.queueResources())
+	res := merge.Overlay(openstack.Resources(requested.Process), m.queueResources())
 	out := &common.QueueServer{
-		Members: m.ownMembers(said, ptr.Deref(r.Replicas, m.size.messaging),
+		Members: m.cellMembers(requested, ptr.Deref(r.Replicas, m.size.messaging),
 			string(ptr.Deref(r.StorageSize, storageSize(m.size.messagingStorage))),
 			r.StorageClass, res, r.Placement, release.RabbitMQ),
 		IssuerRef: m.queueIssuer(), ClusterDomain: common.Hostname(m.clusterDomain()),
 	}
-	if was == nil {
+	if previous == nil {
 		return out, nil
 	}
-	q, err := queueMembers{out.Replicas, out.StorageSize, string(out.StorageClass)}.keep(field, said.Replicas, said.Storage,
-		queueMembers{was.Replicas, was.StorageSize, string(was.StorageClass)})
+	q, err := queueMembers{out.Replicas, out.StorageSize, string(out.StorageClass)}.keep(field, requested.Replicas, requested.Storage,
+		queueMembers{previous.Replicas, previous.StorageSize, string(previous.StorageClass)})
 	out.Replicas, out.StorageSize, out.StorageClass = q.replicas, q.storage, common.ObjectName(q.class)
 	return out, err
 }
 
-// checkOwnQueue refuses what a queue that is there cannot become, and one beside a queue that somebody else runs.
-func (m *model) checkOwnQueue(field string, said *controlplanev1.Members, was *common.QueueServer) error {
+// checkCellQueue refuses what a queue that is there cannot become, and one beside a queue that somebody else runs.
+func (m *model) checkCellQueue(field string, requested *controlplanev1.Members, previous *common.QueueServer) error {
 	if m.spec.Infrastructure.RabbitMQ.External != nil {
 		return invalid.Field(field, "the queue is somebody else's, where each cell has a virtual host to itself; leave this out")
 	}
-	_, err := m.ownQueue(field, said, was)
+	_, err := m.cellQueue(field, requested, previous)
 	return err
 }
 
-func (m *model) ownMembers(
-	said *controlplanev1.Members, replicas int32, storage string, class common.ObjectName, res *common.Resources,
+func (m *model) cellMembers(
+	requested *controlplanev1.Members, replicas int32, storage string, class common.ObjectName, res *common.Resources,
 	on common.Placement, image string,
 ) common.Members {
 	return common.Members{
-		Replicas:     ptr.Deref(said.Replicas, replicas),
-		StorageSize:  string(ptr.Deref(said.StorageSize, storageSize(storage))),
-		StorageClass: cmp.Or(said.StorageClass, class, m.platform.StorageClass),
+		Replicas:     ptr.Deref(requested.Replicas, replicas),
+		StorageSize:  string(ptr.Deref(requested.StorageSize, storageSize(storage))),
+		StorageClass: cmp.Or(requested.StorageClass, class, m.platform.StorageClass),
 		Resources:    res,
 		Placement:    on,
 		Image:        m.imageOf(image),
@@ -116,28 +116,28 @@ func (m *model) imageOf(name string) string {
 	return image
 }
 
-// checkOwnDatabase refuses what a database that is there cannot become.
-func checkOwnDatabase(field string, want, was *common.DatabaseServer, said *controlplanev1.Members) error {
-	if was == nil {
+// checkCellDatabase refuses what a database that is there cannot become.
+func checkCellDatabase(field string, want, previous *common.DatabaseServer, requested *controlplanev1.Members) error {
+	if previous == nil {
 		return nil
 	}
 	errs := []error{
-		checkCluster(field+".replicas", was.Replicas, want.Replicas, "add another cell"),
-		checkVolumes(field+".storageSize", storageSize(was.StorageSize), storageSize(want.StorageSize)),
+		checkCluster(field+".replicas", previous.Replicas, want.Replicas, "add another cell"),
+		checkVolumes(field+".storageSize", storageSize(previous.StorageSize), storageSize(want.StorageSize)),
 	}
-	if said.StorageClass != "" && said.StorageClass != was.StorageClass {
-		errs = append(errs, keepsClass(field, string(was.StorageClass)))
+	if requested.StorageClass != "" && requested.StorageClass != previous.StorageClass {
+		errs = append(errs, checkStorageClassUnchanged(field, string(previous.StorageClass)))
 	}
 	return errors.Join(errs...)
 }
 
-// ownName is what a cell's own server of a kind is called. No operator's name of anything that belongs to the control plane's own server
+// cellServerName is what a cell's own server of a kind is called. No operator's name of anything that belongs to the control plane's own server
 // begins so, whatever the cell's name: those are mariadb-primary, mariadb-metrics, rabbitmq-nodes and the like.
-func ownName(server, cell string) string { return server + "-cell-" + cell }
+func cellServerName(server, cell string) string { return server + "-cell-" + cell }
 
 // ownDatabaseAddress is where a cell's own database is reached.
 func (m *model) ownDatabaseAddress(cell string, s *common.DatabaseServer) *common.Database {
-	name := ownName(mariaDBName, cell)
+	name := cellServerName(mariaDBName, cell)
 	host := name
 	if s.Replicas > 1 {
 		host += "-primary"
@@ -150,7 +150,7 @@ func (m *model) ownDatabaseAddress(cell string, s *common.DatabaseServer) *commo
 
 // ownQueueAddress is the same of a queue.
 func (m *model) ownQueueAddress(cell string) *common.Queue {
-	out, name := m.queueSpec(), ownName(rabbitMQName, cell)
+	out, name := m.queueSpec(), cellServerName(rabbitMQName, cell)
 	out.RabbitMQRef.Name, out.Host = common.ObjectName(name), rabbitmq.ClusterHost(name, m.instance)
 	return &out
 }

@@ -17,9 +17,9 @@ func apart(mariadb, rabbitmq string) string {
 	return compute(", cells: [{name: near}, {name: far, infrastructure: {mariadb: {" + mariadb + "}, rabbitmq: {" + rabbitmq + "}}}]")
 }
 
-// TestOwnServers: what the claim does not say of a cell's own servers is as the control plane's own are, backups and authorities included,
+// TestCellServers: what the claim does not say of a cell's own servers is as the control plane's own are, backups and authorities included,
 // and the other cells know nothing of them.
-func TestOwnServers(t *testing.T) {
+func TestCellServers(t *testing.T) {
 	const backup = `{infrastructure: {mariadb: {replicas: 5, nodeSelector: {disk: fast}, backup: {schedule: "0 1 * * *", retentionDays: 7,
 		s3: {bucket: abc, endpoint: "s3:9000", prefix: cloud, credentialsSecretRef: {name: s3}}, stagingStorage: {storageSize: 1Gi}}},
 		rabbitmq: {storageClass: slow}}, ` // of a size that nothing else says
@@ -65,9 +65,9 @@ func TestOwnServers(t *testing.T) {
 	}
 }
 
-// TestOwnServersCost: they are counted, with their volumes, and hold the namespace to the standard that their pods pass.
-func TestOwnServersCost(t *testing.T) {
-	parts := map[string]part{}
+// TestCellServersCost: they are counted, with their volumes, and hold the namespace to the standard that their pods pass.
+func TestCellServersCost(t *testing.T) {
+	parts := map[string]costItem{}
 	for _, p := range derived(t, apart("replicas: 3, storageSize: 7Gi", "memory: 9Gi"), queued).parts() {
 		parts[p.field] = p
 	}
@@ -83,7 +83,7 @@ func TestOwnServersCost(t *testing.T) {
 	}
 	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], s3Endpoints: ['*'], maxima: {storage: 550Gi}}]}"
 	_, err := derive(input(t, staged+apart("", "")[1:], few, nil))
-	checkRefused(t, "staging", err, "spec.infrastructure.mariadb.backup.stagingStorage.storageSize", "with 2 × 300Gi here")
+	requireFieldError(t, "staging", err, "spec.infrastructure.mariadb.backup.stagingStorage.storageSize", "with 2 × 300Gi here")
 	const alone = "{size: development, infrastructure: {valkey: {enabled: false}}, "
 	for mariadb, want := range map[string]string{"": "restricted", "replicas: 3": "baseline"} {
 		if got := derived(t, alone+apart(mariadb, "")[1:], queued).podSecurity(); got != want {
@@ -96,9 +96,9 @@ func TestOwnServersCost(t *testing.T) {
 	}
 }
 
-// TestOwnServersNames: whatever a cell is called, nothing of the control plane's own servers has the name of its servers, and the names that
+// TestCellServersNames: whatever a cell is called, nothing of the control plane's own servers has the name of its servers, and the names that
 // operators derive from the longest are those of labels and hosts.
-func TestOwnServersNames(t *testing.T) {
+func TestCellServersNames(t *testing.T) {
 	taken := map[string]bool{}
 	for server, suffixes := range map[string][]string{
 		// api/v1alpha1/mariadb_keys.go of mariadb-operator 25.10.4; what is composed beside it: -root, -exporter, -backups.
@@ -120,14 +120,14 @@ func TestOwnServersNames(t *testing.T) {
 		cells = append(cells, last, strings.ReplaceAll(last, "-", ""))
 	}
 	for _, cell := range cells {
-		if db, queue := ownName(mariaDBName, cell), ownName(rabbitMQName, cell); taken[db] || taken[queue] {
+		if db, queue := cellServerName(mariaDBName, cell), cellServerName(rabbitMQName, cell); taken[db] || taken[queue] {
 			t.Errorf("a cell %q has the servers %s and %s", cell, db, queue)
 		}
 	}
 	for name, suffixes := range map[string][]string{
 		// A revision of a StatefulSet, and a Job of a backup whose name ends with a hash, are the values of labels.
-		ownName(mariaDBName, long):  {"-0123456789", "-01234567-20260102030405", "-metrics-config", "-0-pb-init"},
-		ownName(rabbitMQName, long): {"-server-0123456789", "-erlang-cookie", "-peer-discovery"},
+		cellServerName(mariaDBName, long):  {"-0123456789", "-01234567-20260102030405", "-metrics-config", "-0-pb-init"},
+		cellServerName(rabbitMQName, long): {"-server-0123456789", "-erlang-cookie", "-peer-discovery"},
 	} {
 		for _, s := range suffixes {
 			if n := len(name + s); n > validation.LabelValueMaxLength {
@@ -137,15 +137,15 @@ func TestOwnServersNames(t *testing.T) {
 	}
 }
 
-// TestOwnServersKept: what their operators do not change is refused where the claim asks for it, and stays where it does not.
-func TestOwnServersKept(t *testing.T) {
+// TestCellServersImmutable: what their operators do not change is refused where the claim asks for it, and stays where it does not.
+func TestCellServersImmutable(t *testing.T) {
 	told := novaOf(t, apart("storageSize: 30Gi, storageClass: fast", "replicas: 3, storageSize: 30Gi, storageClass: fast"), queued)
 	data, err := json.Marshal(told)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := observedAs(t, novav1.ServiceName, string(data))
-	m, err := derive(input(t, apart("", ""), queued, seen))
+	observedState := observedAs(t, novav1.ServiceName, string(data))
+	m, err := derive(input(t, apart("", ""), queued, observedState))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,28 +178,28 @@ func TestOwnServersKept(t *testing.T) {
 			"spec.services.nova.cells[0].infrastructure.mariadb", "add another cell",
 		},
 	} {
-		_, err := derive(input(t, tc.spec, queued, seen))
-		checkRefused(t, name, err, tc.field, tc.words)
+		_, err := derive(input(t, tc.spec, queued, observedState))
+		requireFieldError(t, name, err, tc.field, tc.words)
 	}
 }
 
-// TestOwnServersTakenBack: of a claim that was refused nothing was composed, so that what it asked for can be taken back.
-func TestOwnServersTakenBack(t *testing.T) {
+// TestCellServersRemoved: of a claim that was refused nothing was composed, so that what it asked for can be taken back.
+func TestCellServersRemoved(t *testing.T) {
 	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], maxima: {memory: 40Gi}}]}"
 	before := compute(", cells: [{name: near}]")
 	told, err := json.Marshal(novaOf(t, before, few))
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := observedAs(t, novav1.ServiceName, string(told))
-	_, err = derive(input(t, apart("memory: 100Gi", ""), few, seen))
-	checkRefused(t, "a cell that costs too much", err, "spec.services.nova.cells[1].infrastructure.mariadb.memory", "of memory in all")
+	observedState := observedAs(t, novav1.ServiceName, string(told))
+	_, err = derive(input(t, apart("memory: 100Gi", ""), few, observedState))
+	requireFieldError(t, "a cell that costs too much", err, "spec.services.nova.cells[1].infrastructure.mariadb.memory", "of memory in all")
 	for name, spec := range map[string]string{
 		"the cell": before, "its servers": compute(", cells: [{name: near}, {name: far}]"),
 		"its database": compute(", cells: [{name: near}, {name: far, infrastructure: {rabbitmq: {}}}]"),
 		"its name":     strings.Replace(apart("", ""), "far", "further", 1),
 	} {
-		if _, err := derive(input(t, spec, few, seen)); err != nil {
+		if _, err := derive(input(t, spec, few, observedState)); err != nil {
 			t.Errorf("%s cannot be taken back: %v", name, err)
 		}
 	}

@@ -39,23 +39,23 @@ type service struct {
 	path, version string
 	// internal is its address inside the cluster.
 	internal func(name, namespace string) string
-	// ordered is what the claim says of it.
-	ordered func(*controlplanev1.Services) order
+	// specOf is what the claim says of it.
+	specOf func(*controlplanev1.Services) serviceSpec
 	// build returns its composite resource, without what all have: it is named and labelled by whoever calls.
 	build func(*model, *serviceState) runtime.Object
 	// check refuses what the service would refuse in a release, so that the claim reports it and nothing is composed of a claim that is half
 	// right.
 	check func(*model, *serviceState, release.Release) error
 	// secrets are the places of the spec that name its Secrets. Nil: none.
-	secrets func(*controlplanev1.Services) []named
+	secrets func(*controlplanev1.Services) []secretReference
 	// pools are the places of the spec that name pools of StorageClusters for it. Nil: none.
-	pools func(*controlplanev1.Services) []pooled
-	// mentions are what a value of its types names outside of a control plane. Nil: none.
-	mentions func(path string, value any) []mention
+	pools func(*controlplanev1.Services) []poolReference
+	// externalReferences are what a value of its types names outside of a control plane. Nil: none.
+	externalReferences func(path string, value any) []externalReference
 	// pods are those that it runs. Nil: those of its API.
-	pods func(*model, *serviceState) []part
+	pods func(*model, *serviceState) []costItem
 	// volumes are what it keeps data on, besides the database. Nil: nothing.
-	volumes func(*model, *serviceState) []part
+	volumes func(*model, *serviceState) []costItem
 	// locations are where it keeps data outside of the database, so that no two parts keep theirs in one. Nil: nowhere.
 	locations func(*model, *serviceState) []location
 	// connections is how many it opens to the database at most. Nil: one for each thread of its API.
@@ -70,16 +70,16 @@ type service struct {
 	unrestricted func(*controlplanev1.Services) bool
 	// report repeats in the claim's status what it reports besides what every service does. Nil: nothing.
 	report func(*serviceState, *controlplanev1.ControlPlaneClusterStatus)
-	// tells adds what hypervisors are told of it. Nil: nothing.
-	tells func(*model, *serviceState, *controlplanev1.HypervisorAccess)
-	// takesTokens is where it takes the tokens of users who have logged in at an identity provider. Nil: nowhere.
-	takesTokens func(*model, *serviceState) []common.URL
+	// describeForHypervisors adds what hypervisors are told of it. Nil: nothing.
+	describeForHypervisors func(*model, *serviceState, *controlplanev1.HypervisorAccess)
+	// ssoOrigins is where it takes the tokens of users who have logged in at an identity provider. Nil: nowhere.
+	ssoOrigins func(*model, *serviceState) []common.URL
 	// remarks are conditions of the claim on what it reports, and nobody waits for.
-	remarks []function.Remark[*model]
+	remarks []function.AdvisoryCondition[*model]
 }
 
 // An order is what a claim says of a service, as far as every service has it.
-type order struct {
+type serviceSpec struct {
 	enabled bool
 	// elsewhere is the address of one that somebody else runs. Empty: it runs here.
 	elsewhere common.URL
@@ -91,13 +91,13 @@ type order struct {
 // serviceState is what is derived of a service that is enabled.
 type serviceState struct {
 	*service
-	order
+	serviceSpec
 	// endpoints are its addresses, exposure how it is reached from outside (nil: it is not).
 	endpoints endpoints
 	exposure  *common.ServiceExposure
 	// seen is what is observed of it, told the release that it is told.
-	seen *observe.Object
-	told release.Release
+	seen          *observe.Object
+	targetRelease release.Release
 }
 
 // public says that clients outside have an address of the service.
@@ -105,16 +105,16 @@ func (s *serviceState) public() bool { return s.exposure != nil || s.elsewhere !
 
 type endpoints struct{ public, internal string }
 
-// orderServices finds the services that the claim enables, and lays what it says of each over its size.
-func (m *model) orderServices() {
+// sortServices finds the services that the claim enables, and lays what it says of each over its size.
+func (m *model) sortServices() {
 	for _, row := range services {
-		o := row.ordered(&m.spec.Services)
+		o := row.specOf(&m.spec.Services)
 		if !o.enabled {
 			continue
 		}
 		o.workload.Replicas = new(ptr.Deref(o.workload.Replicas, m.size.api))
-		o.workload.Resources = merge.Over(o.workload.Resources, m.size.apiResources)
-		s := &serviceState{service: row, order: o}
+		o.workload.Resources = merge.Overlay(o.workload.Resources, m.size.apiResources)
+		s := &serviceState{service: row, serviceSpec: o}
 		s.seen, _ = m.seen.Get(row.name)
 		m.services = append(m.services, s)
 	}
@@ -183,7 +183,7 @@ func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 func (m *model) serviceBase(s *serviceState) common.ServiceBase {
 	return common.ServiceBase{
 		Crossplane:       m.crossplane(),
-		OpenStackRelease: string(s.told),
+		OpenStackRelease: string(s.targetRelease),
 		Target:           m.workloadCluster(),
 		Image:            s.basics.Image,
 		Images:           m.images,
@@ -239,15 +239,15 @@ func (s *serviceState) threads() int64 {
 }
 
 // partsOf is what a service orders.
-func (m *model) partsOf(s *serviceState) []part {
-	var out []part
+func (m *model) partsOf(s *serviceState) []costItem {
+	var out []costItem
 	if s.elsewhere != "" {
 		return nil
 	}
 	if s.pods != nil {
 		out = s.pods(m, s)
 	} else {
-		out = append(out, part{
+		out = append(out, costItem{
 			field: s.field(""), replicas: *s.workload.Replicas, resources: s.workload.Resources,
 			processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes,
 		})

@@ -27,25 +27,25 @@ var services = []*service{
 		name: identityService, kind: keystonev1.GroupVersionKind, phase: common.PhaseIdentity,
 		needs: []string{databaseComponent, cacheComponent, companionComponent},
 		path:  "/identity", version: "/v3", internal: keystonev1.InternalURL,
-		ordered: func(s *controlplanev1.Services) order {
+		specOf: func(s *controlplanev1.Services) serviceSpec {
 			k := s.Keystone
-			return order{
+			return serviceSpec{
 				enabled: true, basics: k.Service, workload: k.Workload, uwsgi: k.UWSGI,
 				elsewhere: ptr.Deref(k.External, keystonev1.ExternalKeystone{}).AuthURL,
 			}
 		},
-		build: keystone, check: checkKeystone, secrets: keystoneSecrets, mentions: keystoneMentions,
+		build: keystone, check: checkKeystone, secrets: keystoneSecrets, externalReferences: keystoneReferences,
 	},
 	{
 		name: placementv1.ServiceName, kind: placementv1.GroupVersionKind, phase: common.PhaseCoreServices,
 		needs: []string{catalogComponent},
 		path:  "/placement", internal: placementv1.InternalURL,
-		ordered: func(s *controlplanev1.Services) order {
+		specOf: func(s *controlplanev1.Services) serviceSpec {
 			p := s.Placement
 			if p == nil || !p.Enabled {
-				return order{}
+				return serviceSpec{}
 			}
-			return order{enabled: true, basics: p.Service, workload: p.Workload, uwsgi: p.UWSGI}
+			return serviceSpec{enabled: true, basics: p.Service, workload: p.Workload, uwsgi: p.UWSGI}
 		},
 		build: placement, check: checkAPI,
 	},
@@ -53,84 +53,84 @@ var services = []*service{
 		name: barbicanv1.ServiceName, kind: barbicanv1.GroupVersionKind, phase: common.PhaseCoreServices,
 		needs: []string{catalogComponent, messagingComponent},
 		path:  "/key-manager", internal: barbicanv1.InternalURL,
-		ordered: func(s *controlplanev1.Services) order {
+		specOf: func(s *controlplanev1.Services) serviceSpec {
 			b := s.Barbican
 			if b == nil || !b.Enabled {
-				return order{}
+				return serviceSpec{}
 			}
-			return order{enabled: true, basics: b.Service, workload: barbicanAPI(b), uwsgi: b.UWSGI}
+			return serviceSpec{enabled: true, basics: b.Service, workload: barbicanAPI(b), uwsgi: b.UWSGI}
 		},
-		build: barbican, check: checkBarbican, secrets: barbicanSecrets, mentions: barbicanMentions, pods: barbicanPods,
+		build: barbican, check: checkBarbican, secrets: barbicanSecrets, externalReferences: barbicanReferences, pods: barbicanPods,
 		connections: barbicanConnections,
 	},
 	{
 		name: glancev1.ServiceName, kind: glancev1.GroupVersionKind, phase: common.PhaseCoreServices,
 		needs: []string{catalogComponent},
 		path:  "/image", internal: glancev1.InternalURL,
-		ordered: func(s *controlplanev1.Services) order {
+		specOf: func(s *controlplanev1.Services) serviceSpec {
 			g := s.Glance
 			if g == nil || !g.Enabled {
-				return order{}
+				return serviceSpec{}
 			}
-			return order{enabled: true, basics: g.Service, workload: g.Workload, uwsgi: glanceProcesses(g.UWSGI)}
+			return serviceSpec{enabled: true, basics: g.Service, workload: g.Workload, uwsgi: glanceProcesses(g.UWSGI)}
 		},
-		build: glance, check: checkGlance, locations: glanceLocations, secrets: glanceSecrets, pools: glancePools, mentions: glanceMentions,
+		build: glance, check: checkGlance, locations: glanceLocations, secrets: glanceSecrets, pools: glancePools, externalReferences: glanceReferences,
 		volumes: glanceVolumes,
 	},
 	{
 		name: novav1.ServiceName, kind: novav1.GroupVersionKind, phase: common.PhaseCoreServices,
 		needs: []string{catalogComponent, messagingComponent, placementv1.ServiceName, glancev1.ServiceName},
 		path:  "/compute", version: novav1.Version, internal: novaURL,
-		ordered: func(s *controlplanev1.Services) order {
+		specOf: func(s *controlplanev1.Services) serviceSpec {
 			n := s.Nova
 			if n == nil || !n.Enabled {
-				return order{}
+				return serviceSpec{}
 			}
-			return order{enabled: true, basics: n.Service, workload: novaAPI(n), uwsgi: n.UWSGI}
+			return serviceSpec{enabled: true, basics: n.Service, workload: novaAPI(n), uwsgi: n.UWSGI}
 		},
 		build: nova, check: checkNova, locations: novaLocations, pods: novaPods, connections: novaConnections, hosts: novaHosts,
-		report: novaReport, mentions: novaMentions,
-		databases: novaDatabases, inspectors: []string{"archive", "schema-check"}, tells: novaTells,
+		report: novaReport, externalReferences: novaReferences,
+		databases: novaDatabases, inspectors: []string{"archive", "schema-check"}, describeForHypervisors: novaHypervisorAccess,
 	},
 	{
 		name: neutronv1.ServiceName, kind: neutronv1.GroupVersionKind, phase: common.PhaseCoreServices,
 		needs: []string{catalogComponent, messagingComponent, ovnComponent},
 		path:  "/networking", internal: neutronv1.InternalURL,
-		ordered: func(s *controlplanev1.Services) order {
+		specOf: func(s *controlplanev1.Services) serviceSpec {
 			n := s.Neutron
 			if n == nil || !n.Enabled {
-				return order{}
+				return serviceSpec{}
 			}
-			return order{enabled: true, basics: n.Service, workload: neutronAPI(n), uwsgi: n.UWSGI}
+			return serviceSpec{enabled: true, basics: n.Service, workload: neutronAPI(n), uwsgi: n.UWSGI}
 		},
 		build: neutron, check: checkNeutron, locations: neutronLocations, pods: neutronPods, connections: neutronConnections,
-		secrets:  networkSecrets,
-		mentions: neutronMentions, tells: neutronTells,
-		report: neutronReport, remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
+		secrets:            networkSecrets,
+		externalReferences: neutronReferences, describeForHypervisors: neutronHypervisorAccess,
+		report: neutronReport, remarks: []function.AdvisoryCondition[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
 	},
 	{
 		name: horizonv1.ServiceName, kind: horizonv1.GroupVersionKind, phase: common.PhaseCoreServices,
 		needs:    []string{catalogComponent},
 		internal: horizonv1.InternalURL,
-		ordered: func(s *controlplanev1.Services) order {
+		specOf: func(s *controlplanev1.Services) serviceSpec {
 			h := s.Horizon
 			if h == nil || !h.Enabled {
-				return order{}
+				return serviceSpec{}
 			}
-			return order{enabled: true, basics: common.Service{Served: h.Served}, workload: horizonPods(h), uwsgi: horizonProcesses(h.UWSGI)}
+			return serviceSpec{enabled: true, basics: common.Service{Served: h.Served}, workload: horizonPods(h), uwsgi: horizonProcesses(h.UWSGI)}
 		},
-		build: horizon, check: checkHorizon, connections: horizonConnections, takesTokens: horizonTakesTokens,
+		build: horizon, check: checkHorizon, connections: horizonConnections, ssoOrigins: horizonSSOOrigins,
 	},
 	{
 		name: heatv1.ServiceName, kind: heatv1.GroupVersionKind, phase: common.PhaseCoreServices,
 		needs: []string{catalogComponent, messagingComponent},
 		path:  "/orchestration", version: heatv1.Version, internal: heatv1.InternalURL,
-		ordered: func(s *controlplanev1.Services) order {
+		specOf: func(s *controlplanev1.Services) serviceSpec {
 			h := s.Heat
 			if h == nil || !h.Enabled {
-				return order{}
+				return serviceSpec{}
 			}
-			return order{enabled: true, basics: h.Service, workload: heatAPI(h), uwsgi: h.UWSGI}
+			return serviceSpec{enabled: true, basics: h.Service, workload: heatAPI(h), uwsgi: h.UWSGI}
 		},
 		build: heat, check: checkHeat, pods: heatPods, connections: heatConnections, hosts: heatHosts,
 	},
@@ -138,17 +138,17 @@ var services = []*service{
 		name: cinderv1.ServiceName, kind: cinderv1.GroupVersionKind, phase: common.PhaseCoreServices,
 		needs: []string{catalogComponent, messagingComponent, locksComponent, glancev1.ServiceName},
 		path:  "/volume", version: cinderv1.Version, internal: cinderv1.InternalURL,
-		ordered: func(s *controlplanev1.Services) order {
+		specOf: func(s *controlplanev1.Services) serviceSpec {
 			c := s.Cinder
 			if c == nil || !c.Enabled {
-				return order{}
+				return serviceSpec{}
 			}
-			return order{enabled: true, basics: c.Service, workload: cinderAPI(c), uwsgi: c.UWSGI}
+			return serviceSpec{enabled: true, basics: c.Service, workload: cinderAPI(c), uwsgi: c.UWSGI}
 		},
-		build: cinder, check: checkCinder, locations: cinderLocations, secrets: cinderSecrets, pools: cinderPools, mentions: cinderMentions,
-		pods:    cinderPods,
-		tells:   cinderTells,
-		volumes: cinderVolumes, connections: cinderConnections, report: cinderReport, unrestricted: cinderShares,
-		remarks: []function.Remark[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},
+		build: cinder, check: checkCinder, locations: cinderLocations, secrets: cinderSecrets, pools: cinderPools, externalReferences: cinderReferences,
+		pods:                   cinderPods,
+		describeForHypervisors: cinderHypervisorAccess,
+		volumes:                cinderVolumes, connections: cinderConnections, report: cinderReport, unrestricted: cinderShares,
+		remarks: []function.AdvisoryCondition[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},
 	},
 }

@@ -70,15 +70,15 @@ func TestRowsOfServices(t *testing.T) {
 	if services[0].name != identityService {
 		t.Errorf("the first is %s", services[0].name)
 	}
-	seen := map[string]string{}
+	observedState := map[string]string{}
 	for _, s := range services {
 		for what, value := range map[string]string{
 			"name": s.name, "kind": s.kind.String(), "path": s.path, "internal address": s.internal(s.name, "cloud"),
 		} {
-			if other, taken := seen[what+value]; taken && value != "" || value == "" && what != "path" {
+			if other, taken := observedState[what+value]; taken && value != "" || value == "" && what != "path" {
 				t.Errorf("%s %q of %s is that of %s", what, value, s.name, other)
 			}
-			seen[what+value] = s.name
+			observedState[what+value] = s.name
 		}
 		if !strings.HasPrefix(s.kind.Group, s.name+".") || !strings.HasPrefix(s.internal(s.name, "cloud"), "https://"+s.name+".cloud.svc:") {
 			t.Errorf("%s is a %v at %s", s.name, s.kind, s.internal(s.name, "cloud"))
@@ -162,10 +162,10 @@ func TestPaths(t *testing.T) {
 func TestHostnames(t *testing.T) {
 	const spec = "{services: {keystone: {hostname: api.a.org}, placement: {enabled: true, hostname: api.a.org}}, global: {exposure: {type: GatewayAPI, routing: %, gateway: {name: a, namespace: b}}}}"
 	_, err := derive(input(t, strings.ReplaceAll(spec, "%", "Hostnames"), bare, nil))
-	checkRefused(t, "Routes of both would match.", err, "spec.services.placement.hostname", "keystone is reached at api.a.org already")
+	requireFieldError(t, "Routes of both would match.", err, "spec.services.placement.hostname", "keystone is reached at api.a.org already")
 	derived(t, strings.ReplaceAll(spec, "%", "Paths"), bare)
 	_, err = derive(input(t, "{global: {exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}, domain: "+strings.Repeat("abcdefghi.", 24)+"example.org}}", bare, nil))
-	checkRefused(t, "DNS does not carry it.", err, "spec.global.domain", "of 253 at most")
+	requireFieldError(t, "DNS does not carry it.", err, "spec.global.domain", "of 253 at most")
 }
 
 // TestNeeds: a service is created when the objects are ready that its own refer to, and its Usage as soon as it is there.
@@ -202,9 +202,9 @@ func TestSwitchedOffService(t *testing.T) {
 		t.Fatal(err)
 	}
 	objects, status := answer(t, w)
-	for _, gone := range []string{"placement", "glance", "placement-uses-keystone", "glance-uses-keystone"} {
-		if _, ok := objects[gone]; ok {
-			t.Errorf("%s is still there", gone)
+	for _, removed := range []string{"placement", "glance", "placement-uses-keystone", "glance-uses-keystone"} {
+		if _, ok := objects[removed]; ok {
+			t.Errorf("%s is still there", removed)
 		}
 	}
 	if status["phase"] != "Ready" || objects["keystone"] == nil || len(status["endpoints"].([]any)) != 1 {
@@ -212,8 +212,8 @@ func TestSwitchedOffService(t *testing.T) {
 	}
 }
 
-// TestServiceRefused: the claim reports what a service would refuse.
-func TestServiceRefused(t *testing.T) {
+// TestServiceValidation: the claim reports what a service would refuse.
+func TestServiceValidation(t *testing.T) {
 	for field, spec := range map[string]string{
 		"spec.services.placement.image.tag":               "{services: {placement: {enabled: true, image: {tag: 13.0.0}}}}",
 		"spec.services.placement.uwsgi.processes":         "{services: {placement: {enabled: true, uwsgi: {processes: 9}}}}",
@@ -223,7 +223,7 @@ func TestServiceRefused(t *testing.T) {
 		"spec.services.glance.replicas":                   "{services: {glance: {enabled: true, replicas: 10}}}",
 	} {
 		_, err := derive(input(t, spec, "{domain: example.com}", nil))
-		checkRefused(t, spec, err, field, "")
+		requireFieldError(t, spec, err, field, "")
 	}
 }
 

@@ -23,11 +23,11 @@ func (m *model) global() {
 		m.domain = m.defaultDomain()
 	}
 	g.Domain = common.Hostname(m.domain)
-	g.Exposure = overExposure(g.Exposure, p.Exposure)
-	g.TLS = merge.Over(g.TLS, p.TLS)
-	g.Monitoring = merge.Over(g.Monitoring, p.Monitoring)
-	g.SecretStore = merge.Over(g.SecretStore, p.SecretStore)
-	g.Images = merge.Over(g.Images, p.Images)
+	g.Exposure = mergeExposure(g.Exposure, p.Exposure)
+	g.TLS = merge.Overlay(g.TLS, p.TLS)
+	g.Monitoring = merge.Overlay(g.Monitoring, p.Monitoring)
+	g.SecretStore = merge.Overlay(g.SecretStore, p.SecretStore)
+	g.Images = merge.Overlay(g.Images, p.Images)
 	m.settings = g
 
 	m.exposure = ptr.Deref(g.Exposure, common.Exposure{Type: exposure.None})
@@ -52,13 +52,13 @@ func (m *model) checkTLS() error {
 	return nil
 }
 
-// overExposure lays a claim's exposure over the platform's. Of one of another type, all that holds is who is let in: Gateways, classes
+// mergeExposure lays a claim's exposure over the platform's. Of one of another type, all that holds is who is let in: Gateways, classes
 // and annotations are for the controllers of one type.
-func overExposure(claim, platform *common.Exposure) *common.Exposure {
+func mergeExposure(claim, platform *common.Exposure) *common.Exposure {
 	if claim != nil && platform != nil && claim.Type != platform.Type {
 		platform = &common.Exposure{AllowedNamespaces: platform.AllowedNamespaces}
 	}
-	return merge.Over(claim, platform)
+	return merge.Overlay(claim, platform)
 }
 
 // expand puts the claim's namespace into a limit's pattern. What has no claim is the platform team's own, and has no namespace.
@@ -66,8 +66,8 @@ func (m *model) expand(pattern string) string {
 	return strings.TrimPrefix(limit.Expand(pattern, m.claim.Namespace), ".")
 }
 
-// ownDomain is that of all claims of the namespace, where no limit says otherwise.
-func (m *model) ownDomain() string { return m.expand("{namespace}." + string(m.platform.Domain)) }
+// claimDomain is that of all claims of the namespace, where no limit says otherwise.
+func (m *model) claimDomain() string { return m.expand("{namespace}." + string(m.platform.Domain)) }
 
 // defaultDomain is the claim's own domain, below the first of its limits' domains that all of its limits allow, or below the platform's.
 func (m *model) defaultDomain() string {
@@ -79,7 +79,7 @@ func (m *model) defaultDomain() string {
 			return domain
 		}
 	}
-	return m.claim.Name + "." + m.ownDomain()
+	return m.claim.Name + "." + m.claimDomain()
 }
 
 // ofThePlatform is a workload that holds rights of the platform, and its image. Images, pull secrets, nodes and resources are those of the
@@ -88,7 +88,7 @@ func (m *model) ofThePlatform(name string) (workload.Workload, string, error) {
 	c, images := ptr.Deref(m.platform.Companion, platformv1.Companion{}), ptr.Deref(m.platform.Images, common.Images{})
 	w := m.workload(name)
 	w.Replicas = m.size.companion
-	w.Resources = merge.Over(c.Resources, resources("50m", "128Mi", "256Mi"))
+	w.Resources = merge.Overlay(c.Resources, resources("50m", "128Mi", "256Mi"))
 	w.Placement = c.Placement
 	w.PullSecrets = m.platformPull
 	image, err := release.ImageFor(name, m.release, release.Override{Registry: images.Registry})

@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
-func place(m *model) respond.Place {
-	return respond.Place{
+func place(m *model) respond.Target {
+	return respond.Target{
 		Prefix:     m.instance,
 		Management: platform.Management(m.platform), Workload: m.providerConfig, Remote: m.remote,
 		DeleteData: m.spec.DeletionPolicy == controlplanev1.DeletionPolicyDelete,

@@ -35,15 +35,15 @@ import (
 // tempestComponent is the tests of the cloud, which run when all of it is there.
 const tempestComponent = tempestv1.ServiceName
 
-// afterServices is what comes after all services.
-var afterServices = compose.Graph[*model]{
+// postServiceGraph is what comes after all services.
+var postServiceGraph = compose.Graph[*model]{
 	{
 		Name: tempestComponent, Phase: common.PhaseTesting, Needs: append([]string{catalogComponent}, servicesIn(services[1:])...),
 		Enabled: (*model).tested, Build: tempest,
 	},
 	{
 		Name: tempestComponent + "-deletion-order", Phase: common.PhaseTesting, Follows: []string{tempestComponent},
-		Enabled: (*model).tested, Build: func(m *model) ([]compose.Stage, error) { return m.logsIn(tempestComponent), nil },
+		Enabled: (*model).tested, Build: func(m *model) ([]compose.Stage, error) { return m.identityUsage(tempestComponent), nil },
 	},
 }
 
@@ -64,25 +64,25 @@ func (m *model) tested() bool {
 
 func tempest(m *model) ([]compose.Stage, error) {
 	apiVersion, kind := tempestv1.GroupVersionKind.ToAPIVersionAndKind()
-	said := m.spec.Tempest
+	requested := m.spec.Tempest
 	xr := &tempestv1.Tempest{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.objectMeta(tempestComponent),
 		Spec: tempestv1.TempestSpec{
 			Crossplane:       m.crossplane(),
-			OpenStackRelease: string(m.identity.told),
+			OpenStackRelease: string(m.identity.targetRelease),
 			Target:           m.workloadCluster(),
-			Image:            said.Image,
+			Image:            requested.Image,
 			Images:           m.images,
 			Region:           m.spec.Global.Region,
 			Identity: tempestv1.Identity{
 				KeystoneReference: m.keystoneReference(), AdminCloudRef: adminCloud(), KORCCloudRef: korcCloud(),
 			},
 			Services:       m.testable(),
-			Schedule:       said.Schedule,
-			Tests:          ptr.Deref(said.Tests, tempestv1.Tests{}),
+			Schedule:       requested.Schedule,
+			Tests:          ptr.Deref(requested.Tests, tempestv1.Tests{}),
 			Passwords:      m.passwordRules(),
 			Features:       m.testedFeatures(),
-			Resources:      testResources(said.Tests),
+			Resources:      tempestResources(requested.Tests),
 			Monitoring:     m.monitoring,
 			DeletionPolicy: m.spec.DeletionPolicy,
 		},
@@ -110,13 +110,13 @@ func (m *model) testable() []tempestv1.Service {
 
 // passwordRules are those that tests of passwords have to know: nil if the claim says none.
 func (m *model) passwordRules() *tempestv1.Passwords {
-	said := m.spec.Services.Keystone.Config["security_compliance"]
-	if len(said) == 0 {
+	requested := m.spec.Services.Keystone.Config["security_compliance"]
+	if len(requested) == 0 {
 		return nil
 	}
 	number := func(option string) int32 {
 		var n int32
-		if json.Unmarshal(said[option].Raw, &n) != nil {
+		if json.Unmarshal(requested[option].Raw, &n) != nil {
 			return 0 // A number may be said as a text, too; what is none is refused elsewhere.
 		}
 		return n
@@ -148,8 +148,8 @@ func (m *model) testedFeatures() tempestv1.Features {
 	return out
 }
 
-// testResources are those of a run: each process has all tests loaded, and one more gathers what they say.
-func testResources(t *tempestv1.Tests) *common.Resources {
+// tempestResources are those of a run: each process has all tests loaded, and one more gathers what they say.
+func tempestResources(t *tempestv1.Tests) *common.Resources {
 	const concurrency, each = 2, 384 << 20
 	n := int64(cmp.Or(ptr.Deref(t, tempestv1.Tests{}).Concurrency, concurrency)) + 1
 	return &common.Resources{
@@ -161,11 +161,11 @@ func testResources(t *tempestv1.Tests) *common.Resources {
 }
 
 // testParts is the pod that runs the tests.
-func (m *model) testParts() []part {
+func (m *model) testParts() []costItem {
 	if !m.tested() {
 		return nil
 	}
-	return []part{{field: "spec.tempest.tests.concurrency", replicas: 1, resources: testResources(m.spec.Tempest.Tests)}}
+	return []costItem{{field: "spec.tempest.tests.concurrency", replicas: 1, resources: tempestResources(m.spec.Tempest.Tests)}}
 }
 
 // checkTests refuses tests that the claim does not allow, or of what there is not.
@@ -193,9 +193,9 @@ func (m *model) checkTests() error {
 		errs = append(errs, checkPattern(field+".tests.includeRegex", tests.IncludeRegex), checkPattern(field+".tests.excludeRegex",
 			tests.ExcludeRegex))
 	}
-	there := m.testable()
+	existing := m.testable()
 	for i, s := range ptr.Deref(t.Tests, tempestv1.Tests{}).Services {
-		if !slices.ContainsFunc(there, func(is tempestv1.Service) bool { return is.Type == tempestv1.Type(s) }) {
+		if !slices.ContainsFunc(existing, func(is tempestv1.Service) bool { return is.Type == tempestv1.Type(s) }) {
 			errs = append(errs, invalid.Field(fmt.Sprintf("%s.tests.services[%d]", field, i),
 				"this cloud has no service %s; enable it, or leave it out here", s))
 		}
@@ -220,20 +220,20 @@ func checkPattern(field, pattern string) error {
 	return invalid.Field(field, "is not a regular expression: %s in %q; correct it", mistake.Code, pattern)
 }
 
-// testsRemark is said of tests: nothing waits for them.
-var testsRemark = function.Remark[*model]{Type: tempestv1.TestsPassed, Verdict: (*model).testsPassed}
+// testsCondition is said of tests: nothing waits for them.
+var testsCondition = function.AdvisoryCondition[*model]{Type: tempestv1.TestsPassed, Verdict: (*model).testsPassed}
 
 // testsPassed repeats what the tests say.
-func (m *model) testsPassed() rules.Verdict {
+func (m *model) testsPassed() rules.Result {
 	if !m.tested() {
-		return rules.Verdict{}
+		return rules.Result{}
 	}
-	seen, _ := m.seen.Get(tempestComponent)
-	c, ok := seen.Condition(tempestv1.TestsPassed)
+	observedState, _ := m.seen.Get(tempestComponent)
+	c, ok := observedState.Condition(tempestv1.TestsPassed)
 	if !ok || c.Reason == "" {
 		return rules.Wait("NotRun", "no run has ended yet")
 	}
-	return rules.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+	return rules.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
 // testStatus is how the last run ended: nil if there was none.
@@ -241,6 +241,6 @@ func (m *model) testStatus() *common.TestStatus {
 	if !m.tested() {
 		return nil
 	}
-	seen, _ := m.seen.Get(tempestComponent)
-	return openstack.Tests(seen.Map("status", "tests"))
+	observedState, _ := m.seen.Get(tempestComponent)
+	return openstack.Tests(observedState.Map("status", "tests"))
 }

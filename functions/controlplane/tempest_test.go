@@ -48,8 +48,8 @@ func TestTempestAlone(t *testing.T) {
 	}
 }
 
-// TestTempestRefused: tests need a word of the tenant, a time that comes, and something to test.
-func TestTempestRefused(t *testing.T) {
+// TestTempestValidation: tests need a word of the tenant, a time that comes, and something to test.
+func TestTempestValidation(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, field, words string }{
 		"NotAllowed": {"Nobody becomes an administrator unasked.", "{tempest: {enabled: true}}", "spec.tempest.allowAdministration", "say allowAdministration: true"},
 		"Schedule":   {"No night has a minute 61.", "{" + allowed + ", schedule: 61 0 * * *}}", "spec.tempest.schedule", "cannot read schedule"},
@@ -57,7 +57,7 @@ func TestTempestRefused(t *testing.T) {
 		"Service":    {"There is none.", "{" + allowed + ", tests: {services: [identity, volume]}}}", "spec.tempest.tests.services[1]", "no service volume"},
 	} {
 		_, err := derive(input(t, tc.spec, bare, nil))
-		checkRefused(t, name+": "+tc.reason, err, tc.field, tc.words)
+		requireFieldError(t, name+": "+tc.reason, err, tc.field, tc.words)
 	}
 	if m, err := derive(input(t, "{tempest: {enabled: false, schedule: 61 0 * * *}}", bare, nil)); err != nil || m.tested() {
 		t.Errorf("what is off is tested: %v", err)
@@ -66,20 +66,20 @@ func TestTempestRefused(t *testing.T) {
 
 // TestTempestReported: the claim repeats how tests ended.
 func TestTempestReported(t *testing.T) {
-	seen := structOf(t, fields(t, "{status: {tests: {lastRun: '2026-05-01T03:00:00Z', lastDurationSeconds: 9, passed: 2, failed: 1}, "+
+	observedState := structOf(t, fields(t, "{status: {tests: {lastRun: '2026-05-01T03:00:00Z', lastDurationSeconds: 9, passed: 2, failed: 1}, "+
 		"conditions: [{type: TestsPassed, status: 'False', reason: TestsFailed, message: 1 of 3 tests failed}]}}"))
 	at := metav1.Time{Time: time.Date(2026, 5, 1, 3, 0, 0, 0, time.UTC)}
 	for name, tc := range map[string]struct {
 		reason, spec string
 		seen         *structpb.Struct
-		verdict      rules.Verdict
+		verdict      rules.Result
 		tests        *common.TestStatus
 	}{
-		"Off":  {"There is nothing to say.", "{tempest: {allowAdministration: true}}", seen, rules.Verdict{}, nil},
-		"None": {"No run has ended.", "{" + allowed + "}}", nil, rules.Verdict{Reason: "NotRun", Message: "no run has ended yet"}, nil},
+		"Off":  {"There is nothing to say.", "{tempest: {allowAdministration: true}}", observedState, rules.Result{}, nil},
+		"None": {"No run has ended.", "{" + allowed + "}}", nil, rules.Result{Reason: "NotRun", Message: "no run has ended yet"}, nil},
 		"Failed": {
-			"What failed is no failure of the claim's.", "{" + allowed + "}}", seen,
-			rules.Verdict{Reason: "TestsFailed", Message: "1 of 3 tests failed"},
+			"What failed is no failure of the claim's.", "{" + allowed + "}}", observedState,
+			rules.Result{Reason: "TestsFailed", Message: "1 of 3 tests failed"},
 			&common.TestStatus{LastRun: &at, LastDurationSeconds: 9, Passed: 2, Failed: 1},
 		},
 	} {

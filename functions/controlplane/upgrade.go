@@ -15,30 +15,30 @@ func (s *serviceState) runs() string { return s.seen.String("status", "release")
 
 func (s *serviceState) previous() string { return s.seen.String("status", "previousRelease") }
 
-// orderReleases finds the release that each service is told. One that is there is told another only when those before it in the table run
+// assignReleases finds the release that each service is told. One that is there is told another only when those before it in the table run
 // it, and keeps what it was told until then: nothing that happens to those takes it back.
-func (m *model) orderReleases() {
+func (m *model) assignReleases() {
 	done := true
 	for _, s := range m.services {
-		was := release.Release(s.seen.String("spec", "openStackRelease"))
-		if s.told = m.release; was != "" && !done {
-			s.told = was
+		previous := release.Release(s.seen.String("spec", "openStackRelease"))
+		if s.targetRelease = m.release; previous != "" && !done {
+			s.targetRelease = previous
 		}
-		m.holdBack(s)
-		done = done && was == m.release && s.runs() == string(m.release) && s.ready()
+		m.deferRollout(s)
+		done = done && previous == m.release && s.runs() == string(m.release) && s.ready()
 	}
 }
 
-// holdBack leaves a service that waits for its turn its image and its configuration, where those that the claim asks for are of the
+// deferRollout leaves a service that waits for its turn its image and its configuration, where those that the claim asks for are of the
 // release that it waits for.
-func (m *model) holdBack(s *serviceState) {
-	if s.told == m.release || s.check(m, s, s.told) == nil {
+func (m *model) deferRollout(s *serviceState) {
+	if s.targetRelease == m.release || s.check(m, s, s.targetRelease) == nil {
 		return
 	}
-	was := common.ServiceSpec{}
+	previous := common.ServiceSpec{}
 	// What was composed can be read again.
-	if data, err := json.Marshal(s.seen.Map("spec")); err == nil && json.Unmarshal(data, &was) == nil {
-		s.basics.Image, s.basics.Overrides = was.Image, was.Overrides
+	if data, err := json.Marshal(s.seen.Map("spec")); err == nil && json.Unmarshal(data, &previous) == nil {
+		s.basics.Image, s.basics.Overrides = previous.Image, previous.Overrides
 	}
 }
 
@@ -83,13 +83,13 @@ func (m *model) upgrading() bool {
 
 // updatePhase: a release that does not run yet is being brought out; otherwise what was ready before is being changed.
 func (m *model) updatePhase(plan compose.Plan) string {
-	was := m.previous
+	previous := m.previous
 	switch {
 	case m.upgrading():
 		return common.UpdatePhaseUpdatingServices
 	case plan.Ready():
 		return common.UpdatePhaseIdle
-	case was.Phase == common.PhaseReady || was.UpdatePhase != "" && was.UpdatePhase != common.UpdatePhaseIdle:
+	case previous.Phase == common.PhaseReady || previous.UpdatePhase != "" && previous.UpdatePhase != common.UpdatePhaseIdle:
 		return common.UpdatePhaseUpdating
 	}
 	return common.UpdatePhaseIdle

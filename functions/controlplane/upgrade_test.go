@@ -20,8 +20,8 @@ import (
 // running is a service as it is seen: what it was told, what it runs, and whether all of it is ready. One that was told nothing is not
 // there.
 type running struct {
-	told, runs, previous string
-	ready                bool
+	targetRelease, runs, previous string
+	ready                         bool
 }
 
 func (r running) object(t rapid.TB, s *service) *structpb.Struct {
@@ -32,7 +32,7 @@ func (r running) object(t rapid.TB, s *service) *structpb.Struct {
 	status["conditions"] = []any{map[string]any{"type": "Ready", "status": map[bool]string{true: "True", false: "False"}[r.ready], "observedGeneration": 1.0}}
 	o, err := structpb.NewStruct(map[string]any{
 		"apiVersion": s.kind.GroupVersion().String(), "kind": s.kind.Kind, "metadata": map[string]any{"name": s.name, "generation": 1.0},
-		"spec": map[string]any{"openStackRelease": r.told}, "status": status,
+		"spec": map[string]any{"openStackRelease": r.targetRelease}, "status": status,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func (r running) object(t rapid.TB, s *service) *structpb.Struct {
 }
 
 // cloud is a model with some services, of which these are seen, and a release that is wanted.
-func cloud(t rapid.TB, wanted release.Release, seen []running) *model {
+func cloud(t rapid.TB, wanted release.Release, observedState []running) *model {
 	m := &model{release: wanted, size: sizes[controlplanev1.SizeSmall], platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"}}
 	m.spec.Services.Horizon = &controlplanev1.Horizon{}
 	m.spec.Services.Glance, m.spec.Services.Nova, m.spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
@@ -49,8 +49,8 @@ func cloud(t rapid.TB, wanted release.Release, seen []running) *model {
 	m.spec.Services.Heat = &controlplanev1.Heat{}
 	m.spec.Services.Cinder = &controlplanev1.Cinder{}
 	objects := map[string]encoded.Struct{}
-	for i, r := range seen {
-		if r.told != "" {
+	for i, r := range observedState {
+		if r.targetRelease != "" {
 			objects[services[i].name] = encoded.Of(r.object(t, services[i]))
 		}
 	}
@@ -58,19 +58,19 @@ func cloud(t rapid.TB, wanted release.Release, seen []running) *model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range seen {
+	for i := range observedState {
 		s := &serviceState{service: services[i]}
 		s.seen, _ = state.Get(services[i].name)
 		m.services = append(m.services, s)
 	}
-	m.orderReleases()
+	m.assignReleases()
 	return m
 }
 
 func told(m *model) []string {
 	var out []string
 	for _, s := range m.services {
-		out = append(out, string(s.told))
+		out = append(out, string(s.targetRelease))
 	}
 	return out
 }
@@ -108,29 +108,29 @@ func TestUpgradesEnd(t *testing.T) {
 		const wanted = "2026.1"
 		now := make([]running, len(services))
 		for i := range now {
-			r := running{told: rapid.SampledFrom(append(releases, "")).Draw(t, "told"), ready: rapid.Bool().Draw(t, "ready")}
-			if r.told != "" {
+			r := running{targetRelease: rapid.SampledFrom(append(releases, "")).Draw(t, "told"), ready: rapid.Bool().Draw(t, "ready")}
+			if r.targetRelease != "" {
 				r.runs = rapid.SampledFrom(append(releases, "")).Draw(t, "runs")
 			}
 			now[i] = r
 		}
 		step := func(progress int) {
 			for i, r := range told(cloud(t, wanted, now)) {
-				was := now[i].told
-				if r != was && r != wanted {
-					t.Fatalf("%s was told %q, and is told %s: %v", services[i].name, was, r, now)
+				previous := now[i].targetRelease
+				if r != previous && r != wanted {
+					t.Fatalf("%s was told %q, and is told %s: %v", services[i].name, previous, r, now)
 				}
-				if was != "" && r != was && slices.ContainsFunc(now[:i], func(r running) bool { return r != running{wanted, wanted, "", true} }) {
+				if previous != "" && r != previous && slices.ContainsFunc(now[:i], func(r running) bool { return r != running{wanted, wanted, "", true} }) {
 					t.Fatalf("%s is told %s before its turn: %v", services[i].name, r, now)
 				}
-				if now[i].told = r; r != was {
+				if now[i].targetRelease = r; r != previous {
 					now[i].ready = false
 				}
 			}
-			now[progress].runs, now[progress].ready = now[progress].told, true
+			now[progress].runs, now[progress].ready = now[progress].targetRelease, true
 		}
 		for range 5 {
-			if sick := rapid.IntRange(0, len(now)-1).Draw(t, "sick"); now[sick].told != "" {
+			if sick := rapid.IntRange(0, len(now)-1).Draw(t, "sick"); now[sick].targetRelease != "" {
 				now[sick].ready = false
 			}
 			step(rapid.IntRange(0, len(now)-1).Draw(t, "progress"))
@@ -157,11 +157,11 @@ func TestReleaseOfAll(t *testing.T) {
 		refused   string
 	}{
 		"None":    {seen: []running{{}, {}}},
-		"One":     {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2026.1"}}, oldest: "2026.1"},
-		"Behind":  {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2025.2", runs: "2025.2"}}, oldest: "2025.2", upgrading: true},
-		"Ahead":   {seen: []running{{told: "2026.1", runs: "2026.2", previous: "2026.1"}, {}}, oldest: "2026.2", upgrading: true},
-		"TooFar":  {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2026.1", runs: "2026.2"}}, oldest: "2026.1", upgrading: true, refused: "or restore a backup into a new cloud; it is what placement runs"},
-		"TooLate": {seen: []running{{}, {told: "2024.2", runs: "2024.2"}}, oldest: "2024.2", upgrading: true, refused: `"2024.2" is not supported`},
+		"One":     {seen: []running{{targetRelease: "2026.1", runs: "2026.1"}, {targetRelease: "2026.1"}}, oldest: "2026.1"},
+		"Behind":  {seen: []running{{targetRelease: "2026.1", runs: "2026.1"}, {targetRelease: "2025.2", runs: "2025.2"}}, oldest: "2025.2", upgrading: true},
+		"Ahead":   {seen: []running{{targetRelease: "2026.1", runs: "2026.2", previous: "2026.1"}, {}}, oldest: "2026.2", upgrading: true},
+		"TooFar":  {seen: []running{{targetRelease: "2026.1", runs: "2026.1"}, {targetRelease: "2026.1", runs: "2026.2"}}, oldest: "2026.1", upgrading: true, refused: "or restore a backup into a new cloud; it is what placement runs"},
+		"TooLate": {seen: []running{{}, {targetRelease: "2024.2", runs: "2024.2"}}, oldest: "2024.2", upgrading: true, refused: `"2024.2" is not supported`},
 	} {
 		m := cloud(t, "2026.1", tc.seen)
 		if got := m.oldest(); got != tc.oldest || m.upgrading() != tc.upgrading {
@@ -173,8 +173,8 @@ func TestReleaseOfAll(t *testing.T) {
 	}
 }
 
-// TestHeldBack: a service that waits for its turn is told what it can run: the claim's settings, unless they are of the next release.
-func TestHeldBack(t *testing.T) {
+// TestRolloutDeferred: a service that waits for its turn is told what it can run: the claim's settings, unless they are of the next release.
+func TestRolloutDeferred(t *testing.T) {
 	const keystone = `{spec: {openStackRelease: "2025.2"}, status: {release: "2025.2"}}`
 	for name, tc := range map[string]struct{ reason, image, config, want string }{
 		"Both":  {"A digest and an option of both.", `{digest: "sha256:` + digits + `"}`, "{DEFAULT: {debug: true}}", `{"digest":"sha256:` + digits + `"} {"DEFAULT":{"debug":true}}`},

@@ -25,5 +25,5 @@ func archival(m *model) ([]compose.Stage, error) {
 	})
 	c := &pod.Containers[0]
 	c.Env = append(c.Env, corev1.EnvVar{Name: "IMAGES_AFTER_DAYS", Value: fmt.Sprint(a.ImagesAfterDays)})
-	return service.Single(archive, w.CronJob(pod, string(a.Schedule), a.Suspend)), nil
+	return service.SingleObjectComponent(archive, w.CronJob(pod, string(a.Schedule), a.Suspend)), nil
 }

@@ -93,7 +93,7 @@ func (m *model) download() {
 		filter["disallowed_hosts"], flow.Public = bracketed("localhost", "127.0.0.1", "169.254.169.254"), true
 	}
 	m.Options["import_filtering_opts"] = filter
-	m.Reaches = append(m.Reaches, flow)
+	m.Egress = append(m.Egress, flow)
 }
 
 // watches are alerts on volumes without which no image is taken.

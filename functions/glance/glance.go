@@ -19,25 +19,25 @@ import (
 
 // New returns the function of Glance composite resources.
 func New() function.Runner {
-	return function.Kind[glancev1.Glance, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+	return function.Kind[glancev1.Glance, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
-// mercy is how long requests and imports may go on while a pod stops: an import that is cut off has to be asked for again.
-const mercy = 5 * time.Minute
+// terminationGracePeriod is how long requests and imports may go on while a pod stops: an import that is cut off has to be asked for again.
+const terminationGracePeriod = 5 * time.Minute
 
 // definition is what is the same for every Glance.
 var definition = service.Definition{
-	App:         glancev1.ServiceName,
-	Title:       "Glance",
-	Outage:      "no image can be uploaded or downloaded, and no virtual machine starts of one",
-	CatalogType: glancev1.ServiceType,
-	Description: "Images of virtual machines",
-	Port:        glancev1.Port,
-	Module:      "glance.wsgi.api:application",
-	HealthPath:  "/healthcheck",
-	ConfigFile:  "glance-api.conf",
-	Stateful:    true, // What was uploaded to be imported is on one pod, which the others ask by its name.
-	Mercy:       mercy,
+	App:                    glancev1.ServiceName,
+	Title:                  "Glance",
+	Outage:                 "no image can be uploaded or downloaded, and no virtual machine starts of one",
+	CatalogType:            glancev1.ServiceType,
+	Description:            "Images of virtual machines",
+	Port:                   glancev1.Port,
+	Module:                 "glance.wsgi.api:application",
+	HealthPath:             "/healthcheck",
+	ConfigFile:             "glance-api.conf",
+	Stateful:               true, // What was uploaded to be imported is on one pod, which the others ask by its name.
+	TerminationGracePeriod: terminationGracePeriod,
 	Databases: []service.Database{{
 		Group: "database",
 		// https://docs.openstack.org/glance/latest/admin/db.html, https://docs.openstack.org/glance/latest/cli/glancemanage.html
@@ -69,10 +69,10 @@ const (
 )
 
 // graph is what a Glance consists of besides what every service does, and what needs what.
-var graph = service.Graph(&definition, service.Own[*model]{
+var graph = service.Graph(&definition, service.ExtraComponent[*model]{
 	Component: compose.Component[*model]{Name: storesComponent, Needs: []string{"companion-access"}, Build: storage},
-	Before:    "api", For: "api",
-}, service.Own[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}})
+	Before:    "api", NeededBy: "api",
+}, service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}})
 
 // model is everything that builders read, derived once.
 type model struct {
@@ -88,7 +88,7 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	spec := image.Spec(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
-		Meta: in.XR.ObjectMeta, Spec: spec, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Meta: in.XR.ObjectMeta, Spec: spec, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Check: func(r release.Release) error { return image.Check("spec", r, spec, &m.spec.Storage) },
 	})
 	if err != nil {
@@ -96,7 +96,7 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	}
 	// A location names what the service can read, whoever's it is.
 	m.Rules = map[string]string{"add_image_location": "rule:service_api"}
-	if err := errors.Join(m.equip(in.Seen), m.findStores(in.Seen)); err != nil {
+	if err := errors.Join(m.addUploadVolumes(in.Observed), m.findStores(in.Observed)); err != nil {
 		return nil, err
 	}
 	reached, err := keymanager.Reached(m.spec.KeyManager)
@@ -104,14 +104,14 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 		return nil, err
 	}
 	// Who has signed an image is found out by a certificate that is kept there.
-	m.Logins, m.Reaches = keymanager.Logins(m.spec.KeyManager), append(m.Reaches, reached...)
+	m.Logins, m.Egress = keymanager.Logins(m.spec.KeyManager), append(m.Egress, reached...)
 	m.Options = m.options().Merge(
 		keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile()))
-	m.Pages = []service.Page{{Name: workload.ChunksFile, Text: workload.Chunks}}
+	m.ExtraFiles = []service.ExtraFile{{Name: workload.ChunksFile, Text: workload.Chunks}}
 	m.Server.Import = m.Path(workload.ChunksFile)
 	m.download()
 	m.Jobs = []string{archive}
-	m.Watches = m.watches()
+	m.ExtraAlerts = m.watches()
 	return m, m.Render()
 }
 
@@ -125,7 +125,7 @@ func setDefaults(a *glancev1.Archive) {
 
 func status(m *model, plan compose.Plan) any {
 	s := glancev1.GlanceStatus{ServiceStatus: m.Status(plan)}
-	if part, _ := plan.Part(storesComponent); part.IsReady() {
+	if part, _ := plan.ComponentStatus(storesComponent); part.IsReady() {
 		for _, store := range m.stores {
 			s.Stores = append(s.Stores, store.Name)
 		}

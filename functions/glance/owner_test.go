@@ -24,5 +24,5 @@ func TestEachOwner(t *testing.T) {
 		},
 		Groups: groups, Tunable: []string{"rbd_1 rados_connect_timeout"},
 	}
-	owners.Each(t, definition.App, "medium")
+	owners.CheckEachOption(t, definition.App, "medium")
 }

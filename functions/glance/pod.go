@@ -22,20 +22,20 @@ const (
 // scratch is how much of what comes in a pod may keep on its node. The kubelet replaces a pod that has more.
 var scratch = resource.MustParse("50Gi")
 
-// equip gives each pod room for images that come in, for those that it has a copy of, and a name: of what was uploaded to be imported, one
+// addUploadVolumes gives each pod room for images that come in, for those that it has a copy of, and a name: of what was uploaded to be imported, one
 // asks the other. That one's certificate is verified as the library requests does by default.
 // https://docs.openstack.org/glance/latest/admin/interoperable-image-import.html#staging-directory-configuration
-func (m *model) equip(seen observe.State) error {
-	room := service.Volume{Volume: corev1.Volume{Name: staging}, Folder: stagingPath, Writable: true}
+func (m *model) addUploadVolumes(observed observe.State) error {
+	capacity := service.Volume{Volume: corev1.Volume{Name: staging}, Folder: stagingPath, Writable: true}
 	var claims []workload.Claim
 	if v := m.spec.Import.Staging; v != nil {
 		claims = append(claims, claim(staging, v))
 	} else {
-		room.Volume = workload.Scratch(staging, scratch)
+		capacity.Volume = workload.Scratch(staging, scratch)
 	}
 	authority := m.ServerCA()
 	peers := m.SecretVolume("peers", string(authority.Name), string(authority.Key))
-	m.Mounts = append(m.Mounts, room, peers)
+	m.Mounts = append(m.Mounts, capacity, peers)
 	if c := m.spec.ImageCache; c != nil {
 		claims = append(claims, claim(cache, &c.Volume))
 		m.Mounts = append(m.Mounts, service.Volume{Volume: corev1.Volume{Name: cache}, Folder: cachePath, Writable: true})
@@ -44,8 +44,8 @@ func (m *model) equip(seen observe.State) error {
 	m.Env = append(workload.Self(),
 		corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "worker_self_reference_url"), Value: m.Workload.SelfURL(m.Port)},
 		corev1.EnvVar{Name: "REQUESTS_CA_BUNDLE", Value: peers.Folder + "/" + string(authority.Key)})
-	m.Reaches = []workload.Flow{{Pods: m.Workload.Selector(), Ports: []int32{m.Port}}}
-	return m.ClaimVolumes(seen, claims...)
+	m.Egress = []workload.Flow{{Pods: m.Workload.Selector(), Ports: []int32{m.Port}}}
+	return m.ClaimVolumes(observed, claims...)
 }
 
 // claim is a volume of each pod. What is staged has no other place yet.

@@ -37,7 +37,7 @@ type store struct {
 }
 
 // findStores derives the stores, and what the pods have of them. What Secrets hold is read as pods start.
-func (m *model) findStores(seen observe.State) error {
+func (m *model) findStores(observed observe.State) error {
 	for _, spec := range m.spec.Stores {
 		s := store{Store: spec, name: strings.ReplaceAll(string(spec.Name), "_", "-") + "-store", options: oslo.Options{}}
 		if s.Description != "" {
@@ -51,8 +51,8 @@ func (m *model) findStores(seen observe.State) error {
 			return err
 		}
 		if s.File == nil {
-			m.Reaches = append(m.Reaches, flow)
-			m.StartWith(seen, service.ReadAtStart{
+			m.Egress = append(m.Egress, flow)
+			m.AnnotateStartupInputs(observed, service.StartupInput{
 				Resource: s.name, Path: []string{"status", "contentHash"}, Annotation: glancev1.Group + "/" + s.name,
 			})
 		}
@@ -94,7 +94,7 @@ func s3(m *model, s *store) (workload.Flow, error) {
 		s.secret.Template[k[1]] = c5c3v1.SecretTemplate("{{ ." + k[0] + " }}")
 		m.Env = append(m.Env, workload.SecretEnv(oslo.MustEnvName(string(s.Name), k[2]), m.Sub(s.name), k[1]))
 	}
-	return workload.Outside(b.Endpoint)
+	return workload.ExternalEgress(b.Endpoint)
 }
 
 func rbd(m *model, s *store) (workload.Flow, error) {
@@ -148,7 +148,7 @@ project_domain_name = "{{ .projectDomain }}"
 `, s.Name, strings.ReplaceAll(string(w.AuthURL), "%", "%%")))
 	s.files = append(s.files, file)
 	// The catalog says where the objects are.
-	return workload.Outside(string(w.AuthURL), "https://objects", "https://objects:8080")
+	return workload.ExternalEgress(string(w.AuthURL), "https://objects", "https://objects:8080")
 }
 
 // set an option, if the spec says something.

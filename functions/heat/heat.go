@@ -19,14 +19,14 @@ import (
 
 // New returns the function of Heat composite resources.
 func New() function.Runner {
-	return function.Kind[heatv1.Heat, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+	return function.Kind[heatv1.Heat, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
-// mercy is how long requests may go on while a pod of an API stops, engineMercy how long an engine may work on what it has begun. What it
+// terminationGracePeriod is how long requests may go on while a pod of an API stops, engineMercy how long an engine may work on what it has begun. What it
 // has not finished by then stays in progress until somebody updates or deletes the stack.
 const (
-	mercy       = 60 * time.Second
-	engineMercy = 5 * time.Minute
+	terminationGracePeriod       = 60 * time.Second
+	engineTerminationGracePeriod = 5 * time.Minute
 )
 
 // definition is what is the same for every Heat.
@@ -38,12 +38,12 @@ var definition = service.Definition{
 	Description: "Stacks of resources",
 	CatalogPath: "/%(project_id)s",
 	// Stacks are kept with trusts by which Heat acts for whoever made them.
-	Trustee:    true,
-	Port:       heatv1.Port,
-	Module:     "heat.wsgi.api:application",
-	HealthPath: healthPath,
-	Mercy:      mercy,
-	Queue:      true,
+	NeedsStableUserID:      true,
+	Port:                   heatv1.Port,
+	Module:                 "heat.wsgi.api:application",
+	HealthPath:             healthPath,
+	TerminationGracePeriod: terminationGracePeriod,
+	Queue:                  true,
 	Databases: []service.Database{{
 		Group: "database",
 		// Migrations rebuild tables that engines write (https://docs.openstack.org/heat/latest/operating_guides/upgrades_guide.html).
@@ -73,15 +73,15 @@ var pods = []string{"schema", "certificate", "identity", "queue"}
 // first: they understand what APIs of an earlier release ask.
 var graph = service.Graph(
 	&definition,
-	service.Own[*model]{
+	service.ExtraComponent[*model]{
 		Component: compose.Component[*model]{Name: domainComponent, Needs: []string{"companion-access", "credentials"}, Build: domain},
 		Before:    "schema",
 	},
-	service.Own[*model]{
-		Component: service.Daemon[*model](engine, append([]string{domainComponent}, pods...)), Before: "api", For: "catalog", Ahead: "api",
+	service.ExtraComponent[*model]{
+		Component: service.Daemon[*model](engine, append([]string{domainComponent}, pods...)), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
 	},
-	service.Own[*model]{Component: service.Daemon[*model](cfn, pods, engine), Before: "catalog", For: "catalog"},
-	service.Own[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](cfn, pods, engine), Before: "catalog", NeededBy: "catalog"},
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
 // model is everything that builders read, derived once.
@@ -92,13 +92,13 @@ type model struct {
 }
 
 func derive(in function.Input[heatv1.Heat]) (*model, error) {
-	m := &model{spec: &in.XR.Spec, seen: in.Seen}
+	m := &model{spec: &in.XR.Spec, seen: in.Observed}
 	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
-		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.Shape(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
+			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
 			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory",
 		},
 	})

@@ -22,5 +22,5 @@ func TestEachOwner(t *testing.T) {
 			return derive(in)
 		},
 	}
-	owners.Each(t, definition.App, "small", "medium")
+	owners.CheckEachOption(t, definition.App, "small", "medium")
 }

@@ -35,13 +35,13 @@ func (m *model) processes() []service.Process {
 	queue := m.Spec.Queue
 	out := []service.Process{{
 		Process: m.spec.Engine, Name: engine, Title: "Heat's engine", Command: []string{"heat-engine"},
-		Outage: "no stack is made or changed, and none can be looked at",
-		Mercy:  engineMercy, Reaches: []workload.Flow{asked}, Mounts: []service.Volume{m.IdentityCA()},
+		Outage:                 "no stack is made or changed, and none can be looked at",
+		TerminationGracePeriod: engineTerminationGracePeriod, Egress: []workload.Flow{asked}, Mounts: []service.Volume{m.IdentityCA()},
 		Ready: workload.Connected(queue.Port), Alive: workload.Attached(queue.Host, queue.Port),
 		Env: []corev1.EnvVar{
 			// Workers of one host share a queue, and what looks for one of them has its ID: with names that do not stay, queues would pile up.
 			{Name: oslo.MustEnvName("DEFAULT", "host"), Value: m.Sub(engine)},
-			{Name: oslo.MustEnvName("DEFAULT", "graceful_shutdown_timeout"), Value: strconv.Itoa(int(engineMercy.Seconds()))},
+			{Name: oslo.MustEnvName("DEFAULT", "graceful_shutdown_timeout"), Value: strconv.Itoa(int(engineTerminationGracePeriod.Seconds()))},
 			workload.SecretEnv(oslo.MustEnvName(trusteeGroup, "password"), m.Sub("user"), secret.PasswordKey),
 			workload.SecretEnv(oslo.MustEnvName("DEFAULT", "stack_domain_admin_password"), m.adminSecret(), secret.PasswordKey),
 			workload.SecretEnv(oslo.MustEnvName("DEFAULT", "auth_encryption_key"), m.keySecret(), secret.PasswordKey),
@@ -51,7 +51,7 @@ func (m *model) processes() []service.Process {
 		p := service.Process{
 			Process: c.Process, Name: cfn, Title: "Heat's API of CloudFormation",
 			Outage: "virtual machines cannot report, and stacks that wait for them do not become complete",
-			Port:   heatv1.CFNPort, Exposure: c.Exposure, Shared: true, Logins: []string{tokenGroup, reportGroup}, Mercy: mercy,
+			Port:   heatv1.CFNPort, Exposure: c.Exposure, Shared: true, Logins: []string{tokenGroup, reportGroup}, TerminationGracePeriod: terminationGracePeriod,
 			Ready: workload.HTTPS(service.ProcessPort, healthPath),
 		}
 		p.Server = m.Serve(m.seen, p, "heat.wsgi.cfn:application")
@@ -67,5 +67,5 @@ func archival(m *model) ([]compose.Stage, error) {
 	script := fmt.Sprintf("heat-manage purge_deleted --granularity days %d && heat-manage service clean\n", a.AfterDays)
 	w := m.Workload.With(m.Sub(archive), archive)
 	pod := m.JobPod(m.Image, m.Files, []string{"sh", "-c", script})
-	return service.Single(archive, w.CronJob(pod, string(a.Schedule), a.Suspend || m.Quiesced)), nil
+	return service.SingleObjectComponent(archive, w.CronJob(pod, string(a.Schedule), a.Suspend || m.Quiesced)), nil
 }

@@ -32,7 +32,7 @@ func built(t *testing.T, file, policy string, schema map[string]any) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	if in.Seen, err = observe.New(map[string]encoded.Struct{"schema": encoded.Of(observed)}); err != nil {
+	if in.Observed, err = observe.New(map[string]encoded.Struct{"schema": encoded.Of(observed)}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := derive(in)
@@ -99,9 +99,9 @@ func TestTrustee(t *testing.T) {
 		if got := at(objects["user"], "spec", "managedOptions", "onDelete"); got != want {
 			t.Errorf("with %s the user goes by %v, want %s", policy, got, want)
 		}
-		for _, kept := range []string{"stack-domain", "stack-user-role"} {
-			if got := at(objects[kept], "spec", "managedOptions", "onDelete"); got != "detach" {
-				t.Errorf("with %s %s goes by %v", policy, kept, got)
+		for _, retained := range []string{"stack-domain", "stack-user-role"} {
+			if got := at(objects[retained], "spec", "managedOptions", "onDelete"); got != "detach" {
+				t.Errorf("with %s %s goes by %v", policy, retained, got)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // New returns the function of Horizon composite resources.
 func New() function.Runner {
-	return function.Kind[horizonv1.Horizon, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+	return function.Kind[horizonv1.Horizon, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
 // definition is what is the same for every Horizon. It has no database, no user and no entry in the catalog, and Django reads its settings.
@@ -28,10 +28,10 @@ var definition = service.Definition{
 	Port:   horizonv1.Port,
 	Module: "openstack_dashboard.wsgi:application",
 	// The page asks no other service.
-	HealthPath: "/auth/login/",
-	Mercy:      30 * time.Second,
-	ByHost:     true,
-	OwnFiles:   true,
+	HealthPath:             "/auth/login/",
+	TerminationGracePeriod: 30 * time.Second,
+	RequiresHostHeader:     true,
+	WithoutOsloConfig:      true,
 }
 
 // graph is what every service consists of that is a client of others alone.
@@ -50,7 +50,7 @@ func derive(in function.Input[horizonv1.Horizon]) (*model, error) {
 	m := &model{spec: &in.XR.Spec}
 	var err error
 	if m.Service, err = definition.Derive(service.Input{
-		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
 			ServiceSpec: &common.ServiceSpec{ServiceBase: m.spec.ServiceBase}, Workload: &m.spec.Workload, UWSGI: &m.spec.UWSGI,
 			Identity: &common.Identity{KeystoneReference: m.spec.Identity},
@@ -58,7 +58,7 @@ func derive(in function.Input[horizonv1.Horizon]) (*model, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if m.Peers, err = m.services(); err != nil {
+	if m.APIEgress, err = m.services(); err != nil {
 		return nil, err
 	}
 	m.Accounts = []service.Account{{Resource: keySecret, Secret: m.Sub(keySecret), User: "django"}}
@@ -67,7 +67,7 @@ func derive(in function.Input[horizonv1.Horizon]) (*model, error) {
 	m.Server.Static = map[string]string{assetsPath: assetsFolder}
 	m.Server.MIMEFile = m.Path(typesFile)
 	m.Server.Headers = m.headers()
-	if m.Pages, err = m.pages(); err != nil {
+	if m.ExtraFiles, err = m.extraFiles(); err != nil {
 		return nil, err
 	}
 	return m, m.Render()

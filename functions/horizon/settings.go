@@ -30,28 +30,28 @@ const defaultSession = 3600
 
 // A session whose server of the cache is gone is lost, and no more than that: the others are asked in its place.
 const (
-	connectSeconds = 1
-	answerSeconds  = 3
-	retryAttempts  = 1
-	deadSeconds    = 30
+	cacheConnectTimeout = 1
+	cacheReadTimeout    = 3
+	retryAttempts       = 1
+	cacheDeadTimeout    = 30
 )
 
 // protocol of the federation in Keystone.
 const protocol = "openid"
 
-// pages are the files that Horizon reads.
-func (m *model) pages() ([]service.Page, error) {
+// extraFiles are the files that Horizon reads.
+func (m *model) extraFiles() ([]service.ExtraFile, error) {
 	settings, err := m.settings().Render()
 	if err != nil {
 		return nil, err
 	}
-	out := []service.Page{
+	out := []service.ExtraFile{
 		{Name: packageFile, Text: m.local()},
 		{Name: settingsFile, Text: settings},
 		{Name: typesFile, Text: contentTypes},
 	}
-	if m.shows(horizonv1.TypeVolume) {
-		out = append(out, service.Page{Name: customizationFile, Text: customization})
+	if m.showsServiceType(horizonv1.TypeVolume) {
+		out = append(out, service.ExtraFile{Name: customizationFile, Text: customization})
 	}
 	for i, s := range m.spec.Services {
 		if len(s.Policy) == 0 {
@@ -61,7 +61,7 @@ func (m *model) pages() ([]service.Page, error) {
 		if err != nil {
 			return nil, invalid.Field(fmt.Sprintf("spec.services[%d].policy", i), "cannot be written as a file: %s", err)
 		}
-		out = append(out, service.Page{Name: rulesFile(s.Type), Text: string(rules)})
+		out = append(out, service.ExtraFile{Name: rulesFile(s.Type), Text: string(rules)})
 	}
 	return out, nil
 }
@@ -93,13 +93,13 @@ panel.permissions = tuple(tuple(p.replace("services/", "services.") for p in gro
 // local is the module that is the package of the settings.
 func (m *model) local() string {
 	text := "__path__ = [\"" + m.Path() + "\"]\n"
-	if !m.shows(horizonv1.TypeCompute) {
+	if !m.showsServiceType(horizonv1.TypeCompute) {
 		text += firstPage
 	}
-	if m.shows(horizonv1.TypeVolume) {
+	if m.showsServiceType(horizonv1.TypeVolume) {
 		text += adminSnapshots
 	}
-	if m.shows(horizonv1.TypeOrchestration) {
+	if m.showsServiceType(horizonv1.TypeOrchestration) {
 		text += stackPanels
 	}
 	return text
@@ -167,10 +167,10 @@ func (m *model) settings() python.Module {
 	if m.makesBackups() {
 		out = append(out, python.Setting{Name: "OPENSTACK_CINDER_FEATURES", Value: python.Dict{"enable_backup": true}})
 	}
-	if !m.shows(horizonv1.TypeVolume) {
+	if !m.showsServiceType(horizonv1.TypeVolume) {
 		out = append(out, python.Setting{Name: "LAUNCH_INSTANCE_DEFAULTS", Value: withoutVolumes})
 	}
-	if m.shows(horizonv1.TypeOrchestration) {
+	if m.showsServiceType(horizonv1.TypeOrchestration) {
 		out = append(out, stacks...)
 	}
 	return append(out, m.webSSO()...)
@@ -190,8 +190,8 @@ func (m *model) encrypted() bool {
 	return strings.HasPrefix(string(m.spec.Endpoints.Public), "https://")
 }
 
-// shows says that users are shown a service of a type.
-func (m *model) shows(t horizonv1.Type) bool {
+// showsServiceType says that users are shown a service of a type.
+func (m *model) showsServiceType(t horizonv1.Type) bool {
 	for _, s := range m.spec.Services {
 		if s.Type == t {
 			return true
@@ -223,8 +223,8 @@ func (m *model) caches() python.Dict {
 		"KEY_PREFIX": m.App,
 		// https://pymemcache.readthedocs.io/en/latest/apidoc/pymemcache.client.hash.html
 		"OPTIONS": python.Dict{
-			"ignore_exc": true, "no_delay": true, "use_pooling": true, "connect_timeout": connectSeconds, "timeout": answerSeconds,
-			"retry_attempts": retryAttempts, "dead_timeout": deadSeconds,
+			"ignore_exc": true, "no_delay": true, "use_pooling": true, "connect_timeout": cacheConnectTimeout, "timeout": cacheReadTimeout,
+			"retry_attempts": retryAttempts, "dead_timeout": cacheDeadTimeout,
 		},
 	}}
 }
@@ -245,8 +245,8 @@ var withoutVolumes = python.Dict{
 	"disable_volume": true, "disable_volume_snapshot": true, "enable_scheduler_hints": true, "enable_metadata": true, "enable_net_ports": true,
 }
 
-// ownRules are files of Horizon's own, which say that a service's own rules apply.
-var ownRules = map[horizonv1.Type]string{
+// horizonPolicyFiles are files of Horizon's own, which say that a service's own rules apply.
+var horizonPolicyFiles = map[horizonv1.Type]string{
 	horizonv1.TypeIdentity: "keystone_policy.yaml", horizonv1.TypeCompute: "nova_policy.yaml", horizonv1.TypeVolume: "cinder_policy.yaml",
 	horizonv1.TypeImage: "glance_policy.yaml", horizonv1.TypeNetwork: "neutron_policy.yaml",
 }
@@ -257,10 +257,10 @@ const stackRules = "../../heat_dashboard/conf/heat_policy.yaml"
 // policyFiles say what users may do, so that they are offered nothing else.
 func (m *model) policyFiles() python.Dict {
 	out := python.Dict{}
-	for t, file := range ownRules {
+	for t, file := range horizonPolicyFiles {
 		out[string(t)] = file
 	}
-	if m.shows(horizonv1.TypeOrchestration) {
+	if m.showsServiceType(horizonv1.TypeOrchestration) {
 		out[horizonv1.TypeOrchestration] = stackRules
 	}
 	for _, s := range m.spec.Services {

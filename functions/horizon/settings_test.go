@@ -168,17 +168,17 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestReaches: pods reach the services that they ask, at their ports, and no others.
-func TestReaches(t *testing.T) {
+// TestEgress: pods reach the services that they ask, at their ports, and no others.
+func TestEgress(t *testing.T) {
 	m, err := of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:9292"}]`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]workload.Flow{{Ports: []int32{9292}}}, m.Peers); diff != "" {
+	if diff := cmp.Diff([]workload.Flow{{Ports: []int32{9292}}}, m.APIEgress); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if m, err = of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}]`); err != nil || m.Peers != nil {
-		t.Errorf("with Keystone alone it reaches %v: %v", m.Peers, err)
+	if m, err = of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}]`); err != nil || m.APIEgress != nil {
+		t.Errorf("with Keystone alone it reaches %v: %v", m.APIEgress, err)
 	}
 	_, err = of(t, `services: [{type: image, internalURL: "image"}]`)
 	if !invalid.Is(err) || !strings.Contains(err.Error(), "spec.services[0].internalURL") {

@@ -24,12 +24,12 @@ const (
 	dhcpAgentComponent        = "dhcp-agent"
 )
 
-// byAgents says that Neutron's agents make the networks, and byOVN that OVN does.
-func (m *model) byAgents() bool {
+// usesAgents says that Neutron's agents make the networks, and byOVN that OVN does.
+func (m *model) usesAgents() bool {
 	return m.known() && m.plane.access.Networks.Mechanism == string(neutronv1.ByOVS)
 }
 
-func (m *model) byOVN() bool { return m.known() && !m.byAgents() }
+func (m *model) usesOVN() bool { return m.known() && !m.usesAgents() }
 
 // gatewayGroups are the nodes of each slice that connect routers to the outside. Where agents make the networks, these nodes have DHCP and
 // metadata, too.
@@ -37,14 +37,14 @@ func (m *model) gatewayGroups() []group {
 	var out []group
 	for i := range m.groups {
 		if m.groups[i].gateway() != nil {
-			out = append(out, m.groups[i].ofGateways())
+			out = append(out, m.groups[i].gatewaySelector())
 		}
 	}
 	return out
 }
 
-// agentsOnGateways says that there are agents on such nodes.
-func (m *model) agentsOnGateways() bool { return m.byAgents() && len(m.gatewayGroups()) > 0 }
+// gatewayAgents says that there are agents on such nodes.
+func (m *model) gatewayAgents() bool { return m.usesAgents() && len(m.gatewayGroups()) > 0 }
 
 // agentRun is a folder of the node in which agents keep what they know of what outlives them. It is empty when the node has restarted.
 const agentRun = "/run/neutron"
@@ -52,8 +52,8 @@ const agentRun = "/run/neutron"
 // agentLogins is where they have the login of the queue.
 const agentLogins = "/etc/neutron"
 
-// told is what is known of the control plane's Neutron.
-func (m *model) told() neutron.Agents {
+// neutronAgents is what is known of the control plane's Neutron.
+func (m *model) neutronAgents() neutron.Agents {
 	a := m.plane.access.Networks.Agents
 	return neutron.Agents{Tunnels: a.Tunnels, Plugins: a.ServicePlugins, Distributed: a.Distributed, DNSDomain: a.DNSDomain}
 }
@@ -75,14 +75,14 @@ type agent struct {
 
 // openvswitchAgent plugs in what is on a node, and makes flows of networks and security groups. They stay while it is replaced.
 func openvswitchAgent(m *model) ([]compose.Stage, error) {
-	return m.onEach(openvswitchAgentComponent, m.groups, func(g *group) agent {
+	return m.agentPerGroup(openvswitchAgentComponent, m.groups, func(g *group) agent {
 		var bridges []neutron.Bridge
 		for _, b := range g.network.BridgeMappings {
 			bridges = append(bridges, neutron.Bridge{Network: string(b.PhysicalNetwork), Bridge: string(b.Bridge)})
 		}
 		return agent{
 			program: "neutron-openvswitch-agent",
-			options: m.told().OpenvswitchOptions(bridges...).Merge(oslo.Config{"ovs": {"datapath_type": g.datapath()}}),
+			options: m.neutronAgents().OpenvswitchOptions(bridges...).Merge(oslo.Config{"ovs": {"datapath_type": g.datapath()}}),
 			files:   map[string]string{"address.sh": addressScript, "bridges.sh": bridgesScript},
 			env: []corev1.EnvVar{
 				{Name: "TUNNELS", Value: "yes"}, {Name: "INTERFACE", Value: g.tunnelInterface()}, {Name: "WATCHER", Value: "ovsdb-client"},
@@ -107,11 +107,11 @@ func openvswitchAgent(m *model) ([]compose.Stage, error) {
 
 // l3Agent makes routers, each in a network namespace that packets pass without it.
 func l3Agent(m *model) ([]compose.Stage, error) {
-	return m.onEach(l3AgentComponent, m.gatewayGroups(), func(g *group) agent {
+	return m.agentPerGroup(l3AgentComponent, m.gatewayGroups(), func(g *group) agent {
 		return agent{
 			program: "neutron-l3-agent", keeps: true,
-			options: m.told().L3Options().Merge(m.plugged(g)).Merge(oslo.Config{
-				"DEFAULT": {"enable_metadata_proxy": m.metadataWanted()},
+			options: m.neutronAgents().L3Options().Merge(m.vethOptions(g)).Merge(oslo.Config{
+				"DEFAULT": {"enable_metadata_proxy": m.metadataEnabled()},
 			}),
 			privilege: workload.Privilege{
 				Reason: "SYS_ADMIN makes a network namespace for each router, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in, " +
@@ -126,11 +126,11 @@ func l3Agent(m *model) ([]compose.Stage, error) {
 
 // dhcpAgent gives virtual machines their addresses, by a dnsmasq for each network.
 func dhcpAgent(m *model) ([]compose.Stage, error) {
-	return m.onEach(dhcpAgentComponent, m.gatewayGroups(), func(g *group) agent {
+	return m.agentPerGroup(dhcpAgentComponent, m.gatewayGroups(), func(g *group) agent {
 		return agent{
 			program: "neutron-dhcp-agent", keeps: true,
-			options: m.told().DHCPOptions().Merge(m.plugged(g)).Merge(oslo.Config{
-				"DEFAULT": {"enable_isolated_metadata": m.metadataWanted()},
+			options: m.neutronAgents().DHCPOptions().Merge(m.vethOptions(g)).Merge(oslo.Config{
+				"DEFAULT": {"enable_isolated_metadata": m.metadataEnabled()},
 			}),
 			privilege: workload.Privilege{
 				Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in; " +
@@ -145,9 +145,9 @@ func dhcpAgent(m *model) ([]compose.Stage, error) {
 	})
 }
 
-// plugged are the options of agents that plug in network namespaces. A switch in userspace loses a device of its own that goes into one, so
+// vethOptions are the options of agents that plug in network namespaces. A switch in userspace loses a device of its own that goes into one, so
 // that it gets one end of a cable.
-func (m *model) plugged(g *group) oslo.Config {
+func (m *model) vethOptions(g *group) oslo.Config {
 	c := oslo.Config{
 		"DEFAULT": {"ovs_use_veth": g.network.Datapath == userspace}, "ovs": {"datapath_type": g.datapath()},
 	}
@@ -157,14 +157,14 @@ func (m *model) plugged(g *group) oslo.Config {
 	return c
 }
 
-// unwanted are the agents of Neutron's that the spec may have wanted before.
-func (m *model) unwanted() []string {
+// disabledAgents are the agents of Neutron's that the spec may have wanted before.
+func (m *model) disabledAgents() []string {
 	var out []string
 	for _, a := range []struct {
 		component string
 		wanted    bool
 	}{
-		{metadataComponent, m.metadataWanted()}, {l3AgentComponent, m.agentsOnGateways()}, {dhcpAgentComponent, m.agentsOnGateways()},
+		{metadataComponent, m.metadataEnabled()}, {l3AgentComponent, m.gatewayAgents()}, {dhcpAgentComponent, m.gatewayAgents()},
 		{sriovAgentComponent, m.hasCards()},
 	} {
 		if !a.wanted {
@@ -174,8 +174,8 @@ func (m *model) unwanted() []string {
 	return out
 }
 
-// onEach is an agent on the nodes of each of some groups, after what it reads. Groups may read the same.
-func (m *model) onEach(component string, groups []group, of func(*group) agent) ([]compose.Stage, error) {
+// agentPerGroup is an agent on the nodes of each of some groups, after what it reads. Groups may read the same.
+func (m *model) agentPerGroup(component string, groups []group, of func(*group) agent) ([]compose.Stage, error) {
 	out := []compose.Stage{{}, {}}
 	known := map[string]bool{}
 	for i := range groups {
@@ -200,7 +200,7 @@ func (m *model) onEach(component string, groups []group, of func(*group) agent) 
 
 // metadataProxy answers what routers and networks pass on of virtual machines that ask for metadata. It signs that, and asks Nova.
 func metadataProxy(m *model) ([]compose.Stage, error) {
-	return m.onEach(metadataComponent, m.gatewayGroups(), func(*group) agent {
+	return m.agentPerGroup(metadataComponent, m.gatewayGroups(), func(*group) agent {
 		return agent{
 			program: "neutron-metadata-agent", options: m.novaMetadata(),
 			env: []corev1.EnvVar{m.metadataSecret()},
@@ -228,7 +228,7 @@ func (m *model) agentOf(a agent) (daemon, files, error) {
 	maps.Copy(data, a.files)
 	if a.keeps {
 		c["agent"]["root_helper"] = "sh " + scripts + "/outlive.sh"
-		data["outlive.sh"] = outliveScript
+		data["outlive.sh"] = detachScript
 	}
 	for _, context := range privsepContexts {
 		if len(a.privilege.Capabilities) > 0 { // Without any it has no helper.
@@ -249,7 +249,7 @@ func (m *model) agentPod(a *agent, config files) daemon {
 			workload.Mount("config", scripts),
 			workload.Mount("queue", agentLogins+"/queue"), workload.Mount("queue-authority", agentLogins+"/queue-authority"),
 		},
-		Env: append(append(itself(),
+		Env: append(append(nodeEnvVars(),
 			corev1.EnvVar{Name: "PROGRAM", Value: a.program},
 			corev1.EnvVar{Name: "QUEUE_HOST", Value: to.Queue.Host},
 			corev1.EnvVar{Name: "QUEUE_PORT", Value: strconv.Itoa(int(to.Queue.Port))},
@@ -257,7 +257,7 @@ func (m *model) agentPod(a *agent, config files) daemon {
 			corev1.EnvVar{Name: "QUEUE_CA", Value: agentLogins + "/queue-authority/" + string(to.Queue.CASecretRef.Key)},
 			corev1.EnvVar{Name: "LOGIN", Value: agentLogins + "/queue"}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/login"},
 			corev1.EnvVar{Name: "AGENT", Value: "/tmp/agent"},
-			corev1.EnvVar{Name: "QUEUE_USER", Value: m.wantedCredential(to.QueueSecretRef.Name)}, corev1.EnvVar{Name: "TAKEN", Value: "/tmp/taken"},
+			corev1.EnvVar{Name: "QUEUE_USER", Value: m.targetCredential(to.QueueSecretRef.Name)}, corev1.EnvVar{Name: "TAKEN", Value: "/tmp/taken"},
 			corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "host"), Value: "$(" + nodeEnv + ")"},
 			corev1.EnvVar{Name: oslo.MustEnvName("oslo_messaging_rabbit", "processname"), Value: a.component},
 		), a.env...),
@@ -295,8 +295,8 @@ func (m *model) agentPod(a *agent, config files) daemon {
 	case sriovAgentComponent:
 		p.HostPaths = nil // Nor has this, which leaves nothing behind besides.
 	}
-	workload.Readiness(&c, workload.Look("sh", scripts+"/neutron-agent.sh", "ready"))
-	workload.Liveness(&c, workload.Look("sh", scripts+"/neutron-agent.sh", "alive"))
+	workload.Readiness(&c, workload.LightExec("sh", scripts+"/neutron-agent.sh", "ready"))
+	workload.Liveness(&c, workload.LightExec("sh", scripts+"/neutron-agent.sh", "alive"))
 	c.StartupProbe.Exec.Command = []string{"sh", scripts + "/neutron-agent.sh", "started"}
 	d.pod.Containers, d.privileges = []corev1.Container{c}, []workload.Privilege{p}
 	if a.first != nil {
@@ -308,12 +308,12 @@ func (m *model) agentPod(a *agent, config files) daemon {
 // queueUsers are the components of nodes that log in to Neutron's virtual host, with the groups that each is on.
 func (m *model) queueUsers() map[string][]group {
 	out := map[string][]group{sriovAgentComponent: m.cardGroups()}
-	if !m.byAgents() {
+	if !m.usesAgents() {
 		return out
 	}
 	out[openvswitchAgentComponent] = m.groups
 	for _, c := range []string{l3AgentComponent, dhcpAgentComponent, metadataComponent} {
-		if c != metadataComponent || m.metadataWanted() {
+		if c != metadataComponent || m.metadataEnabled() {
 			out[c] = m.gatewayGroups()
 		}
 	}

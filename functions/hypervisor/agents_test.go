@@ -13,7 +13,7 @@ import (
 )
 
 // byAgents is a control plane whose networks agents make, and served a pool with nodes for routers and DHCP.
-var byAgents = until(theirs, "      mechanism: OVN") + `      mechanism: OVS
+var byAgents = reconcileUntil(controlPlaneYAML, "      mechanism: OVN") + `      mechanism: OVS
       agents:
         queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.` + cloud + `.svc, port: 5671, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
         virtualHost: neutron
@@ -21,7 +21,7 @@ var byAgents = until(theirs, "      mechanism: OVN") + `      mechanism: OVS
         tunnels: [vxlan]
         servicePlugins: [qos, port_forwarding]
         dnsDomain: cloud.example.com.
-` + strings.TrimPrefix(theirs, until(theirs, "    volumes:"))
+` + strings.TrimPrefix(controlPlaneYAML, reconcileUntil(controlPlaneYAML, "    volumes:"))
 
 // agentsClaim and agentsXR are one beside that of most tests.
 var (
@@ -32,7 +32,7 @@ var (
 const served = `networks: {gateway: {nodeSelector: {network-gateway: "true"}}}`
 
 // withAgents is a pool of such a control plane.
-func withAgents(t *testing.T, spec string) *simulate.World {
+func withAgents(t *testing.T, spec string) *simulate.Cluster {
 	t.Helper()
 	w := world(spec, "tenant-a", objects(theirClaim, byAgents)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -151,8 +151,8 @@ func TestAgentsLogin(t *testing.T) {
 	}
 }
 
-// TestAgentsRefused: what takes OVN, or agents, is refused where the other one makes networks.
-func TestAgentsRefused(t *testing.T) {
+// TestAgentsValidation: what takes OVN, or agents, is refused where the other one makes networks.
+func TestAgentsValidation(t *testing.T) {
 	slice := func(networks string) string {
 		return more("slices: [{name: a, nodeSelector: {rack: a}, networks: " + networks + "}]")
 	}
@@ -177,7 +177,7 @@ func TestAgentsRefused(t *testing.T) {
 			"without OVN",
 		},
 		"Neutron": {
-			"It would have no effect.", more("agents: {neutron: {resources: {requests: {cpu: 1}}}}"), theirs, "spec.agents.neutron",
+			"It would have no effect.", more("agents: {neutron: {resources: {requests: {cpu: 1}}}}"), controlPlaneYAML, "spec.agents.neutron",
 			"made by OVN, which has none of these agents",
 		},
 		"Image": {
@@ -238,8 +238,8 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// TestGoneAgents: what agents read stays until all is ready, where a pool has no gateways any more.
-func TestGoneAgents(t *testing.T) {
+// TestRemovedAgents: what agents read stays until all is ready, where a pool has no gateways any more.
+func TestRemovedAgents(t *testing.T) {
 	w := withAgents(t, more(served))
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)

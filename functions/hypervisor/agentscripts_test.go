@@ -29,7 +29,7 @@ func queueLogin(t *testing.T, dir string) []string {
 // TestNeutronAgent: an agent starts with the login that is there, where tunnels end if it has any, and is restarted for another login. It
 // counts as one with the login of its pod only if it has that.
 func TestNeutronAgent(t *testing.T) {
-	const said = `echo "$OS_DEFAULT__TRANSPORT_URL ${OS_OVS__LOCAL_IP-none} $*"`
+	const requested = `echo "$OS_DEFAULT__TRANSPORT_URL ${OS_OVS__LOCAL_IP-none} $*"`
 	const url = "rabbit://neutron-1:secret-1@q:5671/neutron?ssl=true&ssl_ca_file=/ca.crt"
 	for name, tc := range map[string]struct {
 		reason string
@@ -44,7 +44,7 @@ func TestNeutronAgent(t *testing.T) {
 		"Interface": {"They end at an interface of their own.", []string{"TUNNELS=yes", "INTERFACE=bond0"}, "fd00::9", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := stubs(t, map[string]string{"agent": said, "ip": "echo '7: bond0    inet6 fd00::9/64 scope global'"})
+			dir := stubs(t, map[string]string{"agent": requested, "ip": "echo '7: bond0    inet6 fd00::9/64 scope global'"})
 			env := append(queueLogin(t, dir), tc.env...)
 			out, err := script(t, dir, env, "neutron-agent.sh")
 			if want := url + " " + tc.ip + " --config-file /etc/cobaltcore/neutron.conf\n"; err != nil || out != want {
@@ -68,7 +68,7 @@ func TestNeutronAgent(t *testing.T) {
 
 // TestNeutronAgentReady: an agent is ready when it has a connection to the queue itself, and the login of its pod.
 func TestNeutronAgentReady(t *testing.T) {
-	const connected, listens, elsewhere = "10.0.0.1:9000 10.0.0.2:1627 01", "10.0.0.1:1627 0.0.0.0:0000 0A", "10.0.0.1:9000 10.0.0.2:0050 01"
+	const connected, listens, external = "10.0.0.1:9000 10.0.0.2:1627 01", "10.0.0.1:1627 0.0.0.0:0000 0A", "10.0.0.1:9000 10.0.0.2:0050 01"
 	for name, tc := range map[string]struct {
 		reason, socket, connection, words string
 		taken                             bool
@@ -76,7 +76,7 @@ func TestNeutronAgentReady(t *testing.T) {
 		"Connected": {"It has one.", "77", connected, "", true},
 		"Another's": {"Another process of the node has one.", "78", connected, "no connection to the queue", true},
 		"Listens":   {"Somebody listens.", "77", listens, "no connection to the queue", true},
-		"Elsewhere": {"It asks Nova.", "77", elsewhere, "no connection to the queue", true},
+		"Elsewhere": {"It asks Nova.", "77", external, "no connection to the queue", true},
 		"Earlier":   {"It has an earlier login.", "77", connected, "the login has not come", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,20 +61,20 @@ func checkAggregates(groups []group) error {
 	return nil
 }
 
-// aggregated says whether there is anything that nodes are put into. Once there was, the object stays, with nothing: what is taken out of
+// hasAggregates says whether there is anything that nodes are put into. Once there was, the object stays, with nothing: what is taken out of
 // it is removed from Nova, and nothing is when it goes itself.
-func (m *model) aggregated() bool {
-	if !m.beside() {
+func (m *model) hasAggregates() bool {
+	if !m.sameCluster() {
 		return false
 	}
-	_, seen := m.seen.Get(aggregatesComponent)
-	return seen || slices.ContainsFunc(m.groups, func(g group) bool { return len(g.aggregates()) > 0 })
+	_, observed := m.seen.Get(aggregatesComponent)
+	return observed || slices.ContainsFunc(m.groups, func(g group) bool { return len(g.aggregates()) > 0 })
 }
 
 // aggregates tells the control plane's companion which DaemonSets' nodes are put into what.
 func aggregates(m *model) ([]compose.Stage, error) {
 	spec := openstackv1.ComputeCatalogSpec{CloudCredentialsRef: compute.Cloud(novav1.ServiceName)}
-	wanted := map[string]common.HostAggregate{}
+	desired := map[string]common.HostAggregate{}
 	for i := range m.groups {
 		g := &m.groups[i]
 		names := g.aggregates()
@@ -82,20 +82,20 @@ func aggregates(m *model) ([]compose.Stage, error) {
 			continue
 		}
 		for _, name := range names {
-			a := common.HostAggregate{Name: name, AvailabilityZone: wanted[name].AvailabilityZone}
+			a := common.HostAggregate{Name: name, AvailabilityZone: desired[name].AvailabilityZone}
 			if name == string(g.zone) {
 				a.AvailabilityZone = name
 			}
-			wanted[name] = a
+			desired[name] = a
 		}
 		spec.Nodes = append(spec.Nodes, openstackv1.ComputeNodes{
 			Namespace: common.NamespaceName(m.instance), DaemonSet: common.ObjectName(g.name(computeComponent)), Aggregates: names,
 		})
 	}
-	for _, a := range wanted {
+	for _, a := range desired {
 		spec.Aggregates = append(spec.Aggregates, a)
 	}
 	slices.SortFunc(spec.Aggregates, func(a, b common.HostAggregate) int { return cmp.Compare(a.Name, b.Name) })
-	catalog := compose.Resource{Name: aggregatesComponent, Object: c5c3.ComputeCatalog(m.besideNova(aggregatesComponent), spec)}
+	catalog := compose.Resource{Name: aggregatesComponent, Object: c5c3.ComputeCatalog(m.novaNamespaceMeta(aggregatesComponent), spec)}
 	return []compose.Stage{{m.theirs(catalog)}}, nil
 }

@@ -14,7 +14,7 @@ import (
 // TestAggregates: which nodes are put into what, and that what was once there is taken back, and not forgotten.
 func TestAggregates(t *testing.T) {
 	w := world(more("availabilityZone: north, aggregates: [ssd], slices: [{name: s, nodeSelector: {rack: s}, availabilityZone: south}, "+
-		"{name: t, nodeSelector: {rack: t}, aggregates: [south-west, north]}]"), "tenant-a", objects(theirClaim, theirs)...)
+		"{name: t, nodeSelector: {rack: t}, aggregates: [south-west, north]}]"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 	get := func() (c openstackv1.ComputeCatalog) {
 		t.Helper()
 		if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -53,7 +53,7 @@ func TestAggregates(t *testing.T) {
 
 // TestNoAggregates: a pool that names none has no such object.
 func TestNoAggregates(t *testing.T) {
-	w := world(mine, "tenant-a", objects(theirClaim, theirs)...)
+	w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,9 @@ const noVirtualMachines = "NoVirtualMachines"
 // reportCapacity repeats what the control plane's companion has counted. What was known holds while nobody can be asked, as Cluster API
 // keeps the numbers of a cluster that it does not reach; a number that was never known is left out, and never 0.
 func (m *model) reportCapacity(out *hypervisorv1.HypervisorClusterStatus) {
-	was := m.previous
-	out.VirtualMachines, out.TotalVCPU, out.AvailableVCPU = was.VirtualMachines, was.TotalVCPU, was.AvailableVCPU
-	out.TotalMemory, out.AvailableMemory = was.TotalMemory, was.AvailableMemory
+	previous := m.previous
+	out.VirtualMachines, out.TotalVCPU, out.AvailableVCPU = previous.VirtualMachines, previous.TotalVCPU, previous.AvailableVCPU
+	out.TotalMemory, out.AvailableMemory = previous.TotalMemory, previous.AvailableMemory
 	count := func(field string, into **int64) {
 		if n, ok := m.counted(field); ok {
 			*into = &n
@@ -58,8 +58,8 @@ func (m *model) virtualMachines() (int64, bool) {
 	return *status.VirtualMachines, true
 }
 
-// uncounted is why nobody counts now, in one line, as admission wants it. Empty: somebody does.
-func (m *model) uncounted() string {
+// countUnknownReason is why nobody counts now, in one line, as admission wants it. Empty: somebody does.
+func (m *model) countUnknownReason() string {
 	if o, ok := m.seen.Get(checkComponent); ok {
 		if c, ok := o.Condition("Ready"); ok && c.Status == "False" && c.Reason == "ServiceUnavailable" {
 			return strings.Join(strings.Fields(c.Message), " ")
@@ -82,10 +82,10 @@ func (m *model) registered() bool {
 }
 
 // empty says whether virtual machines are on nodes of the pool, and what to do before the claim can be deleted.
-func (m *model) empty() ready.Verdict {
+func (m *model) empty() ready.Result {
 	const consent = "or say spec.allowDeletionWithVirtualMachines: true, and they go on without anybody who looks after them"
 	n, known := m.virtualMachines()
-	why := m.uncounted()
+	why := m.countUnknownReason()
 	switch {
 	case known && n > 0:
 		if why != "" {
@@ -94,12 +94,12 @@ func (m *model) empty() ready.Verdict {
 		return ready.Wait("VirtualMachinesOnNodes", "%s on nodes of the pool%s; to delete the claim, move them to another pool (openstack "+
 			"server migrate --live-migration) or delete them first, %s", machines(n), why, consent)
 	case known && why == "":
-		return ready.Verdict{Ready: true, Reason: "Counted", Message: "no virtual machine is on nodes of the pool"}
+		return ready.Result{Ready: true, Reason: "Counted", Message: "no virtual machine is on nodes of the pool"}
 	case known || m.registered():
 		return ready.Wait("NobodyKnows", "nobody knows whether virtual machines are on nodes of the pool: %s; to delete the claim, see to that "+
 			"first, %s", why, consent)
 	}
-	return ready.Verdict{Ready: true, Reason: "NoNodes", Message: "no node has registered that virtual machines could be on"}
+	return ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered that virtual machines could be on"}
 }
 
 func machines(n int64) string {

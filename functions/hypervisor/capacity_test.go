@@ -16,7 +16,7 @@ import (
 var capacityFields = []string{"virtualMachines", "totalVCPU", "availableVCPU", "totalMemory", "availableMemory"}
 
 // reports puts something else into the place of what an observed object says of itself. Empty: the object is not there.
-func reports(t *testing.T, w *simulate.World, name, status string) {
+func reports(t *testing.T, w *simulate.Cluster, name, status string) {
 	t.Helper()
 	if status == "" {
 		delete(w.Observed, name)
@@ -36,7 +36,7 @@ func reports(t *testing.T, w *simulate.World, name, status string) {
 func TestCapacity(t *testing.T) {
 	const (
 		counts      = "capacity: {virtualMachines: %, totalVCPU: 64, availableVCPU: 60, totalMemoryMiB: 131072, availableMemoryMiB: 126976}\n"
-		answers     = "conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}]\n"
+		responses   = "conditions: [{type: Ready, status: 'True', reason: ProcessesUp, message: all}]\n"
 		silent      = "conditions: [{type: Ready, status: 'False', reason: ServiceUnavailable, message: \"cannot list hypervisors:\\nNova answers 503\"}]\n"
 		down        = "conditions: [{type: Ready, status: 'False', reason: ProcessesDown, message: one is down}]\n"
 		remembers   = "nodes: [{name: node-1}]\n"
@@ -67,12 +67,12 @@ func TestCapacity(t *testing.T) {
 		// check is the status of the ServiceCheck, pods that of nova-compute's DaemonSet, and last the pool's own of before.
 		check, pods, last string
 		want              map[string]any
-		says              string
+		wantMessage       string
 	}{
-		"Three":    {"They are on its nodes.", of("3") + answers + remembers, "", "", now(3), three + "; " + first},
-		"One":      {"So is one.", of("1") + answers + remembers, "", "", now(1), one + "; " + first},
-		"None":     {"It may go.", of("0") + answers + remembers, "", "", now(0), none},
-		"Gone":     {"What was is over.", of("0") + answers + remembers, "", lastWas3, now(0), none},
+		"Three":    {"They are on its nodes.", of("3") + responses + remembers, "", "", now(3), three + "; " + first},
+		"One":      {"So is one.", of("1") + responses + remembers, "", "", now(1), one + "; " + first},
+		"None":     {"It may go.", of("0") + responses + remembers, "", "", now(0), none},
+		"Gone":     {"What was is over.", of("0") + responses + remembers, "", lastWas3, now(0), none},
 		"NodeDown": {"That a process is down hides no number.", of("0") + down + remembers, "", "", now(0), none},
 		"Silent": {
 			"The companion keeps what it counted last.", of("3") + silent + remembers, "", "", now(3),
@@ -88,7 +88,7 @@ func TestCapacity(t *testing.T) {
 		"NothingYet":   {"Nothing is known of anything.", "", noPods, "", map[string]any{}, nodeless},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(mine, "tenant-a", objects(theirClaim, theirs)...)
+			w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -113,14 +113,14 @@ func TestCapacity(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			says := ""
+			message := ""
 			for _, c := range rsp.Conditions {
 				if c.GetType() == noVirtualMachines {
-					says = c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
+					message = c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
 				}
 			}
-			if says != tc.says {
-				t.Errorf("%s It says %q, want %q", tc.reason, says, tc.says)
+			if message != tc.wantMessage {
+				t.Errorf("%s It says %q, want %q", tc.reason, message, tc.wantMessage)
 			}
 		})
 	}

@@ -34,15 +34,15 @@ func (m *model) target() error {
 // remote says that the nodes are in another cluster than the management cluster.
 func (m *model) remote() bool { return m.cluster != platform.Management(m.platform) }
 
-// apart says that the control plane's workloads are in another cluster than the nodes: there is no way from one to the other but that which
+// isSeparateCluster says that the control plane's workloads are in another cluster than the nodes: there is no way from one to the other but that which
 // is exposed, and no Secret comes but through the platform's store.
-func (m *model) apart() bool { return m.known() && m.plane.providerConfig != m.cluster }
+func (m *model) isSeparateCluster() bool { return m.known() && m.plane.providerConfig != m.cluster }
 
-// beside says that they are in the same one.
-func (m *model) beside() bool { return m.known() && !m.apart() }
+// sameCluster says that they are in the same one.
+func (m *model) sameCluster() bool { return m.known() && !m.isSeparateCluster() }
 
-// locate finds the cluster of a control plane.
-func (m *model) locate(p *plane, name common.ObjectName) (err error) {
+// resolveCluster finds the cluster of a control plane.
+func (m *model) resolveCluster(p *controlPlaneInfo, name common.ObjectName) (err error) {
 	p.cluster = name
 	p.providerConfig, err = platform.ClusterOf(m.platform, "the control plane", name)
 	return err
@@ -54,28 +54,30 @@ func (m *model) theirs(r compose.Resource) compose.Resource {
 	return r
 }
 
-// ofPlane is a set of Secrets of the control plane.
-func (m *model) ofPlane(name, prefix string) tenantsecret.Set {
+// controlPlaneSecrets is a set of Secrets of the control plane.
+func (m *model) controlPlaneSecrets(name, prefix string) tenantsecret.Set {
 	set := tenantsecret.Set{
 		Name: name, Prefix: prefix, Type: corev1.SecretTypeOpaque, From: m.plane.instance, Cluster: m.plane.providerConfig,
 		Instance: m.instance, Labels: m.meta(name).Labels,
 	}
-	if m.apart() {
+	if m.isSeparateCluster() {
 		set.Via = tenantsecret.HypervisorStore(m.platform.SecretStore)
 	}
 	return set
 }
 
-// ofManagement adds to a set of Secrets of the management cluster how they come to the nodes.
-func (m *model) ofManagement(set tenantsecret.Set) tenantsecret.Set {
+// withManagementSecrets adds to a set of Secrets of the management cluster how they come to the nodes.
+func (m *model) withManagementSecrets(set tenantsecret.Set) tenantsecret.Set {
 	if m.remote() {
 		set.Via = tenantsecret.HypervisorStore(m.platform.SecretStore)
 	}
 	return set
 }
 
-// disksApart says that the Ceph of disks in a pool is in another cluster than the nodes.
-func (m *model) disksApart() bool { return m.disks.client != nil && m.disks.cluster != m.cluster }
+// disksInOtherCluster says that the Ceph of disks in a pool is in another cluster than the nodes.
+func (m *model) disksInOtherCluster() bool {
+	return m.disks.client != nil && m.disks.cluster != m.cluster
+}
 
 // clusterField is where the claim says that nodes and control plane are in different clusters.
 func (m *model) clusterField() string {
@@ -92,15 +94,15 @@ func (m *model) checkStore() error {
 	switch {
 	case m.platform.SecretStore != nil:
 		return nil
-	case m.apart():
+	case m.isSeparateCluster():
 		return invalid.Field(m.clusterField(), "nodes and control plane are in different clusters, and logins %s", missing)
-	case m.disksApart():
+	case m.disksInOtherCluster():
 		return invalid.Field(storageField, "keys of a StorageCluster %s", missing)
-	case m.remote() && m.operated():
+	case m.remote() && m.operatorEnabled():
 		return invalid.Field(credentialsField, "credentials %s", missing)
-	case m.remote() && len(m.pulls.ofClaim.Wanted) > 0:
+	case m.remote() && len(m.pulls.ofClaim.Requests) > 0:
 		return invalid.Field(pullsField, "they %s", missing)
-	case m.remote() && len(m.pulls.ofPlatform.Wanted) > 0:
+	case m.remote() && len(m.pulls.ofPlatform.Requests) > 0:
 		return errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; " +
 			"the platform team has to set secretStore in the PlatformConfig, or to leave pullSecrets out")
 	}
@@ -109,16 +111,16 @@ func (m *model) checkStore() error {
 
 // checkPodNetwork refuses a Ceph whose daemons nodes of another cluster do not reach.
 func (m *model) checkPodNetwork() error {
-	if c := m.disks.client; c == nil || !c.PodNetwork || !m.disksApart() {
+	if c := m.disks.client; c == nil || !c.PodNetwork || !m.disksInOtherCluster() {
 		return nil
 	}
 	return invalid.Field(storageField+".clusterRef", "its daemons are pods with addresses of their own, which nodes of another cluster do "+
 		"not reach; name a StorageCluster with network.host or one in the nodes' cluster, or leave storage out")
 }
 
-// checkApart refuses what takes somebody who sees both clusters.
-func (m *model) checkApart() error {
-	if !m.apart() {
+// checkSeparateCluster refuses what takes somebody who sees both clusters.
+func (m *model) checkSeparateCluster() error {
+	if !m.isSeparateCluster() {
 		return nil
 	}
 	var errs []error
@@ -146,7 +148,7 @@ func (m *model) checkApart() error {
 }
 
 // checkQueue refuses a cell whose queue nodes of another cluster would not reach, whatever the control plane exposes.
-func (m *model) checkQueue(at plane, whose string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
+func (m *model) checkQueue(at controlPlaneInfo, owner string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
 	n := theirs.Services.Nova
 	if n == nil || at.providerConfig == m.cluster {
 		return nil
@@ -154,19 +156,19 @@ func (m *model) checkQueue(at plane, whose string, theirs *controlplanev1.Contro
 	for _, c := range n.Cells {
 		if c.Name == m.spec.Cell && c.Infrastructure != nil && c.Infrastructure.RabbitMQ != nil {
 			return invalid.Field("spec.cell", "cell %s of the %s has a queue of its own, which other clusters do not reach in this version; "+
-				"choose a cell without, or have the pool in the control plane's cluster", m.spec.Cell, whose)
+				"choose a cell without, or have the pool in the control plane's cluster", m.spec.Cell, owner)
 		}
 	}
 	return nil
 }
 
-// reach is a control plane as nodes of another cluster reach it: the addresses that it exposes. If it does not expose all that they need,
+// remoteAccess is a control plane as nodes of another cluster reach it: the addresses that it exposes. If it does not expose all that they need,
 // the sentence says which, and by which field.
-func reach(a controlplanev1.HypervisorAccess, whose string) (out controlplanev1.HypervisorAccess, waits string) {
+func remoteAccess(a controlplanev1.HypervisorAccess, owner string) (out controlplanev1.HypervisorAccess, waiting string) {
 	cell, networks := &a.Cells[0], *a.Networks
 	missing := func(what, field string) (controlplanev1.HypervisorAccess, string) {
 		return a, fmt.Sprintf("waits for %s of %s, which other clusters do not reach yet: set %s there, and see that it is given an address",
-			what, whose, field)
+			what, owner, field)
 	}
 	switch {
 	case a.PublicIdentityURL == "":
@@ -185,7 +187,7 @@ func reach(a controlplanev1.HypervisorAccess, whose string) (out controlplanev1.
 
 // authority is the file by which what the control plane's services serve is verified, where there is a volume with it.
 func (m *model) authority() (file string, volumes []corev1.Volume, mounts []corev1.VolumeMount) {
-	if m.apart() {
+	if m.isSeparateCluster() {
 		return publicCAs, nil, nil
 	}
 	ref := m.plane.access.CASecretRef

@@ -28,9 +28,9 @@ func elsewhere(spec, cluster string) string {
 // theirsIn is the control plane in a cluster.
 func theirsIn(cluster string) string {
 	if cluster == "" {
-		return theirs
+		return controlPlaneYAML
 	}
-	return strings.Replace(theirs, "  openStackRelease", "  cluster: {ref: {name: "+cluster+"}}\n  openStackRelease", 1)
+	return strings.Replace(controlPlaneYAML, "  openStackRelease", "  cluster: {ref: {name: "+cluster+"}}\n  openStackRelease", 1)
 }
 
 // providerConfigs are those of the clusters by the names that claims use.
@@ -72,16 +72,16 @@ func everywhere(t *testing.T, spec string, check func(t *testing.T, nodes, plane
 
 // lives is the provider config of the cluster that a composed resource's object lives in, and the object.
 func lives(o encoded.Struct) (string, map[string]any) {
-	if !wrapper.Is(o) {
+	if !wrapper.IsObject(o) {
 		return "in-cluster", o.Map()
 	}
 	inside, _ := wrapper.Desired(o)
 	return wrapper.ProviderConfig(o), inside.Map()
 }
 
-// TestEachInItsCluster: what is in the control plane's namespace is in its cluster, what nodes run and read in theirs, and what people and
+// TestClusterPerClaim: what is in the control plane's namespace is in its cluster, what nodes run and read in theirs, and what people and
 // Crossplane look at in the management cluster; and all that runs in one cluster finds what it names there.
-func TestEachInItsCluster(t *testing.T) {
+func TestClusterPerClaim(t *testing.T) {
 	const pool = "tenant-a-hypervisors-ed08c74e4294644ac141"
 	everywhere(t, inPool, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
 		secrets, daemons := map[string]bool{}, 0
@@ -155,9 +155,9 @@ func named(v any) []string {
 	return out
 }
 
-// TestThroughTheStore: between two clusters a Secret is pushed by its own name, from where it is, to an entry of this pool alone, and read
+// TestSecretStoreTransfer: between two clusters a Secret is pushed by its own name, from where it is, to an entry of this pool alone, and read
 // there: each of those that nodes need, and no others. Within one cluster nothing goes through the store.
-func TestThroughTheStore(t *testing.T) {
+func TestSecretStoreTransfer(t *testing.T) {
 	const below = "clouds/hypervisors/tenant-a-hypervisors-ed08c74e4294644ac141/"
 	everywhere(t, inPool, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
 		pushed, read := map[string]string{}, map[string]string{}
@@ -233,7 +233,7 @@ func TestMarked(t *testing.T) {
 			if got := labels["app.kubernetes.io/managed-by"] == "crossplane-cobaltcore"; got != marked {
 				t.Errorf("%s is marked: %t, want %t", name, got, marked)
 			}
-			if !wrapper.Keeps(o) {
+			if !wrapper.OrphansOnDelete(o) {
 				t.Errorf("%s goes with the claim, and everything in it", name)
 			}
 		}
@@ -247,8 +247,8 @@ func TestMarked(t *testing.T) {
 	})
 }
 
-// TestReaches: nodes of another cluster are told the addresses that are exposed, and nothing that leads nowhere from there.
-func TestReaches(t *testing.T) {
+// TestEgress: nodes of another cluster are told the addresses that are exposed, and nothing that leads nowhere from there.
+func TestEgress(t *testing.T) {
 	everywhere(t, mine, func(t *testing.T, nodes, plane string, all map[string]encoded.Struct) {
 		inside, outside := []string{
 			"rabbitmq." + cloud + ".svc", "ssl:ovn-southbound-0." + cloud + ".svc:6642", "https://keystone." + cloud + ".svc:5000/v3",
@@ -264,17 +264,17 @@ func TestReaches(t *testing.T) {
 				fmt.Fprint(&text, object["spec"], object["data"])
 			}
 		}
-		said, want, not := text.String(), inside, outside
+		requested, want, not := text.String(), inside, outside
 		if nodes != plane {
 			want, not = outside, inside
 		}
 		for _, words := range want {
-			if !strings.Contains(said, words) {
+			if !strings.Contains(requested, words) {
 				t.Errorf("nothing says %q", words)
 			}
 		}
 		for _, words := range not {
-			if strings.Contains(said, words) {
+			if strings.Contains(requested, words) {
 				t.Errorf("something says %q", words)
 			}
 		}
@@ -295,7 +295,7 @@ func TestReaches(t *testing.T) {
 // TestWaitsForExposure: what nodes of another cluster do not reach yet is said with the field that exposes it. Nothing of the pool runs
 // before, and what runs stays when an address is lost.
 func TestWaitsForExposure(t *testing.T) {
-	for name, tc := range map[string]struct{ without, want string }{
+	for name, tc := range map[string]struct{ excludedLabels, want string }{
 		"APIs": {
 			"    publicIdentityURL: https://keystone.cloud.example.com/v3\n",
 			"waits for the APIs of control plane cloud of namespace tenant-a, which other clusters do not reach yet: set spec.global.exposure there, " +
@@ -313,8 +313,8 @@ func TestWaitsForExposure(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			closed := strings.Replace(theirs, tc.without, "", 1)
-			if closed == theirs {
+			closed := strings.Replace(controlPlaneYAML, tc.excludedLabels, "", 1)
+			if closed == controlPlaneYAML {
 				t.Fatal("nothing is left out")
 			}
 			w := world(elsewhere(mine, "east"), "tenant-a", objects(theirClaim, closed)...)
@@ -331,12 +331,12 @@ func TestWaitsForExposure(t *testing.T) {
 			if got := current(w); !strings.HasSuffix(got, tc.want) {
 				t.Errorf("it says %q, want %q", got, tc.want)
 			}
-			w.Others = objects(theirClaim, theirs)
+			w.RequiredResources = objects(theirClaim, controlPlaneYAML)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
 			before := kind.Desired(t, w)
-			w.Others = objects(theirClaim, closed)
+			w.RequiredResources = objects(theirClaim, closed)
 			if _, err := w.Call(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -351,7 +351,7 @@ func TestWaitsForExposure(t *testing.T) {
 }
 
 // current is what the claim says of itself.
-func current(w *simulate.World) string {
+func current(w *simulate.Cluster) string {
 	for _, c := range New().Run(w.Request()).Conditions {
 		if c.GetType() == "Current" {
 			return c.GetMessage()
@@ -360,24 +360,24 @@ func current(w *simulate.World) string {
 	return ""
 }
 
-// TestClusterRefused: a cluster that is not the tenant's, a Secret that nothing brings, and what takes somebody who sees both clusters.
-func TestClusterRefused(t *testing.T) {
+// TestClusterValidation: a cluster that is not the tenant's, a Secret that nothing brings, and what takes somebody who sees both clusters.
+func TestClusterValidation(t *testing.T) {
 	storeless := func(platform string) string {
 		return strings.Replace(platform, "secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1)
 	}
 	public := strings.Replace(open, "pullSecrets: [registry]", "pullSecrets: []", 1)
-	own := strings.Replace(theirs, "nova: {enabled: true}", "nova: {enabled: true, cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}", 1)
+	own := strings.Replace(controlPlaneYAML, "nova: {enabled: true}", "nova: {enabled: true, cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}", 1)
 	pods := strings.Replace(storageXR, "    fsid:", "    podNetwork: true\n    fsid:", 1)
 	apart := elsewhere(mine, "east")
 	with := func(fields string) string { return strings.TrimSuffix(apart, "}") + ", " + fields + "}" }
 	for name, tc := range map[string]struct {
 		reason, spec, platform, other, storage, field, words string
 	}{
-		"Another's": {"It is not offered here.", more("cluster: {ref: {name: theirs}}"), open, theirs, storageXR, "spec.cluster.ref.name", `no cluster "theirs"`},
-		"None":      {"There is none; the answer is the same.", more("cluster: {ref: {name: none}}"), open, theirs, storageXR, "spec.cluster.ref.name", `no cluster "none"`},
-		"Dedicated": {"Nothing makes it.", more("cluster: {gardener: {region: a}}"), open, theirs, storageXR, "spec.cluster.gardener", "not built yet"},
+		"Another's": {"It is not offered here.", more("cluster: {ref: {name: theirs}}"), open, controlPlaneYAML, storageXR, "spec.cluster.ref.name", `no cluster "theirs"`},
+		"None":      {"There is none; the answer is the same.", more("cluster: {ref: {name: none}}"), open, controlPlaneYAML, storageXR, "spec.cluster.ref.name", `no cluster "none"`},
+		"Dedicated": {"Nothing makes it.", more("cluster: {gardener: {region: a}}"), open, controlPlaneYAML, storageXR, "spec.cluster.gardener", "not built yet"},
 		"No store": {
-			"Logins would not come.", apart, storeless(public), theirs, storageXR, "spec.cluster", "logins come to another cluster through the platform's secret store",
+			"Logins would not come.", apart, storeless(public), controlPlaneYAML, storageXR, "spec.cluster", "logins come to another cluster through the platform's secret store",
 		},
 		"No store here": {
 			"The claim names no cluster, and its control plane is in another.", elsewhere(mine, ""), storeless(public), theirsIn("east"), storageXR,
@@ -392,14 +392,14 @@ func TestClusterRefused(t *testing.T) {
 		},
 		"Queue": {"No field exposes it.", apart, open, own, storageXR, "spec.cell", "has a queue of its own, which other clusters do not reach"},
 		"Metadata": {
-			"It would lead nowhere.", more("cluster: {ref: {name: east}}"), open, theirs, storageXR, "spec.agents.metadata.enabled", "say false",
+			"It would lead nowhere.", more("cluster: {ref: {name: east}}"), open, controlPlaneYAML, storageXR, "spec.agents.metadata.enabled", "say false",
 		},
-		"Zone": {"Nobody would put nodes in.", with("availabilityZone: a"), open, theirs, storageXR, "spec.availabilityZone", "leave it out"},
+		"Zone": {"Nobody would put nodes in.", with("availabilityZone: a"), open, controlPlaneYAML, storageXR, "spec.availabilityZone", "leave it out"},
 		"Slice": {
-			"Nor those of a slice.", with("slices: [{name: s, nodeSelector: {rack: b}, aggregates: [ssd]}]"), open, theirs, storageXR,
+			"Nor those of a slice.", with("slices: [{name: s, nodeSelector: {rack: b}, aggregates: [ssd]}]"), open, controlPlaneYAML, storageXR,
 			"spec.slices[0].aggregates", "leave it out",
 		},
-		"Evict": {"Nobody would see it.", with("virtualization: {evictOnCordon: true}"), open, theirs, storageXR, "spec.virtualization.evictOnCordon", "empty them by hand"},
+		"Evict": {"Nobody would see it.", with("virtualization: {evictOnCordon: true}"), open, controlPlaneYAML, storageXR, "spec.virtualization.evictOnCordon", "empty them by hand"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world(tc.spec, "tenant-a", objects(theirClaim, tc.other, storageClaim, tc.storage)...)
@@ -409,8 +409,8 @@ func TestClusterRefused(t *testing.T) {
 	}
 }
 
-// TestClusterForgotten: what the platform takes away from under a pool changes nothing of it, and it is said whose that is.
-func TestClusterForgotten(t *testing.T) {
+// TestClusterIDMissing: what the platform takes away from under a pool changes nothing of it, and it is said whose that is.
+func TestClusterIDMissing(t *testing.T) {
 	w := world(elsewhere(mine, "east"), "tenant-a", objects(theirClaim, theirsIn("west"))...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -419,9 +419,9 @@ func TestClusterForgotten(t *testing.T) {
 	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + without + `}`)
 	for name, others := range map[string][]*structpb.Struct{
 		"said":       objects(theirClaim, theirsIn("west")),
-		"remembered": objects(theirClaim, until(theirsIn("west"), "status:")),
+		"remembered": objects(theirClaim, reconcileUntil(theirsIn("west"), "status:")),
 	} {
-		w.Others = others
+		w.RequiredResources = others
 		rsp := New().Run(w.Request())
 		if len(rsp.Composed) > 0 {
 			t.Errorf("%s: something is composed", name)

@@ -38,7 +38,7 @@ func (m *model) computeSets() []string {
 // companion lets the control plane's companion look where pods are: of nodes themselves nobody here knows, and nodes come and go. What is
 // to be done with a node that is cordoned, its Node alone says.
 func companion(m *model) ([]compose.Stage, error) {
-	role, binding := c5c3.Lookout(m.meta(companionComponent), m.plane.instance, m.computeSets())
+	role, binding := c5c3.PodReader(m.meta(companionComponent), m.plane.instance, m.computeSets())
 	stage := compose.Stage{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}
 	if m.spec.Virtualization.EvictOnCordon {
 		meta := object.Meta{Name: m.instance + "-companion-nodes", Labels: m.meta(companionComponent).Labels}
@@ -47,8 +47,8 @@ func companion(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// besideNova is the metadata of what the control plane's companion reconciles for the pool.
-func (m *model) besideNova(component string) object.Meta {
+// novaNamespaceMeta is the metadata of what the control plane's companion reconciles for the pool.
+func (m *model) novaNamespaceMeta(component string) object.Meta {
 	return object.Meta{Name: m.instance, Namespace: m.plane.instance, Labels: m.meta(component).Labels}
 }
 
@@ -63,21 +63,21 @@ func check(m *model) ([]compose.Stage, error) {
 		})
 	}
 	return []compose.Stage{{m.theirs(compose.Resource{
-		Name: checkComponent, Object: c5c3.ServiceCheck(m.besideNova(checkComponent), spec),
+		Name: checkComponent, Object: c5c3.ServiceCheck(m.novaNamespaceMeta(checkComponent), spec),
 	})}}, nil
 }
 
 // said is a condition of the companion's on the pool's nodes. There is none before it has looked.
-func said(condition string) func(*model) ready.Verdict {
-	return func(m *model) ready.Verdict {
+func said(condition string) func(*model) ready.Result {
+	return func(m *model) ready.Result {
 		o, ok := m.seen.Get(checkComponent)
 		if !ok {
-			return ready.Verdict{}
+			return ready.Result{}
 		}
 		c, ok := o.Condition(condition)
 		if !ok {
-			return ready.Verdict{}
+			return ready.Result{}
 		}
-		return ready.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+		return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // TestNodesCleared: the claim says what the companion says of nodes that are gone, and nothing before it does.
 func TestNodesCleared(t *testing.T) {
-	w := world(mine, "tenant-a", objects(theirClaim, theirs)...)
-	says := func() string {
+	w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
+	message := func() string {
 		for _, c := range New().Run(w.Request()).Conditions {
 			if c.GetType() == nodesCleared {
 				return c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
@@ -23,7 +23,7 @@ func TestNodesCleared(t *testing.T) {
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
-	if got := says(); got != "" {
+	if got := message(); got != "" {
 		t.Errorf("before anybody has looked it says %q", got)
 	}
 	all := w.Observed[checkComponent].Map()
@@ -37,7 +37,7 @@ func TestNodesCleared(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Observed[checkComponent] = encoded.Of(changed)
-	if got, want := says(), "STATUS_CONDITION_FALSE NodeInUse: node-1 has left, and 2 virtual machines are on it"; got != want {
+	if got, want := message(), "STATUS_CONDITION_FALSE NodeInUse: node-1 has left, and 2 virtual machines are on it"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

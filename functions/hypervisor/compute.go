@@ -31,7 +31,7 @@ const (
 // novaCompute starts and ends virtual machines. They go on while it is replaced.
 func novaCompute(m *model) ([]compose.Stage, error) {
 	configs, sets := compose.Stage{}, compose.Stage{}
-	for _, component := range m.unwanted() { // What its pods read that are about to go stays until they have.
+	for _, component := range m.disabledAgents() { // What its pods read that are about to go stays until they have.
 		configs = append(configs, compose.Resource{Revisions: component + "-config"})
 	}
 	known := map[string]bool{}
@@ -68,7 +68,7 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 // https://docs.openstack.org/nova/latest/configuration/config.html
 func (m *model) computeConfig(g *group) oslo.Config {
 	a, cell, at := m.plane.access, m.plane.cell, "internal"
-	if m.apart() {
+	if m.isSeparateCluster() {
 		at = "public"
 	}
 	ca, _, _ := m.authority()
@@ -113,7 +113,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 				"send_service_user_token": false, "barbican_endpoint_type": at,
 			}})
 	}
-	if m.apart() { // There is no metadata.
+	if m.isSeparateCluster() { // There is no metadata.
 		c["DEFAULT"]["force_config_drive"] = true
 	}
 	if cell.VNCURL != "" {
@@ -226,15 +226,15 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			workload.Mount("queue", loginsFolder+"/queue"), workload.Mount("queue-authority", queueCAFolder),
 			workload.Mount("credential", loginsFolder+"/credential"), workload.Mount(diskTransferComponent, diskTransferTLS),
 		},
-		Env: append(append(itself(),
+		Env: append(append(nodeEnvVars(),
 			corev1.EnvVar{Name: "QUEUE_HOST", Value: cell.Queue.Host},
 			corev1.EnvVar{Name: "QUEUE_PORT", Value: strconv.Itoa(int(cell.Queue.Port))},
 			corev1.EnvVar{Name: "QUEUE_VHOST", Value: cell.VirtualHost},
 			corev1.EnvVar{Name: "QUEUE_CA", Value: queueCAFolder + "/" + string(cell.Queue.CASecretRef.Key)},
 			corev1.EnvVar{Name: "INSTANCES", Value: instances + "/instances"},
 			corev1.EnvVar{Name: "LOGINS", Value: loginsFolder}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/logins"},
-			corev1.EnvVar{Name: "QUEUE_USER", Value: m.wantedCredential(cell.QueueSecretRef.Name)},
-			corev1.EnvVar{Name: "CREDENTIAL", Value: m.wantedCredential(a.CredentialSecretRef.Name)},
+			corev1.EnvVar{Name: "QUEUE_USER", Value: m.targetCredential(cell.QueueSecretRef.Name)},
+			corev1.EnvVar{Name: "CREDENTIAL", Value: m.targetCredential(a.CredentialSecretRef.Name)},
 			corev1.EnvVar{Name: "TAKEN", Value: "/tmp/taken"},
 			corev1.EnvVar{Name: "HUGE_PAGES", Value: m.pages(g)}, corev1.EnvVar{Name: "CELLS", Value: "/sys/devices/system/node"},
 			corev1.EnvVar{Name: "RESERVED", Value: "/tmp/reserved.conf"}, corev1.EnvVar{Name: "RESERVE_DISK", Value: m.reserveDisk()},
@@ -242,7 +242,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			corev1.EnvVar{Name: "PROGRAMS", Value: "/tmp/programs"},
 			corev1.EnvVar{Name: "VTPM", Value: m.vtpm()}, corev1.EnvVar{Name: "VTPM_STARTED", Value: "/tmp/vtpm"},
 			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),
-			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.Mercy.Seconds()))),
+			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.TerminationGracePeriod.Seconds()))),
 			set("oslo_messaging_rabbit", "processname", computeComponent),
 			// Screens are reached from the console proxies, at the node.
 			set("vnc", "server_listen", address), set("vnc", "server_proxyclient_address", address),
@@ -261,12 +261,12 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			Name: "vtpm", Path: nodeState + "/libvirt/swtpm", MountPath: vtpmState, Type: corev1.HostPathDirectoryOrCreate,
 		})
 	}
-	workload.Readiness(&c, workload.Look("sh", scripts+"/nova-compute.sh", "ready"))
+	workload.Readiness(&c, workload.LightExec("sh", scripts+"/nova-compute.sh", "ready"))
 	workload.Liveness(&c, workload.Exec("sh", scripts+"/nova-compute.sh", "alive"))
 	return daemon{
 		app: "nova", component: computeComponent,
 		pod: workload.Pod{
-			UserID: nobody, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.Mercy),
+			UserID: nobody, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.TerminationGracePeriod),
 			Annotations: m.credentialAnnotations(m.computeCredentials()...),
 			Volumes: slices.Insert([]corev1.Volume{
 				workload.ConfigVolume("config", config.revision()),

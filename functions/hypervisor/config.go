@@ -28,7 +28,7 @@ var (
 	//go:embed neutron-agent.sh
 	neutronAgentScript string
 	//go:embed outlive.sh
-	outliveScript string
+	detachScript string
 	//go:embed disk-transfer.sh
 	diskTransferWrapper string
 	//go:embed disk-transfer.py
@@ -65,9 +65,9 @@ func (m *model) revision(f files) compose.Resource {
 
 func (f files) revision() string { return f.component + "-config-" + f.hash() }
 
-// lasting is a ConfigMap of one name, for pods that do not replace themselves: after a restart of the node, one of before would look for
+// sharedConfigMap is a ConfigMap of one name, for pods that do not replace themselves: after a restart of the node, one of before would look for
 // what is not there any more. Its hash is an annotation of the pods, by which one sees who started with an older one.
-func (m *model) lasting(f files) compose.Resource {
+func (m *model) sharedConfigMap(f files) compose.Resource {
 	name := f.component + "-config"
 	return compose.Resource{Name: name, Object: workload.ConfigMap(m.meta(name), f.data)}
 }

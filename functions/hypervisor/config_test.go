@@ -51,7 +51,7 @@ func TestOptions(t *testing.T) {
 			`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}, `+
 			`virtualization: {liveMigration: {bandwidthPerMigration: 1Gi, parallelOutboundMigrationsPerNode: 2, completionTimeoutPerGiB: 9, `+
 			`maxDowntimeMilliseconds: 100}}`),
-			"tenant-a", objects(theirClaim, strings.ReplaceAll(theirs, `"2025.2"`, `"`+string(r)+`"`), storageClaim, storageXR)...)
+			"tenant-a", objects(theirClaim, strings.ReplaceAll(controlPlaneYAML, `"2025.2"`, `"`+string(r)+`"`), storageClaim, storageXR)...)
 		checked := checkOptions(t, w, r)
 		nova, err := registry.For("nova", string(r))
 		if err != nil {
@@ -67,7 +67,7 @@ func TestOptions(t *testing.T) {
 }
 
 // checkOptions counts the options in files of a pool, of which the release has all.
-func checkOptions(t *testing.T, w *simulate.World, r release.Release) (checked int) {
+func checkOptions(t *testing.T, w *simulate.Cluster, r release.Release) (checked int) {
 	t.Helper()
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -107,8 +107,8 @@ func isOnNodes(app, group, option string) bool {
 	return slices.Contains(onNodes[app], group) || app == "neutron" && ofAgents[group+" "+option]
 }
 
-// TestTaken: the API server takes every object, as it is composed and, where that is an Object of provider-kubernetes, the one inside.
-func TestTaken(t *testing.T) {
+// TestConflict: the API server takes every object, as it is composed and, where that is an Object of provider-kubernetes, the one inside.
+func TestConflict(t *testing.T) {
 	set := crds.Load(t)
 	own, err := definition.All()
 	if err != nil {
@@ -150,7 +150,7 @@ func TestPrivileges(t *testing.T) {
 		"disk-transfer": 0,
 	}
 	byHand := map[string]bool{"openvswitch": true, "libvirt": true}
-	seen := 0
+	observed := 0
 	for name, o := range kind.Desired(t, w) {
 		if o["kind"] != "DaemonSet" {
 			continue
@@ -168,7 +168,7 @@ func TestPrivileges(t *testing.T) {
 			t.Errorf("%s: processes of the node %t, network %t, memory %t", name, spec.HostPID, spec.HostNetwork, spec.HostIPC)
 		}
 		for _, c := range spec.Containers {
-			seen++
+			observed++
 			s := c.SecurityContext
 			if s.Privileged != nil && *s.Privileged || *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem {
 				t.Errorf("%s: %s may do everything", name, c.Name)
@@ -185,7 +185,7 @@ func TestPrivileges(t *testing.T) {
 			}
 		}
 	}
-	if seen != 3*9 {
-		t.Errorf("%d containers", seen)
+	if observed != 3*9 {
+		t.Errorf("%d containers", observed)
 	}
 }

@@ -26,7 +26,7 @@ var daemonSet = schema.GroupKind{Group: "apps", Kind: "DaemonSet"}
 // credentials are the Secrets of those that nova-compute logs in by, and Neutron's agents, and that the control plane replaces.
 func (m *model) credentials() []common.ObjectName {
 	out := m.computeCredentials()
-	if m.queued() {
+	if m.usesQueue() {
 		out = append(out, m.plane.access.Networks.Agents.QueueSecretRef.Name)
 	}
 	return out
@@ -58,35 +58,35 @@ func (m *model) usersOf(secret common.ObjectName) []string {
 func (m *model) remoteConsumer() compose.Resource {
 	var spec c5c3v1.RemoteConsumerSpec
 	for _, secret := range m.credentials() {
-		spec.Credentials = append(spec.Credentials, c5c3v1.ConsumedCredential{SecretName: secret, ObservedID: m.hasCredential(secret)})
+		spec.Credentials = append(spec.Credentials, c5c3v1.ConsumedCredential{SecretName: secret, ObservedID: m.distributedCredential(secret)})
 	}
-	return m.theirs(compose.Resource{Name: consumerResource, Object: c5c3.RemoteConsumer(m.besideNova(loginsName), spec)})
+	return m.theirs(compose.Resource{Name: consumerResource, Object: c5c3.RemoteConsumer(m.novaNamespaceMeta(loginsName), spec)})
 }
 
-// wantedCredential is which credential of a Secret pods are to have: the one in use, or as long as nobody says, the one that its
+// targetCredential is which credential of a Secret pods are to have: the one in use, or as long as nobody says, the one that its
 // pods were told before. Empty: none is known yet.
-func (m *model) wantedCredential(secret common.ObjectName) string {
+func (m *model) targetCredential(secret common.ObjectName) string {
 	if id := m.credentialIn(secret, "currentID", "status", "credentials"); id != "" {
 		return id
 	}
 	for _, set := range m.usersOf(secret) {
-		if id := m.toldCredential(set, secret); id != "" {
+		if id := m.currentCredential(set, secret); id != "" {
 			return id
 		}
 	}
 	return ""
 }
 
-// hasCredential is the last one that all of its pods were known to have: that which the pods of all DaemonSets are told, when each node has
+// distributedCredential is the last one that all of its pods were known to have: that which the pods of all DaemonSets are told, when each node has
 // one of the present ones. Until the next one is known in the same way it stays. Empty: none was ever known.
-func (m *model) hasCredential(secret common.ObjectName) string {
+func (m *model) distributedCredential(secret common.ObjectName) string {
 	rule, _ := ready.For(daemonSet)
 	id, complete := "", true
 	for _, set := range m.usersOf(secret) {
-		o, there := m.seen.Get(set)
-		told := m.toldCredential(set, secret)
-		complete = complete && there && told != "" && (id == "" || told == id) && rule.Check(o).Ready
-		id = told
+		o, existing := m.seen.Get(set)
+		reported := m.currentCredential(set, secret)
+		complete = complete && existing && reported != "" && (id == "" || reported == id) && rule.Check(o).Ready
+		id = reported
 	}
 	if complete {
 		return id
@@ -110,8 +110,8 @@ func (m *model) credentialIn(secret common.ObjectName, field string, list ...str
 	return ""
 }
 
-// toldCredential is what the pods of a DaemonSet are told now.
-func (m *model) toldCredential(set string, secret common.ObjectName) string {
+// currentCredential is what the pods of a DaemonSet are told now.
+func (m *model) currentCredential(set string, secret common.ObjectName) string {
 	o, ok := m.seen.Get(set)
 	if !ok {
 		return ""
@@ -123,7 +123,7 @@ func (m *model) toldCredential(set string, secret common.ObjectName) string {
 func (m *model) credentialAnnotations(secrets ...common.ObjectName) map[string]string {
 	out := map[string]string{}
 	for _, secret := range secrets {
-		if id := m.wantedCredential(secret); id != "" {
+		if id := m.targetCredential(secret); id != "" {
 			out[credentialAnnotation+string(secret)] = id
 		}
 	}

@@ -14,11 +14,11 @@ import (
 )
 
 // inside is the object of a composed resource, as it is observed, and what puts a changed one into its place.
-func inside(t *testing.T, w *simulate.World, name string) (map[string]any, func()) {
+func inside(t *testing.T, w *simulate.Cluster, name string) (map[string]any, func()) {
 	t.Helper()
 	all := w.Observed[name].Map()
 	o := all
-	if wrapper.Is(w.Observed[name]) {
+	if wrapper.IsObject(w.Observed[name]) {
 		o = all["status"].(map[string]any)["atProvider"].(map[string]any)["manifest"].(map[string]any)
 	}
 	return o, func() {
@@ -84,7 +84,7 @@ func TestCredentials(t *testing.T) {
 		for _, cluster := range []string{"", "east"} {
 			t.Run(name+" "+cluster, func(t *testing.T) {
 				spec := elsewhere(more(`slices: [{name: edge, nodeSelector: {tier: edge}}]`), cluster)
-				w := world(spec, "tenant-a", objects(theirClaim, theirs, storageClaim, storageXR)...)
+				w := world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML, storageClaim, storageXR)...)
 				if err := w.Run(func(simulate.Step) {}); err != nil {
 					t.Fatal(err)
 				}
@@ -101,13 +101,13 @@ func TestCredentials(t *testing.T) {
 					delete(status, "credentials")
 				}
 				put()
-				for set, told := range map[string]string{"nova-compute": tc.told, "nova-compute-slice-edge": tc.told} {
+				for set, reported := range map[string]string{"nova-compute": tc.told, "nova-compute-slice-edge": tc.told} {
 					o, put := inside(t, w, set)
 					if strings.Contains(set, "slice") && tc.ofSlice != "" {
-						told = tc.ofSlice
+						reported = tc.ofSlice
 					}
 					template := o["spec"].(map[string]any)["template"].(map[string]any)["metadata"].(map[string]any)
-					template["annotations"].(map[string]any)["credentials.c5c3.io/"+queue] = told
+					template["annotations"].(map[string]any)["credentials.c5c3.io/"+queue] = reported
 					maps.Copy(o["status"].(map[string]any), tc.status)
 					put()
 				}
@@ -131,7 +131,7 @@ func TestCredentials(t *testing.T) {
 }
 
 // composed is what is composed now.
-func composed(t *testing.T, w *simulate.World, name string) map[string]any {
+func composed(t *testing.T, w *simulate.Cluster, name string) map[string]any {
 	t.Helper()
 	r, ok := New().Run(w.Request()).Composed[name]
 	if !ok {

@@ -33,7 +33,7 @@ func ovnController(m *model) ([]compose.Stage, error) {
 		return err
 	}
 	for _, g := range m.groups {
-		if err := add(g.notGateways(), controllerComponent, ""); err != nil {
+		if err := add(g.nonGatewaySelector(), controllerComponent, ""); err != nil {
 			return nil, err
 		}
 		if g.gateway() == nil {
@@ -43,7 +43,7 @@ func ovnController(m *model) ([]compose.Stage, error) {
 		if g.zone != "" {
 			options += ",availability-zones=" + string(g.zone)
 		}
-		if err := add(g.ofGateways(), gatewayComponent, options); err != nil {
+		if err := add(g.gatewaySelector(), gatewayComponent, options); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +59,7 @@ func (m *model) controllerDaemon(g *group, config files, component, options stri
 	c := corev1.Container{
 		Name: controllerComponent, Image: m.images.controller, Command: []string{"sh", scripts + "/ovn-controller.sh"},
 		VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts), workload.Mount("tls", tlsFolder)},
-		Env: append(itself(),
+		Env: append(nodeEnvVars(),
 			corev1.EnvVar{Name: "SOUTHBOUND", Value: m.plane.access.Networks.Southbound},
 			corev1.EnvVar{Name: "TLS", Value: tlsFolder},
 			corev1.EnvVar{Name: "ENCAPSULATION", Value: cmp.Or(encapsulation.Type, "geneve")},

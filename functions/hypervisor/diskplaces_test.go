@@ -20,9 +20,9 @@ func storageIn(cluster string) string {
 	return strings.Replace(storageXR, "  claimRef", "  cluster: {ref: {name: "+cluster+"}}\n  claimRef", 1)
 }
 
-// TestDisksElsewhere: the key of the pool's user comes from the cluster that Ceph is in to the one that nodes are in: within one by rights to
+// TestDisksInOtherCluster: the key of the pool's user comes from the cluster that Ceph is in to the one that nodes are in: within one by rights to
 // get it and no other, and between two through the store, to an entry of this pool. The store is open to the pool only where it takes it.
-func TestDisksElsewhere(t *testing.T) {
+func TestDisksInOtherCluster(t *testing.T) {
 	const (
 		key   = "storage-key-rook-ceph-client-cloud-nova"
 		entry = "clouds/hypervisors/tenant-a-hypervisors-ed08c74e4294644ac141/" + key
@@ -74,8 +74,8 @@ func TestDisksElsewhere(t *testing.T) {
 	}
 }
 
-// TestDisksElsewhereRefused: a Ceph that nodes do not reach, a key that does not come, and a cluster that is there no more.
-func TestDisksElsewhereRefused(t *testing.T) {
+// TestDisksInOtherClusterValidation: a Ceph that nodes do not reach, a key that does not come, and a cluster that is there no more.
+func TestDisksInOtherClusterValidation(t *testing.T) {
 	storeless := strings.Replace(strings.Replace(open, "pullSecrets: [registry]", "pullSecrets: []", 1),
 		"secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1)
 	pods := func(cluster string) string {
@@ -98,7 +98,7 @@ func TestDisksElsewhereRefused(t *testing.T) {
 			}
 		})
 	}
-	w := world(elsewhere(inPool, ""), "tenant-a", objects(theirClaim, theirs, storageClaim, storageIn("west"))...)
+	w := world(elsewhere(inPool, ""), "tenant-a", objects(theirClaim, controlPlaneYAML, storageClaim, storageIn("west"))...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (m *model) diskTransferDaemon(g *group, config files) daemon {
 		VolumeMounts: []corev1.VolumeMount{
 			workload.Mount("config", scripts), workload.Mount(diskTransferComponent, diskTransferTLS),
 		},
-		Env: append(append(itself(),
+		Env: append(append(nodeEnvVars(),
 			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()},
 			corev1.EnvVar{Name: "INSTANCES", Value: instances + "/instances"},
 		), m.diskTransferEnv()...),

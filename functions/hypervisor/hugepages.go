@@ -33,10 +33,10 @@ func (m *model) pages(g *group) string {
 	return strings.Join(out, " ")
 }
 
-// mountPages lets libvirt have huge pages of its node, by the first container. Kubernetes keeps them from other pods while this one has
+// mountHugePages lets libvirt have huge pages of its node, by the first container. Kubernetes keeps them from other pods while this one has
 // them, and leaves it pending where there are fewer. Virtual machines that outlive the pod keep theirs: QEMU has them open.
 // https://kubernetes.io/docs/tasks/manage-hugepages/scheduling-hugepages/
-func mountPages(pod *corev1.PodSpec, pages []hypervisorv1.HugePages) {
+func mountHugePages(pod *corev1.PodSpec, pages []hypervisorv1.HugePages) {
 	c := &pod.Containers[0]
 	for _, p := range pages {
 		volume, medium := "pages-"+strings.ToLower(p.Size), corev1.StorageMediumHugePagesPrefix+corev1.StorageMedium(p.Size)

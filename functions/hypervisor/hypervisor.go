@@ -32,9 +32,9 @@ import (
 // New returns the function of XHypervisorCluster composite resources.
 func New() function.Runner {
 	return function.Kind[hypervisorv1.HypervisorCluster, *model]{
-		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
-		Remarks: []function.Remark[*model]{
-			{Type: volumesAttachable, Verdict: (*model).attachable}, {Type: nodesCleared, Verdict: said("Cleared")},
+		Graph: graph, Requires: requires, Derive: derive, Target: place, Status: status,
+		AdvisoryConditions: []function.AdvisoryCondition[*model]{
+			{Type: volumesAttachable, Verdict: (*model).attachableBackends}, {Type: nodesCleared, Verdict: said("Cleared")},
 			{Type: nodesEvicted, Verdict: said("Evicted")}, {Type: noVirtualMachines, Verdict: (*model).empty},
 			{Type: reservedMemorySufficient, Verdict: (*model).memorySufficient},
 		},
@@ -61,7 +61,7 @@ var graph = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
 	{
 		Name: pullComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent},
-		Enabled: (*model).pulling, Build: pullSecrets,
+		Enabled: (*model).hasPullSecrets, Build: pullSecrets,
 	},
 	{Name: controlPlaneComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent}, Build: controlPlane},
 	{
@@ -78,23 +78,23 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: controllerComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent},
-		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).byOVN, Build: ovnController,
+		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).usesOVN, Build: ovnController,
 	},
 	{
 		Name: openvswitchAgentComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent, pullComponent},
-		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).byAgents, Build: openvswitchAgent,
+		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).usesAgents, Build: openvswitchAgent,
 	},
 	{
 		Name: metadataComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent, controllerComponent},
-		Follows: []string{switchComponent, openvswitchAgentComponent}, Enabled: (*model).metadataWanted, Build: metadataAgent,
+		Follows: []string{switchComponent, openvswitchAgentComponent}, Enabled: (*model).metadataEnabled, Build: metadataAgent,
 	},
 	{
 		Name: l3AgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent},
-		Follows: []string{openvswitchAgentComponent}, Enabled: (*model).agentsOnGateways, Build: l3Agent,
+		Follows: []string{openvswitchAgentComponent}, Enabled: (*model).gatewayAgents, Build: l3Agent,
 	},
 	{
 		Name: dhcpAgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent},
-		Follows: []string{openvswitchAgentComponent}, Enabled: (*model).agentsOnGateways, Build: dhcpAgent,
+		Follows: []string{openvswitchAgentComponent}, Enabled: (*model).gatewayAgents, Build: dhcpAgent,
 	},
 	{
 		Name: sriovAgentComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent, pullComponent},
@@ -114,7 +114,7 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: volumeKeysComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
-		Follows: []string{libvirtComponent}, Enabled: func(m *model) bool { return len(m.toldKeys()) > 0 }, Build: volumeKeys,
+		Follows: []string{libvirtComponent}, Enabled: func(m *model) bool { return len(m.libvirtSecrets()) > 0 }, Build: volumeKeys,
 	},
 	{
 		Name: diskTransferComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
@@ -128,7 +128,7 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: companionComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent}, Follows: []string{computeComponent},
-		Enabled: (*model).beside, Build: companion,
+		Enabled: (*model).sameCluster, Build: companion,
 	},
 	{
 		Name: monitoringComponent, Phase: common.PhaseCompute, Follows: []string{computeComponent},
@@ -136,26 +136,26 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: aggregatesComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent},
-		Enabled: (*model).aggregated, Build: aggregates,
+		Enabled: (*model).hasAggregates, Build: aggregates,
 	},
 	{
-		Name: checkComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent}, Enabled: (*model).beside, Build: check,
+		Name: checkComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent}, Enabled: (*model).sameCluster, Build: check,
 	},
 	{
 		Name: operatorComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent, pullComponent},
-		Follows: []string{computeComponent}, Enabled: func(m *model) bool { return m.known() && m.operated() }, Build: hypervisorOperator,
+		Follows: []string{computeComponent}, Enabled: func(m *model) bool { return m.known() && m.operatorEnabled() }, Build: hypervisorOperator,
 	},
 	{
 		Name: nodeAgentComponent, Phase: common.PhaseCompute, Needs: []string{operatorComponent},
-		Enabled: (*model).nodeAgentWanted, Build: nodeAgent,
+		Enabled: (*model).nodeAgentEnabled, Build: nodeAgent,
 	},
 	{
 		Name: ovsAgentComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
-		Follows: []string{switchComponent}, Enabled: (*model).ovsAgentWanted, Build: ovsAgent,
+		Follows: []string{switchComponent}, Enabled: (*model).ovsAgentEnabled, Build: ovsAgent,
 	},
 	{
 		Name: injectorComponent, Phase: common.PhaseCompute, Needs: []string{namespaceComponent, pullComponent},
-		Enabled: (*model).injected, Build: labelsInjector,
+		Enabled: (*model).labelsInjected, Build: labelsInjector,
 	},
 }.MustValidate()
 
@@ -170,7 +170,7 @@ type model struct {
 	// previous is the status of the last call.
 	previous hypervisorv1.HypervisorClusterStatus
 	platform *platformv1.PlatformConfigSpec
-	plane    plane
+	plane    controlPlaneInfo
 	// disks are those of virtual machines, where they are in a pool.
 	disks diskUse
 	// groups are the nodes of each slice, and the others.
@@ -194,35 +194,35 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	if err := admission.Check(in.Required); err != nil {
 		return nil, err
 	}
-	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Seen}
+	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Observed}
 	if m.claim.Name == "" {
 		// A composite resource without a claim is the platform team's own.
 		m.claim.Name = in.XR.Name
 	}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
-	if err := errors.Join(checkBuilt(&m.spec), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
+	if err := errors.Join(checkImplemented(&m.spec), m.checkLifecycle(), m.checkNodeAgent(), m.checkLimits(), m.target()); err != nil {
 		return nil, err
 	}
-	if m.groups, err = m.divide(); err != nil {
+	if m.groups, err = m.assignNodeGroups(); err != nil {
 		return nil, err
 	}
 	if err := m.checkValues(); err != nil {
 		return nil, err
 	}
-	if m.plane, err = m.findPlane(in.Required); err != nil {
+	if m.plane, err = m.resolveControlPlane(in.Required); err != nil {
 		return nil, err
 	}
 	if err := m.findDisks(in.Required); err != nil {
 		return nil, err
 	}
 	m.findPulls()
-	err = errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkApart(), m.checkNodesSay(), m.checkMechanism(), m.checkCards())
+	err = errors.Join(m.checkStore(), m.checkPodNetwork(), m.checkSeparateCluster(), m.checkNodeReports(), m.checkMechanism(), m.checkCards())
 	if err != nil {
 		return nil, err
 	}
 	if !m.known() {
-		return m, m.forgotten()
+		return m, m.checkInputsKnown()
 	}
 	m.logins = m.loginSet()
 	m.options, err = override.Compute(string(m.plane.release), m.agents().NovaCompute.Config)
@@ -239,12 +239,12 @@ func setDefaults(s *hypervisorv1.HypervisorClusterSpec) {
 	}
 }
 
-// checkBuilt refuses what the API has and nothing composes yet. Admission refuses most of it, too; this holds where another definition is
+// checkImplemented refuses what the API has and nothing composes yet. Admission refuses most of it, too; this holds where another definition is
 // installed beside the function.
-func checkBuilt(s *hypervisorv1.HypervisorClusterSpec) error {
+func checkImplemented(s *hypervisorv1.HypervisorClusterSpec) error {
 	var errs []error
 	limit.Walk("spec", s, func(field string, _ any) {
-		if apis.IsUnbuilt("HypervisorCluster", field) && field != "spec.deletionPolicy" {
+		if apis.IsUnimplemented("HypervisorCluster", field) && field != "spec.deletionPolicy" {
 			errs = append(errs, invalid.Field(field, "this is not built yet in this version; leave it out"))
 		}
 	})
@@ -266,8 +266,8 @@ func checkBuilt(s *hypervisorv1.HypervisorClusterSpec) error {
 // known says that enough is known of the control plane to say what runs on nodes.
 func (m *model) known() bool { return m.plane.cell != nil }
 
-// forgotten refuses to compose a pool without its pods because nobody knows any more what they are made of: that would remove them.
-func (m *model) forgotten() error {
+// checkInputsKnown refuses to compose a pool without its pods because nobody knows any more what they are made of: that would remove them.
+func (m *model) checkInputsKnown() error {
 	for _, name := range []string{switchComponent, computeComponent} {
 		if _, ok := m.seen.Get(name); ok {
 			return errors.New("what was known of the control plane is lost, and pods of the pool are there; nothing is changed until the " +
@@ -279,8 +279,8 @@ func (m *model) forgotten() error {
 
 func (m *model) agents() hypervisorv1.Agents { return ptr.Deref(m.spec.Agents, hypervisorv1.Agents{}) }
 
-func (m *model) metadataWanted() bool {
-	return (m.byOVN() || m.agentsOnGateways()) && ptr.Deref(m.agents().Metadata.Enabled, true)
+func (m *model) metadataEnabled() bool {
+	return (m.usesOVN() || m.gatewayAgents()) && ptr.Deref(m.agents().Metadata.Enabled, true)
 }
 
 func (m *model) libvirtManaged() bool {
@@ -300,8 +300,8 @@ func (m *model) workload(app, component string) workload.Workload {
 }
 
 // place says where the objects live: in the nodes' cluster, but for those that say another one.
-func place(m *model) respond.Place {
-	return respond.Place{Prefix: m.instance, Management: platform.Management(m.platform), Workload: m.cluster, Remote: m.remote()}
+func place(m *model) respond.Target {
+	return respond.Target{Prefix: m.instance, Management: platform.Management(m.platform), Workload: m.cluster, Remote: m.remote()}
 }
 
 func status(m *model, plan compose.Plan) any {
@@ -323,8 +323,8 @@ func status(m *model, plan compose.Plan) any {
 	return out
 }
 
-// ofPool is the access to a control plane without what other cells have.
-func ofPool(a controlplanev1.HypervisorAccess, cell controlplanev1.CellAccess) controlplanev1.HypervisorAccess {
+// localAccess is the access to a control plane without what other cells have.
+func localAccess(a controlplanev1.HypervisorAccess, cell controlplanev1.CellAccess) controlplanev1.HypervisorAccess {
 	a.Cells = []controlplanev1.CellAccess{cell}
 	return a
 }

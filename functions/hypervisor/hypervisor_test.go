@@ -22,8 +22,8 @@ var kind = servicetest.Kind{
 	KeepsNoData:      true,
 	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XHypervisorCluster"},
 	Runner:           New(), Name: "hypervisors-x7d2f",
-	World: func(w *simulate.World) {
-		around(w, "tenant-a", objects(theirClaim, theirs, storageClaim, storageXR, agentsClaim, agentsXR, cardsClaim, cardsXR)...)
+	Cluster: func(w *simulate.Cluster) {
+		around(w, "tenant-a", objects(theirClaim, controlPlaneYAML, storageClaim, storageXR, agentsClaim, agentsXR, cardsClaim, cardsXR)...)
 	},
 }
 
@@ -46,7 +46,7 @@ kind: ControlPlaneCluster
 metadata: {namespace: tenant-a, name: cloud}
 spec: {openStackRelease: "2025.2", allowedNamespaces: ["friends-*"], resourceRef: {name: cloud-x}}
 `
-	theirs = `
+	controlPlaneYAML = `
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: XControlPlaneCluster
 metadata: {name: cloud-x}
@@ -125,11 +125,11 @@ status:
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }
 
 // around is the world of a claim in a namespace, with what is there besides.
-func around(w *simulate.World, namespace string, others ...*structpb.Struct) {
+func around(w *simulate.Cluster, namespace string, others ...*structpb.Struct) {
 	spec := w.XR.GetFields()["spec"].GetStructValue()
 	spec.Fields["claimRef"] = structpb.NewStructValue(parsed(`{namespace: ` + namespace + `, name: hypervisors}`))
 	delete(w.XR.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
-	w.Required, w.Others = admission.Requirements(), others
+	w.Required, w.RequiredResources = admission.Requirements(), others
 	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + open + `}`)
 }
 
@@ -156,8 +156,8 @@ func parsed(text string) *structpb.Struct {
 }
 
 // world is that of a spec, in a namespace.
-func world(spec, namespace string, others ...*structpb.Struct) *simulate.World {
-	w := &simulate.World{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
+func world(spec, namespace string, others ...*structpb.Struct) *simulate.Cluster {
+	w := &simulate.Cluster{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
 	w.XR = parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: XHypervisorCluster, metadata: {name: hypervisors-x7d2f}, spec: " + spec + "}")
 	around(w, namespace, others...)
 	return w

@@ -62,12 +62,12 @@ func (m *model) findImages() error {
 		}
 		return image
 	}
-	own := func(name string, said *common.InfrastructureImage, field string) string {
-		i := ptr.Deref(said, common.InfrastructureImage{})
+	own := func(name string, requested *common.InfrastructureImage, field string) string {
+		i := ptr.Deref(requested, common.InfrastructureImage{})
 		return find(name, release.Override{Repository: i.Repository, Tag: i.Tag, Digest: i.Digest}, field)
 	}
-	ofRelease := func(name string, said *common.Image, field string) string {
-		i := ptr.Deref(said, common.Image{})
+	ofRelease := func(name string, requested *common.Image, field string) string {
+		i := ptr.Deref(requested, common.Image{})
 		if err := release.CheckTag(name, m.plane.release, i.Tag); err != nil {
 			errs = append(errs, invalid.Field(field+".tag", "the control plane says the release, and %s", err))
 		}
@@ -80,10 +80,10 @@ func (m *model) findImages() error {
 	if on(agents.OVSAgent.Enabled) {
 		a.ovsAgent = own(release.OVSAgent, agents.OVSAgent.Image, "spec.agents.ovsAgent.image")
 	}
-	if m.queued() {
+	if m.usesQueue() {
 		a.agents = ofRelease(release.NeutronAgents, agents.Neutron.Image, "spec.agents.neutron.image")
 	}
-	if m.byOVN() {
+	if m.usesOVN() {
 		a.agent = ofRelease(release.OVNAgent, agents.Metadata.Image, "spec.agents.metadata.image")
 		return errors.Join(errs...)
 	}
@@ -105,25 +105,25 @@ func (m *model) findPulls() {
 	m.platformPulls = names
 	if len(own) > 0 {
 		names = own
-		if !m.injected() && !m.operated() { // Copies of before stay while pods are pulled with them.
-			ofPlatform.Wanted = nil
+		if !m.labelsInjected() && !m.operatorEnabled() { // Copies of before stay while pods are pulled with them.
+			ofPlatform.Requests = nil
 		}
 	}
-	m.pullSecrets, m.pulls.ofPlatform, m.pulls.ofClaim = names, m.ofManagement(ofPlatform), m.ofManagement(ofClaim)
+	m.pullSecrets, m.pulls.ofPlatform, m.pulls.ofClaim = names, m.withManagementSecrets(ofPlatform), m.withManagementSecrets(ofClaim)
 }
 
 func (m *model) pullSets() []tenantsecret.Set {
 	return []tenantsecret.Set{m.pulls.ofPlatform, m.pulls.ofClaim}
 }
 
-// pulling reports whether there is anything to bring, or was.
-func (m *model) pulling() bool {
+// hasPullSecrets reports whether there is anything to bring, or was.
+func (m *model) hasPullSecrets() bool {
 	return slices.ContainsFunc(m.pullSets(), func(s tenantsecret.Set) bool {
-		return len(s.Wanted) > 0 || slices.ContainsFunc(m.seen.Names(), s.Has)
+		return len(s.Requests) > 0 || slices.ContainsFunc(m.seen.Names(), s.Has)
 	})
 }
 
 // pullSecrets brings them.
 func pullSecrets(m *model) ([]compose.Stage, error) {
-	return tenantsecret.SideBySide(m.pullSets()), nil
+	return tenantsecret.Parallel(m.pullSets()), nil
 }

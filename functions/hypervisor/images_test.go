@@ -14,7 +14,7 @@ import (
 )
 
 // composedOf runs a world, and returns what it has composed.
-func composedOf(t *testing.T, w *simulate.World) map[string]encoded.Struct {
+func composedOf(t *testing.T, w *simulate.Cluster) map[string]encoded.Struct {
 	t.Helper()
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestImages(t *testing.T) {
 				"disk-transfer":  "registry.example.com/c5c3/nova-compute:32.2.1",
 			}
 			maps.Copy(want, tc.want)
-			got := run(composedOf(t, world(tc.spec, "tenant-a", objects(theirClaim, theirs)...)))
+			got := run(composedOf(t, world(tc.spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -152,7 +152,7 @@ func TestImageRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, theirs)...)
+			w := world(tc.spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: {domain: example.com, images: {registry: registry.example.com}, ` +
 				`limits: [` + tc.limits + `]}}`)
 			err := w.Run(func(simulate.Step) {})
@@ -169,9 +169,9 @@ func TestImageRefused(t *testing.T) {
 
 // TestUpgradeKeeps: when the control plane runs another release, an image of before leaves the pool as it is, and says so.
 func TestUpgradeKeeps(t *testing.T) {
-	w := world(more("agents: {novaCompute: {image: {tag: 32.2.1-p1}}}"), "tenant-a", objects(theirClaim, theirs)...)
+	w := world(more("agents: {novaCompute: {image: {tag: 32.2.1-p1}}}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 	before := run(composedOf(t, w))
-	w.Others = objects(theirClaim, strings.ReplaceAll(theirs, `elease: "2025.2"`, `elease: "2026.1"`))
+	w.RequiredResources = objects(theirClaim, strings.ReplaceAll(controlPlaneYAML, `elease: "2025.2"`, `elease: "2026.1"`))
 	_, err := w.Call(func(simulate.Step) {})
 	refused(t, "Nova of another release.", err, "spec.agents.novaCompute.image.tag", "the control plane says the release")
 	if got := before["nova-compute"]; got != "registry.example.com/c5c3/nova-compute:32.2.1-p1" {
@@ -207,7 +207,7 @@ func TestPullSecrets(t *testing.T) {
 		slices.Sort(copied)
 		return slices.Compact(named), copied
 	}
-	w := world(mine, "tenant-a", objects(theirClaim, theirs)...)
+	w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 	named, copied := secrets(composedOf(t, w))
 	if diff := cmp.Diff([][]string{{"platform-pull-registry"}, {"crossplane-system/[registry]", "platform-pull-registry"}}, [][]string{named, copied}); diff != "" {
 		t.Errorf("the platform's (-want +got):\n%s", diff)
@@ -231,8 +231,8 @@ func TestPullSecrets(t *testing.T) {
 	}
 }
 
-// TestPullsThroughTheStore: in another cluster the claim's pull secrets come through the platform's store, and are refused without one.
-func TestPullsThroughTheStore(t *testing.T) {
+// TestPullSecretsStoreTransfer: in another cluster the claim's pull secrets come through the platform's store, and are refused without one.
+func TestPullSecretsStoreTransfer(t *testing.T) {
 	w := world(elsewhere(more("images: {pullSecrets: [mine]}"), "east"), "tenant-a", objects(theirClaim, theirsIn("east"))...)
 	if _, ok := composedOf(t, w)["claim-pull-secrets-push-claim-pull-mine"]; !ok {
 		t.Error("it is not pushed")

@@ -37,10 +37,10 @@ const (
 	injectorCertificate = injectorComponent + "-tls"
 )
 
-func (m *model) injected() bool { return ptr.Deref(m.agents().LabelsInjector.Enabled, false) }
+func (m *model) labelsInjected() bool { return ptr.Deref(m.agents().LabelsInjector.Enabled, false) }
 
-// hooked says that pods get their labels as they are bound.
-func (m *model) hooked() bool {
+// bindingWebhookEnabled says that pods get their labels as they are bound.
+func (m *model) bindingWebhookEnabled() bool {
 	return ptr.Deref(m.platform.LabelsInjector, platformv1.LabelsInjector{}).Webhook
 }
 
@@ -61,11 +61,11 @@ func labelsInjector(m *model) ([]compose.Stage, error) {
 		w.Resources = workload.Resources("10m", "128Mi", "256Mi")
 	}
 	server := []workload.Flow{{Anywhere: true, Ports: platform.APIServerPorts(m.platform.Network)}}
-	reads, writes := m.bound(w, injectorReads, injectorWrites)
+	reads, writes := m.nodeBindings(w, injectorReads, injectorWrites)
 	rights := compose.Stage{{Name: injectorComponent + "-account", Object: w.ServiceAccount()}, reads, writes}
 	pod := injectorPod(reference)
 	policy, deployment := injectorComponent+"-network-policy", compose.Resource{Name: injectorComponent, Object: w.Deployment(pod)}
-	if !m.hooked() {
+	if !m.bindingWebhookEnabled() {
 		rights = append(rights, compose.Resource{Name: policy, Object: w.NetworkPolicy(nil, server)})
 		return []compose.Stage{rights, {deployment}}, nil
 	}

@@ -17,8 +17,8 @@ var injecting = more("agents: {labelsInjector: {enabled: true}}, images: {pullSe
 var hooking = strings.Replace(open, "{domain: example.com, ", "{domain: example.com, labelsInjector: {webhook: true}, "+
 	`thirdPartyImages: {labelsInjector: {repository: registry.example.com/injector, tag: "1"}}, `, 1)
 
-func hooked(spec string) *simulate.World {
-	w := world(spec, "tenant-a", objects(theirClaim, theirs)...)
+func hooked(spec string) *simulate.Cluster {
+	w := world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + hooking + `}`)
 	return w
 }
@@ -28,14 +28,14 @@ func hooked(spec string) *simulate.World {
 func TestInjector(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
-		world  *simulate.World
+		world  *simulate.Cluster
 		image  string
 		want   []string
 	}{
-		"No":  {"Nobody asks for it.", world(mine, "tenant-a", objects(theirClaim, theirs)...), "", nil},
-		"Off": {"Nor here.", world(more("agents: {labelsInjector: {enabled: false}}"), "tenant-a", objects(theirClaim, theirs)...), "", nil},
+		"No":  {"Nobody asks for it.", world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...), "", nil},
+		"Off": {"Nor here.", world(more("agents: {labelsInjector: {enabled: false}}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...), "", nil},
 		"Yes": {
-			"Without a webhook it looks every five minutes.", world(injecting, "tenant-a", objects(theirClaim, theirs)...),
+			"Without a webhook it looks every five minutes.", world(injecting, "tenant-a", objects(theirClaim, controlPlaneYAML)...),
 			"registry.example.com/cobaltcore-dev/labels-injector:sha-867137fb7b8efc99c5c5077705363d6b4ba89f52",
 			[]string{"ClusterRoleBinding", "Deployment", "NetworkPolicy", "RoleBinding", "ServiceAccount"},
 		},
@@ -105,10 +105,10 @@ func TestBindingWebhook(t *testing.T) {
 	// The name of the certificate is that by which the API server asks, and its authority is the one that cert-manager writes.
 	_, service := lives(all["labels-injector-service"])
 	_, certificate := lives(all["labels-injector-certificate"])
-	asked := hook["clientConfig"].(map[string]any)["service"].(map[string]any)
+	queried := hook["clientConfig"].(map[string]any)["service"].(map[string]any)
 	name := service["metadata"].(map[string]any)["name"].(string)
-	if asked["name"] != name || asked["namespace"] != instance || asked["path"] != "/admission--v1-pods-binding" {
-		t.Errorf("asked is %v, and the Service is %s", asked, name)
+	if queried["name"] != name || queried["namespace"] != instance || queried["path"] != "/admission--v1-pods-binding" {
+		t.Errorf("asked is %v, and the Service is %s", queried, name)
 	}
 	if diff := cmp.Diff([]any{name + "." + instance + ".svc"}, certificate["spec"].(map[string]any)["dnsNames"]); diff != "" {
 		t.Errorf("the certificate's names (-want +got):\n%s", diff)

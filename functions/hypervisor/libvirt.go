@@ -79,14 +79,14 @@ func libvirt(m *model) ([]compose.Stage, error) {
 		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance),
 		"qemu.conf": fmt.Sprintf(qemuConf, nobody), "virtlogd.conf": virtlogdConf,
 	}}
-	first, second := compose.Stage{m.lasting(config)}, compose.Stage{}
+	first, second := compose.Stage{m.sharedConfigMap(config)}, compose.Stage{}
 	for i := range m.groups {
 		g := &m.groups[i]
 		set, err := m.on(g, m.libvirtDaemon(g, config))
 		if err != nil {
 			return nil, err
 		}
-		mountPages(&set.Spec.Template.Spec, g.node.HugePages)
+		mountHugePages(&set.Spec.Template.Spec, g.node.HugePages)
 		second = append(second, compose.Resource{Name: g.name(libvirtComponent), Object: set})
 	}
 	return []compose.Stage{first, second}, nil
@@ -100,7 +100,7 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 			workload.Mount("certificate", "/etc/pki"), {Name: "cache", MountPath: "/var/cache/libvirt"},
 			{Name: "secrets", MountPath: "/etc/libvirt/secrets"},
 		},
-		Env: append(itself(),
+		Env: append(nodeEnvVars(),
 			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "URI", Value: libvirtURI},
 			corev1.EnvVar{Name: "SWTPM_USER", Value: strconv.Itoa(nobody)},
 		),

@@ -10,7 +10,7 @@ import (
 )
 
 // checkAgents refuses what takes OVN, of a control plane whose networks agents make.
-func (m *model) checkAgents(at plane, agents *controlplanev1.NetworkAgents) error {
+func (m *model) checkAgents(at controlPlaneInfo, agents *controlplanev1.NetworkAgents) error {
 	const by = "networks of that control plane are made by agents (mechanism OVS), "
 	switch {
 	case at.providerConfig != m.cluster:
@@ -29,7 +29,7 @@ func (m *model) checkMechanism() error {
 	refuse := func(field, words string) { errs = append(errs, invalid.Field(field, "%s", words)) }
 	agents := m.agents()
 	switch {
-	case m.byOVN():
+	case m.usesOVN():
 		if !m.hasCards() && (agents.Neutron.Image != nil || agents.Neutron.Resources != nil) {
 			refuse("spec.agents.neutron", "networks of that control plane are made by OVN, which has none of these agents; leave it out, or name "+
 				"the physicalNetwork of network cards in pciDevices")

@@ -26,7 +26,7 @@ const switchSocket = "unix:" + switchRun + "/db.sock"
 // metadataAgent answers virtual machines that ask for metadata: in a network namespace for each network, by haproxy. It signs what they
 // ask, and passes it on to Nova.
 func metadataAgent(m *model) ([]compose.Stage, error) {
-	if m.byAgents() {
+	if m.usesAgents() {
 		return metadataProxy(m)
 	}
 	text, err := m.agentConfig().Render()
@@ -111,7 +111,7 @@ func (m *model) agentDaemon(config files) daemon {
 			workload.Mount("config", scripts), workload.Mount("tls", tlsFolder), workload.Mount("authority", authorityFolder),
 			{Name: "state", MountPath: "/var/lib/neutron"}, {Name: "netns", MountPath: "/run/netns"},
 		},
-		Env: append(itself(),
+		Env: append(nodeEnvVars(),
 			corev1.EnvVar{Name: "PROGRAM", Value: agentProgram(m.plane.release)},
 			corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "host"), Value: "$(" + nodeEnv + ")"},
 			m.metadataSecret(),

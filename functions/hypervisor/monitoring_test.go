@@ -43,7 +43,7 @@ func TestAlerts(t *testing.T) {
 		{"on", "monitoring: {enabled: true, labels: {prometheus: platform}}, ", want, map[string]string{"prometheus": "platform"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := world(more("traits: [CUSTOM_A]"), "tenant-a", objects(theirClaim, theirs)...)
+			w := world(more("traits: [CUSTOM_A]"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects("{metadata: {name: default}, spec: " + strings.Replace(open, "{", "{"+tc.platform, 1) + "}")
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)

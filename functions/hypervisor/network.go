@@ -32,8 +32,8 @@ func (m *model) networks() []string {
 // southbound database, the queue that Neutron's agents have, and the APIs that nova-compute asks. Pods here have their node's address,
 // so that policies name networks, and it is the control plane that says which. What the policies add goes with the pool.
 func network(m *model) ([]compose.Stage, error) {
-	apis := append([]string{keystonev1.ServiceName}, compute.Asked()...)
-	ports := append([]int32{keystonev1.Port}, compute.Peers(compute.Asked()).Ports...)
+	apis := append([]string{keystonev1.ServiceName}, compute.APIEndpoints()...)
+	ports := append([]int32{keystonev1.Port}, compute.EndpointFlow(compute.APIEndpoints()).Ports...)
 	slices.Sort(apis)
 	slices.Sort(ports)
 	in := func(key string, values ...string) metav1.LabelSelectorRequirement {
@@ -43,33 +43,33 @@ func network(m *model) ([]compose.Stage, error) {
 	var stage compose.Stage
 	queue := func(what string, q *common.Queue) {
 		if q.SharedAs == "" { // What somebody else runs is not ours to open.
-			stage = append(stage, m.opened(what, metav1.LabelSelector{MatchLabels: rabbitmq.Pods(q.Name())}, common.QueuePort))
+			stage = append(stage, m.ingressForPool(what, metav1.LabelSelector{MatchLabels: rabbitmq.Pods(q.Name())}, common.QueuePort))
 		}
 	}
 	queue("queue", &m.plane.cell.Queue)
-	if m.byOVN() {
-		stage = append(stage, m.opened("southbound", metav1.LabelSelector{
+	if m.usesOVN() {
+		stage = append(stage, m.ingressForPool("southbound", metav1.LabelSelector{
 			MatchLabels:      map[string]string{name: ovnv1.Name},
 			MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},
 		}, ovnv1.SouthboundPort))
 	}
-	if m.queued() {
+	if m.usesQueue() {
 		if of := &m.plane.access.Networks.Agents.Queue; of.Name() != m.plane.cell.Queue.Name() {
 			queue("agents-queue", of)
 		}
 	}
-	if m.apart() { // A Gateway or an Ingress passes on what comes from elsewhere, and is let in itself.
+	if m.isSeparateCluster() { // A Gateway or an Ingress passes on what comes from elsewhere, and is let in itself.
 		return []compose.Stage{stage}, nil
 	}
 	return []compose.Stage{append(stage,
-		m.opened("apis", metav1.LabelSelector{
-			MatchLabels: workload.Ours(), MatchExpressions: []metav1.LabelSelectorRequirement{in(name, apis...), in(component, "api")},
+		m.ingressForPool("apis", metav1.LabelSelector{
+			MatchLabels: workload.ManagedPodLabels(), MatchExpressions: []metav1.LabelSelectorRequirement{in(name, apis...), in(component, "api")},
 		}, ports...),
 	)}, nil
 }
 
-// opened lets the pool's networks in to some pods of the control plane. What these reach is said elsewhere.
-func (m *model) opened(what string, pods metav1.LabelSelector, ports ...int32) compose.Resource {
+// ingressForPool lets the pool's networks in to some pods of the control plane. What these reach is said elsewhere.
+func (m *model) ingressForPool(what string, pods metav1.LabelSelector, ports ...int32) compose.Resource {
 	meta := object.Meta{Name: m.instance + "-" + what, Namespace: m.plane.instance, Labels: m.meta(networkComponent).Labels}
 	p := workload.NetworkPolicy(meta, pods, []workload.Flow{{Blocks: m.networks(), Ports: ports}}, nil)
 	p.Spec.PolicyTypes, p.Spec.Egress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, nil

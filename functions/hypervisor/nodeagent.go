@@ -31,7 +31,7 @@ const nodeAgentField = "spec.agents.kvmNodeAgent.enabled"
 // on is a switch that is off where nothing is said.
 func on(enabled *bool) bool { return ptr.Deref(enabled, false) }
 
-func (m *model) nodeAgentWanted() bool { return m.known() && on(m.agents().KVMNodeAgent.Enabled) }
+func (m *model) nodeAgentEnabled() bool { return m.known() && on(m.agents().KVMNodeAgent.Enabled) }
 
 // checkNodeAgent refuses the agent where it would end as it starts, or see nothing.
 func (m *model) checkNodeAgent() error {
@@ -39,7 +39,7 @@ func (m *model) checkNodeAgent() error {
 		return nil
 	}
 	var errs []error
-	if !m.operated() {
+	if !m.operatorEnabled() {
 		errs = append(errs, invalid.Field(nodeAgentField, "the KVM node agent reports to the Hypervisor of its node, which the hypervisor "+
 			"operator makes, and ends where there is none; say lifecycle.enabled, or leave it out"))
 	}
@@ -52,9 +52,9 @@ func (m *model) checkNodeAgent() error {
 
 // nodeAgent is on every node. Nothing waits for it.
 func nodeAgent(m *model) ([]compose.Stage, error) {
-	said := ptr.Deref(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).KVMNodeAgent, common.InfrastructureImage{})
+	requested := ptr.Deref(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).KVMNodeAgent, common.InfrastructureImage{})
 	image, err := release.ImageFor(release.KVMNodeAgent, "", release.Override{
-		Registry: m.platformImages().Registry, Repository: said.Repository, Tag: said.Tag, Digest: said.Digest,
+		Registry: m.platformImages().Registry, Repository: requested.Repository, Tag: requested.Tag, Digest: requested.Digest,
 	})
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func nodeAgent(m *model) ([]compose.Stage, error) {
 	}
 	return []compose.Stage{{
 		{Name: nodeAgentComponent + "-account", Object: w.ServiceAccount()},
-		m.boundEverywhere(w, "-rights", nodeAgentRole),
+		m.clusterBinding(w, "-rights", nodeAgentRole),
 		{Name: nodeAgentComponent + "-network-policy", Object: w.NetworkPolicy(nil, server)},
 	}, sets}, nil
 }

@@ -73,7 +73,7 @@ func TestAgentsAreOff(t *testing.T) {
 		mine, more("agents: {}"), more("agents: {kvmNodeAgent: {enabled: false}, ovsAgent: {enabled: false, image: {tag: '1'}}}"),
 		more("agents: {kvmNodeAgent: {}, ovsAgent: {image: {tag: '1'}}}"),
 	} {
-		for name := range composedOf(t, world(spec, "tenant-a", objects(theirClaim, theirs)...)) {
+		for name := range composedOf(t, world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)) {
 			if strings.Contains(name, "-agent") {
 				t.Errorf("%s has %s", spec, name)
 			}
@@ -85,7 +85,7 @@ func TestAgentsAreOff(t *testing.T) {
 // is not root. It runs the platform's image, pulled by the platform's Secrets whatever the claim's are.
 func TestNodeAgent(t *testing.T) {
 	spec := strings.TrimSuffix(withNodeAgent(""), "}") + ", images: {pullSecrets: [mine]}, slices: [{name: fast, nodeSelector: {disk: nvme}}]}"
-	all := composedOf(t, world(spec, "tenant-a", objects(theirClaim, theirs)...))
+	all := composedOf(t, world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...))
 	if diff := cmp.Diff(map[string]string{
 		"kvm-node-agent": "DaemonSet", "kvm-node-agent-slice-fast": "DaemonSet", "kvm-node-agent-account": "ServiceAccount",
 		"kvm-node-agent-rights": "ClusterRoleBinding", "kvm-node-agent-network-policy": "NetworkPolicy",
@@ -152,10 +152,10 @@ func TestNodeAgent(t *testing.T) {
 func TestAgentsAreWithNodes(t *testing.T) {
 	spec := more(reporting)
 	for _, nodes := range []string{"", "east"} {
-		said := strings.Replace(elsewhere(spec, nodes), "agents: {metadata: {enabled: false}}",
+		requested := strings.Replace(elsewhere(spec, nodes), "agents: {metadata: {enabled: false}}",
 			"agents: {metadata: {enabled: false}, kvmNodeAgent: {enabled: true}, ovsAgent: {enabled: true, image: {tag: '1'}}}", 1)
 		found := 0
-		for name, o := range composedOf(t, world(said, "tenant-a", objects(theirClaim, theirs)...)) {
+		for name, o := range composedOf(t, world(requested, "tenant-a", objects(theirClaim, controlPlaneYAML)...)) {
 			if at, _ := lives(o); strings.HasPrefix(name, nodeAgentComponent) || strings.HasPrefix(name, ovsAgentComponent) {
 				found++
 				if at != providerConfigs[nodes] {
@@ -189,15 +189,15 @@ func TestNodeAgentRefused(t *testing.T) {
 		"Others": {"A limit leaves them another one.", withNodeAgent(""), others, `"kvmNodeAgent" is not in the hypervisorAgents`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, theirs)...)
+			w := world(tc.spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + tc.platform + `}`)
 			refused(t, tc.reason, w.Run(func(simulate.Step) {}), nodeAgentField, tc.words)
 		})
 	}
 }
 
-// TestNobodyNeedsAgents: what carries virtual machines does not wait for programs that may not be there.
-func TestNobodyNeedsAgents(t *testing.T) {
+// TestNoAgentsRequired: what carries virtual machines does not wait for programs that may not be there.
+func TestNoAgentsRequired(t *testing.T) {
 	for _, c := range graph {
 		for _, agent := range []string{nodeAgentComponent, ovsAgentComponent} {
 			if slices.Contains(c.Needs, agent) || slices.Contains(c.Follows, agent) {
@@ -211,7 +211,7 @@ func TestNobodyNeedsAgents(t *testing.T) {
 // is ready.
 func TestAgentThatDoesNotRun(t *testing.T) {
 	for _, agent := range []string{nodeAgentComponent, ovsAgentComponent} {
-		w := world(withNodeAgent(", ovsAgent: {enabled: true, image: {tag: '1'}}"), "tenant-a", objects(theirClaim, theirs)...)
+		w := world(withNodeAgent(", ovsAgent: {enabled: true, image: {tag: '1'}}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)
 		}

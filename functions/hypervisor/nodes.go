@@ -33,10 +33,10 @@ type group struct {
 	// zone is their availability zone. Empty: none of their own.
 	zone hypervisorv1.Zone
 	// with are labels that its nodes have, without are sets of labels that none of its nodes has all of.
-	with    labels
-	without []labels
-	node    hypervisorv1.Node
-	network hypervisorv1.Networks
+	with           labels
+	excludedLabels []labels
+	node           hypervisorv1.Node
+	network        hypervisorv1.Networks
 	// own and ownNetwork are what the pool or the slice sets itself, without what a slice has from its pool.
 	own        hypervisorv1.Node
 	ownNetwork hypervisorv1.Networks
@@ -51,8 +51,8 @@ func (g *group) name(component string) string {
 	return component + "-slice-" + g.slice
 }
 
-// divide makes groups of the pool and its slices. It refuses slices that could have a node in common.
-func (m *model) divide() ([]group, error) {
+// assignNodeGroups makes groups of the pool and its slices. It refuses slices that could have a node in common.
+func (m *model) assignNodeGroups() ([]group, error) {
 	networks := ptr.Deref(m.spec.Networks, hypervisorv1.Networks{})
 	rest := group{with: m.spec.NodeSelector, zone: m.spec.AvailabilityZone, node: m.spec.Node, network: networks}
 	rest.own, rest.ownNetwork = rest.node, rest.network
@@ -69,17 +69,17 @@ func (m *model) divide() ([]group, error) {
 					before.Name, s.Name)
 			}
 		}
-		out[0].without = append(out[0].without, s.NodeSelector)
+		out[0].excludedLabels = append(out[0].excludedLabels, s.NodeSelector)
 		own := ptr.Deref(s.Networks, hypervisorv1.Networks{})
 		out = append(out, group{
-			slice: s.Name, index: i, with: merge.Over(s.NodeSelector, m.spec.NodeSelector),
-			zone: cmp.Or(s.AvailabilityZone, m.spec.AvailabilityZone), node: merge.Over(s.Node, m.spec.Node),
-			network: merge.Over(own, networks), own: s.Node, ownNetwork: own,
+			slice: s.Name, index: i, with: merge.Overlay(s.NodeSelector, m.spec.NodeSelector),
+			zone: cmp.Or(s.AvailabilityZone, m.spec.AvailabilityZone), node: merge.Overlay(s.Node, m.spec.Node),
+			network: merge.Overlay(own, networks), own: s.Node, ownNetwork: own,
 		})
 	}
 	const most = 64
 	for _, g := range out {
-		if gateway := g.gateway(); combinations(append(slices.Clone(g.without), gateway)) > most {
+		if gateway := g.gateway(); negatedTermCount(append(slices.Clone(g.excludedLabels), gateway)) > most {
 			return nil, invalid.Field("spec.slices", "nodes of the pool that no slice has are told by more than %d combinations of labels; "+
 				"give each slice one label", most)
 		}
@@ -97,8 +97,8 @@ func conflict(a, b labels) (key string, found bool) {
 	return "", false
 }
 
-// combinations is how many terms say that a node has none of some sets of labels.
-func combinations(without []labels) int {
+// negatedTermCount is how many terms say that a node has none of some sets of labels.
+func negatedTermCount(without []labels) int {
 	out := 1
 	for _, w := range without {
 		out = min(out*max(len(w), 1), 1<<16) //nolint:mnd // enough to be too many
@@ -114,17 +114,17 @@ func (g *group) gateway() labels {
 	return g.network.Gateway.NodeSelector
 }
 
-// ofGateways are the nodes of the group that are gateways, notGateways the others.
-func (g *group) ofGateways() group {
+// gatewaySelector are the nodes of the group that are gateways, notGateways the others.
+func (g *group) gatewaySelector() group {
 	out := *g
-	out.with = merge.Over(g.gateway(), g.with)
+	out.with = merge.Overlay(g.gateway(), g.with)
 	return out
 }
 
-func (g *group) notGateways() group {
+func (g *group) nonGatewaySelector() group {
 	out := *g
 	if labels := g.gateway(); len(labels) > 0 {
-		out.without = append(slices.Clone(g.without), labels)
+		out.excludedLabels = append(slices.Clone(g.excludedLabels), labels)
 	}
 	return out
 }
@@ -143,7 +143,7 @@ func (m *model) affinity(g *group) *corev1.NodeAffinity {
 		all = append(all, in(corev1.LabelTopologyRegion, string(m.spec.Region)))
 	}
 	terms := []corev1.NodeSelectorTerm{{MatchExpressions: all}}
-	for _, without := range g.without {
+	for _, without := range g.excludedLabels {
 		var next []corev1.NodeSelectorTerm
 		for _, t := range terms {
 			for _, k := range slices.Sorted(maps.Keys(without)) {
@@ -205,7 +205,7 @@ const (
 	addressEnv = "NODE_IP"
 )
 
-// itself are the environment variables by which a container knows its node.
-func itself() []corev1.EnvVar {
+// nodeEnvVars are the environment variables by which a container knows its node.
+func nodeEnvVars() []corev1.EnvVar {
 	return []corev1.EnvVar{workload.FieldEnv(nodeEnv, "spec.nodeName"), workload.FieldEnv(addressEnv, "status.hostIP")}
 }

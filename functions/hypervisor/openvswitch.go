@@ -42,7 +42,7 @@ func tunDevice() workload.HostPath { return device("tun", "/dev/net/tun") }
 // userspace, packets of all virtual machines wait for a new daemon for some seconds.
 func openVSwitch(m *model) ([]compose.Stage, error) {
 	config := files{switchComponent, map[string]string{"openvswitch.sh": switchScript}}
-	first, second := compose.Stage{m.lasting(config)}, compose.Stage{}
+	first, second := compose.Stage{m.sharedConfigMap(config)}, compose.Stage{}
 	for i := range m.groups {
 		set, err := m.on(&m.groups[i], m.switchDaemon(&m.groups[i], config))
 		if err != nil {

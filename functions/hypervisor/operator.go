@@ -49,11 +49,11 @@ func (m *model) lifecycle() hypervisorv1.Lifecycle {
 	return ptr.Deref(m.spec.Lifecycle, hypervisorv1.Lifecycle{})
 }
 
-func (m *model) operated() bool { return ptr.Deref(m.lifecycle().Enabled, false) }
+func (m *model) operatorEnabled() bool { return ptr.Deref(m.lifecycle().Enabled, false) }
 
 // checkLifecycle refuses an operator that cannot log in, and one beside the control plane's companion where both would empty nodes.
 func (m *model) checkLifecycle() error {
-	if !m.operated() {
+	if !m.operatorEnabled() {
 		return nil
 	}
 	var errs []error
@@ -68,10 +68,10 @@ func (m *model) checkLifecycle() error {
 	return errors.Join(errs...)
 }
 
-// checkNodesSay refuses what nodes themselves say to the operator: it puts a node into just the aggregates, and gives it just the traits of
+// checkNodeReports refuses what nodes themselves say to the operator: it puts a node into just the aggregates, and gives it just the traits of
 // its own, that its annotations say.
-func (m *model) checkNodesSay() error {
-	if !m.operated() {
+func (m *model) checkNodeReports() error {
+	if !m.operatorEnabled() {
 		return nil
 	}
 	var errs []error
@@ -96,10 +96,10 @@ func (m *model) checkNodesSay() error {
 
 // operatorLogin brings what the operator logs in with.
 func (m *model) operatorLogin() tenantsecret.Set {
-	return m.ofManagement(tenantsecret.Set{
+	return m.withManagementSecrets(tenantsecret.Set{
 		Name: "operator-secrets", Prefix: "operator-login-", Type: corev1.SecretTypeOpaque,
 		From: cmp.Or(m.claim.Namespace, m.pulls.ofPlatform.From), Instance: m.instance, Labels: m.meta(operatorComponent).Labels,
-		Wanted: []tenantsecret.Wanted{{
+		Requests: []tenantsecret.Request{{
 			Name: string(m.lifecycle().CredentialsSecretRef.Name), Keys: []string{secret.PasswordKey, secret.UsernameKey},
 			Fields: []string{credentialsField},
 		}},
@@ -122,7 +122,7 @@ func hypervisorOperator(m *model) ([]compose.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	reads, writes := m.bound(w, operatorReads, operatorWrites)
+	reads, writes := m.nodeBindings(w, operatorReads, operatorWrites)
 	// Certificates that it orders of nodes are for a libvirt that it would configure itself: this authority is nobody's, so that they open
 	// nothing, and that of live migration signs none of them.
 	stages := m.operatorLogin().Stages()
@@ -132,12 +132,12 @@ func hypervisorOperator(m *model) ([]compose.Stage, error) {
 	return append(stages, compose.Stage{{Name: operatorComponent, Object: w.Deployment(m.operatorPod(reference))}}), nil
 }
 
-// bound gives a workload's account two ClusterRoles: one everywhere, and one in the pool's namespace.
-func (m *model) bound(w workload.Workload, everywhere, here string) (reads, writes compose.Resource) {
-	return m.boundEverywhere(w, "-reads", everywhere), m.boundHere(w, "-writes", here)
+// nodeBindings gives a workload's account two ClusterRoles: one everywhere, and one in the pool's namespace.
+func (m *model) nodeBindings(w workload.Workload, everywhere, here string) (reads, writes compose.Resource) {
+	return m.clusterBinding(w, "-reads", everywhere), m.localBinding(w, "-writes", here)
 }
 
-func (m *model) boundEverywhere(w workload.Workload, suffix, role string) compose.Resource {
+func (m *model) clusterBinding(w workload.Workload, suffix, role string) compose.Resource {
 	return compose.Resource{Name: w.Name + suffix, Object: &rbacv1.ClusterRoleBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
 		ObjectMeta: metav1.ObjectMeta{Name: m.instance + "-" + w.Name, Labels: w.Labels()},
@@ -145,7 +145,7 @@ func (m *model) boundEverywhere(w workload.Workload, suffix, role string) compos
 	}}
 }
 
-func (m *model) boundHere(w workload.Workload, suffix, role string) compose.Resource {
+func (m *model) localBinding(w workload.Workload, suffix, role string) compose.Resource {
 	return compose.Resource{Name: w.Name + suffix, Object: &rbacv1.RoleBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
 		ObjectMeta: metav1.ObjectMeta{Name: w.Name, Namespace: m.instance, Labels: w.Labels()},
@@ -220,22 +220,22 @@ func (m *model) operatorNetwork(w workload.Workload) (compose.Stage, error) {
 	slices.Sort(ports)
 	policy := compose.Resource{Name: operatorComponent + "-network-policy"}
 	out := []workload.Flow{{Anywhere: true, Ports: ports}}
-	if m.apart() {
+	if m.isSeparateCluster() {
 		policy.Object = w.NetworkPolicy(nil, out)
 		return compose.Stage{policy}, nil
 	}
-	asked := slices.Concat(compute.AskedByScheduler(), []string{glancev1.ServiceName})
-	services := slices.Concat(compute.Peers(asked).Ports, []int32{keystonev1.Port, novav1.Port})
+	queried := slices.Concat(compute.SchedulerEndpoints(), []string{glancev1.ServiceName})
+	services := slices.Concat(compute.EndpointFlow(queried).Ports, []int32{keystonev1.Port, novav1.Port})
 	slices.Sort(services)
 	policy.Object = w.NetworkPolicy(nil, append(out, workload.Flow{Namespaces: []string{m.plane.instance}, Ports: services}))
-	names := slices.Concat(asked, []string{keystonev1.ServiceName, novav1.ServiceName})
+	names := slices.Concat(queried, []string{keystonev1.ServiceName, novav1.ServiceName})
 	slices.Sort(names)
 	in := func(key string, values ...string) metav1.LabelSelectorRequirement {
 		return metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}
 	}
 	meta := object.Meta{Name: m.instance + "-" + operatorComponent, Namespace: m.plane.instance, Labels: w.Labels()}
 	opened := workload.NetworkPolicy(meta, metav1.LabelSelector{
-		MatchLabels: workload.Ours(), MatchExpressions: []metav1.LabelSelectorRequirement{
+		MatchLabels: workload.ManagedPodLabels(), MatchExpressions: []metav1.LabelSelectorRequirement{
 			in("app.kubernetes.io/name", names...), in("app.kubernetes.io/component", "api"),
 		},
 	}, []workload.Flow{{Namespaces: []string{m.instance}, Pods: w.Selector(), Ports: services}}, nil)

@@ -29,7 +29,7 @@ func operatorOf(t *testing.T, all map[string]encoded.Struct) (container, pod map
 // TestLifecycleIsOff: nothing of it is there unless a claim says so, since its program is not ours to try.
 func TestLifecycleIsOff(t *testing.T) {
 	for _, spec := range []string{mine, more("lifecycle: {}"), more("lifecycle: {enabled: false, credentialsSecretRef: {name: operator}}")} {
-		for name := range composedOf(t, world(spec, "tenant-a", objects(theirClaim, theirs)...)) {
+		for name := range composedOf(t, world(spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)) {
 			if strings.Contains(name, "operator") {
 				t.Errorf("%s has %s", spec, name)
 			}
@@ -91,7 +91,7 @@ func TestOperator(t *testing.T) {
 
 // TestNodesOfThePool: the operator looks at nodes with all labels of the pool, as Kubernetes reads them, and at no others.
 func TestNodesOfThePool(t *testing.T) {
-	c, _ := operatorOf(t, composedOf(t, world(more("region: eu, nodeSelector: {pool: blue, role: ''}, "+operating), "tenant-a", objects(theirClaim, theirs)...)))
+	c, _ := operatorOf(t, composedOf(t, world(more("region: eu, nodeSelector: {pool: blue, role: ''}, "+operating), "tenant-a", objects(theirClaim, controlPlaneYAML)...)))
 	text := c["args"].([]any)[2].(string)
 	selector, err := selectors.Parse(strings.TrimPrefix(text, "--label-selector="))
 	if err != nil {
@@ -114,7 +114,7 @@ func TestNodesOfThePool(t *testing.T) {
 // TestOperatorsRights: it has two roles of the chart and no other, the second in the pool's namespace, and reads a Secret of the claim's own
 // namespace, whatever the platform's is called.
 func TestOperatorsRights(t *testing.T) {
-	w := world(more("lifecycle: {enabled: true, credentialsSecretRef: {name: registry}}, images: {pullSecrets: [mine]}"), "tenant-a", objects(theirClaim, theirs)...)
+	w := world(more("lifecycle: {enabled: true, credentialsSecretRef: {name: registry}}, images: {pullSecrets: [mine]}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 	all := composedOf(t, w)
 	var got []string
 	for name, o := range all {
@@ -156,11 +156,11 @@ func TestOperatorsRights(t *testing.T) {
 func TestLifecycleRefused(t *testing.T) {
 	storeless := strings.Replace(strings.Replace(open, "secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, ", "", 1), "pullSecrets: [registry]", "", 1)
 	for name, tc := range map[string]struct{ reason, spec, platform, plane, field, words string }{
-		"Nobody":  {"It logs in as somebody.", more("lifecycle: {enabled: true}"), open, theirs, credentialsField, "name a Secret of this namespace"},
-		"Cordon":  {"Two empty nodes.", more(operating + ", virtualization: {evictOnCordon: true}"), open, theirs, "spec.virtualization.evictOnCordon", "two would do it"},
-		"Zone":    {"Two say the zone.", more(operating + ", availabilityZone: a"), open, theirs, "spec.availabilityZone", "its label topology.kubernetes.io/zone"},
-		"Traits":  {"Two say traits.", more(operating + ", traits: [CUSTOM_A]"), open, theirs, "spec.traits", "custom-traits"},
-		"Slices":  {"In slices as well.", more(operating + ", slices: [{name: s, nodeSelector: {rack: a}, aggregates: [ssd]}]"), open, theirs, "spec.slices[0].aggregates", "nova.openstack.cloud.sap/aggregates"},
+		"Nobody":  {"It logs in as somebody.", more("lifecycle: {enabled: true}"), open, controlPlaneYAML, credentialsField, "name a Secret of this namespace"},
+		"Cordon":  {"Two empty nodes.", more(operating + ", virtualization: {evictOnCordon: true}"), open, controlPlaneYAML, "spec.virtualization.evictOnCordon", "two would do it"},
+		"Zone":    {"Two say the zone.", more(operating + ", availabilityZone: a"), open, controlPlaneYAML, "spec.availabilityZone", "its label topology.kubernetes.io/zone"},
+		"Traits":  {"Two say traits.", more(operating + ", traits: [CUSTOM_A]"), open, controlPlaneYAML, "spec.traits", "custom-traits"},
+		"Slices":  {"In slices as well.", more(operating + ", slices: [{name: s, nodeSelector: {rack: a}, aggregates: [ssd]}]"), open, controlPlaneYAML, "spec.slices[0].aggregates", "nova.openstack.cloud.sap/aggregates"},
 		"Nowhere": {"Nothing brings the Secret.", elsewhere(more(operating), "east"), storeless, theirsIn("east"), credentialsField, "come to another cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ const ovsAgentComponent = "ovs-agent"
 // ovsAgentRole is a ClusterRole of the chart, which is bound in the pool's namespace: it lets the program make OVSNodes there.
 const ovsAgentRole = "cobaltcore:ovs-agent"
 
-func (m *model) ovsAgentWanted() bool { return m.known() && on(m.agents().OVSAgent.Enabled) }
+func (m *model) ovsAgentEnabled() bool { return m.known() && on(m.agents().OVSAgent.Enabled) }
 
 // ovsAgent is on every node. Nothing waits for it.
 func ovsAgent(m *model) ([]compose.Stage, error) {
@@ -30,7 +30,7 @@ func ovsAgent(m *model) ([]compose.Stage, error) {
 	}
 	return []compose.Stage{{
 		{Name: ovsAgentComponent + "-account", Object: w.ServiceAccount()},
-		m.boundHere(w, "-rights", ovsAgentRole),
+		m.localBinding(w, "-rights", ovsAgentRole),
 	}, sets}, nil
 }
 

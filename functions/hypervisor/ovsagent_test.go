@@ -14,7 +14,7 @@ import (
 // slice; and what it may do in Kubernetes is in the pool's namespace alone.
 func TestSwitchAgent(t *testing.T) {
 	all := composedOf(t, world(more("slices: [{name: fast, nodeSelector: {disk: nvme}}], agents: {ovsAgent: {enabled: true, image: {tag: '1.0'}}}, "+
-		"images: {pullSecrets: [mine]}"), "tenant-a", objects(theirClaim, theirs)...))
+		"images: {pullSecrets: [mine]}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...))
 	if diff := cmp.Diff(map[string]string{
 		"ovs-agent": "DaemonSet", "ovs-agent-slice-fast": "DaemonSet", "ovs-agent-account": "ServiceAccount", "ovs-agent-rights": "RoleBinding",
 	}, kindsOf(all, ovsAgentComponent)); diff != "" {
@@ -66,7 +66,7 @@ func TestSwitchAgentRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(more("agents: {ovsAgent: {enabled: true"+tc.image+"}}"), "tenant-a", objects(theirClaim, theirs)...)
+			w := world(more("agents: {ovsAgent: {enabled: true"+tc.image+"}}"), "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + closed + `}`)
 			refused(t, tc.reason, w.Run(func(simulate.Step) {}), tc.field, tc.words)
 		})

@@ -24,9 +24,9 @@ func devices(g *group) oslo.Config {
 		if d.Address == "" { // Nova takes one of them.
 			where = []string{"devname", string(d.Interface)}
 		}
-		specs = append(specs, line(slices.Concat(where, kind, []string{"physical_network", string(d.PhysicalNetwork)})...))
+		specs = append(specs, jsonObject(slices.Concat(where, kind, []string{"physical_network", string(d.PhysicalNetwork)})...))
 		if d.PhysicalNetwork == "" {
-			aliases = append(aliases, line(append([]string{"name", d.Name, "device_type", d.DeviceType, "numa_policy", d.NUMAPolicy}, kind...)...))
+			aliases = append(aliases, jsonObject(append([]string{"name", d.Name, "device_type", d.DeviceType, "numa_policy", d.NUMAPolicy}, kind...)...))
 		}
 	}
 	c := oslo.Config{"pci": {"report_in_placement": true}}
@@ -40,8 +40,8 @@ func devices(g *group) oslo.Config {
 	return c
 }
 
-// line is a JSON object of names and texts, without those that are empty.
-func line(pairs ...string) string {
+// jsonObject is a JSON object of names and texts, without those that are empty.
+func jsonObject(pairs ...string) string {
 	var out []string
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

@@ -31,8 +31,8 @@ const (
 )
 
 // controlPlaneOf is the reference to the control plane.
-func controlPlaneOf(namespace string, ref common.ClaimReference) reference.To {
-	return reference.To{
+func controlPlaneOf(namespace string, ref common.ClaimReference) reference.ClaimReference {
+	return reference.ClaimReference{
 		Kind: "ControlPlaneCluster", Ref: ref, Namespace: namespace, Claim: claimRequirement, Composite: compositeRequirement,
 	}
 }
@@ -48,8 +48,8 @@ func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire
 	return out
 }
 
-// plane is what is known of the control plane.
-type plane struct {
+// controlPlaneInfo is what is known of the control plane.
+type controlPlaneInfo struct {
 	// instance is the namespace of its workloads.
 	instance string
 	// cluster is the one that they run in, by the platform's name and by its provider config. No name: the management cluster.
@@ -63,34 +63,34 @@ type plane struct {
 	waits string
 }
 
-// findPlane reads the control plane. What was known of it holds while it says nothing.
-func (m *model) findPlane(required map[string][]*structpb.Struct) (plane, error) {
+// resolveControlPlane reads the control plane. What was known of it holds while it says nothing.
+func (m *model) resolveControlPlane(required map[string][]*structpb.Struct) (controlPlaneInfo, error) {
 	ref := m.spec.ControlPlaneRef
 	xr, ok := controlPlaneOf(m.claim.Namespace, ref).Find(required)
 	if !ok {
-		return plane{}, m.refused()
+		return controlPlaneInfo{}, m.refused()
 	}
-	whose := fmt.Sprintf("control plane %s of namespace %s", ref.Name, ref.Namespace)
+	owner := fmt.Sprintf("control plane %s of namespace %s", ref.Name, ref.Namespace)
 	if xr == nil {
-		return m.remembered(fmt.Sprintf("waits for %s, of which nothing is composed yet", whose)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, of which nothing is composed yet", owner)), nil
 	}
 	c := controlplanev1.ControlPlaneCluster{}
 	if err := function.Decode(xr, &c); err != nil {
-		return plane{}, fmt.Errorf("cannot read the %s: %w", whose, err)
+		return controlPlaneInfo{}, fmt.Errorf("cannot read the %s: %w", owner, err)
 	}
-	at := plane{}
-	if err := errors.Join(m.locate(&at, clusterOf(c.Spec.Cluster)), m.checkQueue(at, whose, &c.Spec), m.checkPhysicalNetworks(whose,
-		&c.Spec), m.checkZones(whose, &c.Spec)); err != nil {
-		return plane{}, err
+	at := controlPlaneInfo{}
+	if err := errors.Join(m.resolveCluster(&at, clusterOf(c.Spec.Cluster)), m.checkQueue(at, owner, &c.Spec), m.checkPhysicalNetworks(owner,
+		&c.Spec), m.checkZones(owner, &c.Spec)); err != nil {
+		return controlPlaneInfo{}, err
 	}
 	if c.Status.Hypervisors == nil || c.Status.Instance == "" {
-		waits := fmt.Sprintf("waits for %s, which says nothing of its hypervisors yet", whose)
+		waiting := fmt.Sprintf("waits for %s, which says nothing of its hypervisors yet", owner)
 		if n := c.Spec.Services.Nova; n == nil || !n.Enabled {
-			waits = fmt.Sprintf("waits for %s, which has no Nova: services.nova.enabled has to be true there", whose)
+			waiting = fmt.Sprintf("waits for %s, which has no Nova: services.nova.enabled has to be true there", owner)
 		}
-		return m.remembered(waits), nil
+		return m.lastKnownControlPlane(waiting), nil
 	}
-	return m.readPlane(at, whose, &c.Status)
+	return m.readControlPlane(at, owner, &c.Status)
 }
 
 // refused is the answer to a reference that leads nowhere, whether nobody is there, or somebody who does not consent: what others have is
@@ -110,8 +110,8 @@ func clusterOf(c *common.Cluster) common.ObjectName {
 	return c.Ref.Name
 }
 
-// readPlane is what a control plane in a cluster says of itself.
-func (m *model) readPlane(at plane, whose string, status *controlplanev1.ControlPlaneClusterStatus) (plane, error) {
+// readControlPlane is what a control plane in a cluster says of itself.
+func (m *model) readControlPlane(at controlPlaneInfo, owner string, status *controlplanev1.ControlPlaneClusterStatus) (controlPlaneInfo, error) {
 	access := *status.Hypervisors
 	i := slices.IndexFunc(access.Cells, func(c controlplanev1.CellAccess) bool { return c.Name == m.spec.Cell })
 	if i < 0 {
@@ -119,77 +119,77 @@ func (m *model) readPlane(at plane, whose string, status *controlplanev1.Control
 		for _, c := range access.Cells {
 			known = append(known, c.Name)
 		}
-		return plane{}, invalid.Field("spec.cell", "the %s has no cell %q; choose one of %s", whose, m.spec.Cell, strings.Join(known, ", "))
+		return controlPlaneInfo{}, invalid.Field("spec.cell", "the %s has no cell %q; choose one of %s", owner, m.spec.Cell, strings.Join(known, ", "))
 	}
 	n := access.Networks
 	switch {
 	case n == nil:
-		return m.remembered(fmt.Sprintf("waits for %s, which has no Neutron: services.neutron.enabled has to be true there",
-			whose)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, which has no Neutron: services.neutron.enabled has to be true there",
+			owner)), nil
 	case n.Mechanism == string(neutronv1.ByOVS):
 		if err := m.checkAgents(at, n.Agents); err != nil {
-			return plane{}, err
+			return controlPlaneInfo{}, err
 		}
 		if n.Agents == nil {
-			return m.remembered(fmt.Sprintf("waits for %s, which does not say yet how agents reach its Neutron", whose)), nil
+			return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, which does not say yet how agents reach its Neutron", owner)), nil
 		}
 	case n.Southbound == "":
-		return m.remembered(fmt.Sprintf("waits for OVN's southbound database of %s, whose address is not known yet", whose)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("waits for OVN's southbound database of %s, whose address is not known yet", owner)), nil
 	case n.IssuerRef == nil:
-		return plane{}, invalid.Field("spec.controlPlaneRef", "OVN of that control plane is somebody else's, who issues no certificates to "+
+		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "OVN of that control plane is somebody else's, who issues no certificates to "+
 			"pools; that is not built yet in this version")
 	}
 	if status.Release == "" {
-		return m.remembered(fmt.Sprintf("waits for %s, which does not run yet", whose)), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("waits for %s, which does not run yet", owner)), nil
 	}
 	r, err := release.Parse(status.Release)
 	if err != nil {
-		return plane{}, fmt.Errorf("cannot tell what the pool has to run: %w", err)
+		return controlPlaneInfo{}, fmt.Errorf("cannot tell what the pool has to run: %w", err)
 	}
-	at.instance, at.release, at.access = status.Instance, r, ofPool(access, access.Cells[i])
+	at.instance, at.release, at.access = status.Instance, r, localAccess(access, access.Cells[i])
 	at.cell = &at.access.Cells[0]
-	at.waits = unready(whose, m.spec.Cell, status)
+	at.waits = unready(owner, m.spec.Cell, status)
 	if at.providerConfig == m.cluster {
 		return at, nil
 	}
-	var waits string
-	if at.access, waits = reach(at.access, whose); waits != "" {
-		return m.remembered(waits), nil
+	var waiting string
+	if at.access, waiting = remoteAccess(at.access, owner); waiting != "" {
+		return m.lastKnownControlPlane(waiting), nil
 	}
 	at.cell = &at.access.Cells[0]
 	return at, nil
 }
 
 // unready says what the cell lacks before hypervisors can register in it.
-func unready(whose, cell string, status *controlplanev1.ControlPlaneClusterStatus) string {
+func unready(owner, cell string, status *controlplanev1.ControlPlaneClusterStatus) string {
 	for _, c := range status.Cells {
 		switch {
 		case c.Name != cell:
 		case c.Phase == common.ComponentReady, c.Phase == common.ComponentUpdating:
 			return ""
 		default:
-			return fmt.Sprintf("waits for cell %s of %s, which is in phase %s", cell, whose, c.Phase)
+			return fmt.Sprintf("waits for cell %s of %s, which is in phase %s", cell, owner, c.Phase)
 		}
 	}
-	return fmt.Sprintf("waits for cell %s of %s, which Nova does not know yet", cell, whose)
+	return fmt.Sprintf("waits for cell %s of %s, which Nova does not know yet", cell, owner)
 }
 
-// remembered is what was known of the control plane, if anything was, and what is waited for.
-func (m *model) remembered(waits string) plane {
-	out := plane{waits: waits}
-	was := m.previous.ControlPlane
-	if was == nil || len(was.Access.Cells) != 1 || was.Access.Cells[0].Name != m.spec.Cell || was.Access.Networks == nil {
+// lastKnownControlPlane is what was known of the control plane, if anything was, and what is waited for.
+func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
+	out := controlPlaneInfo{waits: waiting}
+	previous := m.previous.ControlPlane
+	if previous == nil || len(previous.Access.Cells) != 1 || previous.Access.Cells[0].Name != m.spec.Cell || previous.Access.Networks == nil {
 		return out
 	}
-	r, err := release.Parse(was.Release)
+	r, err := release.Parse(previous.Release)
 	if err != nil {
 		return out
 	}
 	// Where the cluster has no name any more, nothing is known: forgotten says so, if there is anything.
-	if m.locate(&out, was.Cluster) != nil {
+	if m.resolveCluster(&out, previous.Cluster) != nil {
 		return out
 	}
-	out.instance, out.release, out.access = was.Instance, r, was.Access
+	out.instance, out.release, out.access = previous.Instance, r, previous.Access
 	out.cell = &out.access.Cells[0]
 	return out
 }
@@ -201,14 +201,14 @@ func controlPlane(m *model) ([]compose.Stage, error) {
 	if m.known() {
 		data["instance"], data["release"] = m.plane.instance, string(m.plane.release)
 		data["queue"] = m.plane.cell.Queue.Host
-		if m.byOVN() {
+		if m.usesOVN() {
 			data["southbound"] = m.plane.access.Networks.Southbound
 		}
 	}
 	rule, _ := ready.For(configMap)
 	return []compose.Stage{{{
 		Name: controlPlaneComponent, Object: workload.ConfigMap(m.meta(controlPlaneComponent), data),
-		Ready: func(o *observe.Object) ready.Verdict {
+		Ready: func(o *observe.Object) ready.Result {
 			if m.plane.waits != "" {
 				return ready.Wait("ControlPlaneNotReady", "%s", m.plane.waits)
 			}

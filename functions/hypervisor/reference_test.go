@@ -18,8 +18,8 @@ const mine = `{controlPlaneRef: {namespace: tenant-a, name: cloud}}`
 // more is a pool that says more.
 func more(fields string) string { return strings.TrimSuffix(mine, "}") + ", " + fields + "}" }
 
-// until is what a text says before some words.
-func until(text, words string) string {
+// reconcileUntil is what a text says before some words.
+func reconcileUntil(text, words string) string {
 	head, _, found := strings.Cut(text, words)
 	if !found {
 		panic(words)
@@ -39,18 +39,18 @@ func numbered(name string, count int) string {
 // TestConsent: a control plane is there for its own namespace and for those that it names. Whoever else refers to it is told what one is
 // told of none at all, whatever the claim says is its own.
 func TestConsent(t *testing.T) {
-	elsewhere := strings.Replace(theirs, "claimRef: {namespace: tenant-a, name: cloud}", "claimRef: {namespace: tenant-b, name: cloud}", 1)
+	external := strings.Replace(controlPlaneYAML, "claimRef: {namespace: tenant-a, name: cloud}", "claimRef: {namespace: tenant-b, name: cloud}", 1)
 	for name, tc := range map[string]struct {
 		reason, namespace string
 		others            []*structpb.Struct
 		ok                bool
 	}{
-		"Own":      {"Its own namespace always may.", "tenant-a", objects(theirClaim, theirs), true},
-		"Friend":   {"It names others.", "friends-x", objects(theirClaim, theirs), true},
-		"Stranger": {"It does not name all.", "tenant-b", objects(theirClaim, theirs), false},
+		"Own":      {"Its own namespace always may.", "tenant-a", objects(theirClaim, controlPlaneYAML), true},
+		"Friend":   {"It names others.", "friends-x", objects(theirClaim, controlPlaneYAML), true},
+		"Stranger": {"It does not name all.", "tenant-b", objects(theirClaim, controlPlaneYAML), false},
 		"None":     {"There is none.", "tenant-b", nil, false},
 		"Not back": {
-			"A claim says that somebody else's composite resource is its own, and consents.", "tenant-a", objects(theirClaim, elsewhere), false,
+			"A claim says that somebody else's composite resource is its own, and consents.", "tenant-a", objects(theirClaim, external), false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,9 +70,9 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// TestAsksNoMore: of a control plane that does not consent not even the composite resource is asked for.
-func TestAsksNoMore(t *testing.T) {
-	w := world(mine, "tenant-b", objects(theirClaim, theirs)...)
+// TestRequirementsStable: of a control plane that does not consent not even the composite resource is asked for.
+func TestRequirementsStable(t *testing.T) {
+	w := world(mine, "tenant-b", objects(theirClaim, controlPlaneYAML)...)
 	if err := w.Run(func(simulate.Step) {}); err == nil {
 		t.Fatal("it is not refused")
 	}
@@ -81,42 +81,42 @@ func TestAsksNoMore(t *testing.T) {
 	}
 }
 
-// TestWaits: nothing runs on a node before the control plane can take it, and the claim says for what it waits.
-func TestWaits(t *testing.T) {
-	const whose = "control plane cloud of namespace tenant-a"
-	without := func(words string) string { return strings.Replace(theirs, words, "", 1) }
-	silent := until(theirs, "status:")
+// TestNextAttemptTime: nothing runs on a node before the control plane can take it, and the claim says for what it waits.
+func TestNextAttemptTime(t *testing.T) {
+	const owner = "control plane cloud of namespace tenant-a"
+	without := func(words string) string { return strings.Replace(controlPlaneYAML, words, "", 1) }
+	silent := reconcileUntil(controlPlaneYAML, "status:")
 	for name, tc := range map[string]struct {
 		others []*structpb.Struct
 		want   string
 	}{
 		"not bound": {
 			objects(strings.Replace(theirClaim, ", resourceRef: {name: cloud-x}", "", 1)),
-			"waits for " + whose + ", of which nothing is composed yet",
+			"waits for " + owner + ", of which nothing is composed yet",
 		},
-		"not there": {objects(theirClaim), "waits for " + whose + ", of which nothing is composed yet"},
-		"no status": {objects(theirClaim, silent), "waits for " + whose + ", which says nothing of its hypervisors yet"},
+		"not there": {objects(theirClaim), "waits for " + owner + ", of which nothing is composed yet"},
+		"no status": {objects(theirClaim, silent), "waits for " + owner + ", which says nothing of its hypervisors yet"},
 		"no Nova": {
 			objects(theirClaim, strings.Replace(silent, "nova: {enabled: true}, ", "", 1)),
-			"waits for " + whose + ", which has no Nova: services.nova.enabled has to be true there",
+			"waits for " + owner + ", which has no Nova: services.nova.enabled has to be true there",
 		},
 		"no agents": {
-			objects(theirClaim, until(byAgents, "      agents:")),
-			"waits for " + whose + ", which does not say yet how agents reach its Neutron",
+			objects(theirClaim, reconcileUntil(byAgents, "      agents:")),
+			"waits for " + owner + ", which does not say yet how agents reach its Neutron",
 		},
 		"no Neutron": {
-			objects(theirClaim, until(theirs, "    networks:")),
-			"waits for " + whose + ", which has no Neutron: services.neutron.enabled has to be true there",
+			objects(theirClaim, reconcileUntil(controlPlaneYAML, "    networks:")),
+			"waits for " + owner + ", which has no Neutron: services.neutron.enabled has to be true there",
 		},
-		"no release": {objects(theirClaim, without("  release: \"2025.2\"\n")), "waits for " + whose + ", which does not run yet"},
+		"no release": {objects(theirClaim, without("  release: \"2025.2\"\n")), "waits for " + owner + ", which does not run yet"},
 		"no OVN": {
-			objects(theirClaim, until(theirs, "      southbound:")),
-			"waits for OVN's southbound database of " + whose + ", whose address is not known yet",
+			objects(theirClaim, reconcileUntil(controlPlaneYAML, "      southbound:")),
+			"waits for OVN's southbound database of " + owner + ", whose address is not known yet",
 		},
-		"new cell": {objects(theirClaim, without("name: cell1, phase: Ready")), "waits for cell cell1 of " + whose + ", which Nova does not know yet"},
+		"new cell": {objects(theirClaim, without("name: cell1, phase: Ready")), "waits for cell cell1 of " + owner + ", which Nova does not know yet"},
 		"cell": {
-			objects(theirClaim, strings.Replace(theirs, "phase: Ready", "phase: Creating", 1)),
-			"waits for cell cell1 of " + whose + ", which is in phase Creating",
+			objects(theirClaim, strings.Replace(controlPlaneYAML, "phase: Ready", "phase: Creating", 1)),
+			"waits for cell cell1 of " + owner + ", which is in phase Creating",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,55 +131,55 @@ func TestWaits(t *testing.T) {
 					t.Errorf("%s is there", resource)
 				}
 			}
-			said := ""
+			requested := ""
 			for _, c := range New().Run(w.Request()).Conditions {
 				if c.GetType() == "Current" {
-					said = c.GetMessage()
+					requested = c.GetMessage()
 				}
 			}
-			if !strings.HasSuffix(said, tc.want) {
-				t.Errorf("it says %q, want %q", said, tc.want)
+			if !strings.HasSuffix(requested, tc.want) {
+				t.Errorf("it says %q, want %q", requested, tc.want)
 			}
 		})
 	}
 }
 
-// TestRefused: what cannot be is refused by the field that says it.
-func TestRefused(t *testing.T) {
-	somebody := strings.Replace(theirs, "      issuerRef: {name: ovn-ca, kind: Issuer}\n", "", 1)
+// TestValidation: what cannot be is refused by the field that says it.
+func TestValidation(t *testing.T) {
+	somebody := strings.Replace(controlPlaneYAML, "      issuerRef: {name: ovn-ca, kind: Issuer}\n", "", 1)
 	for name, tc := range map[string]struct {
 		reason, spec, other, field, words string
 	}{
-		"Cell": {"A pool is of one cell that is there.", more("cell: west"), theirs, "spec.cell", `has no cell "west"; choose one of cell1, other`},
+		"Cell": {"A pool is of one cell that is there.", more("cell: west"), controlPlaneYAML, "spec.cell", `has no cell "west"; choose one of cell1, other`},
 		"OVN":  {"Nobody issues certificates.", mine, somebody, "spec.controlPlaneRef", "OVN of that control plane is somebody else's"},
 		"Overlap": {
-			"A node would have two of everything.", more("slices: [{name: a, nodeSelector: {gpu: a}}, {name: b, nodeSelector: {rack: b}}]"), theirs,
+			"A node would have two of everything.", more("slices: [{name: a, nodeSelector: {gpu: a}}, {name: b, nodeSelector: {rack: b}}]"), controlPlaneYAML,
 			"spec.slices[1].nodeSelector", "a node could belong to slice a and to slice b",
 		},
 		"Nobody": {
-			"No node has two values of a label.", more("nodeSelector: {pool: blue}, slices: [{name: a, nodeSelector: {pool: red}}]"), theirs,
+			"No node has two values of a label.", more("nodeSelector: {pool: blue}, slices: [{name: a, nodeSelector: {pool: red}}]"), controlPlaneYAML,
 			"spec.slices[0].nodeSelector", "no node of the pool has pool=red, since all have pool=blue",
 		},
 		"Zone": {
 			"Nodes of a slice would be in the zone of another.",
-			more("availabilityZone: a, slices: [{name: s, nodeSelector: {rack: b}, availabilityZone: b, aggregates: [ssd, a]}]"), theirs,
+			more("availabilityZone: a, slices: [{name: s, nodeSelector: {rack: b}, availabilityZone: b, aggregates: [ssd, a]}]"), controlPlaneYAML,
 			"spec.slices[0].aggregates", "a is an availability zone of the pool, into which these nodes would come",
 		},
 		"Aggregates": {
 			"One object has them.", more("aggregates: [" + numbered("a", 16) + "], slices: [{name: s, nodeSelector: {rack: b}, aggregates: [" +
-				numbered("b", 16) + "], availabilityZone: z}]"), theirs, "spec.aggregates", "name 33 aggregates and availability zones, and may name 32",
+				numbered("b", 16) + "], availabilityZone: z}]"), controlPlaneYAML, "spec.aggregates", "name 33 aggregates and availability zones, and may name 32",
 		},
-		"Unbuilt": {"The API has it.", more("allowedNamespaces: [b]"), theirs, "spec.allowedNamespaces", "not built yet"},
-		"Delete":  {"Nobody removes it.", more("deletionPolicy: Delete"), theirs, "spec.deletionPolicy", "say Retain"},
+		"Unbuilt": {"The API has it.", more("allowedNamespaces: [b]"), controlPlaneYAML, "spec.allowedNamespaces", "not built yet"},
+		"Delete":  {"Nobody removes it.", more("deletionPolicy: Delete"), controlPlaneYAML, "spec.deletionPolicy", "say Retain"},
 		"Option": {
-			"nova-compute would read a file of the node.", more("agents: {novaCompute: {config: {libvirt: {rng_dev_path: /etc/shadow}}}}"), theirs,
+			"nova-compute would read a file of the node.", more("agents: {novaCompute: {config: {libvirt: {rng_dev_path: /etc/shadow}}}}"), controlPlaneYAML,
 			"spec.agents.novaCompute.config.libvirt.rng_dev_path", "has rights of its node",
 		},
 		"Driver": {
-			"Nova does not drive it.", more("virtualization: {driver: cloud-hypervisor}"), theirs, "spec.virtualization.driver", "say kvm or qemu",
+			"Nova does not drive it.", more("virtualization: {driver: cloud-hypervisor}"), controlPlaneYAML, "spec.virtualization.driver", "say kvm or qemu",
 		},
 		"Evict": {
-			"How its libvirt is reached, the node says.", more("virtualization: {evictOnCordon: true, libvirt: {mode: Host}}"), theirs,
+			"How its libvirt is reached, the node says.", more("virtualization: {evictOnCordon: true, libvirt: {mode: Host}}"), controlPlaneYAML,
 			"spec.virtualization.evictOnCordon", "say Managed",
 		},
 	} {
@@ -190,14 +190,14 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestForgets: what runs on nodes stays as it is while the control plane says nothing, and is not removed if even what was known is lost.
-func TestForgets(t *testing.T) {
-	w := world(mine, "tenant-a", objects(theirClaim, theirs)...)
+// TestForgetsRemovedObjects: what runs on nodes stays as it is while the control plane says nothing, and is not removed if even what was known is lost.
+func TestForgetsRemovedObjects(t *testing.T) {
+	w := world(mine, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	before := kind.Desired(t, w)
-	w.Others = objects(theirClaim, until(theirs, "status:"))
+	w.RequiredResources = objects(theirClaim, reconcileUntil(controlPlaneYAML, "status:"))
 	if _, err := w.Call(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestLimits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, theirs)...)
+			w := world(tc.spec, "tenant-a", objects(theirClaim, controlPlaneYAML)...)
 			w.Required["platform"] = objects(`{metadata: {name: default}, spec: {domain: example.com, limits: [` + tc.limits + `]}}`)
 			err := w.Run(func(simulate.Step) {})
 			if tc.field == "" {
@@ -246,12 +246,12 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestQueueElsewhere: a queue that somebody else runs is not opened, and nova-compute uses the virtual host of its cell there.
-func TestQueueElsewhere(t *testing.T) {
-	there := strings.NewReplacer("{rabbitMQRef: {name: rabbitmq}, host: rabbitmq."+cloud+".svc, port: 5671,",
+// TestExternalQueue_Keystone: a queue that somebody else runs is not opened, and nova-compute uses the virtual host of its cell there.
+func TestExternalQueue_Keystone(t *testing.T) {
+	existing := strings.NewReplacer("{rabbitMQRef: {name: rabbitmq}, host: rabbitmq."+cloud+".svc, port: 5671,",
 		"{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: "+cloud+", host: queue.example.com, port: 443,",
-		"virtualHost: nova_cell1", "virtualHost: nova_cell1-"+cloud).Replace(theirs)
-	w := world(mine, "tenant-a", objects(theirClaim, there)...)
+		"virtualHost: nova_cell1", "virtualHost: nova_cell1-"+cloud).Replace(controlPlaneYAML)
+	w := world(mine, "tenant-a", objects(theirClaim, existing)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -265,9 +265,9 @@ func TestQueueElsewhere(t *testing.T) {
 	for _, o := range w.Observed {
 		fmt.Fprint(&all, o.Tree())
 	}
-	said := all.String()
+	requested := all.String()
 	for _, words := range []string{"queue.example.com", "nova_cell1-" + cloud} {
-		if !strings.Contains(said, words) {
+		if !strings.Contains(requested, words) {
 			t.Errorf("nothing says %q", words)
 		}
 	}
@@ -275,8 +275,8 @@ func TestQueueElsewhere(t *testing.T) {
 
 // TestQueueByName: what is on nodes looks at the name of a certificate of somebody else's queue, as services do.
 func TestQueueByName(t *testing.T) {
-	const told = "ssl_enforce_hostname_verification = true"
-	for _, theirs := range []string{theirs, byAgents} {
+	const reported = "ssl_enforce_hostname_verification = true"
+	for _, theirs := range []string{controlPlaneYAML, byAgents} {
 		theirs = strings.Replace(theirs, `release: "2025.2"`, `release: "2025.1"`, 1)
 		for queue, want := range map[string]bool{
 			"{rabbitMQRef: {name: rabbitmq}": false, "{connectionSecretRef: {name: rabbitmq-connection}, sharedAs: " + cloud: true,
@@ -289,8 +289,8 @@ func TestQueueByName(t *testing.T) {
 				data, _ := o["data"].(map[string]any)
 				for file, text := range data {
 					text, _ := text.(string)
-					if strings.Contains(text, "rabbit_quorum_queue") && strings.Contains(text, told) != want {
-						t.Errorf("queue %s: %s of %s says %q: %t", queue, file, name, told, !want)
+					if strings.Contains(text, "rabbit_quorum_queue") && strings.Contains(text, reported) != want {
+						t.Errorf("queue %s: %s of %s says %q: %t", queue, file, name, reported, !want)
 					}
 				}
 			}
@@ -300,7 +300,7 @@ func TestQueueByName(t *testing.T) {
 
 // TestClosed: a control plane that does not say where its hypervisors are is not opened to anybody, and the pool is composed all the same.
 func TestClosed(t *testing.T) {
-	w := world(mine, "tenant-a", objects(theirClaim, strings.Replace(theirs, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)
+	w := world(mine, "tenant-a", objects(theirClaim, strings.Replace(controlPlaneYAML, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}

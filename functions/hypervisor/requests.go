@@ -35,21 +35,21 @@ var nodePods = []nodePod{
 	},
 	{
 		component: controllerComponent, defaults: requests("50m", "256Mi"),
-		runs:  func(m *model, _ *group) bool { return m.byOVN() },
+		runs:  func(m *model, _ *group) bool { return m.usesOVN() },
 		claim: func(m *model) *common.Resources { return m.agents().OVNController.Resources },
 	},
 	{
 		component: metadataComponent, defaults: requests("100m", "512Mi"),
-		runs:  func(m *model, _ *group) bool { return m.byOVN() && m.metadataWanted() },
+		runs:  func(m *model, _ *group) bool { return m.usesOVN() && m.metadataEnabled() },
 		claim: func(m *model) *common.Resources { return m.agents().Metadata.Resources },
 	},
 	{
 		component: metadataComponent, defaults: requests("100m", "256Mi"),
-		runs:  func(m *model, g *group) bool { return m.agentsOn(g) && m.metadataWanted() },
+		runs:  func(m *model, g *group) bool { return m.agentsOn(g) && m.metadataEnabled() },
 		claim: func(m *model) *common.Resources { return m.agents().Metadata.Resources },
 	},
 	{
-		component: openvswitchAgentComponent, runs: func(m *model, _ *group) bool { return m.byAgents() },
+		component: openvswitchAgentComponent, runs: func(m *model, _ *group) bool { return m.usesAgents() },
 		claim: neutronResources, defaults: requests("100m", "256Mi"),
 	},
 	{component: l3AgentComponent, runs: (*model).agentsOn, claim: neutronResources, defaults: requests("100m", "256Mi")},
@@ -63,7 +63,7 @@ var nodePods = []nodePod{
 		claim: func(m *model) *common.Resources { return m.spec.Virtualization.Libvirt.Resources }, defaults: requests("100m", "256Mi"),
 	},
 	{
-		component: volumeKeysComponent, runs: func(m *model, _ *group) bool { return len(m.toldKeys()) > 0 },
+		component: volumeKeysComponent, runs: func(m *model, _ *group) bool { return len(m.libvirtSecrets()) > 0 },
 		defaults: requests("10m", "32Mi"),
 	},
 	{component: diskTransferComponent, runs: onAllNodes, defaults: requests("10m", "64Mi")},
@@ -72,12 +72,12 @@ var nodePods = []nodePod{
 		claim: func(m *model) *common.Resources { return m.agents().NovaCompute.Resources },
 	},
 	{
-		component: nodeAgentComponent, runs: func(m *model, _ *group) bool { return m.nodeAgentWanted() },
+		component: nodeAgentComponent, runs: func(m *model, _ *group) bool { return m.nodeAgentEnabled() },
 		claim:    func(m *model) *common.Resources { return m.agents().KVMNodeAgent.Resources },
 		defaults: workload.Resources("10m", "64Mi", "256Mi"),
 	},
 	{
-		component: ovsAgentComponent, runs: func(m *model, _ *group) bool { return m.ovsAgentWanted() },
+		component: ovsAgentComponent, runs: func(m *model, _ *group) bool { return m.ovsAgentEnabled() },
 		claim:    func(m *model) *common.Resources { return m.agents().OVSAgent.Resources },
 		defaults: workload.Resources("50m", "128Mi", "256Mi"),
 	},
@@ -86,7 +86,7 @@ var nodePods = []nodePod{
 func onAllNodes(m *model, _ *group) bool { return m.known() }
 
 // agentsOn reports whether nodes of a group connect routers to the outside by Neutron's agents.
-func (m *model) agentsOn(g *group) bool { return m.byAgents() && g.gateway() != nil }
+func (m *model) agentsOn(g *group) bool { return m.usesAgents() && g.gateway() != nil }
 
 func neutronResources(m *model) *common.Resources { return m.agents().Neutron.Resources }
 
@@ -102,7 +102,7 @@ func (p *nodePod) containers(m *model) map[string]corev1.ResourceRequirements {
 	if p.claim != nil {
 		claimed = p.claim(m)
 	}
-	out := map[string]corev1.ResourceRequirements{"": workload.RequirementsOver(claimed, p.defaults)}
+	out := map[string]corev1.ResourceRequirements{"": workload.MergeRequirements(claimed, p.defaults)}
 	for name, r := range p.others {
 		out[name] = workload.Requirements(r)
 	}
@@ -170,7 +170,7 @@ const reservedMemorySufficient = "ReservedMemorySufficient"
 
 // memorySufficient compares memory.reserved of the pool and its slices with what pods of the pool request. A smaller value is no error: a
 // pool that runs with it would not be composed any more. Where the claim sets none there is nothing to report.
-func (m *model) memorySufficient() ready.Verdict {
+func (m *model) memorySufficient() ready.Result {
 	set := false
 	for i := range m.groups {
 		g := &m.groups[i]
@@ -188,9 +188,9 @@ func (m *model) memorySufficient() ready.Verdict {
 			g.own.Memory.Reserved != nil), p.Reserved, quantity(need), quantity(need+nodeOverhead))
 	}
 	if !set {
-		return ready.Verdict{}
+		return ready.Result{}
 	}
-	return ready.Verdict{Ready: true, Reason: "Covered", Message: "memory.reserved covers the pods of the pool"}
+	return ready.Result{Ready: true, Reason: "Covered", Message: "memory.reserved covers the pods of the pool"}
 }
 
 // quantity returns an amount of memory as claims write it.

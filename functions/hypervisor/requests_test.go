@@ -164,7 +164,7 @@ func TestReservedMemory(t *testing.T) {
 	const overhead = nodeOverhead / mebibyte
 	plus := func(requested int64) keptMemory { return keptMemory{requested + overhead, requested} }
 	withCephs := more(`storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}`)
-	noVolumes := until(theirs, "    volumes:")
+	noVolumes := reconcileUntil(controlPlaneYAML, "    volumes:")
 	// The example's cards lead to the network fast.
 	fast := strings.ReplaceAll(withCards, "physnet1", "fast")
 	for name, tc := range map[string]struct {
@@ -175,7 +175,7 @@ func TestReservedMemory(t *testing.T) {
 			"The switch with its database, ovn-controller, metadata, libvirt, disk transfer and nova-compute.", mine, noVolumes,
 			map[string]keptMemory{"nova-compute": plus(320 + 256 + 512 + 256 + 64 + 512)},
 		},
-		"Volumes":         {"A backend in Ceph has volume-keys on each node.", mine, theirs, map[string]keptMemory{"nova-compute": plus(1952)}},
+		"Volumes":         {"A backend in Ceph has volume-keys on each node.", mine, controlPlaneYAML, map[string]keptMemory{"nova-compute": plus(1952)}},
 		"DisksInAPool":    {"So have disks in a pool.", withCephs, noVolumes, map[string]keptMemory{"nova-compute": plus(1952)}},
 		"LibvirtOfNode":   {"libvirt is no pod of ours.", more("virtualization: {libvirt: {mode: Host}}"), noVolumes, map[string]keptMemory{"nova-compute": plus(1664)}},
 		"WithoutMetadata": {"It is not there.", more("agents: {metadata: {enabled: false}}"), noVolumes, map[string]keptMemory{"nova-compute": plus(1408)}},
@@ -214,7 +214,7 @@ func TestReservedMemory(t *testing.T) {
 			map[string]keptMemory{"nova-compute": plus(1920), "nova-compute-slice-a": {8192, 1920}},
 		},
 		"Example": {
-			"examples/hypervisor/claim.yaml", exampleOf(t, "claim.yaml"), theirs,
+			"examples/hypervisor/claim.yaml", exampleOf(t, "claim.yaml"), controlPlaneYAML,
 			map[string]keptMemory{"nova-compute": {16384, 1952}, "nova-compute-slice-pinned": {16384, 1952}},
 		},
 		"ExampleAgents": {
@@ -226,7 +226,7 @@ func TestReservedMemory(t *testing.T) {
 			map[string]keptMemory{"nova-compute": plus(1952), "nova-compute-slice-fast": plus(1952 + 256)},
 		},
 		"ExampleApart": {
-			"examples/hypervisor/own-cluster.yaml, with two agents more and neither libvirt nor metadata", exampleOf(t, "own-cluster.yaml"), theirs,
+			"examples/hypervisor/own-cluster.yaml, with two agents more and neither libvirt nor metadata", exampleOf(t, "own-cluster.yaml"), controlPlaneYAML,
 			map[string]keptMemory{"nova-compute": plus(1952 - 256 - 512 + 64 + 128)},
 		},
 	} {
@@ -274,7 +274,7 @@ func TestReservedMemoryOfEveryKindOfPool(t *testing.T) {
 // TestReservedMemorySufficient: a claim that keeps less than its pods request is composed, and reports it.
 func TestReservedMemorySufficient(t *testing.T) {
 	const small = "STATUS_CONDITION_FALSE ReservedTooSmall: "
-	noVolumes := until(theirs, "    volumes:")
+	noVolumes := reconcileUntil(controlPlaneYAML, "    volumes:")
 	for name, tc := range map[string]struct{ reason, spec, want string }{
 		"Unset":  {"What the function sets is enough.", mine, ""},
 		"Enough": {"It has what pods request.", more("memory: {reserved: 1920Mi}"), "STATUS_CONDITION_TRUE Covered: memory.reserved covers the pods of the pool"},
@@ -298,7 +298,7 @@ func TestReservedMemorySufficient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plane := noVolumes
 			if strings.Contains(tc.spec, carded) {
-				plane = until(withCards, "    volumes:")
+				plane = reconcileUntil(withCards, "    volumes:")
 			}
 			w := ran(t, tc.spec, plane)
 			got := ""
@@ -331,7 +331,7 @@ func TestReservedDiskWanted(t *testing.T) {
 		"Ceph": {"Nova would keep room of Ceph for each node.", more("storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}"), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(tc.spec, "tenant-a", objects(theirClaim, theirs, storageClaim, storageXR)...)
+			w := world(tc.spec, "tenant-a", objects(theirClaim, controlPlaneYAML, storageClaim, storageXR)...)
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}

@@ -293,7 +293,7 @@ func TestReservedDisk(t *testing.T) {
 // TestLibvirt_Logger: virtlogd is there before libvirt's daemon, outside of the pod's control group, and one that answers stays as it is.
 func TestLibvirt_Logger(t *testing.T) {
 	const (
-		answers, silent = "", "exit 1"
+		responses, silent = "", "exit 1"
 		// started is what virtlogd is called with, and that it is in the control group of servers by then.
 		started = "virtlogd --daemon --config DIR/cobaltcore/virtlogd.conf --pid-file DIR/run/virtlogd.pid\nin vms\n"
 		daemon  = "libvirtd --listen --config DIR/tmp/libvirtd.conf --pid-file DIR/run/libvirtd.pid\n"
@@ -309,7 +309,7 @@ func TestLibvirt_Logger(t *testing.T) {
 		ends, fails bool
 	}{
 		"first":   {reason: "There is none on the node.", admin: silent, want: ask + started + daemon},
-		"answers": {reason: "Servers write to it.", admin: answers, process: "virtlogd", want: ask + daemon},
+		"answers": {reason: "Servers write to it.", admin: responses, process: "virtlogd", want: ask + daemon},
 		"hangs":   {reason: "Servers wait for it.", admin: silent, process: "virtlogd", want: ask + started + daemon, ends: true},
 		"ended":   {reason: "Another process has its number.", admin: silent, process: "decoy", want: ask + started + daemon},
 		"missing": {reason: "A server would fill the disk.", admin: silent, missing: true, want: ask, fails: true},
@@ -368,7 +368,7 @@ func TestLibvirt_Logger(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "libvirt.sh"), probe)
 				cmd.Env = []string{"PATH=" + dir + ":" + path, "URI=qemu:///system"}
 				// A pod that started without virtlogd, as those of earlier versions, does not need it.
-				if err := cmd.Run(); (err == nil) != (tc.admin == answers || tc.fails) {
+				if err := cmd.Run(); (err == nil) != (tc.admin == responses || tc.fails) {
 					t.Errorf("%s\nit is %s: %v", tc.reason, probe, err)
 				}
 			}

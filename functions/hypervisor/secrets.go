@@ -36,7 +36,7 @@ const (
 func namespace(m *model) ([]compose.Stage, error) {
 	deny := workload.DenyAll(m.meta("default-deny"))
 	labels := map[string]string{"pod-security.kubernetes.io/enforce": "privileged"}
-	if m.platform.SecretStore != nil && (m.remote() || m.apart() || m.disksApart()) {
+	if m.platform.SecretStore != nil && (m.remote() || m.isSeparateCluster() || m.disksInOtherCluster()) {
 		labels[admission.InstanceLabel] = admission.InstanceLabelValue
 	}
 	ns := func() *corev1.Namespace {
@@ -64,29 +64,29 @@ func (m *model) clientSecret() string { return m.instance + "-ovn" }
 
 // loginSet are the Secrets of the control plane that nodes need, and no others: whose rights bring them may read just these.
 func (m *model) loginSet() tenantsecret.Set {
-	a, cell, set := m.plane.access, m.plane.cell, m.ofPlane(loginsName, copyPrefix)
-	wanted := []tenantsecret.Wanted{
+	a, cell, set := m.plane.access, m.plane.cell, m.controlPlaneSecrets(loginsName, copyPrefix)
+	desired := []tenantsecret.Request{
 		{Name: string(cell.QueueSecretRef.Name), Keys: []string{secret.UsernameKey, secret.PasswordKey}},
 		{Name: string(a.CredentialSecretRef.Name), Keys: []string{credentialID, credentialSecret}},
 		{Name: string(cell.Queue.CASecretRef.Name), Keys: []string{string(cell.Queue.CASecretRef.Key)}},
 	}
-	if m.byOVN() {
-		wanted = append(wanted, tenantsecret.Wanted{
+	if m.usesOVN() {
+		desired = append(desired, tenantsecret.Request{
 			Name: m.clientSecret(), Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
 		})
 	}
-	if m.queued() {
+	if m.usesQueue() {
 		agents := a.Networks.Agents
-		wanted = append(wanted,
-			tenantsecret.Wanted{Name: string(agents.QueueSecretRef.Name), Keys: []string{secret.UsernameKey, secret.PasswordKey}},
-			tenantsecret.Wanted{Name: string(agents.Queue.CASecretRef.Name), Keys: []string{string(agents.Queue.CASecretRef.Key)}})
+		desired = append(desired,
+			tenantsecret.Request{Name: string(agents.QueueSecretRef.Name), Keys: []string{secret.UsernameKey, secret.PasswordKey}},
+			tenantsecret.Request{Name: string(agents.Queue.CASecretRef.Name), Keys: []string{string(agents.Queue.CASecretRef.Key)}})
 	}
-	if m.beside() { // Elsewhere there is no metadata, and what is public is verified by public authorities.
-		wanted = append(wanted,
-			tenantsecret.Wanted{Name: string(a.MetadataSecretRef.Name), Keys: []string{secret.PasswordKey}},
-			tenantsecret.Wanted{Name: string(a.CASecretRef.Name), Keys: []string{string(a.CASecretRef.Key)}})
+	if m.sameCluster() { // Elsewhere there is no metadata, and what is public is verified by public authorities.
+		desired = append(desired,
+			tenantsecret.Request{Name: string(a.MetadataSecretRef.Name), Keys: []string{secret.PasswordKey}},
+			tenantsecret.Request{Name: string(a.CASecretRef.Name), Keys: []string{string(a.CASecretRef.Key)}})
 	}
-	set.Wanted = tenantsecret.Union(wanted)
+	set.Requests = tenantsecret.Union(desired)
 	return set
 }
 
@@ -94,7 +94,7 @@ func (m *model) loginSet() tenantsecret.Set {
 // told from others.
 func logins(m *model) ([]compose.Stage, error) {
 	stages := m.logins.Stages()
-	if m.byOVN() {
+	if m.usesOVN() {
 		meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
 		stages[0] = append(stages[0], m.theirs(compose.Resource{
 			Name: "ovn-certificate", Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),

@@ -38,18 +38,18 @@ func (m *model) cardGroups() []group {
 // hasCards says that nodes have such cards, so that there are agents of them.
 func (m *model) hasCards() bool { return m.known() && len(m.cardGroups()) > 0 }
 
-// queued says that agents on nodes log in to Neutron's virtual host of the queue.
-func (m *model) queued() bool { return m.byAgents() || m.hasCards() }
+// usesQueue says that agents on nodes log in to Neutron's virtual host of the queue.
+func (m *model) usesQueue() bool { return m.usesAgents() || m.hasCards() }
 
 // sriovAgent tells Neutron which cards a node has, and configures the virtual functions that virtual machines have: whether they are up,
 // may send by other addresses, and how fast. They keep that while it is replaced. It finds them in /sys, and passes over cards that are
 // not there.
 func sriovAgent(m *model) ([]compose.Stage, error) {
-	return m.onEach(sriovAgentComponent, m.cardGroups(), func(g *group) agent {
+	return m.agentPerGroup(sriovAgentComponent, m.cardGroups(), func(g *group) agent {
 		return agent{
 			program: "neutron-sriov-nic-agent",
 			// It has no files of its own, and nothing to do with the switch.
-			options: m.told().SRIOVOptions(g.cards()...).Merge(oslo.Config{"DEFAULT": {"state_path": "/tmp"}}),
+			options: m.neutronAgents().SRIOVOptions(g.cards()...).Merge(oslo.Config{"DEFAULT": {"state_path": "/tmp"}}),
 			privilege: workload.Privilege{
 				Reason:       "NET_ADMIN configures virtual functions of the node's network cards",
 				Capabilities: []corev1.Capability{"NET_ADMIN"},

@@ -21,7 +21,7 @@ const toldOfCards = `      agents:
 
 // withCards is such a control plane, and agentsWithCards one whose networks agents make.
 var (
-	withCards       = strings.Replace(theirs, "    volumes:", toldOfCards+"    volumes:", 1)
+	withCards       = strings.Replace(controlPlaneYAML, "    volumes:", toldOfCards+"    volumes:", 1)
 	agentsWithCards = strings.Replace(byAgents, "        tunnels:", "        sriovNetworks: [physnet1]\n        tunnels:", 1)
 )
 
@@ -38,7 +38,7 @@ const (
 )
 
 // ran is a pool of a control plane.
-func ran(t *testing.T, spec, plane string) *simulate.World {
+func ran(t *testing.T, spec, plane string) *simulate.Cluster {
 	t.Helper()
 	w := world(spec, "tenant-a", objects(theirClaim, plane)...)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -47,9 +47,9 @@ func ran(t *testing.T, spec, plane string) *simulate.World {
 	return w
 }
 
-// TestCards: nodes that have network cards have an agent of them, whoever makes the networks, and no others; and nobody brings Neutron's login
+// TestSRIOV: nodes that have network cards have an agent of them, whoever makes the networks, and no others; and nobody brings Neutron's login
 // to a pool that has no use for it.
-func TestCards(t *testing.T) {
+func TestSRIOV(t *testing.T) {
 	const login = "control-plane-secrets-control-plane-neutron-queue"
 	byOthers := []string{"openvswitch-agent"}
 	for name, tc := range map[string]struct {
@@ -88,9 +88,9 @@ func TestCards(t *testing.T) {
 	}
 }
 
-// TestCardsUnchanged: a control plane that lets virtual machines have functions of cards changes nothing of a pool that has none.
-func TestCardsUnchanged(t *testing.T) {
-	for name, planes := range map[string][2]string{"OVN": {theirs, withCards}, "Agents": {byAgents, agentsWithCards}} {
+// TestSRIOVUnchanged: a control plane that lets virtual machines have functions of cards changes nothing of a pool that has none.
+func TestSRIOVUnchanged(t *testing.T) {
+	for name, planes := range map[string][2]string{"OVN": {controlPlaneYAML, withCards}, "Agents": {byAgents, agentsWithCards}} {
 		before, after := kind.Desired(t, ran(t, more(served), planes[0])), kind.Desired(t, ran(t, more(served), planes[1]))
 		if diff := cmp.Diff(before, after); diff != "" {
 			t.Errorf("%s (-before +after):\n%s", name, diff)
@@ -98,8 +98,8 @@ func TestCardsUnchanged(t *testing.T) {
 	}
 }
 
-// TestCardsConfig: Nova and Neutron know a card by the same interface, or Nova by its address, and flavors ask for none.
-func TestCardsConfig(t *testing.T) {
+// TestSRIOVConfig: Nova and Neutron know a card by the same interface, or Nova by its address, and flavors ask for none.
+func TestSRIOVConfig(t *testing.T) {
 	all := kind.Desired(t, ran(t, more(`pciDevices: [`+card+`, {name: b, address: "0000:3b:00.0", interface: ens2f0, physicalNetwork: physnet2}, `+
 		`{name: c, vendorID: "8086", productID: "188a", interface: ens1f0, physicalNetwork: physnet1}]`), withCards))
 	want := map[string][]string{
@@ -135,10 +135,10 @@ func TestCardsConfig(t *testing.T) {
 	}
 }
 
-// TestCardsGone: what agents read whose nodes have no cards any more, and their login, stay until all is ready, and then nothing of them does.
-func TestCardsGone(t *testing.T) {
+// TestSRIOVRemoved: what agents read whose nodes have no cards any more, and their login, stay until all is ready, and then nothing of them does.
+func TestSRIOVRemoved(t *testing.T) {
 	w := ran(t, more(carded), withCards)
-	left := func() (out []string) {
+	remaining := func() (out []string) {
 		for resource := range kind.Desired(t, w) {
 			if strings.Contains(resource, "sriov") || strings.Contains(resource, "neutron-queue") {
 				out = append(out, resource)
@@ -146,11 +146,11 @@ func TestCardsGone(t *testing.T) {
 		}
 		return out
 	}
-	if len(left()) == 0 {
+	if len(remaining()) == 0 {
 		t.Fatal("there is nothing")
 	}
 	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "pciDevices")
-	got := left()
+	got := remaining()
 	slices.Sort(got)
 	if len(got) != 2 || got[0] != "control-plane-secrets-control-plane-neutron-queue" || !strings.HasPrefix(got[1], "sriov-agent-config-") {
 		t.Errorf("while nova-compute is replaced, there are %v", got)
@@ -158,13 +158,13 @@ func TestCardsGone(t *testing.T) {
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
-	if got := left(); len(got) != 0 {
+	if got := remaining(); len(got) != 0 {
 		t.Errorf("there are still %v", got)
 	}
 }
 
-// TestCardsOpened: nodes reach the queue that Neutron's agents have, also where it is not that of the cell.
-func TestCardsOpened(t *testing.T) {
+// TestSRIOVIngress: nodes reach the queue that Neutron's agents have, also where it is not that of the cell.
+func TestSRIOVIngress(t *testing.T) {
 	own := strings.Replace(withCards, "      queue: {rabbitMQRef: {name: rabbitmq}", "      queue: {rabbitMQRef: {name: of-cell1}", 1)
 	for spec, want := range map[string]bool{mine: false, more(carded): true} {
 		if _, got := ran(t, spec, own).Observed["agents-queue-network-policy"]; got != want {
@@ -176,12 +176,12 @@ func TestCardsOpened(t *testing.T) {
 	}
 }
 
-// TestCardsRefused: cards that no port would get.
-func TestCardsRefused(t *testing.T) {
+// TestSRIOVValidation: cards that no port would get.
+func TestSRIOVValidation(t *testing.T) {
 	none := strings.Replace(agentsWithCards, "        sriovNetworks: [physnet1]\n", "", 1)
 	for name, tc := range map[string]struct{ reason, spec, plane, field, words string }{
 		"None": {
-			"Neutron would bind no port.", more(carded), theirs, "spec.pciDevices[0].physicalNetwork", "set services.neutron.ml2.sriov there",
+			"Neutron would bind no port.", more(carded), controlPlaneYAML, "spec.pciDevices[0].physicalNetwork", "set services.neutron.ml2.sriov there",
 		},
 		"NoneByAgents": {
 			"Nor with agents.", more(ofSlice), none, "spec.slices[0].pciDevices[0].physicalNetwork", "set services.neutron.ml2.sriov there",

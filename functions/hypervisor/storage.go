@@ -53,37 +53,37 @@ type diskUse struct {
 // findDisks finds how the pool is reached, as the user that Nova of the control plane is: that has consented to this claim, or nothing
 // would be known of it. What was known of the pool holds while its cluster says nothing, or nothing more to this claim.
 func (m *model) findDisks(required reference.Required) error {
-	there, pooled := m.pooled()
+	existing, pooled := m.pooled()
 	pool := m.spec.Storage
-	if there && (pool != nil) != pooled {
-		return m.moved()
+	if existing && (pool != nil) != pooled {
+		return m.checkDisksUnmoved()
 	}
 	if pool == nil {
 		return nil
 	}
-	was := m.previous.Storage
-	if was != nil && was.Ref != storagepool.Ref(*pool) {
-		if there {
-			return m.moved()
+	previous := m.previous.Storage
+	if previous != nil && previous.Ref != storagepool.Ref(*pool) {
+		if existing {
+			return m.checkDisksUnmoved()
 		}
-		was = nil
+		previous = nil
 	}
-	client, waits, err := storagepool.Find(required, storagepool.User{
+	client, waiting, err := storagepool.Find(required, storagepool.User{
 		Namespace: m.claim.Namespace, ControlPlane: m.spec.ControlPlaneRef, Service: storagev1.ServiceNova,
 	}, storageField, *pool)
 	switch {
 	case client != nil:
 		client.Name = storageComponent
-	case was != nil && (err == nil || invalid.Is(err)):
-		if client = was; err != nil {
-			waits = err.Error()
+	case previous != nil && (err == nil || invalid.Is(err)):
+		if client = previous; err != nil {
+			waiting = err.Error()
 		}
 	case err != nil:
 		return err
-	case there:
-		return invalid.Field(storageField, "%s; until then what was there before goes on", waits)
+	case existing:
+		return invalid.Field(storageField, "%s; until then what was there before goes on", waiting)
 	}
-	m.disks = diskUse{client: client, waits: waits}
+	m.disks = diskUse{client: client, waits: waiting}
 	if client == nil {
 		return nil
 	}
@@ -91,14 +91,14 @@ func (m *model) findDisks(required reference.Required) error {
 	return err
 }
 
-// moved refuses to look for disks where they are not.
-func (m *model) moved() error {
+// checkDisksUnmoved refuses to look for disks where they are not.
+func (m *model) checkDisksUnmoved() error {
 	return invalid.Field(storageField, "it is not what pods of nova-compute were made with, and disks of virtual machines do not move; put "+
 		"it back, and make another pool of hypervisors beside this one")
 }
 
 // pooled reports whether there are pods of nova-compute, and whether these keep disks in a pool.
-func (m *model) pooled() (there, pooled bool) {
+func (m *model) pooled() (existing, pooled bool) {
 	for _, name := range m.seen.Names() {
 		o, _ := m.seen.Get(name)
 		if o.Kind() != "DaemonSet" || !strings.HasPrefix(name, computeComponent) {
@@ -116,9 +116,9 @@ func (m *model) pooled() (there, pooled bool) {
 func (m *model) diskKeySet() tenantsecret.Set {
 	set := tenantsecret.Set{
 		Name: diskKeysName, Prefix: diskKeyPrefix, Type: corev1.SecretTypeOpaque, Instance: m.instance, Labels: m.meta(diskKeysName).Labels,
-	}.Between(m.disks.cluster, m.cluster, platform.Management(m.platform), tenantsecret.HypervisorStore(m.platform.SecretStore))
+	}.ForClusters(m.disks.cluster, m.cluster, platform.Management(m.platform), tenantsecret.HypervisorStore(m.platform.SecretStore))
 	if c := m.disks.client; c != nil {
-		set.From, set.Wanted = c.Instance, []tenantsecret.Wanted{{Name: c.SecretName, Keys: []string{rook.UserKey}}}
+		set.From, set.Requests = c.Instance, []tenantsecret.Request{{Name: c.SecretName, Keys: []string{rook.UserKey}}}
 	}
 	return set
 }
@@ -141,9 +141,9 @@ func storage(m *model) ([]compose.Stage, error) {
 		data["disks"] = fmt.Sprintf("%s: pool %s of Ceph %s, as user %s", c.Ref, c.Pool, c.FSID, c.User)
 	}
 	rule, _ := ready.For(configMap)
-	said := compose.Stage{{
+	requested := compose.Stage{{
 		Name: storageComponent, Management: true, Object: workload.ConfigMap(m.meta(storageComponent), data),
-		Ready: func(o *observe.Object) ready.Verdict {
+		Ready: func(o *observe.Object) ready.Result {
 			if m.disks.waits != "" {
 				return ready.Wait("StorageNotReady", "%s", m.disks.waits)
 			}
@@ -151,21 +151,21 @@ func storage(m *model) ([]compose.Stage, error) {
 		},
 	}}
 	if c != nil {
-		said = append(said, usage.OfClaim(m.meta(storageComponent+"-in-use"), storageComponent, reference.APIVersion, storagepool.Kind,
+		requested = append(requested, usage.OfClaim(m.meta(storageComponent+"-in-use"), storageComponent, reference.APIVersion, storagepool.Kind,
 			pool.ClusterRef, fmt.Sprintf("hypervisors %s of namespace %s keep disks of virtual machines in its pools", m.claim.Name,
 				m.claim.Namespace)))
 	}
-	return append(m.diskKeySet().Stages(), said), nil
+	return append(m.diskKeySet().Stages(), requested), nil
 }
 
 // disksFirst are the resources that come before nova-compute where disks are in a pool: a hypervisor that is known gets virtual machines,
 // which libvirt starts with the pool's key. Where nova-compute is there nothing holds it up any more.
 func (m *model) disksFirst() []string {
-	if there, _ := m.pooled(); there || m.spec.Storage == nil {
+	if existing, _ := m.pooled(); existing || m.spec.Storage == nil {
 		return nil
 	}
 	out := []string{storageComponent}
-	if len(m.toldKeys()) > 0 {
+	if len(m.libvirtSecrets()) > 0 {
 		for i := range m.groups {
 			out = append(out, m.groups[i].name(volumeKeysComponent))
 		}

@@ -15,8 +15,8 @@ import (
 var inPool = more("storage: {clusterRef: {namespace: storage, name: ceph}, pool: vms}")
 
 // withStorage is a world with a StorageCluster.
-func withStorage(spec, namespace, claim, xr string) *simulate.World {
-	return world(spec, namespace, objects(theirClaim, theirs, claim, xr)...)
+func withStorage(spec, namespace, claim, xr string) *simulate.Cluster {
+	return world(spec, namespace, objects(theirClaim, controlPlaneYAML, claim, xr)...)
 }
 
 // TestDisksConsent: the StorageCluster allows the namespace of the hypervisors, and has the control plane as a consumer, whose user they are.
@@ -68,7 +68,7 @@ func TestDisksConsent(t *testing.T) {
 // TestDisksUnknown: what was known of the pool holds while its cluster says nothing, or nothing more to this claim, which says why. Without
 // it no hypervisor is there.
 func TestDisksUnknown(t *testing.T) {
-	silent := until(storageXR, "status:")
+	silent := reconcileUntil(storageXR, "status:")
 	for name, tc := range map[string]struct {
 		reason string
 		others []*structpb.Struct
@@ -85,21 +85,21 @@ func TestDisksUnknown(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := kind.Desired(t, w)
-			w.Others = append(objects(theirClaim, theirs), tc.others...)
+			w.RequiredResources = append(objects(theirClaim, controlPlaneYAML), tc.others...)
 			if _, err := w.Call(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(before, kind.Desired(t, w)); diff != "" {
 				t.Errorf("%s (-before +now):\n%s", tc.reason, diff)
 			}
-			said := ""
+			requested := ""
 			for _, c := range New().Run(w.Request()).Conditions {
 				if c.GetType() == "Current" {
-					said = c.GetMessage()
+					requested = c.GetMessage()
 				}
 			}
-			if !strings.Contains(said, tc.waits) {
-				t.Errorf("%s\nit says %q, want %q", tc.reason, said, tc.waits)
+			if !strings.Contains(requested, tc.waits) {
+				t.Errorf("%s\nit says %q, want %q", tc.reason, requested, tc.waits)
 			}
 		})
 	}

@@ -318,7 +318,7 @@ func (m *model) checkMemory() error {
 
 // checkPhysicalNetworks returns an error for physical networks that the control plane does not have: no network could be made in them, and
 // servers would have no way out.
-func (m *model) checkPhysicalNetworks(whose string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
+func (m *model) checkPhysicalNetworks(owner string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
 	n := theirs.Services.Neutron
 	if n == nil || !n.Enabled {
 		return nil
@@ -345,7 +345,7 @@ func (m *model) checkPhysicalNetworks(whose string, theirs *controlplanev1.Contr
 			errs = append(errs, invalid.Field(fmt.Sprintf("%s.networks.bridgeMappings[%d].physicalNetwork", path, i),
 				"%q must be a physical network of the "+
 					"%s, which has %s; correct the name, or have its owner add it to services.neutron.ml2.physicalNetworks there", b.PhysicalNetwork,
-				cmp.Or(whose, "control plane"), have))
+				cmp.Or(owner, "control plane"), have))
 		}
 	}
 	check("spec", m.spec.Networks)
@@ -357,7 +357,7 @@ func (m *model) checkPhysicalNetworks(whose string, theirs *controlplanev1.Contr
 
 // checkZones returns an error for nodes that would be in two availability zones: Nova refuses to put a host into an aggregate of another
 // zone than that of an aggregate that it is in (nova.compute.api.AggregateAPI.is_safe_to_update_az).
-func (m *model) checkZones(whose string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
+func (m *model) checkZones(owner string, theirs *controlplanev1.ControlPlaneClusterSpec) error {
 	if theirs.Services.Nova == nil {
 		return nil
 	}
@@ -379,7 +379,7 @@ func (m *model) checkZones(whose string, theirs *controlplanev1.ControlPlaneClus
 			if other != "" && other != zone {
 				field := fmt.Sprintf("%s[%d]", g.ownField("aggregates", g.own.Aggregates != nil), j)
 				errs = append(errs, invalid.Field(field, "aggregate %s of the %s is in availability zone %s, and %s puts these nodes into %s; "+
-					"a node is in one zone: remove one of them", name, cmp.Or(whose, "control plane"), other, from, zone))
+					"a node is in one zone: remove one of them", name, cmp.Or(owner, "control plane"), other, from, zone))
 			}
 		}
 	}

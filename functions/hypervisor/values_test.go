@@ -86,8 +86,8 @@ func TestValues(t *testing.T) {
 
 // TestZones checks that nodes are in one availability zone: aggregates of the control plane put them into theirs.
 func TestZones(t *testing.T) {
-	plane := strings.Replace(theirs, "nova: {enabled: true}", "nova: {enabled: true, aggregates: [{name: fast, availabilityZone: z1}, {name: big, availabilityZone: z2}, {name: any}]}", 1)
-	if plane == theirs {
+	plane := strings.Replace(controlPlaneYAML, "nova: {enabled: true}", "nova: {enabled: true, aggregates: [{name: fast, availabilityZone: z1}, {name: big, availabilityZone: z2}, {name: any}]}", 1)
+	if plane == controlPlaneYAML {
 		t.Fatal("the control plane has no aggregates")
 	}
 	const ofPlane = "of the control plane cloud of namespace tenant-a is in availability zone "

@@ -46,30 +46,30 @@ func (m *model) inCeph() []controlplanev1.VolumeAccess {
 
 // keySet are the Secrets with the keys of these backends, and no others.
 func (m *model) keySet() tenantsecret.Set {
-	set := m.ofPlane(keysName, keyPrefix)
+	set := m.controlPlaneSecrets(keysName, keyPrefix)
 	for _, v := range m.inCeph() {
-		set.Wanted = append(set.Wanted, tenantsecret.Wanted{Name: v.SecretName, Keys: []string{volume.Keyring(v.Backend, v.User)}})
+		set.Requests = append(set.Requests, tenantsecret.Request{Name: v.SecretName, Keys: []string{volume.Keyring(v.Backend, v.User)}})
 	}
-	set.Wanted = tenantsecret.Union(set.Wanted)
+	set.Requests = tenantsecret.Union(set.Requests)
 	return set
 }
 
 // A toldKey is one that libvirt is told: what is opened by it, whose it is, and by what it is known.
-type toldKey struct {
+type libvirtSecret struct {
 	name, user, uuid string
 	// secret has it, in an entry.
 	secret, entry string
 }
 
-// toldKeys are those of backends, and of the pool that virtual machines' disks are in.
-func (m *model) toldKeys() []toldKey {
-	var out []toldKey
+// libvirtSecrets are those of backends, and of the pool that virtual machines' disks are in.
+func (m *model) libvirtSecrets() []libvirtSecret {
+	var out []libvirtSecret
 	keys := m.keySet()
 	for _, v := range m.inCeph() {
-		out = append(out, toldKey{v.Backend, v.User, v.SecretUUID, keys.Target(v.SecretName), volume.Keyring(v.Backend, v.User)})
+		out = append(out, libvirtSecret{v.Backend, v.User, v.SecretUUID, keys.Target(v.SecretName), volume.Keyring(v.Backend, v.User)})
 	}
 	if c := m.disks.client; c != nil && m.known() {
-		out = append(out, toldKey{storageField, c.User, c.SecretUUID, m.diskKeySet().Target(c.SecretName), rook.UserKey})
+		out = append(out, libvirtSecret{storageField, c.User, c.SecretUUID, m.diskKeySet().Target(c.SecretName), rook.UserKey})
 	}
 	return out
 }
@@ -93,7 +93,7 @@ func volumeKeys(m *model) ([]compose.Stage, error) {
 func (m *model) keysDaemon(config files) daemon {
 	var volumes []string
 	var keys []corev1.VolumeProjection
-	for _, k := range m.toldKeys() {
+	for _, k := range m.libvirtSecrets() {
 		volumes = append(volumes, strings.Join([]string{k.name, k.user, k.uuid}, ":"))
 		keys = append(keys, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
 			LocalObjectReference: corev1.LocalObjectReference{Name: k.secret},
@@ -130,10 +130,10 @@ func (m *model) keysDaemon(config files) daemon {
 	}
 }
 
-// attachable says of which backends virtual machines get no volumes, and why. Where there is no backend there is nothing to say.
-func (m *model) attachable() ready.Verdict {
+// attachableBackends says of which backends virtual machines get no volumes, and why. Where there is no backend there is nothing to say.
+func (m *model) attachableBackends() ready.Result {
 	if !m.known() || len(m.plane.access.Volumes) == 0 {
-		return ready.Verdict{}
+		return ready.Result{}
 	}
 	var not []string
 	reason, keys := "", m.keySet()
@@ -149,24 +149,24 @@ func (m *model) attachable() ready.Verdict {
 			not = append(not, v.Backend+": the key of its user is not here yet; Cinder's pods wait for it, too")
 		}
 	}
-	if wanted, has := m.nodesWith(volumeKeysComponent); has < wanted {
+	if desired, has := m.nodesWith(volumeKeysComponent); has < desired {
 		reason = "NodesBehind"
-		not = append(not, fmt.Sprintf("libvirt does not have all keys yet on %d of %d nodes", wanted-has, wanted))
+		not = append(not, fmt.Sprintf("libvirt does not have all keys yet on %d of %d nodes", desired-has, desired))
 	}
 	if len(not) > 0 {
 		return ready.Wait(reason, "%s", strings.Join(not, "; "))
 	}
-	return ready.Verdict{Ready: true, Reason: "AllBackends", Message: "libvirt has the keys of all backends on all nodes"}
+	return ready.Result{Ready: true, Reason: "AllBackends", Message: "libvirt has the keys of all backends on all nodes"}
 }
 
 // nodesWith is how many nodes are to have a component, and on how many it is ready.
-func (m *model) nodesWith(component string) (wanted, has int64) {
+func (m *model) nodesWith(component string) (desired, has int64) {
 	for _, g := range m.groups {
 		if set, ok := m.seen.Get(g.name(component)); ok {
 			w, _ := set.Int("status", "desiredNumberScheduled")
 			a, _ := set.Int("status", "numberAvailable")
-			wanted, has = wanted+w, has+a
+			desired, has = desired+w, has+a
 		}
 	}
-	return wanted, has
+	return desired, has
 }

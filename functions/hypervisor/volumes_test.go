@@ -11,24 +11,24 @@ import (
 // TestAttachable: the claim says of which backends virtual machines get no volumes, and why.
 func TestAttachable(t *testing.T) {
 	const key = "volume-secrets-volume-key-cinder-volume-ceph-rbd"
-	before, _, _ := strings.Cut(theirs, "    volumes:\n")
+	before, _, _ := strings.Cut(controlPlaneYAML, "    volumes:\n")
 	for name, tc := range map[string]struct {
 		reason, others string
-		change         func(*simulate.World)
+		change         func(*simulate.Cluster)
 		want           string
 	}{
-		"All":       {"Keys are on all nodes.", theirs, nil, "STATUS_CONDITION_TRUE AllBackends: libvirt has the keys of all backends on all nodes"},
+		"All":       {"Keys are on all nodes.", controlPlaneYAML, nil, "STATUS_CONDITION_TRUE AllBackends: libvirt has the keys of all backends on all nodes"},
 		"No Cinder": {"There is nothing to say.", before, nil, ""},
 		"Shares": {
-			"Nobody mounts them.", theirs + "    - backend: archive\n", nil,
+			"Nobody mounts them.", controlPlaneYAML + "    - backend: archive\n", nil,
 			"STATUS_CONDITION_FALSE NotBuilt: archive: nodes do not mount shares of NFS servers yet in this version",
 		},
 		"No key": {
-			"Cinder is not there yet.", theirs, func(w *simulate.World) { delete(w.Observed, key) },
+			"Cinder is not there yet.", controlPlaneYAML, func(w *simulate.Cluster) { delete(w.Observed, key) },
 			"STATUS_CONDITION_FALSE KeyMissing: ceph-rbd: the key of its user is not here yet; Cinder's pods wait for it, too",
 		},
 		"Nodes": {
-			"It waits for libvirt there.", theirs, func(w *simulate.World) {
+			"It waits for libvirt there.", controlPlaneYAML, func(w *simulate.Cluster) {
 				set := w.Observed["volume-keys"].With(encoded.Number(3), "status", "desiredNumberScheduled")
 				w.Observed["volume-keys"] = set.With(encoded.Number(1), "status", "numberAvailable")
 			},

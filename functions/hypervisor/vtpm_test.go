@@ -152,7 +152,7 @@ func TestVTPM(t *testing.T) {
 	for _, tc := range []struct {
 		name, reason, spec string
 		release            release.Release
-		without            bool
+		excludedLabels     bool
 		vtpm, security     string
 		state              bool
 	}{
@@ -162,8 +162,8 @@ func TestVTPM(t *testing.T) {
 		{"libvirt of the node", "The operating system has swtpm or not.", "virtualization: {libvirt: {mode: Host}}", "2026.1", false, "", "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plane := strings.ReplaceAll(theirs, `"2025.2"`, `"`+string(tc.release)+`"`)
-			if !tc.without {
+			plane := strings.ReplaceAll(controlPlaneYAML, `"2025.2"`, `"`+string(tc.release)+`"`)
+			if !tc.excludedLabels {
 				plane = strings.Replace(plane, "\n    cells:\n    - name: cell1\n      queue:", withKeys, 1)
 			}
 			w := world(more(tc.spec), "tenant-a", objects(strings.ReplaceAll(theirClaim, `"2025.2"`, `"`+string(tc.release)+`"`), plane)...)
@@ -171,14 +171,14 @@ func TestVTPM(t *testing.T) {
 				t.Fatal(err)
 			}
 			var security any
-			seen := false
+			observed := false
 			for _, o := range kind.Desired(t, w) {
 				data, _ := o["data"].(map[string]any)
 				text, ok := data["nova.conf"].(string)
 				if !ok {
 					continue
 				}
-				seen = true
+				observed = true
 				parsed, err := oslo.Parse(text)
 				if err != nil {
 					t.Fatal(err)
@@ -187,7 +187,7 @@ func TestVTPM(t *testing.T) {
 					security = strings.Join(found, ",")
 				}
 			}
-			if want := any(tc.security); !seen || security != want && (tc.security != "" || security != nil) {
+			if want := any(tc.security); !observed || security != want && (tc.security != "" || security != nil) {
 				t.Errorf("%s\npassphrases may be %v, want %v", tc.reason, security, want)
 			}
 			set := daemonSetOf(t, w, computeComponent)
@@ -240,7 +240,7 @@ func TestVTPM_Kept(t *testing.T) {
 	}
 }
 
-func daemonSetOf(t *testing.T, w *simulate.World, name string) (out appsv1.DaemonSet) {
+func daemonSetOf(t *testing.T, w *simulate.Cluster, name string) (out appsv1.DaemonSet) {
 	t.Helper()
 	o, ok := kind.Desired(t, w)[name]
 	if !ok {

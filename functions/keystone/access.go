@@ -28,7 +28,7 @@ func catalogAccess(m *model) ([]compose.Stage, error) {
     identity_api_version: 3
     interface: %[3]s
     endpoint_type: %[3]s
-`, cloud.CloudName, m.spec.Endpoints.Internal, m.usedAt())
+`, cloud.CloudName, m.spec.Endpoints.Internal, m.korcInterface())
 	aggregate := c5c3.SecretAggregate(m.Meta(string(cloud.SecretName)), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: cloud.SecretName,
 		Sources: []c5c3v1.SecretSource{

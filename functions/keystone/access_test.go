@@ -59,7 +59,7 @@ func TestCatalogAccess(t *testing.T) {
 
 // TestCatalogAccessOrder: only a Keystone that serves makes credentials. The copy waits for one by itself.
 func TestCatalogAccessOrder(t *testing.T) {
-	w, stage, calls := &simulate.World{XR: xr(t, "small"), Kinds: map[string]function.Runner{kind: New()}}, map[string]int{}, 0
+	w, stage, calls := &simulate.Cluster{XR: xr(t, "small"), Kinds: map[string]function.Runner{kind: New()}}, map[string]int{}, 0
 	if err := w.Run(func(s simulate.Step) {
 		calls++
 		for _, name := range s.New {
@@ -75,9 +75,9 @@ func TestCatalogAccessOrder(t *testing.T) {
 	}
 }
 
-// TestPasswordsAreMissed: a password's Secret that someone deletes is not made again, so someone has to say that it is gone: the
+// TestMissingPasswords: a password's Secret that someone deletes is not made again, so someone has to say that it is gone: the
 // SecretAggregate that reads it.
-func TestPasswordsAreMissed(t *testing.T) {
+func TestMissingPasswords(t *testing.T) {
 	sources, _ := at(desired(t, ready(t, xr(t, "small")))["clouds"], "spec", "sources").([]any)
 	got := map[any]bool{}
 	for _, s := range sources {

@@ -29,10 +29,10 @@ type authority struct {
 // away, nor does a cluster that cannot be seen.
 func findAuthority(seen observe.State) authority {
 	check, _ := seen.Get(loginResource)
-	there, ok := seen.Get(authorityResource)
-	is := there.String("data", certificate.CAKey)
-	was := there.Desired().String("data", certificate.CAKey)
-	a := authority{certificates: cmp.Or(check.String("status", "authority"), cmp.Or(is, was)), published: cmp.Or(is, was) != ""}
+	existing, ok := seen.Get(authorityResource)
+	is := existing.String("data", certificate.CAKey)
+	previous := existing.Desired().String("data", certificate.CAKey)
+	a := authority{certificates: cmp.Or(check.String("status", "authority"), cmp.Or(is, previous)), published: cmp.Or(is, previous) != ""}
 	a.wanted = ok || a.certificates != ""
 	return a
 }

@@ -11,7 +11,7 @@ import (
 
 // TestAuthority: a Gateway's policy names the ConfigMap when that is there, and no sooner; and what was published stays.
 func TestAuthority(t *testing.T) {
-	told := map[string]any{"status": map[string]any{"authority": "new"}}
+	reported := map[string]any{"status": map[string]any{"authority": "new"}}
 	published := map[string]any{"kind": "ConfigMap", "data": map[string]any{"ca.crt": "old"}}
 	for name, tc := range map[string]struct {
 		reason   string
@@ -20,8 +20,8 @@ func TestAuthority(t *testing.T) {
 		kind     string
 	}{
 		"Nothing":   {"Nobody has told of it yet.", nil, authority{}, "Secret"},
-		"Told":      {"It is to be published.", map[string]map[string]any{loginResource: told}, authority{"new", true, false}, "Secret"},
-		"Published": {"It is there.", map[string]map[string]any{loginResource: told, authorityResource: published}, authority{"new", true, true}, "ConfigMap"},
+		"Told":      {"It is to be published.", map[string]map[string]any{loginResource: reported}, authority{"new", true, false}, "Secret"},
+		"Published": {"It is there.", map[string]map[string]any{loginResource: reported, authorityResource: published}, authority{"new", true, true}, "ConfigMap"},
 		"Forgotten": {"It stays.", map[string]map[string]any{authorityResource: published}, authority{"old", true, true}, "ConfigMap"},
 		"Unseen": {
 			"A cluster that does not answer has it nevertheless.", map[string]map[string]any{authorityResource: {

@@ -10,23 +10,23 @@ import (
 
 // New returns the function of Keystone composite resources.
 func New() function.Runner {
-	return function.Kind[keystonev1.Keystone, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+	return function.Kind[keystonev1.Keystone, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
 type component = compose.Component[*model]
 
 // graph is what a Keystone consists of besides what every service does, and what needs what.
 var graph = service.Graph(&definition,
-	service.Own[*model]{
-		Component: component{Name: "keys", Needs: []string{"companion-access"}, Build: keys}, Before: "config", For: "schema",
+	service.ExtraComponent[*model]{
+		Component: component{Name: "keys", Needs: []string{"companion-access"}, Build: keys}, Before: "config", NeededBy: "schema",
 	},
-	service.Own[*model]{Component: component{Name: "bootstrap", Needs: []string{"schema"}, Build: bootstrap}, Before: "api", For: "api"},
-	service.Own[*model]{Component: component{Name: "certificate", Build: certified}},
-	service.Own[*model]{Component: component{Name: "exposure", Build: exposed}},
-	service.Own[*model]{Component: component{
+	service.ExtraComponent[*model]{Component: component{Name: "bootstrap", Needs: []string{"schema"}, Build: bootstrap}, Before: "api", NeededBy: "api"},
+	service.ExtraComponent[*model]{Component: component{Name: "certificate", Build: certified}},
+	service.ExtraComponent[*model]{Component: component{Name: "exposure", Build: exposed}},
+	service.ExtraComponent[*model]{Component: component{
 		Name: "clouds", Needs: []string{"companion-access", "credentials", "certificate"}, Build: clouds,
 	}},
-	service.Own[*model]{Component: component{Name: "catalog-access", Needs: []string{"api", "clouds"}, Build: catalogAccess}},
-	service.Own[*model]{Component: component{Name: "login", Needs: []string{"api", "clouds"}, Build: login}},
-	service.Own[*model]{Component: component{Name: trustFlushName, Needs: []string{bootstrapName}, Build: trustFlush}},
+	service.ExtraComponent[*model]{Component: component{Name: "catalog-access", Needs: []string{"api", "clouds"}, Build: catalogAccess}},
+	service.ExtraComponent[*model]{Component: component{Name: "login", Needs: []string{"api", "clouds"}, Build: login}},
+	service.ExtraComponent[*model]{Component: component{Name: trustFlushName, Needs: []string{bootstrapName}, Build: trustFlush}},
 )

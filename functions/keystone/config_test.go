@@ -51,7 +51,7 @@ func TestOptions(t *testing.T) {
 		if m.spec.Database.Galera {
 			want = want.Merge(oslo.Config{"database": {"mysql_wsrep_sync_wait": 1}})
 		}
-		if diff := cmp.Diff(want, m.Computed()); diff != "" {
+		if diff := cmp.Diff(want, m.ComputedOptions()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // TestReleases: what may run now is not what is wanted while the schema is not there.
 func TestReleases(t *testing.T) {
-	type want struct{ Wanted, Effective, Image, SchemaImage, Proxy, Version, Err string }
+	type want struct{ Target, Effective, Image, SchemaImage, Proxy, Version, Err string }
 	const repository, proxy = "ghcr.io/c5c3/keystone:", "ghcr.io/c5c3/keystone-federation-proxy"
 	oldVersion, version, nextVersion := versionOf(t, "2025.1"), versionOf(t, "2025.2"), versionOf(t, "2026.1")
 	old, current, next := repository+oldVersion, repository+version, repository+nextVersion
@@ -27,34 +27,34 @@ func TestReleases(t *testing.T) {
 	}{
 		"new": {
 			reason: "Nothing is installed: the wanted release is the first.", release: "2025.2",
-			want: want{Wanted: "2025.2", Effective: "2025.2", Image: current, SchemaImage: current, Version: version},
+			want: want{Target: "2025.2", Effective: "2025.2", Image: current, SchemaImage: current, Version: version},
 		},
 		"same": {
 			reason: "What is wanted is installed.", release: "2025.2", installed: "2025.2", running: current,
-			want: want{Wanted: "2025.2", Effective: "2025.2", Image: current, SchemaImage: current, Version: version},
+			want: want{Target: "2025.2", Effective: "2025.2", Image: current, SchemaImage: current, Version: version},
 		},
 		"upgrade": {
 			reason: "Pods keep their image until the schema serves the new release, whose Jobs run its image.", release: "2025.2", installed: "2025.1",
 			running: old,
-			want:    want{Wanted: "2025.2", Effective: "2025.1", Image: old, SchemaImage: current, Version: oldVersion},
+			want:    want{Target: "2025.2", Effective: "2025.1", Image: old, SchemaImage: current, Version: oldVersion},
 		},
 		"upgrade of a patched image": {
 			reason:  "Pods keep the very image that runs, not the one that the table names for the old release.",
 			release: "2025.2", installed: "2025.1", running: "registry.example.com/keystone:27.0.0-p3",
-			want: want{Wanted: "2025.2", Effective: "2025.1", Image: "registry.example.com/keystone:27.0.0-p3", SchemaImage: current, Version: "27.0.0-p3"},
+			want: want{Target: "2025.2", Effective: "2025.1", Image: "registry.example.com/keystone:27.0.0-p3", SchemaImage: current, Version: "27.0.0-p3"},
 		},
 		"upgrade with an image": {
 			reason:  "An image that the spec names may be of the new release: it waits too.",
 			release: "2025.2", installed: "2025.1", running: old, change: set(map[string]any{"tag": "28.1.0-p1"}, "image"),
-			want: want{Wanted: "2025.2", Effective: "2025.1", Image: old, SchemaImage: "ghcr.io/c5c3/keystone:28.1.0-p1", Version: oldVersion},
+			want: want{Target: "2025.2", Effective: "2025.1", Image: old, SchemaImage: "ghcr.io/c5c3/keystone:28.1.0-p1", Version: oldVersion},
 		},
 		"upgrade without pods": {
 			reason: "There are no pods whose image could be kept.", release: "2025.2", installed: "2025.1",
-			want: want{Wanted: "2025.2", Effective: "2025.1", Image: old, SchemaImage: current, Version: oldVersion},
+			want: want{Target: "2025.2", Effective: "2025.1", Image: old, SchemaImage: current, Version: oldVersion},
 		},
 		"SLURP": {
 			reason: "From one SLURP release to the next.", release: "2026.1", installed: "2025.1", running: old,
-			want: want{Wanted: "2026.1", Effective: "2025.1", Image: old, SchemaImage: next, Version: oldVersion},
+			want: want{Target: "2026.1", Effective: "2025.1", Image: old, SchemaImage: next, Version: oldVersion},
 		},
 		"skipped": {
 			reason: "Over a release from one that is not SLURP.", release: "2026.2", installed: "2025.2",
@@ -67,7 +67,7 @@ func TestReleases(t *testing.T) {
 		"aborted": {
 			reason:  "The schema serves the release before as well; pods change when the DatabaseSync has agreed.",
 			release: "2025.1", installed: "2025.2", previous: "2025.1", running: current,
-			want: want{Wanted: "2025.1", Effective: "2025.2", Image: current, SchemaImage: old, Version: version},
+			want: want{Target: "2025.1", Effective: "2025.2", Image: current, SchemaImage: old, Version: version},
 		},
 		"unknown": {
 			reason: "A release that we do not have.", release: "2023.1",
@@ -77,14 +77,14 @@ func TestReleases(t *testing.T) {
 			reason: "A digest is a version too.", release: "2025.2",
 			change: set(map[string]any{"repository": "registry:5000/a/keystone", "digest": "sha256:" + digest}, "image"),
 			want: want{
-				Wanted: "2025.2", Effective: "2025.2", Version: digest,
+				Target: "2025.2", Effective: "2025.2", Version: digest,
 				Image: "registry:5000/a/keystone@sha256:" + digest, SchemaImage: "registry:5000/a/keystone@sha256:" + digest,
 			},
 		},
 		"mirror": {
 			reason: "All images come from the mirror.", release: "2025.2", change: set("registry:5000/mirror", "images", "registry"),
 			want: want{
-				Wanted: "2025.2", Effective: "2025.2", Image: "registry:5000/mirror/c5c3/keystone:" + version,
+				Target: "2025.2", Effective: "2025.2", Image: "registry:5000/mirror/c5c3/keystone:" + version,
 				SchemaImage: "registry:5000/mirror/c5c3/keystone:" + version, Version: version,
 			},
 		},
@@ -110,11 +110,11 @@ func TestReleases(t *testing.T) {
 			}
 			m, err := derive(input(t, xr(t, "small", set(tc.release, "openStackRelease"), tc.change), observed))
 			if err != nil {
-				checkRefused(t, tc.reason, err, tc.want.Err)
+				requireFieldError(t, tc.reason, err, tc.want.Err)
 				return
 			}
 			got := want{
-				Wanted: string(m.Wanted), Effective: string(m.Effective), Image: m.Image, SchemaImage: m.SchemaImage,
+				Target: string(m.TargetRelease), Effective: string(m.Effective), Image: m.Image, SchemaImage: m.SchemaImage,
 				Proxy: m.proxyImage, Version: m.Version(),
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -138,16 +138,16 @@ func versionOf(t *testing.T, r release.Release) string {
 
 const digest = "0123456789012345678901234567890123456789012345678901234567890123"
 
-// checkRefused fails unless the error is a tenant's, about a field.
-func checkRefused(t *testing.T, reason string, err error, field string) {
+// requireFieldError fails unless the error is a tenant's, about a field.
+func requireFieldError(t *testing.T, reason string, err error, field string) {
 	t.Helper()
 	if field == "" || !invalid.Is(err) || !strings.HasPrefix(err.Error(), field+": ") {
 		t.Errorf("%s\nerror %v, want one about %q", reason, err, field)
 	}
 }
 
-// TestRefused: what is wrong in the spec is said of its field, whoever wrote the Keystone.
-func TestRefused(t *testing.T) {
+// TestValidation: what is wrong in the spec is said of its field, whoever wrote the Keystone.
+func TestValidation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file   string
 		change func(map[string]any)
@@ -163,7 +163,7 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, xr(t, tc.file, tc.change), nil))
 			if err == nil {
-				_, err = graph.Compute(m, input(t, xr(t, tc.file), nil).Seen, compose.Item.Reference)
+				_, err = graph.Compute(m, input(t, xr(t, tc.file), nil).Observed, compose.Item.Reference)
 			}
 			if err == nil || !invalid.Is(err) {
 				t.Fatalf("error %v", err)

@@ -45,7 +45,7 @@ func (m *model) direct(seen observe.State) error {
 		Name: domainsResource, Object: c5c3.SecretAggregate(m.Meta(m.Sub(domainsResource)), spec),
 	})
 	m.ConfigVolumes = []service.Volume{m.SecretVolume(domainsResource, m.Sub(domainsResource))}
-	m.StartWith(seen, service.ReadAtStart{
+	m.AnnotateStartupInputs(seen, service.StartupInput{
 		Resource: domainsResource, Path: []string{"status", "contentHash"}, Annotation: keystonev1.Group + "/identity-backends",
 	})
 	return nil

@@ -17,8 +17,8 @@ import (
 // A Keystone that somebody else runs is what a Keystone of our own is for others, and nothing besides: the Secrets that they log in by,
 // under the same names, a regular login, and the authority that is published. What logs in does not see which of the two there is.
 
-// ownAuthority ends the name of the certificate whose Secret holds the control plane's own authority.
-const ownAuthority = "authority"
+// internalCASuffix ends the name of the certificate whose Secret holds the control plane's own authority.
+const internalCASuffix = "authority"
 
 // administrator is who looks after the catalog.
 func (m *model) administrator() string {
@@ -28,8 +28,8 @@ func (m *model) administrator() string {
 	return m.spec.Bootstrap.AdminUser
 }
 
-// usedAt is the interface at which K-ORC uses Keystone. That of one elsewhere which is called internal may lead nowhere from here.
-func (m *model) usedAt() string {
+// korcInterface is the interface at which K-ORC uses Keystone. That of one elsewhere which is called internal may lead nowhere from here.
+func (m *model) korcInterface() string {
 	if m.spec.External != nil {
 		return "public"
 	}
@@ -39,11 +39,11 @@ func (m *model) usedAt() string {
 // certified is the certificate of the API. Where that is elsewhere, it is one that nobody serves: its Secret holds the authority of this
 // control plane, and no Secret has that without a key.
 func certified(m *model) ([]compose.Stage, error) {
-	if !m.Elsewhere {
+	if !m.External {
 		return service.Certificate(m)
 	}
-	return service.Single("authority-certificate",
-		certificate.Server(m.Meta(m.Sub(ownAuthority)), m.spec.IssuerRef, m.Sub(ownAuthority))), nil
+	return service.SingleObjectComponent("authority-certificate",
+		certificate.Server(m.Meta(m.Sub(internalCASuffix)), m.spec.IssuerRef, m.Sub(internalCASuffix))), nil
 }
 
 // externalClouds are the authorities by which services verify that Keystone, and each other, and the administrator's clouds.yaml. Services
@@ -64,7 +64,7 @@ func (m *model) externalClouds() []compose.Stage {
     interface: %[7]s
     endpoint_type: %[7]s
 `, cloud.CloudName, e.AuthURL, e.User, cmp.Or(e.Project, keystonev1.AdminProject), cmp.Or(e.UserDomain, keystonev1.DefaultDomain),
-		cmp.Or(e.ProjectDomain, keystonev1.DefaultDomain), m.usedAt())
+		cmp.Or(e.ProjectDomain, keystonev1.DefaultDomain), m.korcInterface())
 	source := func(name string, ref common.SecretKeyReference) c5c3v1.SecretSource {
 		return service.Source(name, string(ref.Name), string(ref.Key))
 	}
@@ -72,7 +72,7 @@ func (m *model) externalClouds() []compose.Stage {
 		{{Name: "authorities", Object: c5c3.SecretAggregate(m.Meta(string(authorities.Name)), c5c3v1.SecretAggregateSpec{
 			TargetSecretName: authorities.Name,
 			Sources: []c5c3v1.SecretSource{
-				source("external", e.CASecretRef), service.Source("own", m.Sub(ownAuthority), certificate.CAKey),
+				source("external", e.CASecretRef), service.Source("own", m.Sub(internalCASuffix), certificate.CAKey),
 			},
 			Template: map[string]c5c3v1.SecretTemplate{string(authorities.Key): "{{ .external }}\n{{ .own }}"},
 		})}},
@@ -88,7 +88,7 @@ func (m *model) externalClouds() []compose.Stage {
 // reports, for Gateways that verify the other services by it.
 func (m *model) externalLogin() []compose.Stage {
 	spec := openstackv1.IdentityCheckSpec{CloudCredentialsRef: m.adminCloud()}
-	stages := service.Single(loginResource, c5c3.IdentityCheck(m.Meta(m.Name), spec))
+	stages := service.SingleObjectComponent(loginResource, c5c3.IdentityCheck(m.Meta(m.Name), spec))
 	if m.authority.wanted {
 		stages[0] = append(stages[0], compose.Resource{Name: authorityResource, Object: m.authorityMap()})
 	}

@@ -19,9 +19,9 @@ func elsewhere(spec map[string]any) {
 	}
 }
 
-// TestElsewhere: of a Keystone that somebody else runs there is what others log in by, under the same names as of one of our own, and
+// TestExternal: of a Keystone that somebody else runs there is what others log in by, under the same names as of one of our own, and
 // nothing besides: no pod, no database, no key.
-func TestElsewhere(t *testing.T) {
+func TestExternal(t *testing.T) {
 	w := ready(t, xr(t, "small", elsewhere, set(map[string]any{"enabled": true}, "monitoring")))
 	all := desired(t, w)
 	if diff := cmp.Diff([]string{
@@ -69,8 +69,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestElsewhereRights: the companion reads the tenant's copy and writes what others log in by; it reads no key of an authority.
-func TestElsewhereRights(t *testing.T) {
+// TestExternalRBAC: the companion reads the tenant's copy and writes what others log in by; it reads no key of an authority.
+func TestExternalRBAC(t *testing.T) {
 	rules, _ := desired(t, ready(t, xr(t, "small", elsewhere)))["companion-role"]["rules"].([]any)
 	got := map[any]any{}
 	for _, r := range rules {

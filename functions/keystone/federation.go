@@ -57,8 +57,8 @@ const ssoForm = `<!DOCTYPE html>
 // proxyResources are enough for the hundred requests that the proxy takes at a time.
 var proxyResources = workload.Resources("50m", "64Mi", "256Mi")
 
-// federate derives what a Keystone with a federation has besides.
-func (m *model) federate(seen observe.State) error {
+// deriveFederation derives what a Keystone with a federation has besides.
+func (m *model) deriveFederation(seen observe.State) error {
 	if m.spec.Federation == nil {
 		return nil
 	}
@@ -66,15 +66,15 @@ func (m *model) federate(seen observe.State) error {
 	m.proxyImage, err = m.ImageOf(release.FederationProxy, m.Effective, m.spec.Federation.ProxyImage, "spec.federation.proxyImage")
 	m.Accounts = append(m.Accounts, service.Account{Resource: "federation", Secret: m.Sub("federation"), User: "proxy"})
 	m.Content = append(m.Content, compose.Resource{Name: clientResource, Object: m.federationClient()})
-	m.Pages = []service.Page{{Name: ssoPage, Text: ssoForm}, {Name: httpdConf, Text: m.httpd(), Elsewhere: true}}
+	m.ExtraFiles = []service.ExtraFile{{Name: ssoPage, Text: ssoForm}, {Name: httpdConf, Text: m.httpd(), External: true}}
 	m.Server.Listen, m.Server.CertFile, m.Server.KeyFile = fmt.Sprintf("127.0.0.1:%d", localPort), "", ""
-	m.StartWith(seen,
+	m.AnnotateStartupInputs(seen,
 		// Apache reads a certificate when it starts; uWSGI alone reads a renewed one by itself.
 		// https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.CertificateStatus
-		service.ReadAtStart{
+		service.StartupInput{
 			Resource: service.CertificateResource, Path: []string{"status", "revision"}, Annotation: keystonev1.Group + "/certificate",
 		},
-		service.ReadAtStart{
+		service.StartupInput{
 			Resource: clientResource, Path: []string{"status", "contentHash"}, Annotation: keystonev1.Group + "/federation-client",
 		})
 	return err
@@ -107,14 +107,14 @@ func (m *model) APIPod() workload.Pod {
 			workload.SecretEnv(clientSecretEnv, m.Sub(clientResource), clientSecret),
 			workload.SecretEnv(passphraseEnv, m.Sub("federation"), secret.PasswordKey),
 		},
-		Resources:    workload.RequirementsOver(f.ProxyResources, proxyResources),
+		Resources:    workload.MergeRequirements(f.ProxyResources, proxyResources),
 		VolumeMounts: []corev1.VolumeMount{workload.MountFile("config", m.Path(httpdConf), httpdConf)},
 	}
 	if ref := f.CASecretRef; ref != nil {
 		proxy.VolumeMounts = append(proxy.VolumeMounts, workload.Mount(providerCA, m.Path(providerCA)))
 		p.Volumes = append(p.Volumes, workload.SecretVolume(providerCA, string(ref.Name), string(ref.Key)))
 	}
-	m.Front(&proxy)
+	m.ServeFromContainer(&proxy)
 	proxy.Ports = append(proxy.Ports, corev1.ContainerPort{Name: proxyHealth, ContainerPort: proxyHealthPort})
 	health := workload.HTTP(proxyHealth, "/")
 	workload.ServerProbes(&proxy, m.Answers(), health, health)
@@ -131,7 +131,7 @@ func (m *model) APIPod() workload.Pod {
 // tell who a user is are removed from requests, so that only the proxy can set them.
 func (m *model) httpd() string {
 	return workload.HTTPD{
-		Name: m.InternalHost(), Port: m.Port, Backend: localPort, Mercy: mercy,
+		Name: m.InternalHost(), Port: m.Port, Backend: localPort, TerminationGracePeriod: terminationGracePeriod,
 		CertFile: m.Path("tls", certificate.CertKey), KeyFile: m.Path("tls", certificate.KeyKey),
 		Health: proxyHealthPort, Request: m.ProxyTimeout(), HeaderBytes: capacity.HeaderBytes, Queue: capacity.Backlog,
 		KeepAlive: capacity.KeepAlive,
@@ -189,7 +189,7 @@ func (m *model) locations() []workload.Location {
 	// Whoever has a token of the provider's may log in by it where a command line does, and is looked at more closely there.
 	auth, admitted := browser, []string{anybody}
 	if f.IntrospectionURL != "" {
-		auth, admitted = "auth-openidc", m.admitted()
+		auth, admitted = "auth-openidc", m.allowedOrigins()
 	}
 	return []workload.Location{
 		// Everywhere else the module only takes such headers out of requests. Keystone believes them on every path: also where it
@@ -202,11 +202,11 @@ func (m *model) locations() []workload.Location {
 	}
 }
 
-// admitted are the rules for who logs in by a token: it has to be of this issuer, and this client's, or one for it. A provider says of a
+// allowedOrigins are the rules for who logs in by a token: it has to be of this issuer, and this client's, or one for it. A provider says of a
 // token that another application got, and might replay here, that it is valid, too
 // (https://www.rfc-editor.org/rfc/rfc9700.html#name-access-token-privilege-restr). Who logs in by a browser is admitted by the same: his
 // identity token was issued for this client.
-func (m *model) admitted() []string {
+func (m *model) allowedOrigins() []string {
 	f := m.spec.Federation
 	return []string{
 		"<RequireAll>",

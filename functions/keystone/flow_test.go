@@ -73,7 +73,7 @@ func TestConfigChange(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	oldImage, newImage := "ghcr.io/c5c3/keystone:"+versionOf(t, "2025.1"), "ghcr.io/c5c3/keystone:"+versionOf(t, "2025.2")
 	w := ready(t, xr(t, "small", set("2025.1", "openStackRelease")))
-	was := desired(t, w)
+	previous := desired(t, w)
 	w.XR = xr(t, "small", set("2025.2", "openStackRelease"))
 
 	image := func(o map[string]any, path ...any) any {
@@ -87,14 +87,14 @@ func TestUpgrade(t *testing.T) {
 	if got := image(now["schema"], pod...); got != newImage {
 		t.Errorf("schema Jobs run %v", got)
 	}
-	if diff := cmp.Diff(was["deployment"], now["deployment"]); diff != "" {
+	if diff := cmp.Diff(previous["deployment"], now["deployment"]); diff != "" {
 		t.Errorf("pods change before the schema is there (-was +now):\n%s", diff)
 	}
 	if got := image(now["trust-flush"], job...); got != oldImage {
 		t.Errorf("trusts are flushed by %v", got)
 	}
-	if got := named(now, "bootstrap-"); !slices.Equal(got, named(was, "bootstrap-")) {
-		t.Errorf("bootstrap Jobs %v before the schema is there, had %v", got, named(was, "bootstrap-"))
+	if got := named(now, "bootstrap-"); !slices.Equal(got, named(previous, "bootstrap-")) {
+		t.Errorf("bootstrap Jobs %v before the schema is there, had %v", got, named(previous, "bootstrap-"))
 	}
 
 	finish(t, w)
@@ -102,7 +102,7 @@ func TestUpgrade(t *testing.T) {
 	if got := image(done["deployment"], pod...); got != newImage {
 		t.Errorf("pods run %v in the end", got)
 	}
-	if got := named(done, "bootstrap-"); len(got) != 1 || got[0] == named(was, "bootstrap-")[0] {
+	if got := named(done, "bootstrap-"); len(got) != 1 || got[0] == named(previous, "bootstrap-")[0] {
 		t.Errorf("bootstrap Jobs %v in the end: a new release may bring new roles", got)
 	}
 	if status := w.XR.AsMap()["status"]; at(status, "release") != "2025.2" || at(status, "version") != versionOf(t, "2025.2") || at(status, "phase") != "Ready" {
@@ -166,7 +166,7 @@ func TestDeletionPolicy(t *testing.T) {
 			w := ready(t, xr(t, "small", set(policy, "deletionPolicy")))
 			var wrapped []string
 			for name, o := range objects(t, w) {
-				if !wrapper.Is(o) {
+				if !wrapper.IsObject(o) {
 					continue
 				}
 				wrapped = append(wrapped, name)
@@ -185,14 +185,14 @@ func TestDeletionPolicy(t *testing.T) {
 // TestRemote: everything is composed in the other cluster.
 func TestRemote(t *testing.T) {
 	for name, o := range objects(t, ready(t, xr(t, "federation"))) {
-		if !wrapper.Is(o) || at(o.Map(), "spec", "providerConfigRef", "name") != "east" {
+		if !wrapper.IsObject(o) || at(o.Map(), "spec", "providerConfigRef", "name") != "east" {
 			t.Errorf("%s is composed as %v, provider config %v", name, o.At("kind").Text(), at(o.Map(), "spec", "providerConfigRef"))
 		}
 	}
 }
 
 // objects is the function's answer now, as it is composed.
-func objects(t *testing.T, w *simulate.World) map[string]encoded.Struct {
+func objects(t *testing.T, w *simulate.Cluster) map[string]encoded.Struct {
 	t.Helper()
 	rsp, _, err := w.Kinds[kind].Explain(w.Request())
 	if err != nil {
@@ -207,7 +207,7 @@ func objects(t *testing.T, w *simulate.World) map[string]encoded.Struct {
 
 // TestGraph: what needs nothing comes at once, and what is made together comes together. What comes first, test/invariants says.
 func TestGraph(t *testing.T) {
-	w := &simulate.World{XR: xr(t, "paths"), Kinds: map[string]function.Runner{kind: New()}}
+	w := &simulate.Cluster{XR: xr(t, "paths"), Kinds: map[string]function.Runner{kind: New()}}
 	stage := map[string]int{}
 	calls := 0
 	if err := w.Run(func(s simulate.Step) {

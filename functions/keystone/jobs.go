@@ -55,5 +55,5 @@ func bootstrap(m *model) ([]compose.Stage, error) {
 func trustFlush(m *model) ([]compose.Stage, error) {
 	w := m.Workload.With(m.Sub(trustFlushName), trustFlushName)
 	pod := m.Pod(m.Image, m.Files, []string{"keystone-manage", "trust_flush"})
-	return service.Single(trustFlushName, w.CronJob(pod, string(m.spec.TrustFlush.Schedule), m.spec.TrustFlush.Suspend)), nil
+	return service.SingleObjectComponent(trustFlushName, w.CronJob(pod, string(m.spec.TrustFlush.Schedule), m.spec.TrustFlush.Suspend)), nil
 }

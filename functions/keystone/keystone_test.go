@@ -79,7 +79,7 @@ func input(t *testing.T, xr *structpb.Struct, observed map[string]*structpb.Stru
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := function.Input[keystonev1.Keystone]{Seen: seen}
+	in := function.Input[keystonev1.Keystone]{Observed: seen}
 	if err := function.Decode(xr, &in.XR); err != nil {
 		t.Fatal(err)
 	}
@@ -96,14 +96,14 @@ func derived(t *testing.T, xr *structpb.Struct) *model {
 }
 
 // ready is a Keystone of which everything is there and ready.
-func ready(t *testing.T, xr *structpb.Struct) *simulate.World {
+func ready(t *testing.T, xr *structpb.Struct) *simulate.Cluster {
 	t.Helper()
-	w := &simulate.World{XR: xr, Kinds: map[string]function.Runner{kind: New()}}
+	w := &simulate.Cluster{XR: xr, Kinds: map[string]function.Runner{kind: New()}}
 	finish(t, w)
 	return w
 }
 
-func finish(t *testing.T, w *simulate.World) {
+func finish(t *testing.T, w *simulate.Cluster) {
 	t.Helper()
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func finish(t *testing.T, w *simulate.World) {
 }
 
 // desired is the function's answer now, as the objects themselves: unwrapped.
-func desired(t *testing.T, w *simulate.World) map[string]map[string]any {
+func desired(t *testing.T, w *simulate.Cluster) map[string]map[string]any {
 	t.Helper()
 	rsp, _, err := w.Kinds[kind].Explain(w.Request())
 	if err != nil {

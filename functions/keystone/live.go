@@ -29,7 +29,7 @@ func login(m *model) ([]compose.Stage, error) {
 	if m.spec.Endpoints.Public != m.spec.Endpoints.Internal {
 		spec.PublicURL = m.spec.Endpoints.Public
 	}
-	return service.Single(loginResource, c5c3.IdentityCheck(m.Meta(m.Name), spec)), nil
+	return service.SingleObjectComponent(loginResource, c5c3.IdentityCheck(m.Meta(m.Name), spec)), nil
 }
 
 // live is what the companion has found: nil if it has not looked yet.
@@ -38,9 +38,9 @@ func live(check *observe.Object) *common.Live {
 	if !ok {
 		return nil
 	}
-	l := &common.Live{Reachable: truth(c), APIVersion: check.String("status", "apiVersion")}
+	l := &common.Live{Reachable: conditionIsTrue(c), APIVersion: check.String("status", "apiVersion")}
 	if public, ok := check.Condition("PublicReachable"); ok {
-		if l.PublicReachable = truth(public); l.PublicReachable != string(metav1.ConditionTrue) {
+		if l.PublicReachable = conditionIsTrue(public); l.PublicReachable != string(metav1.ConditionTrue) {
 			l.PublicMessage = respond.Message(public.Message)
 		}
 	}
@@ -50,8 +50,8 @@ func live(check *observe.Object) *common.Live {
 	return l
 }
 
-// truth of a condition: what is not known is not so.
-func truth(c observe.Condition) string {
+// conditionIsTrue of a condition: what is not known is not so.
+func conditionIsTrue(c observe.Condition) string {
 	if c.Status == string(metav1.ConditionTrue) {
 		return c.Status
 	}

@@ -16,20 +16,20 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// mercy is how long requests may go on while a pod stops.
-const mercy = 60 * time.Second
+// terminationGracePeriod is how long requests may go on while a pod stops.
+const terminationGracePeriod = 60 * time.Second
 
 // definition is what is the same for every Keystone. It keeps the catalog itself: bootstrap makes its entry.
 var definition = service.Definition{
-	App:        keystonev1.ServiceName,
-	Title:      "Keystone",
-	Outage:     "nobody can log in, and every other service refuses requests",
-	Port:       keystonev1.Port,
-	Module:     "keystone.wsgi.api:application",
-	HealthPath: "/healthcheck",
-	Mercy:      mercy,
-	Priority:   workload.PriorityInfrastructure,
-	Kept:       []string{"companion-access", "certificate", "clouds", "catalog-access", loginResource},
+	App:                    keystonev1.ServiceName,
+	Title:                  "Keystone",
+	Outage:                 "nobody can log in, and every other service refuses requests",
+	Port:                   keystonev1.Port,
+	Module:                 "keystone.wsgi.api:application",
+	HealthPath:             "/healthcheck",
+	TerminationGracePeriod: terminationGracePeriod,
+	Priority:               workload.PriorityInfrastructure,
+	ExternalComponents:     []string{"companion-access", "certificate", "clouds", "catalog-access", loginResource},
 	Databases: []service.Database{{
 		Group: "database",
 		// https://docs.openstack.org/keystone/latest/admin/upgrading.html, https://docs.openstack.org/keystone/latest/cli/index.html
@@ -65,27 +65,27 @@ type model struct {
 }
 
 func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
-	m := &model{spec: in.XR.Spec, authority: findAuthority(in.Seen)}
+	m := &model{spec: in.XR.Spec, authority: findAuthority(in.Observed)}
 	identity.SetDefaults(&m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
-		Meta: in.XR.ObjectMeta, Spec: identity.Spec(&m.spec), Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Meta: in.XR.ObjectMeta, Spec: identity.Spec(&m.spec), Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Check: func(r release.Release) error { return identity.Check("spec", r, &m.spec) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	if check, ok := in.Seen.Get(loginResource); ok {
+	if check, ok := in.Observed.Get(loginResource); ok {
 		m.live = live(check)
 	}
 	if m.spec.External != nil {
-		m.Elsewhere = true
+		m.External = true
 		return m, nil
 	}
-	if m.Reaches, err = m.outside(); err != nil {
+	if m.Egress, err = m.externalEgress(); err != nil {
 		return nil, err
 	}
-	m.Clients = []string{korc.Namespace} // K-ORC logs in at the internal address.
+	m.IngressFrom = []string{korc.Namespace} // K-ORC logs in at the internal address.
 	m.Jobs = []string{bootstrapName, trustFlushName}
 	m.Accounts = []service.Account{{Resource: "admin", Secret: m.adminSecret(), User: m.spec.Bootstrap.AdminUser}}
 	m.Volumes = []service.Volume{m.keyVolume(fernetKeys), m.keyVolume(credentialKeys)}
@@ -93,7 +93,7 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	if m.authority.published {
 		m.CAConfigMap = keystonev1.AuthorityName(m.Name)
 	}
-	if err := errors.Join(m.direct(in.Seen), m.federate(in.Seen)); err != nil {
+	if err := errors.Join(m.direct(in.Observed), m.deriveFederation(in.Observed)); err != nil {
 		return nil, err
 	}
 	if len(m.spec.DomainIDs) > 0 {
@@ -105,9 +105,9 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 // domainsAnnotation of the API's pods says which domains there were when they started.
 const domainsAnnotation = keystonev1.Group + "/domains"
 
-// outside is where the directories and the provider are that the spec names, by their ports. What a provider's metadata name besides,
+// externalEgress is where the directories and the provider are that the spec names, by their ports. What a provider's metadata name besides,
 // such as where it gives its keys, has to be at one of the same ports.
-func (m *model) outside() ([]workload.Flow, error) {
+func (m *model) externalEgress() ([]workload.Flow, error) {
 	var addresses []string
 	for _, b := range m.spec.IdentityBackends {
 		addresses = append(addresses, b.LDAP.URL)
@@ -121,7 +121,7 @@ func (m *model) outside() ([]workload.Flow, error) {
 	if len(addresses) == 0 {
 		return nil, nil
 	}
-	flow, err := workload.Outside(addresses...)
+	flow, err := workload.ExternalEgress(addresses...)
 	return []workload.Flow{flow}, err
 }
 
@@ -132,8 +132,8 @@ func (m *model) adminCloud() common.CloudCredentialsReference { return keystonev
 func status(m *model, plan compose.Plan) any {
 	s := keystonev1.KeystoneStatus{ServiceStatus: m.Status(plan)}
 	s.Live = m.live
-	if m.Elsewhere {
-		s.Release = string(m.Wanted) // Nothing of it waits for a release.
+	if m.External {
+		s.Release = string(m.TargetRelease) // Nothing of it waits for a release.
 		return s
 	}
 	s.Refs = &keystonev1.References{AdminSecret: m.adminSecret()}

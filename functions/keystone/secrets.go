@@ -53,7 +53,7 @@ func clouds(m *model) ([]compose.Stage, error) {
 	if m.spec.External != nil {
 		return m.externalClouds(), nil
 	}
-	return service.Single("clouds", m.Clouds(service.Login{
+	return service.SingleObjectComponent("clouds", m.Clouds(service.Login{
 		Cloud: m.adminCloud(), URL: m.spec.Endpoints.Internal, User: m.spec.Bootstrap.AdminUser, Project: keystonev1.AdminProject,
 		Password: m.adminSecret(), CA: m.ServerCA(),
 	})), nil

@@ -38,7 +38,7 @@ func TestStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := graph.Compute(m, in.Seen, compose.Item.Reference)
+		plan, err := graph.Compute(m, in.Observed, compose.Item.Reference)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,8 +52,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestAlone: a Keystone that is made by hand and says nothing of it has one pod, whose objects carry its labels.
-func TestAlone(t *testing.T) {
+// TestSingleReplica: a Keystone that is made by hand and says nothing of it has one pod, whose objects carry its labels.
+func TestSingleReplica(t *testing.T) {
 	m := derived(t, xr(t, "small", func(spec map[string]any) { delete(spec, "replicas") }))
 	if m.Workload.Replicas != 1 {
 		t.Errorf("%d pods", m.Workload.Replicas)

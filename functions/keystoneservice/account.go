@@ -41,13 +41,13 @@ func roleResource(role keystoneservicev1.Role) string { return "role-" + string(
 // account is the service's user, its roles, and what it logs in by. The user is called as the claim's instance: K-ORC takes over a user
 // that exists, so that nobody may choose whose.
 func account(m *model) ([]compose.Stage, error) {
-	cloud, generated := korcCloud(), m.there(m.sub("user"))
+	cloud, generated := korcCloud(), m.controlPlaneMeta(m.sub("user"))
 	first := compose.Stage{
 		{Name: "user-generator", Object: secret.Generator(generated)},
 		{Name: "user-secret", Object: secret.Generated(generated, generated.Name, m.instance, nil), Retain: true},
 	}
 	second := compose.Stage{
-		{Name: "user", Object: cloud.Owned("User", m.there(m.instance), object.Map{
+		{Name: "user", Object: cloud.Owned("User", m.controlPlaneMeta(m.instance), object.Map{
 			"name": m.instance, "domainRef": common.DefaultDomainObject, "passwordRef": generated.Name,
 			"description": fmt.Sprintf("KeystoneService %s of namespace %s", m.claim.Name, m.claim.Namespace),
 		})},
@@ -56,7 +56,7 @@ func account(m *model) ([]compose.Stage, error) {
 	var roles compose.Stage
 	for _, role := range m.spec.Account.Roles {
 		second = append(second, compose.Resource{
-			Name: "imported-" + string(role), Object: cloud.Import("Role", m.there(m.sub(string(role))), object.Map{"name": string(role)}),
+			Name: "imported-" + string(role), Object: cloud.Import("Role", m.controlPlaneMeta(m.sub(string(role))), object.Map{"name": string(role)}),
 		})
 		roles = append(roles, compose.Resource{Name: roleResource(role), Object: m.role(role)})
 	}
@@ -65,7 +65,7 @@ func account(m *model) ([]compose.Stage, error) {
 
 // role is a role of the user in the project of the services. It is taken away with its object: of a user who stays, too.
 func (m *model) role(role keystoneservicev1.Role) *openstackv1.RoleAssignment {
-	return c5c3.RoleAssignment(m.there(m.sub(string(role))), openstackv1.RoleAssignmentSpec{
+	return c5c3.RoleAssignment(m.controlPlaneMeta(m.sub(string(role))), openstackv1.RoleAssignmentSpec{
 		CloudCredentialsRef: adminCloud(),
 		ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDelete},
 		Resource: openstackv1.RoleAssignmentResource{
@@ -104,7 +104,7 @@ func (m *model) login() *c5c3v1.SecretAggregate {
 	for _, name := range keystoneservicev1.Variables() {
 		template[name] = c5c3v1.SecretTemplate(environment[name])
 	}
-	return c5c3.SecretAggregate(m.there(m.loginSecret()), c5c3v1.SecretAggregateSpec{
+	return c5c3.SecretAggregate(m.controlPlaneMeta(m.loginSecret()), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: common.ObjectName(m.loginSecret()),
 		Sources: []c5c3v1.SecretSource{
 			service.Source("password", m.sub("user"), secret.PasswordKey),
@@ -119,7 +119,7 @@ func (m *model) secretSet() tenantsecret.Set {
 	keys := append(keystoneservicev1.Variables(), keystoneservicev1.CloudsKey, keystoneservicev1.CAKey)
 	return tenantsecret.Set{
 		Name: m.instance, Prefix: m.claim.Name + "-", Type: corev1.SecretTypeOpaque, From: m.plane.instance, Instance: m.claim.Namespace,
-		Labels: m.labels(), Wanted: []tenantsecret.Wanted{{Name: m.loginSecret(), As: m.name(), Keys: keys}},
+		Labels: m.labels(), Requests: []tenantsecret.Request{{Name: m.loginSecret(), As: m.name(), Keys: keys}},
 	}
 }
 
@@ -129,25 +129,25 @@ func companionAccess(m *model) ([]compose.Stage, error) {
 	for _, role := range m.spec.Account.Roles {
 		objects = append(objects, m.role(role))
 	}
-	role, binding := c5c3.Grant(m.there(m.sub(c5c3.Name)), objects...)
+	role, binding := c5c3.Grant(m.controlPlaneMeta(m.sub(c5c3.Name)), objects...)
 	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}}, nil
 }
 
-// listing is a place in the catalog.
-type listing struct {
+// catalogEntry is a place in the catalog.
+type catalogEntry struct {
 	keystoneservicev1.Catalog
 	// field is where the spec has it, suffix what the names of its objects end with: nothing, for the first.
 	field, suffix string
 }
 
-// listings are all places that the spec asks for, the first one first.
-func (m *model) listings() []listing {
-	var out []listing
+// catalogEntries are all places that the spec asks for, the first one first.
+func (m *model) catalogEntries() []catalogEntry {
+	var out []catalogEntry
 	if c := m.spec.Catalog; c != nil {
-		out = append(out, listing{Catalog: *c, field: "spec.catalog"})
+		out = append(out, catalogEntry{Catalog: *c, field: "spec.catalog"})
 	}
 	for i, c := range m.spec.AdditionalCatalog {
-		out = append(out, listing{Catalog: c, field: fmt.Sprintf("spec.additionalCatalog[%d]", i), suffix: "-" + string(c.Type)})
+		out = append(out, catalogEntry{Catalog: c, field: fmt.Sprintf("spec.additionalCatalog[%d]", i), suffix: "-" + string(c.Type)})
 	}
 	return out
 }
@@ -157,18 +157,18 @@ func (m *model) listings() []listing {
 func catalog(m *model) ([]compose.Stage, error) {
 	cloud := korcCloud()
 	var entries, regions compose.Stage
-	for _, c := range m.listings() {
+	for _, c := range m.catalogEntries() {
 		name := m.instance + c.suffix
 		resource := object.Map{"name": c.Name, "type": string(c.Type)}
 		if c.Description != "" {
 			resource["description"] = c.Description
 		}
-		entries = append(entries, compose.Resource{Name: entryResource + c.suffix, Object: cloud.Owned("Service", m.there(name), resource)})
+		entries = append(entries, compose.Resource{Name: entryResource + c.suffix, Object: cloud.Owned("Service", m.controlPlaneMeta(name), resource)})
 		for _, end := range []struct {
 			kind string
 			url  keystoneservicev1.EndpointURL
 		}{{"public", c.Endpoints.Public}, {"internal", c.Endpoints.Internal}} {
-			meta := m.there(name + "-" + end.kind)
+			meta := m.controlPlaneMeta(name + "-" + end.kind)
 			entries = append(entries, compose.Resource{
 				Name:   "endpoint-" + end.kind + c.suffix,
 				Object: cloud.Owned("Endpoint", meta, object.Map{"interface": end.kind, "serviceRef": name, "url": string(end.url)}),
@@ -186,13 +186,13 @@ func catalog(m *model) ([]compose.Stage, error) {
 
 // network lets pods of the claim's namespace, and of those that it names, reach Keystone, to log in and to check tokens, and nothing else.
 func network(m *model) ([]compose.Stage, error) {
-	pods := workload.Ours()
+	pods := workload.ManagedPodLabels()
 	pods["app.kubernetes.io/name"], pods["app.kubernetes.io/component"] = keystonev1.ServiceName, "api"
 	from := workload.Flow{Namespaces: []string{m.claim.Namespace}, Ports: []int32{keystonev1.Port}}
 	for _, n := range m.spec.PodNamespaces {
 		from.Namespaces = append(from.Namespaces, string(n))
 	}
-	p := workload.NetworkPolicy(m.there(m.sub("keystone")), metav1.LabelSelector{MatchLabels: pods}, []workload.Flow{from}, nil)
+	p := workload.NetworkPolicy(m.controlPlaneMeta(m.sub("keystone")), metav1.LabelSelector{MatchLabels: pods}, []workload.Flow{from}, nil)
 	p.Spec.PolicyTypes, p.Spec.Egress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, nil
 	return []compose.Stage{{{Name: "network-policy", Object: p}}}, nil
 }

@@ -26,7 +26,7 @@ import (
 // New returns the function of XKeystoneService composite resources.
 func New() function.Runner {
 	return function.Kind[keystoneservicev1.KeystoneService, *model]{
-		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
+		Graph: graph, Requires: requires, Derive: derive, Target: place, Status: status,
 	}
 }
 
@@ -62,7 +62,7 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: catalogComponent, Phase: common.PhaseCatalog, Needs: []string{companionComponent},
-		Enabled: func(m *model) bool { return m.granted() && len(m.listings()) > 0 }, Build: catalog,
+		Enabled: func(m *model) bool { return m.granted() && len(m.catalogEntries()) > 0 }, Build: catalog,
 	},
 	{
 		Name: secretComponent, Phase: common.PhaseCatalog, Needs: []string{accountComponent},
@@ -79,7 +79,7 @@ type model struct {
 	// previous is the status of the last call.
 	previous keystoneservicev1.KeystoneServiceStatus
 	platform *platformv1.PlatformConfigSpec
-	plane    plane
+	plane    controlPlaneInfo
 	seen     observe.State
 }
 
@@ -91,7 +91,7 @@ func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error
 	if err := admission.Check(in.Required); err != nil {
 		return nil, err
 	}
-	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Seen}
+	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Observed}
 	if m.claim.Name == "" {
 		return nil, errors.New("a KeystoneService has its Secret in the namespace of its claim; make a claim (KeystoneService), and not an " +
 			"XKeystoneService")
@@ -106,12 +106,12 @@ func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error
 	if err := syntax.Check("spec", &m.spec); err != nil {
 		return nil, err
 	}
-	for _, e := range m.listings() { // Admission refuses this, too.
+	for _, e := range m.catalogEntries() { // Admission refuses this, too.
 		if e.Type.Reserved() {
 			return nil, invalid.Field(e.field+".type", "%q is the type of a service of OpenStack's own; choose another", e.Type)
 		}
 	}
-	m.plane, err = m.findPlane(in.Required)
+	m.plane, err = m.resolveControlPlane(in.Required)
 	return m, err
 }
 
@@ -121,12 +121,12 @@ func (m *model) name() string { return keystoneservicev1.SecretName(m.claim.Name
 // sub is the name of an object in the control plane's namespace.
 func (m *model) sub(part string) string { return m.instance + "-" + part }
 
-// here is the meta of an object in the claim's namespace, there of one in the control plane's.
-func (m *model) here(name string) object.Meta {
+// claimMeta is the meta of an object in the claim's namespace, there of one in the control plane's.
+func (m *model) claimMeta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: m.claim.Namespace, Labels: m.labels()}
 }
 
-func (m *model) there(name string) object.Meta {
+func (m *model) controlPlaneMeta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: m.plane.instance, Labels: m.labels()}
 }
 
@@ -136,9 +136,9 @@ func (m *model) labels() map[string]string {
 }
 
 // place says where the objects live: in the management cluster.
-func place(m *model) respond.Place {
+func place(m *model) respond.Target {
 	config := cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
-	return respond.Place{Prefix: m.instance, Management: config, Workload: config}
+	return respond.Target{Prefix: m.instance, Management: config, Workload: config}
 }
 
 func status(m *model, plan compose.Plan) any {

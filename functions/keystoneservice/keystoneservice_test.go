@@ -27,13 +27,13 @@ var kind = servicetest.Kind{
 	KeepsNoData:      true,
 	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XKeystoneService"},
 	Runner:           New(), Name: "limes-x7d2f",
-	World: func(w *simulate.World) {
-		around(w, claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3], allowAdministration: true}"), theirs)
+	Cluster: func(w *simulate.Cluster) {
+		around(w, claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3], allowAdministration: true}"), controlPlaneYAML)
 	},
 }
 
-// theirs is the composite resource of the control plane; claimOf is its claim, with what it grants.
-const theirs = `
+// controlPlaneYAML is the composite resource of the control plane; claimOf is its claim, with what it grants.
+const controlPlaneYAML = `
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: XControlPlaneCluster
 metadata: {name: cloud-abcde}
@@ -52,14 +52,14 @@ func claimOf(grants string) string {
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }
 
 // around is the world of claim limes in namespace quotas, with what is there besides.
-func around(w *simulate.World, others ...string) {
+func around(w *simulate.Cluster, others ...string) {
 	w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed("{namespace: quotas, name: limes}"))
 	delete(w.XR.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
 	w.Required = admission.Requirements()
 	w.Required["platform"] = []*structpb.Struct{parsed("{metadata: {name: default}, spec: {domain: example.com}}")}
-	w.Others = nil
+	w.RequiredResources = nil
 	for _, o := range others {
-		w.Others = append(w.Others, parsed(o))
+		w.RequiredResources = append(w.RequiredResources, parsed(o))
 	}
 }
 
@@ -76,8 +76,8 @@ func parsed(text string) *structpb.Struct {
 	return s
 }
 
-func world(spec string, others ...string) *simulate.World {
-	w := &simulate.World{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
+func world(spec string, others ...string) *simulate.Cluster {
+	w := &simulate.Cluster{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
 	w.XR = parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: XKeystoneService, metadata: {name: limes-x7d2f}, spec: " + spec + "}")
 	around(w, others...)
 	return w
@@ -103,58 +103,58 @@ func TestConsent(t *testing.T) {
 		others       []string
 		want         string
 	}{
-		"Named":     {"It is named.", least, []string{claimOf(granted), theirs}, ""},
+		"Named":     {"It is named.", least, []string{claimOf(granted), controlPlaneYAML}, ""},
 		"None":      {"There is none.", least, nil, nobody},
-		"Another":   {"One of the same name in another namespace is named.", least, []string{claimOf("{namespace: other, name: limes}"), theirs}, nobody},
-		"Neighbour": {"Another one of its namespace is named.", least, []string{claimOf("{namespace: quotas, name: castellum}"), theirs}, nobody},
-		"Nobody":    {"Its namespace may have hypervisors there.", least, []string{claimOf(""), theirs}, nobody},
+		"Another":   {"One of the same name in another namespace is named.", least, []string{claimOf("{namespace: other, name: limes}"), controlPlaneYAML}, nobody},
+		"Neighbour": {"Another one of its namespace is named.", least, []string{claimOf("{namespace: quotas, name: castellum}"), controlPlaneYAML}, nobody},
+		"Nobody":    {"Its namespace may have hypervisors there.", least, []string{claimOf(""), controlPlaneYAML}, nobody},
 		"Not back": {
 			"A claim says that somebody else's composite resource is its own, and consents.", least,
-			[]string{claimOf(granted), strings.Replace(theirs, "namespace: tenant-a", "namespace: tenant-c", 1)}, nobody,
+			[]string{claimOf(granted), strings.Replace(controlPlaneYAML, "namespace: tenant-a", "namespace: tenant-c", 1)}, nobody,
 		},
 		"Type": {
-			"It may have an account, and no place in the catalog.", more(entry), []string{claimOf(granted), theirs},
+			"It may have an account, and no place in the catalog.", more(entry), []string{claimOf(granted), controlPlaneYAML},
 			`spec.catalog.type: the control plane cloud of namespace tenant-a does not give type "resources" to this claim; have its owner say ` +
 				"type: resources in spec.keystoneServices there, or leave catalog out",
 		},
 		"Another type": {
-			"It may have another place.", more(entry), []string{claimOf("{namespace: quotas, name: limes, type: metering}"), theirs},
+			"It may have another place.", more(entry), []string{claimOf("{namespace: quotas, name: limes, type: metering}"), controlPlaneYAML},
 			`spec.catalog.type: the control plane cloud of namespace tenant-a does not give type "resources" to this claim; have its owner say ` +
 				"type: resources in spec.keystoneServices there, or leave catalog out",
 		},
 		"Additional": {
 			"It is said of both.", more(entry + ", " + additional),
-			[]string{claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3]}"), theirs}, "",
+			[]string{claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [s3]}"), controlPlaneYAML}, "",
 		},
 		"Additional type": {
 			"It may have one place, and not the other.", more(entry + ", " + additional),
-			[]string{claimOf("{namespace: quotas, name: limes, type: resources}"), theirs},
+			[]string{claimOf("{namespace: quotas, name: limes, type: resources}"), controlPlaneYAML},
 			`spec.additionalCatalog[0].type: the control plane cloud of namespace tenant-a does not give type "s3" to this claim; have its owner say ` +
 				"additionalTypes: [s3] in spec.keystoneServices there, or leave it out",
 		},
 		"Additional reserved": {
 			"Whoever were Neutron would be sent everybody's tokens.", more(entry + ", " + strings.Replace(additional, "type: s3", "type: network", 1)),
-			[]string{claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [network]}"), theirs},
+			[]string{claimOf("{namespace: quotas, name: limes, type: resources, additionalTypes: [network]}"), controlPlaneYAML},
 			`spec.additionalCatalog[0].type: "network" is the type of a service of OpenStack's own; choose another`,
 		},
 		"Reserved": {
 			"Whoever were Nova would be sent everybody's tokens, whatever was said.",
 			strings.Replace(more(entry), "type: resources", "type: compute", 1),
-			[]string{claimOf("{namespace: quotas, name: limes, type: compute}"), theirs},
+			[]string{claimOf("{namespace: quotas, name: limes, type: compute}"), controlPlaneYAML},
 			`spec.catalog.type: "compute" is the type of a service of OpenStack's own; choose another`,
 		},
 		"Nowhere": {"No schema was asked.", "{}", nil, "spec.controlPlaneRef: it names no control plane; give its namespace and name"},
 		"Administrator": {
-			"It administrates nothing unless that is said.", more("account: {roles: [admin]}"), []string{claimOf(granted), theirs},
+			"It administrates nothing unless that is said.", more("account: {roles: [admin]}"), []string{claimOf(granted), controlPlaneYAML},
 			"spec.account.roles: an admin administrates the whole cloud, and the control plane cloud of namespace tenant-a does not allow it; " +
 				"leave it out, or have its owner say allowAdministration: true in spec.keystoneServices there",
 		},
 		"Allowed": {
 			"It is said.", more("account: {roles: [admin]}"),
-			[]string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), theirs}, "",
+			[]string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), controlPlaneYAML}, "",
 		},
 		"Elsewhere": {
-			"Its workloads are elsewhere.", least, []string{claimOf(granted), strings.Replace(theirs, "global:", "cluster: {ref: {name: west}}, global:", 1)},
+			"Its workloads are elsewhere.", least, []string{claimOf(granted), strings.Replace(controlPlaneYAML, "global:", "cluster: {ref: {name: west}}, global:", 1)},
 			"spec.controlPlaneRef: that control plane runs in another cluster, and services of one's own are let in here; those beside such a " +
 				"control plane are not built yet in this version",
 		},
@@ -174,9 +174,9 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// TestAsksNoMore: of a control plane that does not consent not even the composite resource is asked for.
-func TestAsksNoMore(t *testing.T) {
-	w := world(least, claimOf(""), theirs)
+// TestRequirementsStable: of a control plane that does not consent not even the composite resource is asked for.
+func TestRequirementsStable(t *testing.T) {
+	w := world(least, claimOf(""), controlPlaneYAML)
 	if err := w.Run(func(simulate.Step) {}); err == nil {
 		t.Fatal("it is not refused")
 	}
@@ -187,7 +187,7 @@ func TestAsksNoMore(t *testing.T) {
 
 // TestUnclaimed: without a claim there is no namespace that the Secret could be in.
 func TestUnclaimed(t *testing.T) {
-	w := world(least, claimOf(granted), theirs)
+	w := world(least, claimOf(granted), controlPlaneYAML)
 	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "claimRef")
 	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "make a claim (KeystoneService)") {
 		t.Error(err)
@@ -197,9 +197,9 @@ func TestUnclaimed(t *testing.T) {
 // everything is a claim that has all that there is, and is let in so.
 const everything = "{namespace: quotas, name: limes, type: resources, allowAdministration: true}"
 
-// TestTakenBack: what a control plane takes back goes, and nothing else of it; while it cannot be asked, what is there stays, and nothing
+// TestReverted: what a control plane takes back goes, and nothing else of it; while it cannot be asked, what is there stays, and nothing
 // comes that nobody has granted.
-func TestTakenBack(t *testing.T) {
+func TestReverted(t *testing.T) {
 	full := more(entry + ", account: {roles: [service, admin]}")
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -208,9 +208,9 @@ func TestTakenBack(t *testing.T) {
 		gone  []string
 		waits string
 	}{
-		"Nothing": {"Nothing has changed.", full, []string{claimOf(everything), theirs}, nil, ""},
+		"Nothing": {"Nothing has changed.", full, []string{claimOf(everything), controlPlaneYAML}, nil, ""},
 		"All": {
-			"It names the claim no more.", full, []string{claimOf(""), theirs},
+			"It names the claim no more.", full, []string{claimOf(""), controlPlaneYAML},
 			[]string{
 				"catalog-service", "companion-role", "companion-role-binding", "endpoint-internal", "endpoint-public", "imported-admin",
 				"imported-service", "in-use", "login", "network-policy", "region-internal", "region-public", "role-admin", "role-service", "secret",
@@ -219,36 +219,36 @@ func TestTakenBack(t *testing.T) {
 			nobody,
 		},
 		"The place": {
-			"It gives no place in the catalog any more.", full, []string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), theirs},
+			"It gives no place in the catalog any more.", full, []string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), controlPlaneYAML},
 			[]string{"catalog-service", "endpoint-internal", "endpoint-public", "region-internal", "region-public"}, "spec.catalog.type: ",
 		},
 		"Administration": {
-			"It allows that no more.", full, []string{claimOf("{namespace: quotas, name: limes, type: resources}"), theirs},
+			"It allows that no more.", full, []string{claimOf("{namespace: quotas, name: limes, type: resources}"), controlPlaneYAML},
 			[]string{"imported-admin", "role-admin"}, "spec.account.roles: ",
 		},
 		"Gone":     {"It is not there, and has taken nothing back.", full, nil, nil, nobody},
 		"Unbound":  {"Nothing is composed of it.", full, []string{strings.Replace(claimOf(everything), "resourceRef: {name: cloud-abcde}, ", "", 1)}, nil, "waits for the control plane cloud of namespace tenant-a, of which nothing is composed yet"},
-		"Silent":   {"It says nothing.", full, []string{claimOf(everything), strings.Split(theirs, "status:")[0]}, nil, "waits for the control plane cloud of namespace tenant-a, whose catalog is not there yet"},
-		"Not back": {"It is bound to somebody else's.", full, []string{claimOf(everything), strings.Replace(theirs, "namespace: tenant-a", "namespace: tenant-c", 1)}, nil, nobody},
+		"Silent":   {"It says nothing.", full, []string{claimOf(everything), strings.Split(controlPlaneYAML, "status:")[0]}, nil, "waits for the control plane cloud of namespace tenant-a, whose catalog is not there yet"},
+		"Not back": {"It is bound to somebody else's.", full, []string{claimOf(everything), strings.Replace(controlPlaneYAML, "namespace: tenant-a", "namespace: tenant-c", 1)}, nil, nobody},
 		"More": {
 			"Nobody can be asked whether it may be seen as more.", more(entry + ", account: {roles: [service, reader, admin]}"), nil, nil, nobody,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(full, claimOf(everything), theirs)
+			w := world(full, claimOf(everything), controlPlaneYAML)
 			changed(t, w, tc.reason, tc.spec, tc.others, tc.gone, tc.waits)
 		})
 	}
 }
 
-// TestNothingMore: a claim that asks for more than it has while nobody can be asked gets no more rights.
-func TestNothingMore(t *testing.T) {
-	w := world(least, claimOf(everything), theirs)
+// TestNoFurtherSteps: a claim that asks for more than it has while nobody can be asked gets no more rights.
+func TestNoFurtherSteps(t *testing.T) {
+	w := world(least, claimOf(everything), controlPlaneYAML)
 	changed(t, w, "It has neither.", more(entry+", account: {roles: [service, admin]}"), nil, nil, "spec.catalog.type: ")
 }
 
-// TestAdditionalTakenBack: of several places, the one goes that is taken back; while nobody can be asked, all stay.
-func TestAdditionalTakenBack(t *testing.T) {
+// TestAdditionalCatalogRemoved: of several places, the one goes that is taken back; while nobody can be asked, all stay.
+func TestAdditionalCatalogRemoved(t *testing.T) {
 	const both = "{namespace: quotas, name: limes, type: resources, additionalTypes: [s3]}"
 	spec := more(entry + ", " + additional)
 	for name, tc := range map[string]struct {
@@ -258,24 +258,24 @@ func TestAdditionalTakenBack(t *testing.T) {
 		waits  string
 	}{
 		"One": {
-			"It has the first still.", []string{claimOf("{namespace: quotas, name: limes, type: resources}"), theirs},
+			"It has the first still.", []string{claimOf("{namespace: quotas, name: limes, type: resources}"), controlPlaneYAML},
 			[]string{"catalog-service-s3", "endpoint-internal-s3", "endpoint-public-s3", "region-internal-s3", "region-public-s3"},
 			"spec.additionalCatalog[0].type: ",
 		},
 		"The first": {
-			"It has the other still.", []string{claimOf("{namespace: quotas, name: limes, additionalTypes: [s3]}"), theirs},
+			"It has the other still.", []string{claimOf("{namespace: quotas, name: limes, additionalTypes: [s3]}"), controlPlaneYAML},
 			[]string{"catalog-service", "endpoint-internal", "endpoint-public", "region-internal", "region-public"}, "spec.catalog.type: ",
 		},
 		"Gone": {"It is not there, and has taken nothing back.", nil, nil, nobody},
 	} {
 		t.Run(name, func(t *testing.T) {
-			changed(t, world(spec, claimOf(both), theirs), tc.reason, spec, tc.others, tc.gone, tc.waits)
+			changed(t, world(spec, claimOf(both), controlPlaneYAML), tc.reason, spec, tc.others, tc.gone, tc.waits)
 		})
 	}
 }
 
 // changed lets a world be ready, then others be there and the spec be another one. It compares what goes and is said; nothing comes.
-func changed(t *testing.T, w *simulate.World, reason, spec string, others, gone []string, waits string) {
+func changed(t *testing.T, w *simulate.Cluster, reason, spec string, others, removed []string, waiting string) {
 	t.Helper()
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func changed(t *testing.T, w *simulate.World, reason, spec string, others, gone 
 	for _, name := range []string{"control-plane-claim", "control-plane"} {
 		req.Required[name] = nil
 	}
-	for _, o := range w.Others {
+	for _, o := range w.RequiredResources {
 		name := map[string]string{"ControlPlaneCluster": "control-plane-claim", "XControlPlaneCluster": "control-plane"}[o.GetFields()["kind"].GetStringValue()]
 		req.Required[name] = []*structpb.Struct{o}
 	}
@@ -298,7 +298,7 @@ func changed(t *testing.T, w *simulate.World, reason, spec string, others, gone 
 		t.Fatalf("%s\n%v", reason, err)
 	}
 	after := slices.Sorted(maps.Keys(rsp.Composed))
-	if diff := cmp.Diff(named(gone), named(without(before, after))); diff != "" {
+	if diff := cmp.Diff(named(removed), named(without(before, after))); diff != "" {
 		t.Errorf("%s\nwhat goes (-want +got):\n%s", reason, diff)
 	}
 	for _, name := range without(after, before) {
@@ -306,12 +306,12 @@ func changed(t *testing.T, w *simulate.World, reason, spec string, others, gone 
 			t.Errorf("%s\n%s comes", reason, name)
 		}
 	}
-	part, _ := plan.Part(controlPlaneComponent)
-	said := fmt.Sprint(part.Items[0].Verdict.Message)
-	if !strings.HasPrefix(said, waits) || (said == "") != (waits == "") || rsp.Composite.Ready != (waits == "") {
-		t.Errorf("%s\nit says %q, and is ready: %v; want %q", reason, said, rsp.Composite.Ready, waits)
+	part, _ := plan.ComponentStatus(controlPlaneComponent)
+	requested := fmt.Sprint(part.Items[0].Readiness.Message)
+	if !strings.HasPrefix(requested, waiting) || (requested == "") != (waiting == "") || rsp.Composite.Ready != (waiting == "") {
+		t.Errorf("%s\nit says %q, and is ready: %v; want %q", reason, requested, rsp.Composite.Ready, waiting)
 	}
-	if account := rsp.Composite.Object.At("status", "account", "user").Text(); (account == "") != (len(gone) > 20) {
+	if account := rsp.Composite.Object.At("status", "account", "user").Text(); (account == "") != (len(removed) > 20) {
 		t.Errorf("%s\nthe account is %q", reason, account)
 	}
 }
@@ -335,7 +335,7 @@ func without(all, others []string) []string {
 // TestNames: claims whose names run into one another have nothing in common in a control plane's namespace, nor in Keystone.
 func TestNames(t *testing.T) {
 	of := func(namespace, name string) map[string]encoded.Struct {
-		w := world(least, claimOf(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)), theirs)
+		w := world(least, claimOf(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)), controlPlaneYAML)
 		w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)))
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)

@@ -29,8 +29,8 @@ const controlPlaneKind = "ControlPlaneCluster"
 
 // controlPlaneOf is the reference to the control plane. Here it is not a namespace that it lets in, but each service by the name of its
 // claim: an account in a cloud is more than a neighbour.
-func controlPlaneOf(claim function.Claim, ref common.ClaimReference) reference.To {
-	return reference.To{
+func controlPlaneOf(claim function.Claim, ref common.ClaimReference) reference.ClaimReference {
+	return reference.ClaimReference{
 		Kind: controlPlaneKind, Ref: ref, Namespace: claim.Namespace, Claim: "control-plane-claim", Composite: "control-plane",
 		Consents: func(spec *structpb.Struct) bool { _, ok := grantOf(spec, claim); return ok },
 	}
@@ -38,18 +38,18 @@ func controlPlaneOf(claim function.Claim, ref common.ClaimReference) reference.T
 
 // grantOf is what a control plane's spec lets a claim have.
 func grantOf(spec *structpb.Struct, claim function.Claim) (controlplanev1.KeystoneServiceGrant, bool) {
-	said := controlplanev1.ControlPlaneClusterSpec{}
+	requested := controlplanev1.ControlPlaneClusterSpec{}
 	part := &structpb.Struct{Fields: map[string]*structpb.Value{"keystoneServices": spec.GetFields()["keystoneServices"]}}
-	if spec.GetFields()["keystoneServices"] == nil || function.Decode(part, &said) != nil {
+	if spec.GetFields()["keystoneServices"] == nil || function.Decode(part, &requested) != nil {
 		return controlplanev1.KeystoneServiceGrant{}, false
 	}
-	i := slices.IndexFunc(said.KeystoneServices, func(g controlplanev1.KeystoneServiceGrant) bool {
+	i := slices.IndexFunc(requested.KeystoneServices, func(g controlplanev1.KeystoneServiceGrant) bool {
 		return string(g.Namespace) == claim.Namespace && string(g.Name) == claim.Name
 	})
 	if i < 0 {
 		return controlplanev1.KeystoneServiceGrant{}, false
 	}
-	return said.KeystoneServices[i], true
+	return requested.KeystoneServices[i], true
 }
 
 // requires are the claim of the control plane, and then the composite resource that it names, if that is any business of this claim.
@@ -59,8 +59,8 @@ func requires(in function.Input[keystoneservicev1.KeystoneService]) map[string]w
 	return out
 }
 
-// plane is what is known of the control plane.
-type plane struct {
+// controlPlaneInfo is what is known of the control plane.
+type controlPlaneInfo struct {
 	// instance is the namespace of its workloads. Empty: it is not known, or the control plane has taken its consent back.
 	instance    string
 	identityURL common.URL
@@ -72,39 +72,39 @@ type plane struct {
 // granted says that the control plane lets the service in, and that enough is known of it.
 func (m *model) granted() bool { return m.plane.instance != "" }
 
-// findPlane reads the control plane.
+// resolveControlPlane reads the control plane.
 //
 // A claim that was never let in is refused. Of one that was, what is there goes as soon as the control plane is there and lets it in no
 // more, or not as it is: whoever gave consent must be able to end it, whatever the claim's owner does. What cannot be asked has taken
 // nothing back: then what was known of it holds.
-func (m *model) findPlane(required reference.Required) (plane, error) {
+func (m *model) resolveControlPlane(required reference.Required) (controlPlaneInfo, error) {
 	to := controlPlaneOf(m.claim, m.spec.ControlPlaneRef)
-	grant, granted := m.seenGrant(), true
+	grant, granted := m.observedGrant(), true
 	if to.Exists(required) {
 		grant, granted = grantOf(required[to.Claim][0].GetFields()["spec"].GetStructValue(), m.claim)
 	}
 	xr, ok := to.Find(required)
-	refused := m.refused()
+	rejected := m.refused()
 	switch {
 	case !ok && !m.admitted():
-		return plane{}, refused
+		return controlPlaneInfo{}, rejected
 	case !granted:
-		return plane{waits: refused.Error()}, nil
+		return controlPlaneInfo{waits: rejected.Error()}, nil
 	}
 	wrong := m.checkGrant(grant)
 	if wrong != nil && !m.admitted() {
-		return plane{}, wrong
+		return controlPlaneInfo{}, wrong
 	}
 	m.limit(grant)
-	var out plane
+	var out controlPlaneInfo
 	var err error
 	switch {
 	case !ok:
-		out = m.remembered(refused.Error())
+		out = m.lastKnownControlPlane(rejected.Error())
 	case xr == nil:
-		out = m.remembered(fmt.Sprintf("waits for the %s, of which nothing is composed yet", m.whose()))
+		out = m.lastKnownControlPlane(fmt.Sprintf("waits for the %s, of which nothing is composed yet", m.whose()))
 	default:
-		out, err = m.readPlane(xr)
+		out, err = m.readControlPlane(xr)
 	}
 	if err == nil && wrong != nil {
 		out.waits = wrong.Error()
@@ -112,21 +112,21 @@ func (m *model) findPlane(required reference.Required) (plane, error) {
 	return out, err
 }
 
-// readPlane is what a control plane says of itself.
-func (m *model) readPlane(xr *structpb.Struct) (plane, error) {
+// readControlPlane is what a control plane says of itself.
+func (m *model) readControlPlane(xr *structpb.Struct) (controlPlaneInfo, error) {
 	c := controlplanev1.ControlPlaneCluster{}
 	if err := function.Decode(xr, &c); err != nil {
-		return plane{}, fmt.Errorf("cannot read the %s: %w", m.whose(), err)
+		return controlPlaneInfo{}, fmt.Errorf("cannot read the %s: %w", m.whose(), err)
 	}
 	if c.Spec.Cluster != nil && c.Spec.Cluster.Ref != nil {
-		return plane{}, invalid.Field("spec.controlPlaneRef", "that control plane runs in another cluster, and services of one's own are let "+
+		return controlPlaneInfo{}, invalid.Field("spec.controlPlaneRef", "that control plane runs in another cluster, and services of one's own are let "+
 			"in here; those beside such a control plane are not built yet in this version")
 	}
 	i := slices.IndexFunc(c.Status.Endpoints, func(e common.Endpoint) bool { return e.Service == keystonev1.ServiceName })
 	if c.Status.Instance == "" || i < 0 || !there(c.Status.Components) {
-		return m.remembered(fmt.Sprintf("waits for the %s, whose catalog is not there yet", m.whose())), nil
+		return m.lastKnownControlPlane(fmt.Sprintf("waits for the %s, whose catalog is not there yet", m.whose())), nil
 	}
-	return plane{instance: c.Status.Instance, identityURL: c.Status.Endpoints[i].Internal, region: c.Spec.Global.Region}, nil
+	return controlPlaneInfo{instance: c.Status.Instance, identityURL: c.Status.Endpoints[i].Internal, region: c.Spec.Global.Region}, nil
 }
 
 // there says that the control plane has a catalog, and with it the project of the services.
@@ -147,15 +147,15 @@ func (m *model) refused() error {
 
 // checkGrant refuses what the control plane has not said.
 func (m *model) checkGrant(grant controlplanev1.KeystoneServiceGrant) error {
-	for _, e := range m.listings() {
+	for _, e := range m.catalogEntries() {
 		if slices.Contains(grant.Types(), string(e.Type)) {
 			continue
 		}
-		said, part := "type: %s", "catalog"
+		requested, part := "type: %s", "catalog"
 		if e.suffix != "" {
-			said, part = "additionalTypes: [%s]", "it"
+			requested, part = "additionalTypes: [%s]", "it"
 		}
-		return invalid.Field(e.field+".type", "the %s does not give type %q to this claim; have its owner say "+said+" in "+
+		return invalid.Field(e.field+".type", "the %s does not give type %q to this claim; have its owner say "+requested+" in "+
 			"spec.keystoneServices there, or leave %s out", m.whose(), e.Type, e.Type, part)
 	}
 	if slices.Contains(m.spec.Account.Roles, keystoneservicev1.RoleAdmin) && !grant.AllowAdministration {
@@ -181,8 +181,8 @@ func (m *model) limit(grant controlplanev1.KeystoneServiceGrant) {
 	}
 }
 
-// seenGrant is what is there by an earlier consent: no more is made while nobody can be asked.
-func (m *model) seenGrant() controlplanev1.KeystoneServiceGrant {
+// observedGrant is what is there by an earlier consent: no more is made while nobody can be asked.
+func (m *model) observedGrant() controlplanev1.KeystoneServiceGrant {
 	_, admin := m.seen.Get(roleResource(keystoneservicev1.RoleAdmin))
 	out := controlplanev1.KeystoneServiceGrant{AllowAdministration: admin}
 	for _, name := range m.seen.Names() {
@@ -199,13 +199,13 @@ func (m *model) admitted() bool {
 	return ok
 }
 
-// remembered is what was known of the control plane, if anything was, and what is waited for.
-func (m *model) remembered(waits string) plane {
-	was := m.previous.Account
-	if was == nil {
-		return plane{waits: waits}
+// lastKnownControlPlane is what was known of the control plane, if anything was, and what is waited for.
+func (m *model) lastKnownControlPlane(waiting string) controlPlaneInfo {
+	previous := m.previous.Account
+	if previous == nil {
+		return controlPlaneInfo{waits: waiting}
 	}
-	return plane{instance: m.previous.ControlPlaneInstance, identityURL: was.AuthURL, region: was.Region, waits: waits}
+	return controlPlaneInfo{instance: m.previous.ControlPlaneInstance, identityURL: previous.AuthURL, region: previous.Region, waits: waiting}
 }
 
 // controlPlane says in which cloud the service is, for whoever looks at the namespace, and holds everything back that needs it.
@@ -214,8 +214,8 @@ func controlPlane(m *model) ([]compose.Stage, error) {
 	rule, _ := ready.For(schema.GroupKind{Kind: "ConfigMap"})
 	return []compose.Stage{{{
 		Name:   controlPlaneComponent,
-		Object: workload.ConfigMap(m.here(m.name()), map[string]string{"controlPlane": string(ref.Namespace) + "/" + string(ref.Name)}),
-		Ready: func(o *observe.Object) ready.Verdict {
+		Object: workload.ConfigMap(m.claimMeta(m.name()), map[string]string{"controlPlane": string(ref.Namespace) + "/" + string(ref.Name)}),
+		Ready: func(o *observe.Object) ready.Result {
 			if m.plane.waits != "" {
 				return ready.Wait("ControlPlaneNotReady", "%s", m.plane.waits)
 			}
@@ -230,7 +230,7 @@ func controlPlane(m *model) ([]compose.Stage, error) {
 func inUse(m *model) ([]compose.Stage, error) {
 	user := m.name() + "-in-use"
 	return []compose.Stage{
-		{{Name: "user-of-control-plane", Object: workload.ConfigMap(m.here(user), map[string]string{"user": m.instance})}},
+		{{Name: "user-of-control-plane", Object: workload.ConfigMap(m.claimMeta(user), map[string]string{"user": m.instance})}},
 		{usage.OfClaim(object.Meta{Name: user, Namespace: m.claim.Namespace, Labels: m.labels()}, "user-of-control-plane", reference.APIVersion,
 			controlPlaneKind, m.spec.ControlPlaneRef, fmt.Sprintf("KeystoneService %s of namespace %s is in its catalog; delete that claim, or "+
 				"take it out of spec.keystoneServices", m.claim.Name, m.claim.Namespace))},

@@ -26,26 +26,26 @@ import (
 // New returns the function of Neutron composite resources.
 func New() function.Runner {
 	return function.Kind[neutronv1.Neutron, *model]{
-		Graph: graph, Derive: derive, Place: service.Place[*model], Status: status,
-		Remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).inSync}},
+		Graph: graph, Derive: derive, Target: service.Target[*model], Status: status,
+		AdvisoryConditions: []function.AdvisoryCondition[*model]{{Type: neutronv1.InSync, Verdict: (*model).inSync}},
 	}
 }
 
-// mercy is how long a process may go on with what it does while a pod stops.
-const mercy = 60 * time.Second
+// terminationGracePeriod is how long a process may go on with what it does while a pod stops.
+const terminationGracePeriod = 60 * time.Second
 
 // definition is what is the same for every Neutron.
 var definition = service.Definition{
-	App:         neutronv1.ServiceName,
-	Title:       "Neutron",
-	Outage:      "no network, port or floating IP can be made or changed; what there is goes on",
-	CatalogType: neutronv1.ServiceType,
-	Description: "Virtual networks",
-	Port:        neutronv1.Port,
-	Module:      "neutron.wsgi.api:application",
-	HealthPath:  "/healthcheck",
-	Mercy:       mercy,
-	Queue:       true,
+	App:                    neutronv1.ServiceName,
+	Title:                  "Neutron",
+	Outage:                 "no network, port or floating IP can be made or changed; what there is goes on",
+	CatalogType:            neutronv1.ServiceType,
+	Description:            "Virtual networks",
+	Port:                   neutronv1.Port,
+	Module:                 "neutron.wsgi.api:application",
+	HealthPath:             "/healthcheck",
+	TerminationGracePeriod: terminationGracePeriod,
+	Queue:                  true,
 	Databases: []service.Database{{
 		Group: "database",
 		// https://docs.openstack.org/neutron/latest/contributor/alembic_migrations.html. No release since 2025.1 brings anything to contract.
@@ -72,16 +72,16 @@ const (
 // answered.
 var graph = service.Graph(
 	&definition,
-	service.Own[*model]{
+	service.ExtraComponent[*model]{
 		Component: compose.Component[*model]{Name: certificateComponent, Build: clientCertificate, Enabled: (*model).certified},
-		Before:    "schema", For: "schema",
+		Before:    "schema", NeededBy: "schema",
 	},
-	service.Own[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs, Enabled: (*model).hasOVN}, Before: "schema"},
-	service.Own[*model]{Component: service.Daemon[*model](maintenance, pods, "api"), Before: "catalog", For: "catalog"},
-	service.Own[*model]{Component: service.Daemon[*model](rpc, pods, "api"), Before: "catalog", For: "catalog"},
-	service.Own[*model]{Component: service.Daemon[*model](periodic, pods, "api"), Before: "catalog", For: "catalog"},
-	service.Own[*model]{Component: compose.Component[*model]{
-		Name: syncComponent, Needs: []string{"catalog"}, Enabled: (*model).asksForSync, Build: sync,
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs, Enabled: (*model).hasOVN}, Before: "schema"},
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](maintenance, pods, "api"), Before: "catalog", NeededBy: "catalog"},
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](rpc, pods, "api"), Before: "catalog", NeededBy: "catalog"},
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](periodic, pods, "api"), Before: "catalog", NeededBy: "catalog"},
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{
+		Name: syncComponent, Needs: []string{"catalog"}, Enabled: (*model).syncRequested, Build: sync,
 	}},
 )
 
@@ -94,22 +94,22 @@ type model struct {
 	spec *neutronv1.NeutronSpec
 	// north and south are members of OVN's databases.
 	north, south member
-	// compared is what the companion says of the last comparison with OVN; nil if nobody has asked for one.
-	compared *observe.Object
+	// lastSync is what the companion says of the last comparison with OVN; nil if nobody has asked for one.
+	lastSync *observe.Object
 }
 
 func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	m := &model{spec: &in.XR.Spec}
-	if m.asksForSync() {
-		m.compared, _ = in.Seen.Get(syncResource)
+	if m.syncRequested() {
+		m.lastSync, _ = in.Observed.Get(syncResource)
 	}
 	m.spec.Mechanism = cmp.Or(m.spec.Mechanism, neutronv1.ByOVN)
 	errs := m.checkMechanism()
 	var err error
 	m.Service, err = definition.Derive(service.Input{
-		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.Shape(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
+			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
 			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory",
 		},
 	})
@@ -125,9 +125,9 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	m.Env = append(m.env(), m.workers()...)
 	if m.hasOVN() {
 		m.Volumes = []service.Volume{m.SecretVolume(ovnFolder, m.clientSecret(), certificate.CAKey, certificate.CertKey, certificate.KeyKey)}
-		m.Reaches = []workload.Flow{m.databases()}
+		m.Egress = []workload.Flow{m.databases()}
 	}
-	m.Peers = []workload.Flow{{Ports: []int32{novav1.Port, placementv1.Port}}}
+	m.APIEgress = []workload.Flow{{Ports: []int32{novav1.Port, placementv1.Port}}}
 	m.Processes = m.processes()
 	m.Options = m.options()
 	return m, m.Render()
@@ -141,7 +141,7 @@ const pipelines = "/opt/openstack/etc/neutron/api-paste.ini"
 // https://docs.openstack.org/neutron/latest/contributor/internals/ovn/ovn_worker.html
 func (m *model) env() []corev1.EnvVar {
 	tenant := "project_network_types"
-	if !m.Has("ml2", tenant) {
+	if !m.HasOption("ml2", tenant) {
 		tenant = "tenant_network_types"
 	}
 	return append(workload.Self(),
@@ -154,7 +154,7 @@ func (m *model) env() []corev1.EnvVar {
 // workers are how many processes of a pod share what OVN says. Releases without the option ask uWSGI.
 func (m *model) workers() []corev1.EnvVar {
 	const option = "api_workers"
-	if !m.Has("DEFAULT", option) {
+	if !m.HasOption("DEFAULT", option) {
 		return nil
 	}
 	return []corev1.EnvVar{{Name: oslo.MustEnvName("DEFAULT", option), Value: strconv.Itoa(int(m.Server.Processes))}}
@@ -183,7 +183,7 @@ func (m *model) processes() []service.Process {
 
 // daemon completes a worker, which keeps a connection to what it works with.
 func (m *model) daemon(p service.Process, with member) service.Process {
-	p.Mercy, p.Logins, p.Env, p.Reaches = mercy, m.Logins, m.env(), m.Peers
+	p.TerminationGracePeriod, p.Logins, p.Env, p.Egress = terminationGracePeriod, m.Logins, m.env(), m.APIEgress
 	p.Ready, p.Alive = workload.Connected(with.port), workload.Attached(with.host, with.port)
 	return p
 }

@@ -23,28 +23,28 @@ const ovnFolder = "ovn"
 
 // clientSecret holds it: one that is made, or that somebody gave.
 func (m *model) clientSecret() string {
-	if m.borrowed() {
+	if m.usesExternalOVN() {
 		return string(m.spec.OVN.ClientSecretRef.Name)
 	}
 	return m.Sub("ovn-tls")
 }
 
-// borrowed says that OVN's databases are somebody else's.
-func (m *model) borrowed() bool { return m.hasOVN() && m.spec.OVN.ClientSecretRef != nil }
+// usesExternalOVN says that OVN's databases are somebody else's.
+func (m *model) usesExternalOVN() bool { return m.hasOVN() && m.spec.OVN.ClientSecretRef != nil }
 
 // certified says that a certificate for them is made.
-func (m *model) certified() bool { return m.hasOVN() && !m.borrowed() }
+func (m *model) certified() bool { return m.hasOVN() && !m.usesExternalOVN() }
 
 // clientCertificate is of OVN's own authority: who has one of it may write.
 func clientCertificate(m *model) ([]compose.Stage, error) {
-	return service.Single("ovn-client-certificate", certificate.Server(m.Meta(m.clientSecret()), *m.spec.OVN.IssuerRef, m.InternalHost())), nil
+	return service.SingleObjectComponent("ovn-client-certificate", certificate.Server(m.Meta(m.clientSecret()), *m.spec.OVN.IssuerRef, m.InternalHost())), nil
 }
 
 // jobs lets the check before an upgrade ask OVN what it has.
 func jobs(m *model) ([]compose.Stage, error) {
 	pods := metav1.LabelSelector{MatchLabels: m.JobWorkload().Selector()}
 	reach := workload.NetworkPolicy(m.Meta(m.Sub("jobs")), pods, nil, []workload.Flow{m.databases()})
-	return service.Single("jobs-network-policy", reach), nil
+	return service.SingleObjectComponent("jobs-network-policy", reach), nil
 }
 
 // A member is where a server of a database is reached.
@@ -76,7 +76,7 @@ func (m *model) databases() workload.Flow {
 func (m *model) hasOVN() bool { return m.spec.Mechanism != neutronv1.ByOVS }
 
 // hasAgents says that agents on nodes talk to it.
-func (m *model) hasAgents() bool { return network.HasAgents(m.spec.Mechanism, m.spec.Networks) }
+func (m *model) hasAgents() bool { return network.UsesAgents(m.spec.Mechanism, m.spec.Networks) }
 
 // checkMechanism refuses what does not go with what makes the networks, for callers that do not go through an API server, and finds OVN's
 // databases.

@@ -25,6 +25,6 @@ func TestEachOwner(t *testing.T) {
 			return derive(in)
 		},
 	}
-	owners.Each(t, definition.App, "small", "medium")
-	owners.Each(t, definition.App, "agents")
+	owners.CheckEachOption(t, definition.App, "small", "medium")
+	owners.CheckEachOption(t, definition.App, "agents")
 }

@@ -20,7 +20,7 @@ const (
 	syncResource  = "ovn-sync"
 )
 
-func (m *model) asksForSync() bool { return m.spec.OVN != nil && m.spec.OVN.Sync != nil }
+func (m *model) syncRequested() bool { return m.spec.OVN != nil && m.spec.OVN.Sync != nil }
 
 // sync asks the companion to compare. Nobody waits for the answer, which is no state of what is composed: it is in a condition of its own.
 //
@@ -31,7 +31,7 @@ func sync(m *model) ([]compose.Stage, error) {
 	m.LogIn(&pod, m.Logins...)
 	pod.Containers[0].Env = append(pod.Containers[0].Env, m.env()...)
 	return []compose.Stage{{{
-		Name: syncResource, Ready: func(*observe.Object) ready.Verdict { return ready.Yes },
+		Name: syncResource, Ready: func(*observe.Object) ready.Result { return ready.Yes },
 		Object: c5c3.OVNSync(m.Meta(m.Name), openstackv1.OVNSyncSpec{
 			OVNSyncRequest: *m.spec.OVN.Sync, Template: m.JobWorkload().Template(pod),
 		}),
@@ -39,25 +39,25 @@ func sync(m *model) ([]compose.Stage, error) {
 }
 
 // inSync is the verdict on what the last comparison found. There is none where nobody has asked.
-func (m *model) inSync() ready.Verdict {
-	if !m.asksForSync() {
-		return ready.Verdict{}
+func (m *model) inSync() ready.Result {
+	if !m.syncRequested() {
+		return ready.Result{}
 	}
-	asked, answer := m.spec.OVN.Sync, m.answer()
-	if answer == nil || answer.Request != asked.Request || answer.Mode != cmp.Or(asked.Mode, common.OVNSyncLog) {
-		c, _ := m.compared.Condition("Ready")
+	queried, response := m.spec.OVN.Sync, m.answer()
+	if response == nil || response.Request != queried.Request || response.Mode != cmp.Or(queried.Mode, common.OVNSyncLog) {
+		c, _ := m.lastSync.Condition("Ready")
 		if c.Status == "True" { // It is about the request before.
 			c.Message = ""
 		}
-		return ready.Wait("NotAnswered", "%s", cmp.Or(c.Message, fmt.Sprintf("request %q is not answered yet", asked.Request)))
+		return ready.Wait("NotAnswered", "%s", cmp.Or(c.Message, fmt.Sprintf("request %q is not answered yet", queried.Request)))
 	}
-	c, _ := m.compared.Condition("InSync")
-	return ready.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+	c, _ := m.lastSync.Condition("InSync")
+	return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
 // answer is the last one, to whatever request.
 func (m *model) answer() *common.OVNSyncAnswer {
-	return network.Answer(m.compared.Map("status", "answer"))
+	return network.Answer(m.lastSync.Map("status", "answer"))
 }
 
 func status(m *model, plan compose.Plan) any {

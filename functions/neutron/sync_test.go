@@ -26,33 +26,33 @@ status:
 		reason   string
 		asks     *common.OVNSyncRequest
 		observed string
-		want     ready.Verdict
+		want     ready.Result
 	}{
 		"NotAsked": {reason: "There is nothing to say."},
 		"NotSeen": {
 			reason: "It is not there yet.", asks: &common.OVNSyncRequest{Request: "first"},
-			want: ready.Verdict{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+			want: ready.Result{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
 		},
 		"Waits": {
 			reason: "The companion says for what.", asks: &common.OVNSyncRequest{Request: "first"},
 			observed: `{status: {conditions: [{type: Ready, status: "False", reason: Waiting, message: Secret a does not exist}]}}`,
-			want:     ready.Verdict{Reason: "NotAnswered", Message: "Secret a does not exist"},
+			want:     ready.Result{Reason: "NotAnswered", Message: "Secret a does not exist"},
 		},
 		"Answered": {
 			reason: "By its own verdict. Where no mode is said, it only looks.", asks: &common.OVNSyncRequest{Request: "first"}, observed: answered,
-			want: ready.Verdict{Reason: "Drifted", Message: "two ports are gone"},
+			want: ready.Result{Reason: "Drifted", Message: "two ports are gone"},
 		},
 		"OtherRequest": {
 			reason: "The answer is that to another one.", asks: &common.OVNSyncRequest{Request: "second", Mode: common.OVNSyncLog}, observed: answered,
-			want: ready.Verdict{Reason: "NotAnswered", Message: `request "second" is not answered yet`},
+			want: ready.Result{Reason: "NotAnswered", Message: `request "second" is not answered yet`},
 		},
 		"OtherMode": {
 			reason: "So it is if only the mode is another one.", asks: &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncRepair},
-			observed: answered, want: ready.Verdict{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+			observed: answered, want: ready.Result{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &model{spec: &neutronv1.NeutronSpec{OVN: &neutronv1.OVN{Sync: tc.asks}}, compared: observed(t, tc.observed)}
+			m := &model{spec: &neutronv1.NeutronSpec{OVN: &neutronv1.OVN{Sync: tc.asks}}, lastSync: observed(t, tc.observed)}
 			if diff := cmp.Diff(tc.want, m.inSync()); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}

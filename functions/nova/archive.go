@@ -21,7 +21,7 @@ nova-manage db purge --all-cells --before "$before" || [ $? -eq 3 ]
 `, m.spec.Archive.AfterDays)
 	w := m.Workload.With(m.Sub(archive), archive)
 	pod := m.JobPod(m.Image, m.Files, []string{"sh", "-c", script})
-	return service.Single(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
+	return service.SingleObjectComponent(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
 }
 
 // jobs lets the check before an upgrade reach Keystone and what it looks up there, besides the databases, which all Jobs reach.
@@ -31,6 +31,6 @@ func jobs(m *model) ([]compose.Stage, error) {
 		return nil, err
 	}
 	pods := metav1.LabelSelector{MatchLabels: m.CheckWorkload().Selector()}
-	outbound := []workload.Flow{keystone, compute.Peers(compute.AskedByCheck())}
-	return service.Single("jobs-network-policy", workload.NetworkPolicy(m.Meta(m.Sub("jobs")), pods, nil, outbound)), nil
+	outbound := []workload.Flow{keystone, compute.EndpointFlow(compute.UpgradeCheckEndpoints())}
+	return service.SingleObjectComponent("jobs-network-policy", workload.NetworkPolicy(m.Meta(m.Sub("jobs")), pods, nil, outbound)), nil
 }

@@ -23,7 +23,7 @@ func cellResource(cell string) string { return "cell-" + cell }
 func cell0(m *model) ([]compose.Stage, error) {
 	_, address := compute.CellCA(m.Service, compute.Cell0, m.spec.Database, m.spec.Database, m.spec.Queue, m.spec.Queue)
 	address.Queue = nil
-	return service.Single(cell0Component+"-mapping", c5c3.CellMapping(m.Meta(m.Sub(compute.Cell0)), openstackv1.CellMappingSpec{
+	return service.SingleObjectComponent(cell0Component+"-mapping", c5c3.CellMapping(m.Meta(m.Sub(compute.Cell0)), openstackv1.CellMappingSpec{
 		NovaName: common.ObjectName(m.Name), Cell: compute.Cell0, DatabaseConnection: address.DatabaseConnection(),
 		Template: m.JobWorkload().Template(m.JobPod(m.Image, m.Files, nil)),
 	})), nil
@@ -100,13 +100,13 @@ func (m *model) cellWorkloads() []openstackv1.Consumer {
 	return out
 }
 
-// startWithCells annotates pods with the cells as they know them since they started: another cell, and one that gets no more virtual
+// annotateStartupCells annotates pods with the cells as they know them since they started: another cell, and one that gets no more virtual
 // machines, replaces them.
-func (m *model) startWithCells() {
+func (m *model) annotateStartupCells() {
 	pods, _ := m.seen.Get("deployment")
 	for _, c := range m.spec.Cells {
 		annotation := novav1.Group + "/" + c.Name
-		m.StartWith(m.seen, service.ReadAtStart{Resource: cellResource(c.Name), Path: []string{"status", "uuid"}, Annotation: annotation})
+		m.AnnotateStartupInputs(m.seen, service.StartupInput{Resource: cellResource(c.Name), Path: []string{"status", "uuid"}, Annotation: annotation})
 		disabled := pods.String("spec", "template", "metadata", "annotations", annotation+"-disabled")
 		if m.upToDate(c) {
 			disabled = ""
@@ -122,7 +122,7 @@ func (m *model) startWithCells() {
 
 // oldestCompute is the oldest of all cells.
 func (m *model) oldestCompute() compute.Oldest {
-	out := compute.Oldest{Known: true}
+	out := compute.Oldest{HostsListed: true}
 	for _, c := range m.spec.Cells {
 		out = out.And(compute.OldestOf(m.seen, cellResource(c.Name)))
 	}
@@ -165,7 +165,7 @@ func services(m *model) ([]compose.Stage, error) {
 			Binary: "nova-conductor", StatefulSetName: common.ObjectName(novacellv1.Name(m.Name, c.Name) + "-" + conductor),
 		})
 	}
-	return service.Single("service-check", c5c3.ServiceCheck(m.Meta(m.Name), openstackv1.ServiceCheckSpec{
+	return service.SingleObjectComponent("service-check", c5c3.ServiceCheck(m.Meta(m.Name), openstackv1.ServiceCheckSpec{
 		CloudCredentialsRef: m.Cloud(), Service: novav1.ServiceType, Processes: known, IntervalSeconds: int32(checkEvery.Seconds()),
 	})), nil
 }

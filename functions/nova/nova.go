@@ -24,7 +24,7 @@ import (
 
 // New returns the function of Nova composite resources.
 func New() function.Runner {
-	return function.Kind[novav1.Nova, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+	return function.Kind[novav1.Nova, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
 // definition is what is the same for every Nova.
@@ -37,12 +37,12 @@ var definition = service.Definition{
 	Port:        novav1.Port,
 	Module:      "nova.wsgi.osapi_compute:application",
 	// The list of its versions needs neither a login nor the database.
-	HealthPath: "/",
-	Mercy:      compute.Mercy,
+	HealthPath:             "/",
+	TerminationGracePeriod: compute.TerminationGracePeriod,
 	// Properties of images, which requests of virtual machines hold, are read by no release before the one that wrote them.
-	CutsOver:  true,
-	Queue:     true,
-	Databases: []service.Database{apiDatabase, compute.ManageDatabase(compute.Cell0Database)},
+	NeedsCutover: true,
+	Queue:        true,
+	Databases:    []service.Database{apiDatabase, compute.ManageDatabase(compute.Cell0Database)},
 }
 
 // apiDatabase is what cells have in common. Its upgrade is refused by what is found in all cells, before anything is changed: of the tables
@@ -53,7 +53,7 @@ var apiDatabase = service.Database{
 		Sync:      apiSync,
 		Expand:    apiSync,
 		Check:     []openstackv1.Argument{"nova-status", "upgrade", "check"},
-		Logins:    compute.Logins(compute.AskedByCheck()),
+		Logins:    compute.Logins(compute.UpgradeCheckEndpoints()),
 		Version:   []openstackv1.Argument{"nova-manage", "api_db", "version"},
 		Empty:     "None",
 		Revisions: "nova-api",
@@ -71,7 +71,7 @@ const (
 	metadata       = "metadata"
 	archive        = "archive"
 
-	offersComponent = "flavors-and-aggregates"
+	computeCatalogComponent = "flavors-and-aggregates"
 )
 
 // pods are what comes before those of each process.
@@ -85,32 +85,32 @@ var pods = []string{"schema", "certificate", "identity", "queue", cellsComponent
 // https://docs.openstack.org/nova/latest/admin/upgrades.html
 var graph = service.Graph(
 	&definition,
-	service.Own[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs}, Before: "schema"},
-	service.Own[*model]{
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs}, Before: "schema"},
+	service.ExtraComponent[*model]{
 		Component: compose.Component[*model]{Name: cell0Component, Needs: []string{"schema"}, Build: cell0}, Before: "api",
 	},
-	service.Own[*model]{
+	service.ExtraComponent[*model]{
 		Component: compose.Component[*model]{
-			Name: cellsComponent, Needs: []string{cell0Component}, RollsAfter: []string{"schema"}, Build: cells,
+			Name: cellsComponent, Needs: []string{cell0Component}, RolloutAfter: []string{"schema"}, Build: cells,
 		},
-		Before: "api", For: "api",
+		Before: "api", NeededBy: "api",
 	},
-	service.Own[*model]{
-		Component: service.Daemon[*model](conductor, pods, cellsComponent), Before: "api", For: "catalog",
+	service.ExtraComponent[*model]{
+		Component: service.Daemon[*model](conductor, pods, cellsComponent), Before: "api", NeededBy: "catalog",
 	},
-	service.Own[*model]{
-		Component: service.Daemon[*model](scheduler, pods, conductor), Before: "api", For: "catalog", Ahead: "api",
+	service.ExtraComponent[*model]{
+		Component: service.Daemon[*model](scheduler, pods, conductor), Before: "api", NeededBy: "catalog", RolloutBefore: "api",
 	},
-	service.Own[*model]{
-		Component: service.Daemon[*model](metadata, pods, scheduler), Before: "catalog", For: "catalog",
+	service.ExtraComponent[*model]{
+		Component: service.Daemon[*model](metadata, pods, scheduler), Before: "catalog", NeededBy: "catalog",
 	},
-	service.Own[*model]{Component: compose.Component[*model]{
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{
 		Name: "services", Needs: []string{"api", conductor, scheduler, "catalog"}, Build: services,
 	}},
-	service.Own[*model]{Component: compose.Component[*model]{
-		Name: offersComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).offers, Build: offers,
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{
+		Name: computeCatalogComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).hasComputeCatalog, Build: offers,
 	}},
-	service.Own[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
 // model is everything that builders read, derived once.
@@ -123,16 +123,16 @@ type model struct {
 }
 
 func derive(in function.Input[novav1.Nova]) (*model, error) {
-	m := &model{spec: &in.XR.Spec, uwsgi: in.XR.Spec.UWSGI, seen: in.Seen}
+	m := &model{spec: &in.XR.Spec, uwsgi: in.XR.Spec.UWSGI, seen: in.Observed}
 	if q := m.spec.Quotas; q != nil && q.UnifiedLimits {
 		return nil, invalid.Field("spec.quotas.unifiedLimits", "limits in Keystone are not built yet; leave it out, and Nova keeps them itself")
 	}
 	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
-		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.Shape(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
+			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(m.spec.API, m.spec.Placement), UWSGI: &m.spec.UWSGI,
 			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory",
 		},
 	})
@@ -140,7 +140,7 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 		return nil, err
 	}
 	m.Accounts = []service.Account{{Resource: "metadata", Secret: m.Sub(compute.MetadataSecret), User: metadata}}
-	m.Logins = append(compute.Logins(compute.Asked()), keymanager.Logins(m.spec.KeyManager)...)
+	m.Logins = append(compute.Logins(compute.APIEndpoints()), keymanager.Logins(m.spec.KeyManager)...)
 	m.CredentialConsumers = m.cellWorkloads()
 	m.Env = compute.WSGIEnv(m.Service, m.Name)
 	m.Vhosts = m.vhosts()
@@ -150,14 +150,14 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Peers = append([]workload.Flow{compute.Peers(compute.Asked())}, reached...)
+	m.APIEgress = append([]workload.Flow{compute.EndpointFlow(compute.APIEndpoints())}, reached...)
 	if ports := m.servers(); len(ports) > 0 {
-		m.Reaches = []workload.Flow{{Ports: ports}}
+		m.Egress = []workload.Flow{{Ports: ports}}
 	}
 	m.Jobs = []string{archive}
 	m.Processes = m.processes()
 	m.Options = m.options()
-	m.startWithCells()
+	m.annotateStartupCells()
 	for annotation, version := range compute.Pin(m.seen, "deployment", m.oldestCompute(), m.Effective) {
 		m.Annotate(annotation, version)
 	}
@@ -218,11 +218,11 @@ func (m *model) processes() []service.Process {
 		compute.Daemon(m.Service, service.Process{
 			Process: m.spec.Conductor, Name: conductor, Title: "Nova's conductor above the cells", Command: []string{"nova-conductor"},
 			Outage: "no virtual machine is started or moved",
-		}, compute.Asked()),
+		}, compute.APIEndpoints()),
 		compute.Daemon(m.Service, service.Process{
 			Process: m.spec.Scheduler, Name: scheduler, Title: "Nova's scheduler", Command: []string{"nova-scheduler"},
 			Outage: "no virtual machine gets a hypervisor",
-		}, compute.AskedByScheduler()),
+		}, compute.SchedulerEndpoints()),
 	}
 	if p := m.spec.Metadata; p != nil {
 		api := compute.Metadata(m.Name, *p, m.hypervisors())

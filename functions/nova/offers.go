@@ -7,19 +7,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// offersResource is the resource of the object that has all flavors and aggregates.
-const offersResource = "compute-catalog"
+// computeCatalogResource is the resource of the object that has all flavors and aggregates.
+const computeCatalogResource = "compute-catalog"
 
-// offers says whether there are flavors or aggregates to be kept. Once there were, the object stays, with none of them: what is taken out
+// hasComputeCatalog says whether there are flavors or aggregates to be kept. Once there were, the object stays, with none of them: what is taken out
 // of it is removed from Nova, and nothing is when it goes itself.
-func (m *model) offers() bool {
-	_, seen := m.seen.Get(offersResource)
-	return seen || len(m.spec.Flavors)+len(m.spec.Aggregates) > 0
+func (m *model) hasComputeCatalog() bool {
+	_, observed := m.seen.Get(computeCatalogResource)
+	return observed || len(m.spec.Flavors)+len(m.spec.Aggregates) > 0
 }
 
 // offers are the flavors and aggregates, in one object: a composite resource has no room for one of each.
 func offers(m *model) ([]compose.Stage, error) {
-	return service.Single(offersResource, c5c3.ComputeCatalog(m.Meta(m.Name), openstackv1.ComputeCatalogSpec{
+	return service.SingleObjectComponent(computeCatalogResource, c5c3.ComputeCatalog(m.Meta(m.Name), openstackv1.ComputeCatalogSpec{
 		CloudCredentialsRef: m.Cloud(), Flavors: m.spec.Flavors, Aggregates: m.spec.Aggregates,
 	})), nil
 }

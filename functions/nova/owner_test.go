@@ -22,5 +22,5 @@ func TestEachOwner(t *testing.T) {
 		},
 		Tunable: []string{"DEFAULT allow_resize_to_same_host", "cache enabled", "filter_scheduler enabled_filters", "scheduler max_attempts"},
 	}
-	owners.Each(t, definition.App, "small", "medium")
+	owners.CheckEachOption(t, definition.App, "small", "medium")
 }

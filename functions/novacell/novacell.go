@@ -23,7 +23,7 @@ import (
 
 // New returns the function of NovaCell composite resources.
 func New() function.Runner {
-	return function.Kind[novacellv1.NovaCell, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+	return function.Kind[novacellv1.NovaCell, *model]{Graph: graph, Derive: derive, Target: service.Target[*model], Status: status}
 }
 
 // Components, which are named as the processes are that run in them, and the resource of the mapping.
@@ -52,27 +52,27 @@ var pods = []string{"schema", "certificate", "queue"}
 // the release before, too.
 var graph = service.Graph(
 	definition(""),
-	service.Own[*model]{Before: "database", For: "database", Component: compose.Component[*model]{
-		Name: databaseComponent, Build: databaseServer, Enabled: func(m *model) bool { return m.ownDatabase() != nil },
+	service.ExtraComponent[*model]{Before: "database", NeededBy: "database", Component: compose.Component[*model]{
+		Name: databaseComponent, Build: databaseServer, Enabled: func(m *model) bool { return m.databaseServer() != nil },
 	}},
-	service.Own[*model]{Before: "database", Component: compose.Component[*model]{
+	service.ExtraComponent[*model]{Before: "database", Component: compose.Component[*model]{
 		Name: backupComponent, Needs: []string{databaseComponent}, Build: databaseBackup,
-		Enabled: func(m *model) bool { return m.ownDatabase() != nil && m.ownDatabase().Backup != nil },
+		Enabled: func(m *model) bool { return m.databaseServer() != nil && m.databaseServer().Backup != nil },
 	}},
-	service.Own[*model]{Before: "queue", For: "queue", Component: compose.Component[*model]{
-		Name: queueComponent, Build: queueServer, Enabled: func(m *model) bool { return m.ownQueue() != nil },
+	service.ExtraComponent[*model]{Before: "queue", NeededBy: "queue", Component: compose.Component[*model]{
+		Name: queueComponent, Build: queueServer, Enabled: func(m *model) bool { return m.queueServer() != nil },
 	}},
-	service.Own[*model]{Component: compose.Component[*model]{
-		Name: watchComponent, Follows: []string{databaseComponent, queueComponent}, Build: serverMonitoring,
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{
+		Name: monitoringComponent, Follows: []string{databaseComponent, queueComponent}, Build: serverMonitoring,
 		Enabled: func(m *model) bool { return m.Monitored() && m.spec.Infrastructure != nil },
 	}},
-	service.Own[*model]{Component: service.Daemon[*model](conductor, pods)},
-	service.Own[*model]{Component: service.Daemon[*model](metadata, pods, conductor)},
-	service.Own[*model]{Component: service.Daemon[*model](vnc.name, pods, conductor)},
-	service.Own[*model]{Component: service.Daemon[*model](spice.name, pods, conductor)},
-	service.Own[*model]{Component: service.Daemon[*model](serial.name, pods, conductor)},
-	service.Own[*model]{Component: compose.Component[*model]{
-		Name: mapping, Needs: []string{"schema", "queue"}, Build: mapped,
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](conductor, pods)},
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](metadata, pods, conductor)},
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](vnc.name, pods, conductor)},
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](spice.name, pods, conductor)},
+	service.ExtraComponent[*model]{Component: service.Daemon[*model](serial.name, pods, conductor)},
+	service.ExtraComponent[*model]{Component: compose.Component[*model]{
+		Name: mapping, Needs: []string{"schema", "queue"}, Build: cellMappingStage,
 	}},
 )
 
@@ -90,13 +90,13 @@ type model struct {
 func (m *model) APIPod() workload.Pod { return m.ProcessPod(m.Processes[0]) }
 
 func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
-	m := &model{spec: &in.XR.Spec, seen: in.Seen, nova: string(in.XR.Spec.NovaRef.Name)}
+	m := &model{spec: &in.XR.Spec, seen: in.Observed, nova: string(in.XR.Spec.NovaRef.Name)}
 	setDefaults(m.spec)
 	var err error
 	m.Service, err = definition(m.spec.Cell).Derive(service.Input{
-		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.Shape(common.Process{}, m.spec.Placement), UWSGI: &m.spec.UWSGI,
+			ServiceSpec: &m.spec.ServiceSpec, Workload: service.PlacedWorkload(common.Process{}, m.spec.Placement), UWSGI: &m.spec.UWSGI,
 			Identity: &m.spec.Identity, Queue: &m.spec.Queue,
 		},
 	})
@@ -105,13 +105,13 @@ func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	}
 	m.Workload.Resources = service.Resources(m.spec.Conductor)
 	m.Credential = compute.Secret(m.nova, compute.CredentialSecret)
-	m.Logins = compute.Logins(compute.Asked())
+	m.Logins = compute.Logins(compute.APIEndpoints())
 	m.Grantees = []service.Grantee{m.grantee()}
 	m.manage()
-	if m.ownDatabase() != nil {
+	if m.databaseServer() != nil {
 		m.DatabasePods = mariadb.Pods(m.databaseName())
 	}
-	if m.ownQueue() != nil {
+	if m.queueServer() != nil {
 		m.QueuePods = rabbitmq.Pods(m.queueName())
 	}
 	m.Processes = m.processes()
@@ -156,7 +156,7 @@ func (m *model) processes() []service.Process {
 		Process: m.spec.Conductor, Name: conductor, Title: "the conductor of Nova's cell " + m.spec.Cell,
 		Outage: "no virtual machine of the cell changes", Command: []string{"nova-conductor"},
 		Annotations: compute.Pin(m.seen, conductor, compute.OldestOf(m.seen, mapping), m.Effective),
-	}, compute.Asked())}
+	}, compute.APIEndpoints())}
 	if p := m.spec.Metadata; p != nil {
 		api := compute.Metadata(m.nova, *p, m.spec.HypervisorNetworks)
 		api.Title += " of cell " + m.spec.Cell
@@ -190,9 +190,9 @@ func (m *model) options() oslo.Config {
 	return c
 }
 
-// mapped is that Nova knows the cell, and the hypervisors that register in it.
-func mapped(m *model) ([]compose.Stage, error) {
-	return service.Single(mapping, c5c3.CellMapping(m.Meta(m.Name), openstackv1.CellMappingSpec{
+// cellMappingStage is that Nova knows the cell, and the hypervisors that register in it.
+func cellMappingStage(m *model) ([]compose.Stage, error) {
+	return service.SingleObjectComponent(mapping, c5c3.CellMapping(m.Meta(m.Name), openstackv1.CellMappingSpec{
 		NovaName: m.spec.NovaRef.Name, Cell: m.spec.Cell, Disabled: m.spec.Disabled,
 		DatabaseConnection: m.address.DatabaseConnection(), TransportURL: m.address.TransportURL(),
 		CloudCredentialsRef: new(compute.Cloud(m.nova)),

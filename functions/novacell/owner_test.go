@@ -23,5 +23,5 @@ func TestEachOwner(t *testing.T) {
 		},
 		Tunable: []string{"cache enabled", "scheduler max_attempts"},
 	}
-	owners.Each(t, compute.App, "small", "medium")
+	owners.CheckEachOption(t, compute.App, "small", "medium")
 }

@@ -29,12 +29,12 @@ type console struct {
 }
 
 var (
-	screens = workload.Range{First: 5900, Last: 6923}
-	vnc     = console{
-		"vnc", "nova-novncproxy", "vnc", "novncproxy", novav1.VNCPort, workload.HTTPS(service.ProcessPort, compute.VNCPage), screens,
+	consolePortRange = workload.Range{First: 5900, Last: 6923}
+	vnc              = console{
+		"vnc", "nova-novncproxy", "vnc", "novncproxy", novav1.VNCPort, workload.HTTPS(service.ProcessPort, compute.VNCPage), consolePortRange,
 	}
 	spice = console{
-		"spice", "nova-spicehtml5proxy", "spice", "html5proxy", novav1.SPICEPort, workload.HTTPS(service.ProcessPort, compute.SPICEPage), screens,
+		"spice", "nova-spicehtml5proxy", "spice", "html5proxy", novav1.SPICEPort, workload.HTTPS(service.ProcessPort, compute.SPICEPage), consolePortRange,
 	}
 	serial = console{
 		"serial", "nova-serialproxy", "serial_console", "serialproxy", novav1.SerialPort, workload.TCP(service.ProcessPort),
@@ -62,10 +62,10 @@ func (m *model) proxy(c console) service.Process {
 	p := service.Process{
 		Process: m.spec.Proxies.Process, Name: c.name, Title: "the console proxy " + c.name + " of Nova's cell " + m.spec.Cell,
 		Outage: "nobody sees the screens of the cell's virtual machines", Command: []string{c.program},
-		Port: c.port, Exposure: m.exposure(c), Ready: c.ready, Mercy: compute.Mercy,
+		Port: c.port, Exposure: m.exposure(c), Ready: c.ready, TerminationGracePeriod: compute.TerminationGracePeriod,
 	}
 	if networks := service.Strings(m.spec.HypervisorNetworks); len(networks) > 0 {
-		p.Reaches = []workload.Flow{{Blocks: networks, Ranges: []workload.Range{c.hypervisors}}}
+		p.Egress = []workload.Flow{{Blocks: networks, Ranges: []workload.Range{c.hypervisors}}}
 	}
 	return p
 }

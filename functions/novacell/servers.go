@@ -18,20 +18,20 @@ import (
 // Components of a cell's own servers, and the resources that are them. What they hold goes with them if data is to be deleted: operators
 // let databases, virtual hosts and users go whose server is gone, so that nothing here has to go first.
 const (
-	databaseComponent = "database-server"
-	backupComponent   = "database-server-backup"
-	queueComponent    = "queue-server"
-	watchComponent    = "server-monitoring"
+	databaseComponent   = "database-server"
+	backupComponent     = "database-server-backup"
+	queueComponent      = "queue-server"
+	monitoringComponent = "server-monitoring"
 )
 
-func (m *model) ownDatabase() *common.DatabaseServer {
+func (m *model) databaseServer() *common.DatabaseServer {
 	if m.spec.Infrastructure == nil {
 		return nil
 	}
 	return m.spec.Infrastructure.Database
 }
 
-func (m *model) ownQueue() *common.QueueServer {
+func (m *model) queueServer() *common.QueueServer {
 	if m.spec.Infrastructure == nil {
 		return nil
 	}
@@ -42,12 +42,12 @@ func (m *model) ownQueue() *common.QueueServer {
 func (m *model) databaseName() string { return string(m.spec.Database.MariaDBRef.Name) }
 func (m *model) queueName() string    { return m.spec.Queue.Name() }
 
-// clients are the pods that use the cell's own servers: those of the cell, and of its Nova. Other services, and other cells, have no
+// databaseClients are the pods that use the cell's own servers: those of the cell, and of its Nova. Other services, and other cells, have no
 // business there.
-func (m *model) clients() []map[string]string {
+func (m *model) databaseClients() []map[string]string {
 	var out []map[string]string
 	for _, instance := range []string{m.nova, m.Name} {
-		labels := workload.Ours()
+		labels := workload.ManagedPodLabels()
 		labels["app.kubernetes.io/instance"] = instance
 		out = append(out, labels)
 	}
@@ -77,8 +77,8 @@ func databaseServer(m *model) ([]compose.Stage, error) {
 
 // server is MariaDB, as the control plane's own is.
 func (m *model) server(root string) mariadb.Server {
-	own := m.ownDatabase()
-	was, _ := m.seen.Get(databaseComponent)
+	own := m.databaseServer()
+	previous, _ := m.seen.Get(databaseComponent)
 	return service.KeepServer(mariadb.Server{
 		Meta:         m.Meta(m.databaseName()),
 		Replicas:     own.Replicas,
@@ -94,15 +94,15 @@ func (m *model) server(root string) mariadb.Server {
 		BufferPool:   mariadb.BufferPool(mariadb.Memory(own.Resources)),
 		Connections:  own.Connections,
 		Transfer:     &mariadb.Transfer{Cache: mariadb.GaleraCache(bytes(own.StorageSize)), Threads: mariadb.Threads(own.Resources)},
-	}, was)
+	}, previous)
 }
 
 func (m *model) network() mariadb.Network {
 	n := mariadb.Network{
-		Server: m.databaseName(), Members: m.ownDatabase().Replicas, Metrics: m.ownDatabase().Metrics, Clients: m.clients(),
+		Server: m.databaseName(), Members: m.databaseServer().Replicas, Metrics: m.databaseServer().Metrics, ClientLabels: m.databaseClients(),
 		Neighbours: m.spec.Infrastructure.Neighbours,
 	}
-	if b := m.ownDatabase().Backup; b != nil {
+	if b := m.databaseServer().Backup; b != nil {
 		n.Buckets = []int32{workload.HTTPSPort(b.Endpoint)}
 	}
 	return n
@@ -111,7 +111,7 @@ func (m *model) network() mariadb.Network {
 // databaseBackup is regular backups of the cell's database. Nothing waits for it. What their operator does not allow to change is part of
 // their name.
 func databaseBackup(m *model) ([]compose.Stage, error) {
-	own := m.ownDatabase()
+	own := m.databaseServer()
 	b := mariadb.Backup{
 		Server: m.databaseName(), Cron: string(own.Backup.Schedule), Days: own.Backup.RetentionDays,
 		Bucket: mariadb.Bucket{
@@ -122,7 +122,7 @@ func databaseBackup(m *model) ([]compose.Stage, error) {
 		StagingSize: own.Backup.StagingSize, StagingClass: string(own.Backup.StagingClass),
 	}
 	const digits = 8
-	suffix := "-" + names.HashOf(digits, b.Fixed())
+	suffix := "-" + names.HashOf(digits, b.ImmutableFields())
 	b.Meta = m.Meta(m.databaseName() + suffix)
 	jobs := m.databaseName() + "-backups"
 	return []compose.Stage{{
@@ -132,13 +132,13 @@ func databaseBackup(m *model) ([]compose.Stage, error) {
 }
 
 func (m *model) backupTimeout() time.Duration {
-	return mariadb.BackupTimeout(bytes(m.ownDatabase().StorageSize))
+	return mariadb.BackupTimeout(bytes(m.databaseServer().StorageSize))
 }
 
 // queueServer is the cell's RabbitMQ, and who reaches it.
 func queueServer(m *model) ([]compose.Stage, error) {
 	c := m.cluster()
-	policy := c.NetworkPolicy(m.clients(), m.Monitored(), m.spec.Infrastructure.Neighbours)
+	policy := c.NetworkPolicy(m.databaseClients(), m.Monitored(), m.spec.Infrastructure.Neighbours)
 	return []compose.Stage{
 		{
 			{Name: queueComponent + "-certificate", Object: c.Certificate()},
@@ -152,7 +152,7 @@ func queueServer(m *model) ([]compose.Stage, error) {
 }
 
 func (m *model) cluster() rabbitmq.Cluster {
-	return rabbitmq.Cluster{Name: m.queueName(), Meta: m.Meta, QueueServer: *m.ownQueue(), PullSecrets: m.Spec.Images.PullSecrets}
+	return rabbitmq.Cluster{Name: m.queueName(), Meta: m.Meta, QueueServer: *m.queueServer(), PullSecrets: m.Spec.Images.PullSecrets}
 }
 
 // serverMonitoring is alerts on the cell's own servers, and what brings their metrics to a Prometheus.
@@ -160,7 +160,7 @@ func serverMonitoring(m *model) ([]compose.Stage, error) {
 	const field = "services.nova.cells[].infrastructure."
 	conf := m.Spec.Monitoring
 	var stage compose.Stage
-	if own := m.ownDatabase(); own != nil {
+	if own := m.databaseServer(); own != nil {
 		meta := m.Meta(m.databaseName())
 		alerts := mariadb.Alerts{
 			Meta: meta, Field: field + "mariadb", Memory: field + "mariadb.memory", Members: own.Replicas, Metrics: own.Metrics,
@@ -175,7 +175,7 @@ func serverMonitoring(m *model) ([]compose.Stage, error) {
 			})
 		}
 	}
-	if m.ownQueue() != nil {
+	if m.queueServer() != nil {
 		c := m.cluster()
 		stage = append(stage,
 			compose.Resource{Name: queueComponent + "-monitor", Object: c.Monitor(conf)},

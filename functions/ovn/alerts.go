@@ -63,8 +63,8 @@ func (m *model) alerts() ([]compose.Stage, error) {
 	alerts = append(alerts, monitoring.VolumesFilling("OVN", m.namespace,
 		fmt.Sprintf("data-(%s|%s)-.+", m.north.workload.Name, m.south.workload.Name), "its member stops writing",
 		"A database is compacted by itself: find out who writes so much, and give its members larger volumes one by one.")...)
-	alerts = append(alerts, m.ofRelays()...)
-	alerts = append(alerts, m.ofSnapshots()...)
+	alerts = append(alerts, m.relayAlerts()...)
+	alerts = append(alerts, m.snapshotAlerts()...)
 	for _, d := range []struct{ part, name string }{{northbound, "Northbound"}, {southbound, "Southbound"}} {
 		alerts = append(alerts, monitoring.CertificateExpiring("OVN"+d.name+"CertificateExpiring", "The "+d.part+" database's certificate",
 			m.namespace, m.secret(d.part)))
@@ -82,8 +82,8 @@ func (m *model) alerts() ([]compose.Stage, error) {
 	}}, nil
 }
 
-// ofRelays are alerts on the copies that nodes read.
-func (m *model) ofRelays() []monitoring.Alert {
+// relayAlerts are alerts on the copies that nodes read.
+func (m *model) relayAlerts() []monitoring.Alert {
 	if !m.relay.asked {
 		return nil
 	}
@@ -104,8 +104,8 @@ func (m *model) ofRelays() []monitoring.Alert {
 	}
 }
 
-// ofSnapshots are alerts on the Jobs of copies.
-func (m *model) ofSnapshots() []monitoring.Alert {
+// snapshotAlerts are alerts on the Jobs of copies.
+func (m *model) snapshotAlerts() []monitoring.Alert {
 	if m.spec.Backup == nil {
 		return nil
 	}

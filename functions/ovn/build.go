@@ -36,8 +36,8 @@ var (
 const (
 	// userID is that of the image.
 	userID = 42424
-	// mercy is how long a member has to hand over and to end.
-	mercy = 60
+	// terminationGracePeriod is how long a member has to hand over and to end.
+	terminationGracePeriod = 60
 	// leastMemory is below what a process does not start.
 	leastMemory = 64 << 20
 	// retries of the probe at the start, each of ten seconds: a large database is read for minutes.
@@ -128,12 +128,12 @@ func (m *model) build(d *database) ([]compose.Stage, error) {
 	w := d.workload
 	state := workload.ConfigMap(m.meta(m.sub(d.stateResource())), map[string]string{
 		clusterIDFile: d.id, membersFile: strconv.Itoa(int(d.joined)),
-		electionFile: strconv.Itoa(int(d.election())), probeFile: strconv.Itoa(int(d.probe())),
+		electionFile: strconv.Itoa(int(d.electionTimerMilliseconds())), probeFile: strconv.Itoa(int(d.probe())),
 	})
 	peers := workload.Flow{Pods: w.Selector(), Ports: []int32{d.raft}}
-	in, out := append([]workload.Flow{peers, {Ports: []int32{d.port}}}, d.visitors...), []workload.Flow{peers}
+	in, out := append([]workload.Flow{peers, {Ports: []int32{d.port}}}, d.externalClients...), []workload.Flow{peers}
 	if from := m.spec.RestoreFrom; from != nil {
-		store, err := storeFlow("spec.restoreFrom", from.Bucket)
+		store, err := bucketFlow("spec.restoreFrom", from.Bucket)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +161,7 @@ func (m *model) memberPod(d *database) workload.Pod {
 		value("DATABASE", d.schema), value("SCHEMA", "/usr/share/ovn/"+d.file+".ovsschema"), value("NAME", d.workload.Name),
 		value("DOMAIN", d.domain),
 		number("PORT", d.port), number("RAFT_PORT", d.raft),
-		value("BACKLOG_BYTES", strconv.FormatInt(d.backlog(), 10)),
+		value("BACKLOG_BYTES", strconv.FormatInt(d.maxBacklogBytes(), 10)),
 		value("DATA", dataFolder), value("STATE", stateFolder), value("TLS", tlsFolder))
 	c.Ports = []corev1.ContainerPort{{Name: "database", ContainerPort: d.port}, {Name: "raft", ContainerPort: d.raft}}
 	c.VolumeMounts = append(c.VolumeMounts, workload.Mount("state", stateFolder), corev1.VolumeMount{Name: "data", MountPath: dataFolder})
@@ -170,7 +170,7 @@ func (m *model) memberPod(d *database) workload.Pod {
 	if from := m.spec.RestoreFrom; from != nil {
 		reach(&p, from.Bucket)
 		withoutSecret(&p, string(from.CredentialsSecretRef.Name))
-		c.Env = append(c.Env, value("BEFORE", moment(from.TargetRecoveryTime)))
+		c.Env = append(c.Env, value("BEFORE", snapshotTimestamp(from.TargetRecoveryTime)))
 	}
 	return p
 }
@@ -211,7 +211,7 @@ func (m *model) pod(script, secret string) workload.Pod {
 	ready.PeriodSeconds = 10
 	c.ReadinessProbe = &ready
 	return workload.Pod{
-		UserID: userID, Containers: []corev1.Container{c}, GraceSeconds: ptr.To[int64](mercy),
+		UserID: userID, Containers: []corev1.Container{c}, GraceSeconds: ptr.To[int64](terminationGracePeriod),
 		Volumes: []corev1.Volume{workload.ConfigVolume("scripts", m.sub(scriptsRevision())), workload.SecretVolume(tls, secret)},
 	}
 }

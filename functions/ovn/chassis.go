@@ -18,15 +18,15 @@ func (m *model) chassis() (registered, active int32, known bool) {
 }
 
 // controllers is the verdict on the nodes.
-func (m *model) controllers() ready.Verdict {
+func (m *model) controllers() ready.Result {
 	registered, active, known := m.chassis()
 	switch {
 	case !known:
 		return ready.Wait("NotCounted", "nobody has counted the nodes yet")
 	case registered == 0:
-		return ready.Verdict{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}
+		return ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}
 	case active == registered:
-		return ready.Verdict{Ready: true, Reason: "UpToDate", Message: fmt.Sprintf("all %d nodes have done what is wanted", registered)}
+		return ready.Result{Ready: true, Reason: "UpToDate", Message: fmt.Sprintf("all %d nodes have done what is wanted", registered)}
 	}
 	var behind []string
 	for _, v := range m.south.cluster.List("status", "chassis", "behind") {

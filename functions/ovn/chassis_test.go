@@ -17,13 +17,13 @@ import (
 func TestControllers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		chassis map[string]any
-		want    ready.Verdict
+		want    ready.Result
 	}{
 		"Not counted": {nil, ready.Wait("NotCounted", "nobody has counted the nodes yet")},
-		"None":        {map[string]any{"registered": 0, "active": 0}, ready.Verdict{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}},
+		"None":        {map[string]any{"registered": 0, "active": 0}, ready.Result{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}},
 		"All": {
 			map[string]any{"registered": 3, "active": 3},
-			ready.Verdict{Ready: true, Reason: "UpToDate", Message: "all 3 nodes have done what is wanted"},
+			ready.Result{Ready: true, Reason: "UpToDate", Message: "all 3 nodes have done what is wanted"},
 		},
 		"Some": {
 			map[string]any{"registered": 3, "active": 1, "behind": []any{"a", "b"}},
@@ -40,7 +40,7 @@ func TestControllers(t *testing.T) {
 				t.Fatal(err)
 			}
 			in := function.Input[ovnv1.OVNCluster]{}
-			if in.Seen, err = observe.New(map[string]encoded.Struct{southbound + "-cluster": e}); err != nil {
+			if in.Observed, err = observe.New(map[string]encoded.Struct{southbound + "-cluster": e}); err != nil {
 				t.Fatal(err)
 			}
 			m, err := derive(in)

@@ -16,24 +16,24 @@ func (m *model) dashboard() (runtime.Object, error) {
 	}
 	pods := func(metric string) string { return fmt.Sprintf(`%s{%s,deployment=~"%s-.+"}`, metric, in, m.name) }
 	panels := []monitoring.Panel{
-		{Title: "Members by what they are", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Members by what they are", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: of("companion_raft_cluster_members"), Legend: "{{name}} {{state}}"},
 		}},
-		{Title: "Leaders, and conditions that are not true", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Leaders, and conditions that are not true", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: of("companion_raft_cluster_leaders"), Legend: "{{name}} leaders"},
 			{Expr: of("companion_raft_cluster_condition") + " == 0", Legend: "{{name}} not {{condition}}"},
 		}},
-		{Title: "Nodes", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Nodes", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: of("companion_raft_cluster_chassis"), Legend: "{{state}}"},
 		}},
-		{Title: "Pods of northd and of relays", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Pods of northd and of relays", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: pods("kube_deployment_status_replicas_available"), Legend: "{{deployment}} available"},
 			{Expr: pods("kube_deployment_spec_replicas"), Legend: "{{deployment}} wanted"},
 		}},
-		{Title: "Memory, of what each may use", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Memory, of what each may use", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: m.memoryUsed(), Legend: "{{pod}}"},
 		}},
-		{Title: "Room on the volumes, in bytes", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Room on the volumes, in bytes", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{
 				Expr: fmt.Sprintf(`kubelet_volume_stats_available_bytes{%s,persistentvolumeclaim=~"data-(%s|%s)-.+"}`,
 					in, m.north.workload.Name, m.south.workload.Name),
@@ -42,7 +42,7 @@ func (m *model) dashboard() (runtime.Object, error) {
 		}},
 	}
 	if m.spec.Backup != nil {
-		panels = append(panels, monitoring.Panel{Title: "Since the last copy", Unit: monitoring.Seconds, Lines: []monitoring.Line{
+		panels = append(panels, monitoring.Panel{Title: "Since the last copy", Unit: monitoring.Seconds, Lines: []monitoring.Query{
 			{Expr: fmt.Sprintf(`time() - max(kube_job_status_completion_time{%s,job_name=~"%s-[0-9]+"})`, in, m.sub(snapshot)), Legend: "copy"},
 		}})
 	}

@@ -34,12 +34,12 @@ type database struct {
 	domain string
 	// id of its cluster, as far as it is known.
 	id string
-	// wanted is the number of members that the spec says, and joined that of those which are to be members now: one that is beyond it leaves.
-	wanted, joined int32
-	cluster, set   *observe.Object
-	// doors are where other clusters reach the members, and visitors who comes from there.
-	doors    []entrance
-	visitors []workload.Flow
+	// targetMembers is the number of members that the spec says, and joined that of those which are to be members now: one that is beyond it leaves.
+	targetMembers, joined int32
+	cluster, set          *observe.Object
+	// memberServices are where other clusters reach the members, and visitors who comes from there.
+	memberServices  []memberService
+	externalClients []workload.Flow
 	// restoring says where it starts from when it is created, if anywhere.
 	restoring string
 }
@@ -47,7 +47,7 @@ type database struct {
 // enough is what a pod gets that the spec says nothing of.
 var enough = common.Process{CPU: new(intstr.FromString("100m")), Memory: "512Mi"}
 
-func (m *model) database(part string, members ovnv1.Members, seen observe.State) (database, error) {
+func (m *model) database(part string, members ovnv1.Members, observed observe.State) (database, error) {
 	d := database{
 		part: part, schema: "OVN_Northbound", file: "ovn-nb", port: ovnv1.NorthboundPort, raft: ovnv1.NorthboundRaftPort, members: members,
 	}
@@ -56,18 +56,18 @@ func (m *model) database(part string, members ovnv1.Members, seen observe.State)
 	}
 	d.workload, d.restoring = m.workload(part), m.restoring()
 	d.domain = fmt.Sprintf("%s.%s.svc.%s", d.workload.Name, m.namespace, m.spec.ClusterDomain)
-	d.wanted = ptr.Deref(members.Replicas, 1)
-	if d.wanted < 1 || d.wanted > maxMembers || d.wanted%2 == 0 {
-		return d, invalid.Field("spec."+part+".replicas", "%d members cannot agree by majority; give 1, 3 or 5", d.wanted)
+	d.targetMembers = ptr.Deref(members.Replicas, 1)
+	if d.targetMembers < 1 || d.targetMembers > maxMembers || d.targetMembers%2 == 0 {
+		return d, invalid.Field("spec."+part+".replicas", "%d members cannot agree by majority; give 1, 3 or 5", d.targetMembers)
 	}
 	r, err := resources("spec."+part, members.Process)
 	if err != nil {
 		return d, err
 	}
 	d.workload.Resources = r
-	d.cluster, _ = seen.Get(d.clusterResource())
-	d.set, _ = seen.Get(d.part)
-	state, _ := seen.Get(d.stateResource())
+	d.cluster, _ = observed.Get(d.clusterResource())
+	d.set, _ = observed.Get(d.part)
+	state, _ := observed.Get(d.stateResource())
 	// What is known is not forgotten with the object that says so.
 	d.id = cmp.Or(d.cluster.String("status", "clusterID"), state.String("data", clusterIDFile))
 	d.workload.Replicas, d.joined = d.next(state.String("data", membersFile))
@@ -84,9 +84,9 @@ const (
 
 const millisecondsPerSecond = 1000
 
-// election is after how many milliseconds without a word from the leader members elect another. It is long enough for one that writes its
+// electionTimerMilliseconds is after how many milliseconds without a word from the leader members elect another. It is long enough for one that writes its
 // whole database into a new file, and for a busy disk.
-func (d *database) election() int32 {
+func (d *database) electionTimerMilliseconds() int32 {
 	return cmp.Or(d.members.ElectionTimerSeconds, 5) * millisecondsPerSecond //nolint:mnd // said above
 }
 
@@ -95,9 +95,9 @@ func (d *database) probe() int32 {
 	return cmp.Or(d.members.InactivityProbeSeconds, 60) * millisecondsPerSecond //nolint:mnd // said above
 }
 
-// backlog is how many bytes a member keeps at most for another one that does not take them: a quarter of its memory. By itself the server
+// maxBacklogBytes is how many bytes a member keeps at most for another one that does not take them: a quarter of its memory. By itself the server
 // keeps up to 4 GiB (cluster/set-backlog-threshold in ovsdb-server(1)), with which one slow member would end the others.
-func (d *database) backlog() int64 {
+func (d *database) maxBacklogBytes() int64 {
 	return d.workload.Resources.Limits.Memory.Value() / 4 //nolint:mnd // said above
 }
 
@@ -105,21 +105,21 @@ func (d *database) backlog() int64 {
 //
 // As long as nobody knows of a cluster there is one pod, which creates it. Then all that are wanted join. Members leave one by one, those
 // with the highest numbers first, each while all others are in touch; its pod goes when it has left, since nobody else can let it leave.
-func (d *database) next(asked string) (pods, joined int32) {
+func (d *database) next(queried string) (pods, joined int32) {
 	now, _ := d.set.Int("spec", "replicas")
 	pods = int32(now) //nolint:gosec // a handful
 	switch {
 	case d.id == "":
 		pods = max(pods, 1)
 		return pods, pods
-	case pods <= d.wanted:
-		return d.wanted, d.wanted
+	case pods <= d.targetMembers:
+		return d.targetMembers, d.targetMembers
 	}
 	last := pods - 1
 	switch {
 	case d.state(last) == c5c3v1.MemberLeft:
 		return last, last
-	case asked == strconv.Itoa(int(last)), d.verdict().Ready:
+	case queried == strconv.Itoa(int(last)), d.verdict().Ready:
 		return pods, last
 	}
 	return pods, pods
@@ -139,7 +139,7 @@ func (d *database) state(number int32) string {
 func (d *database) pod(number int32) string { return fmt.Sprintf("%s-%d", d.workload.Name, number) }
 
 // verdict is that on the cluster.
-func (d *database) verdict() ready.Verdict {
+func (d *database) verdict() ready.Result {
 	if !d.cluster.Exists() {
 		return ready.Wait("NotRemembered", "nobody knows of the cluster yet")
 	}
@@ -148,12 +148,12 @@ func (d *database) verdict() ready.Verdict {
 }
 
 // whole is the verdict on the StatefulSet: all pods are there, and members.
-func (d *database) whole(set *observe.Object) ready.Verdict {
+func (d *database) whole(set *observe.Object) ready.Result {
 	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "StatefulSet"})
 	switch v := rule.Check(set); {
-	case d.id != "" && d.workload.Replicas > d.wanted:
+	case d.id != "" && d.workload.Replicas > d.targetMembers:
 		// One that is asked to leave is a member until the companion has seen that it is none.
-		return ready.Wait("Leaving", "it has %d pods, whose members leave one by one until there are %d", d.workload.Replicas, d.wanted)
+		return ready.Wait("Leaving", "it has %d pods, whose members leave one by one until there are %d", d.workload.Replicas, d.targetMembers)
 	case !v.Ready && d.id == "" && d.restoring != "":
 		return ready.Wait("Restoring", "%s", d.restoring)
 	case !v.Ready:
@@ -165,8 +165,8 @@ func (d *database) whole(set *observe.Object) ready.Verdict {
 }
 
 // seen is the verdict on the memory of the cluster, before there is one: the companion has looked.
-func (d *database) looked(o *observe.Object) ready.Verdict {
-	if seen, ok := o.Int("status", "observedGeneration"); ok && seen == o.Generation() {
+func (d *database) looked(o *observe.Object) ready.Result {
+	if observed, ok := o.Int("status", "observedGeneration"); ok && observed == o.Generation() {
 		return ready.Yes
 	}
 	return ready.Wait("NotObserved", "the companion has not looked for a cluster yet")
@@ -179,7 +179,7 @@ func (d *database) stateResource() string   { return d.part + "-state" }
 // endpoint is the addresses of all members that are wanted.
 func (d *database) endpoint() string {
 	var out []string
-	for i := range d.wanted {
+	for i := range d.targetMembers {
 		out = append(out, fmt.Sprintf("ssl:%s.%s:%d", d.pod(i), d.domain, d.port))
 	}
 	return strings.Join(out, ",")
@@ -191,12 +191,12 @@ func (d *database) names() []string {
 	for i := range int32(maxMembers) {
 		out = append(out, d.pod(i)+"."+d.domain)
 	}
-	return append(out, hosts(d.doors)...)
+	return append(out, hosts(d.memberServices)...)
 }
 
 func (d *database) status() ovnv1.DatabaseStatus {
 	out := ovnv1.DatabaseStatus{
-		Endpoint: d.endpoint(), ExternalEndpoint: external(d.doors), ClusterID: d.id, Leader: d.cluster.String("status", "leader"),
+		Endpoint: d.endpoint(), ExternalEndpoint: external(d.memberServices), ClusterID: d.id, Leader: d.cluster.String("status", "leader"),
 	}
 	for i := range d.workload.Replicas {
 		if d.state(i) == c5c3v1.MemberJoined {

@@ -18,12 +18,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// entrance is a Service by which other clusters reach a pod. It stays whatever becomes of the pod, and so does its address.
+// memberService is a Service by which other clusters reach a pod. It stays whatever becomes of the pod, and so does its address.
 //
 // Each member has one of its own: clients know all members, and look for the one that leads
 // (https://docs.openvswitch.org/en/latest/ref/ovsdb.7/#clustered-database-service-model). Behind one Service for all, they would find it by
 // chance.
-type entrance struct {
+type memberService struct {
 	workload workload.Workload
 	exposure *common.MemberExposure
 	// resource is its composed resource, and port the one that clients reach it at.
@@ -34,48 +34,50 @@ type entrance struct {
 	seen *observe.Object
 }
 
-// entrances are those of a database's members: of all that are wanted, and of those that have not left yet.
-func (d *database) entrances(e *common.MemberExposure, seen observe.State) []entrance {
-	if !outside.Exposes(e) {
+// buildMemberServices are those of a database's members: of all that are wanted, and of those that have not left yet.
+func (d *database) buildMemberServices(e *common.MemberExposure, observed observe.State) []memberService {
+	if !outside.IsExposed(e) {
 		return nil
 	}
-	out := make([]entrance, max(d.wanted, d.workload.Replicas))
+	out := make([]memberService, max(d.targetMembers, d.workload.Replicas))
 	for i := range out {
 		w := d.workload
 		w.Name = d.pod(int32(i))
-		out[i] = entrance{
+		out[i] = memberService{
 			workload: w, exposure: e, resource: fmt.Sprintf("%s-%d-service", d.part, i), port: d.port,
 			pods: map[string]string{appsv1.StatefulSetPodNameLabel: w.Name},
 		}
-		out[i].seen, _ = seen.Get(out[i].resource)
+		out[i].seen, _ = observed.Get(out[i].resource)
 	}
 	return out
 }
 
 // service makes the Service.
-func (e *entrance) service() *corev1.Service {
+func (e *memberService) service() *corev1.Service {
 	s := e.workload.Service(workload.Port("database", e.port))
 	s.Spec.Selector = maps.Clone(s.Spec.Selector)
 	maps.Copy(s.Spec.Selector, e.pods)
 	return outside.Open(s, e.exposure)
 }
 
-// at is the host and the port at which other clusters reach it. No host: it has none yet.
-func (e *entrance) at() (host string, port int32) { return outside.At(e.seen, e.exposure, e.port) }
+// externalEndpoint is the host and the port at which other clusters reach it. No host: it has none yet.
+func (e *memberService) externalEndpoint() (host string, port int32) {
+	return outside.Address(e.seen, e.exposure, e.port)
+}
 
-// addressed is the verdict on the Service: it has an address.
-func (e *entrance) addressed(o *observe.Object) ready.Verdict {
-	if !outside.Addressed(o, e.exposure) {
+// serviceReadiness is the verdict on the Service: it has an address.
+func (e *memberService) serviceReadiness(o *observe.Object) ready.Result {
+	if !outside.HasAddress(o, e.exposure) {
 		return ready.Wait("NoAddress", "no load balancer has given Service %s an address yet", e.workload.Name)
 	}
 	return ready.Yes
 }
 
 // external are the addresses of entrances, as clients take them.
-func external(all []entrance) string {
+func external(all []memberService) string {
 	var out []string
 	for i := range all {
-		if host, port := all[i].at(); host != "" {
+		if host, port := all[i].externalEndpoint(); host != "" {
 			out = append(out, "ssl:"+net.JoinHostPort(host, strconv.Itoa(int(port))))
 		}
 	}
@@ -83,11 +85,11 @@ func external(all []entrance) string {
 }
 
 // hosts are the names and addresses of entrances, for certificates, each once.
-func hosts(all []entrance) []string {
+func hosts(all []memberService) []string {
 	var out []string
 	known := map[string]bool{"": true}
 	for i := range all {
-		if host, _ := all[i].at(); !known[host] {
+		if host, _ := all[i].externalEndpoint(); !known[host] {
 			known[host] = true
 			out = append(out, host)
 		}
@@ -98,9 +100,9 @@ func hosts(all []entrance) []string {
 // exposed are the Services. They come before the pods: certificates carry their addresses.
 func (m *model) exposed() ([]compose.Stage, error) {
 	var out compose.Stage
-	for i := range m.south.doors {
-		e := &m.south.doors[i]
-		out = append(out, compose.Resource{Name: e.resource, Object: e.service(), Ready: e.addressed})
+	for i := range m.south.memberServices {
+		e := &m.south.memberServices[i]
+		out = append(out, compose.Resource{Name: e.resource, Object: e.service(), Ready: e.serviceReadiness})
 	}
 	return []compose.Stage{out}, nil
 }

@@ -26,30 +26,30 @@ func TestExternal(t *testing.T) {
 		return map[string]any{"spec": map[string]any{"ports": []any{map[string]any{"port": 6642, "nodePort": n}}}}
 	}
 	for name, tc := range map[string]struct {
-		reason   string
-		exposure *common.MemberExposure
-		services map[string]map[string]any
-		want     string
-		hosts    []string
-		doors    int
+		reason         string
+		exposure       *common.MemberExposure
+		services       map[string]map[string]any
+		want           string
+		hosts          []string
+		memberServices int
 	}{
 		"Inside": {reason: "Nobody outside is to reach them."},
 		"None":   {reason: "It says so.", exposure: &common.MemberExposure{Type: common.ExposureNone}},
-		"New":    {reason: "There are no Services yet.", exposure: &balancer, doors: 3},
+		"New":    {reason: "There are no Services yet.", exposure: &balancer, memberServices: 3},
 		"Some": {
-			reason: "One has no address yet.", exposure: &balancer, doors: 3,
+			reason: "One has no address yet.", exposure: &balancer, memberServices: 3,
 			services: map[string]map[string]any{
 				"southbound-0-service": ingress("ip", "192.0.2.1"), "southbound-1-service": {}, "southbound-2-service": ingress("hostname", "c.example.com"),
 			},
 			want: "ssl:192.0.2.1:6642,ssl:c.example.com:6642", hosts: []string{"192.0.2.1", "c.example.com"},
 		},
 		"IPv6": {
-			reason: "Its colons are not the port's.", exposure: &balancer, doors: 3,
+			reason: "Its colons are not the port's.", exposure: &balancer, memberServices: 3,
 			services: map[string]map[string]any{"southbound-0-service": ingress("ip", "2001:db8::1")},
 			want:     "ssl:[2001:db8::1]:6642", hosts: []string{"2001:db8::1"},
 		},
 		"Ports": {
-			reason: "Nodes have one name, and each member a port.", exposure: &ports, doors: 3,
+			reason: "Nodes have one name, and each member a port.", exposure: &ports, memberServices: 3,
 			services: map[string]map[string]any{"southbound-0-service": nodePort(30001), "southbound-2-service": nodePort(30003)},
 			want:     "ssl:nodes.example.com:30001,ssl:nodes.example.com:30003", hosts: []string{"nodes.example.com"},
 		},
@@ -64,19 +64,19 @@ func TestExternal(t *testing.T) {
 				}
 				all[resource] = e
 			}
-			seen, err := observe.New(all)
+			observed, err := observe.New(all)
 			if err != nil {
 				t.Fatal(err)
 			}
-			in := function.Input[ovnv1.OVNCluster]{Seen: seen}
+			in := function.Input[ovnv1.OVNCluster]{Observed: observed}
 			in.XR.Name, in.XR.Namespace = ovnv1.Name, "cloud"
 			in.XR.Spec.Southbound = ovnv1.Southbound{Members: members(3, ""), Exposure: tc.exposure}
 			m, err := derive(in)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := m.south.status().ExternalEndpoint; got != tc.want || len(m.south.doors) != tc.doors {
-				t.Errorf("%s %q at %d Services, want %q at %d", tc.reason, got, len(m.south.doors), tc.want, tc.doors)
+			if got := m.south.status().ExternalEndpoint; got != tc.want || len(m.south.memberServices) != tc.memberServices {
+				t.Errorf("%s %q at %d Services, want %q at %d", tc.reason, got, len(m.south.memberServices), tc.want, tc.memberServices)
 			}
 			if diff := cmp.Diff(tc.hosts, m.south.names()[maxMembers:], cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s The certificate's hosts (-want +got):\n%s", tc.reason, diff)
@@ -89,7 +89,7 @@ func TestExternal(t *testing.T) {
 func TestLeaving(t *testing.T) {
 	s := seen{pods: 5, told: 5, id: "618fd7fb-82e8-49fc-90d9-73be342a6e86"}
 	d := derived(t, 3, s).north
-	if got := len(d.entrances(&common.MemberExposure{Type: common.ExposureLoadBalancer}, s.observed(t))); got != 5 {
+	if got := len(d.buildMemberServices(&common.MemberExposure{Type: common.ExposureLoadBalancer}, s.observed(t))); got != 5 {
 		t.Errorf("%d Services, want one for each of 5 pods", got)
 	}
 }

@@ -51,56 +51,56 @@ func TestPrepare(t *testing.T) {
 	}
 	const schema = "/usr/share/ovn-nb.ovsschema"
 	for name, tc := range map[string]struct {
-		reason, number, wanted, id string
-		file                       string // what is in the file before
-		probe                      string // what is in the state
-		env                        []string
-		says, called, after        string
-		ok                         bool
+		reason, number, targetMembers, id string
+		file                              string // what is in the file before
+		probe                             string // what is in the state
+		env                               []string
+		says, called, after               string
+		ok                                bool
 	}{
-		"Create": {reason: "Nobody knows of a cluster.", number: "0", wanted: "1", says: "member: creates the cluster\n", called: create(schema), after: "file\n", ok: true},
-		"Wait":   {reason: "The first creates it.", number: "1", wanted: "3", says: "member: waits until the first member's cluster is known\n"},
+		"Create": {reason: "Nobody knows of a cluster.", number: "0", targetMembers: "1", says: "member: creates the cluster\n", called: create(schema), after: "file\n", ok: true},
+		"Wait":   {reason: "The first creates it.", number: "1", targetMembers: "3", says: "member: waits until the first member's cluster is known\n"},
 		"Join": {
-			reason: "There is a cluster, and the others are named.", number: "1", wanted: "3", id: clusterID, says: "member: joins cluster " + clusterID + "\n",
+			reason: "There is a cluster, and the others are named.", number: "1", targetMembers: "3", id: clusterID, says: "member: joins cluster " + clusterID + "\n",
 			called: "ovsdb-tool --cid=" + clusterID + " join-cluster STAGE/data/OVN_Northbound.db.new OVN_Northbound " + at("1") + " " + at("0") + " " + at("2") + "\n",
 			after:  "file\n", ok: true,
 		},
 		"First joins": {
-			reason: "The first has lost its file: it joins as others do.", number: "0", wanted: "3", id: clusterID, says: "member: joins cluster " + clusterID + "\n",
+			reason: "The first has lost its file: it joins as others do.", number: "0", targetMembers: "3", id: clusterID, says: "member: joins cluster " + clusterID + "\n",
 			called: "ovsdb-tool --cid=" + clusterID + " join-cluster STAGE/data/OVN_Northbound.db.new OVN_Northbound " + at("0") + " " + at("1") + " " + at("2") + "\n",
 			after:  "file\n", ok: true,
 		},
 		"Lost": {
-			reason: "The only member has lost its file: it creates no empty database.", number: "0", wanted: "1", id: clusterID,
+			reason: "The only member has lost its file: it creates no empty database.", number: "0", targetMembers: "1", id: clusterID,
 			says: "member: has no file of cluster " + clusterID + ", of which it is the only member: the data is lost; restore it from a backup\n",
 		},
-		"There":   {reason: "It has its file.", number: "0", wanted: "3", id: clusterID, file: "data\n", after: "data\n", ok: true},
-		"Beyond":  {reason: "It is not wanted, and serves nothing.", number: "3", wanted: "3", id: clusterID, ok: true},
-		"Unknown": {reason: "Its settings have not come yet.", number: "0", wanted: "1", probe: "none"},
+		"There":   {reason: "It has its file.", number: "0", targetMembers: "3", id: clusterID, file: "data\n", after: "data\n", ok: true},
+		"Beyond":  {reason: "It is not wanted, and serves nothing.", number: "3", targetMembers: "3", id: clusterID, ok: true},
+		"Unknown": {reason: "Its settings have not come yet.", number: "0", targetMembers: "1", probe: "none"},
 		"Left": {
-			reason: "It has left, and is wanted again: a cluster takes no member back, so it joins as a new one.", number: "1", wanted: "2", id: clusterID,
+			reason: "It has left, and is wanted again: a cluster takes no member back, so it joins as a new one.", number: "1", targetMembers: "2", id: clusterID,
 			file: "data {\"note\": \"left\"}", says: "member: removes the file of a member that has left\nmember: joins cluster " + clusterID + "\n",
 			called: "ovsdb-tool --cid=" + clusterID + " join-cluster STAGE/data/OVN_Northbound.db.new OVN_Northbound " + at("1") + " " + at("0") + "\n",
 			after:  "file\n", ok: true,
 		},
 		"Restore": {
-			reason: "It is created of the newest copy.", number: "0", wanted: "1", env: bucket,
+			reason: "It is created of the newest copy.", number: "0", targetMembers: "1", env: bucket,
 			says:   "takes the copy a/b/OVN_Northbound/20260401T000000Z.db.gz\nmember: creates the cluster\n",
 			called: "ovsdb-tool db-name STAGE/data/restored.db\n" + create("STAGE/data/restored.db"), after: "file\n", ok: true,
 		},
 		"No copy": {
-			reason: "Without the copy no database is created.", number: "0", wanted: "1", env: append([]string{"BEFORE=20200101T000000Z"}, bucket...),
+			reason: "Without the copy no database is created.", number: "0", targetMembers: "1", env: append([]string{"BEFORE=20200101T000000Z"}, bucket...),
 			says: "there is no copy of OVN_Northbound in bucket copies below \"a/b/\" of 20200101T000000Z or before\n" +
 				"member: cannot restore the database, and creates none\n",
 		},
 		"No credentials": {
-			reason: "The Secret of the bucket comes later: a container that starts anew sees it.", number: "0", wanted: "1", env: []string{"BUCKET=copies"},
+			reason: "The Secret of the bucket comes later: a container that starts anew sees it.", number: "0", targetMembers: "1", env: []string{"BUCKET=copies"},
 			says: "member: has no credentials of bucket copies yet, and creates no database without the copy\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			get := store + `case "$*" in *--output*) while [ "$1" != --output ]; do shift; done; echo database | gzip >"$2" ;; esac`
-			s := memberStage(t, tc.number, tc.wanted, tc.id, map[string]string{"curl": get}, append(tc.env, "BUCKET_CA=/")...)
+			s := memberStage(t, tc.number, tc.targetMembers, tc.id, map[string]string{"curl": get}, append(tc.env, "BUCKET_CA=/")...)
 			if tc.file != "" {
 				s.write(t, "data/OVN_Northbound.db", tc.file)
 			}
@@ -132,11 +132,11 @@ func TestTend(t *testing.T) {
 	kick := func(id string) string { return control + "cluster/kick OVN_Northbound " + id + "\n" }
 	const tells = `ovsdb-client --timeout=10 transact unix:STAGE/tmp/database ["OVN_Northbound", {`
 	for name, tc := range map[string]struct {
-		reason, number, wanted, status string
-		env                            []string
-		before                         string
-		want                           []string // lines of called, in order, by how they begin
-		ok                             bool
+		reason, number, targetMembers, status string
+		env                                   []string
+		before                                string
+		want                                  []string // lines of called, in order, by how they begin
+		ok                                    bool
 	}{
 		"Follower": {"It bounds what waits for slow members, and changes nothing.", "0", "6", raftStatus("follower", "4000"), nil, "", []string{ask, bound}, true},
 		"Again":    {"The bound is set once.", "0", "6", raftStatus("follower", "4000"), nil, "bounded=1", []string{ask}, true},
@@ -172,7 +172,7 @@ func TestTend(t *testing.T) {
 		"Gone": {"It has left, and stays until its pod goes.", "3", "3", "Status: left cluster\n", nil, "", []string{ask}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := memberStage(t, tc.number, tc.wanted, clusterID, nil, tc.env...)
+			s := memberStage(t, tc.number, tc.targetMembers, clusterID, nil, tc.env...)
 			s.write(t, "status", tc.status)
 			out, err := s.with(t, "member.sh", "stopping= converted= told= bounded= probed=60000 ip=10.0.0.1\n"+tc.before+"\ntend")
 			if (err == nil) != tc.ok {

@@ -22,8 +22,8 @@ import (
 // New returns the function of OVNCluster composite resources.
 func New() function.Runner {
 	return function.Kind[ovnv1.OVNCluster, *model]{
-		Graph: graph, Derive: derive, Place: place, Status: status,
-		Remarks: []function.Remark[*model]{{Type: controllersReady, Verdict: (*model).controllers}},
+		Graph: graph, Derive: derive, Target: place, Status: status,
+		AdvisoryConditions: []function.AdvisoryCondition[*model]{{Type: controllersReady, Verdict: (*model).controllers}},
 	}
 }
 
@@ -33,7 +33,7 @@ var graph = compose.Graph[*model]{
 	{Name: "companion-access", Build: (*model).companionAccess},
 	{Name: "authority", Build: (*model).authority},
 	{Name: "scripts", Build: (*model).scripts},
-	{Name: "exposure", Build: (*model).exposed, Enabled: func(m *model) bool { return len(m.south.doors) > 0 }},
+	{Name: "exposure", Build: (*model).exposed, Enabled: func(m *model) bool { return len(m.south.memberServices) > 0 }},
 	{
 		Name: northbound, Needs: []string{"companion-access", "authority", "scripts"}, Version: (*model).version,
 		Build: func(m *model) ([]compose.Stage, error) { return m.build(&m.north) },
@@ -43,11 +43,11 @@ var graph = compose.Graph[*model]{
 		Build: func(m *model) ([]compose.Stage, error) { return m.build(&m.south) },
 	},
 	{
-		Name: northd, Needs: []string{"authority", "scripts", northbound, southbound}, RollsAfter: []string{northbound, southbound},
+		Name: northd, Needs: []string{"authority", "scripts", northbound, southbound}, RolloutAfter: []string{northbound, southbound},
 		Version: (*model).version, Build: (*model).northd,
 	},
 	{
-		Name: relay, Needs: []string{"authority", "scripts", southbound}, RollsAfter: []string{southbound},
+		Name: relay, Needs: []string{"authority", "scripts", southbound}, RolloutAfter: []string{southbound},
 		Version: (*model).version, Build: (*model).buildRelay, Enabled: func(m *model) bool { return m.relay.asked },
 	},
 	{
@@ -90,18 +90,18 @@ func derive(in function.Input[ovnv1.OVNCluster]) (*model, error) {
 	if m.image, err = release.ImageFor(release.OVN, "", o); err != nil {
 		return nil, invalid.Field("spec.image", "%s", err)
 	}
-	if m.north, err = m.database(northbound, m.spec.Northbound, in.Seen); err != nil {
+	if m.north, err = m.database(northbound, m.spec.Northbound, in.Observed); err != nil {
 		return nil, err
 	}
-	if m.south, err = m.database(southbound, m.spec.Southbound.Members, in.Seen); err != nil {
+	if m.south, err = m.database(southbound, m.spec.Southbound.Members, in.Observed); err != nil {
 		return nil, err
 	}
 	if err := outside.Check("spec.southbound.exposure", m.spec.Southbound.Exposure); err != nil {
 		return nil, err
 	}
-	m.south.visitors = outside.Visitors(m.spec.Southbound.Exposure, m.south.port)
-	m.south.doors = m.south.entrances(m.spec.Southbound.Exposure, in.Seen)
-	m.relay, err = m.relays(in.Seen)
+	m.south.externalClients = outside.ExternalClients(m.spec.Southbound.Exposure, m.south.port)
+	m.south.memberServices = m.south.buildMemberServices(m.spec.Southbound.Exposure, in.Observed)
+	m.relay, err = m.relays(in.Observed)
 	return m, err
 }
 
@@ -134,9 +134,9 @@ func (m *model) workload(part string) workload.Workload {
 }
 
 // place says where the objects live.
-func place(m *model) respond.Place {
+func place(m *model) respond.Target {
 	config := string(m.spec.Target.ProviderConfig)
-	return respond.Place{
+	return respond.Target{
 		Namespaced: true, Namespace: m.namespace, Prefix: m.name,
 		Management: config, Workload: config, Remote: m.spec.Target.Remote,
 		DeleteData: m.spec.DeletionPolicy == common.DeletionPolicyDelete,

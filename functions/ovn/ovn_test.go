@@ -25,10 +25,10 @@ func TestObjects(t *testing.T) { kind.Objects(t, *update) }
 // seen is what is observed of the northbound database: how many pods there are, how many members they were told to be, and what the
 // RaftCluster says: the ID, whether all is well, and the states of the pods.
 type seen struct {
-	pods, told int
-	toldID, id string
-	ready      bool
-	states     []string
+	pods, told            int
+	clusterIDOverride, id string
+	ready                 bool
+	states                []string
 }
 
 func (s seen) observed(t *testing.T) observe.State {
@@ -39,7 +39,7 @@ func (s seen) observed(t *testing.T) observe.State {
 	}
 	if s.told > 0 {
 		objects[northbound+"-state"] = map[string]any{
-			"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"members": fmt.Sprint(s.told), "cluster-id": s.toldID},
+			"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"members": fmt.Sprint(s.told), "cluster-id": s.clusterIDOverride},
 		}
 	}
 	var members []any
@@ -71,7 +71,7 @@ func (s seen) observed(t *testing.T) observe.State {
 
 func derived(t *testing.T, replicas int32, s seen) *model {
 	t.Helper()
-	in := function.Input[ovnv1.OVNCluster]{Seen: s.observed(t)}
+	in := function.Input[ovnv1.OVNCluster]{Observed: s.observed(t)}
 	in.XR.Name, in.XR.Namespace = ovnv1.Name, "cloud"
 	in.XR.Spec.Northbound.Replicas = &replicas
 	m, err := derive(in)
@@ -84,13 +84,13 @@ func derived(t *testing.T, replicas int32, s seen) *model {
 // TestMembers: a cluster is created by one pod; members join at once and leave one by one; and no pod goes that is still a member.
 func TestMembers(t *testing.T) {
 	const id = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
-	in, left, away := c5c3v1.MemberJoined, c5c3v1.MemberLeft, c5c3v1.MemberUnreachable
+	in, remaining, away := c5c3v1.MemberJoined, c5c3v1.MemberLeft, c5c3v1.MemberUnreachable
 	for name, tc := range map[string]struct {
-		reason       string
-		wanted       int32
-		seen         seen
-		pods, joined int32
-		id           string
+		reason        string
+		targetMembers int32
+		seen          seen
+		pods, joined  int32
+		id            string
 	}{
 		"Nothing":    {"One pod creates the cluster.", 3, seen{}, 1, 1, ""},
 		"Creating":   {"Nobody knows of the cluster yet.", 3, seen{pods: 1, told: 1, states: []string{c5c3v1.MemberJoining}}, 1, 1, ""},
@@ -98,7 +98,7 @@ func TestMembers(t *testing.T) {
 		"Made again": {"The StatefulSet is gone; its volumes and what is known are not.", 3, seen{id: id}, 3, 3, id},
 		"Forgotten": {
 			"The RaftCluster is a new one: pods stay, and what they were told stays.", 3,
-			seen{pods: 3, told: 3, toldID: id, states: []string{in, in, in}}, 3, 3, id,
+			seen{pods: 3, told: 3, clusterIDOverride: id, states: []string{in, in, in}}, 3, 3, id,
 		},
 		"Forgotten by all": {"Whatever runs stays.", 3, seen{pods: 3, told: 3}, 3, 3, ""},
 		"Smaller":          {"The last is asked to leave.", 3, seen{pods: 5, told: 5, id: id, ready: true, states: []string{in, in, in, in, in}}, 5, 4, id},
@@ -107,15 +107,15 @@ func TestMembers(t *testing.T) {
 			seen{pods: 5, told: 5, id: id, states: []string{in, away, in, in, in}}, 5, 5, id,
 		},
 		"Leaving":  {"It was asked, and has not left yet.", 3, seen{pods: 5, told: 4, id: id, states: []string{in, in, in, in, in}}, 5, 4, id},
-		"Left":     {"Its pod goes.", 3, seen{pods: 5, told: 4, id: id, states: []string{in, in, in, in, left}}, 4, 4, id},
+		"Left":     {"Its pod goes.", 3, seen{pods: 5, told: 4, id: id, states: []string{in, in, in, in, remaining}}, 4, 4, id},
 		"Next":     {"Then the next one is asked.", 3, seen{pods: 4, told: 4, id: id, ready: true, states: []string{in, in, in, in}}, 4, 3, id},
 		"Done":     {"There are as many as are wanted.", 3, seen{pods: 3, told: 3, id: id, ready: true, states: []string{in, in, in}}, 3, 3, id},
-		"Wanted":   {"It has left, and is wanted again: it joins.", 5, seen{pods: 5, told: 4, id: id, states: []string{in, in, in, in, left}}, 5, 5, id},
+		"Wanted":   {"It has left, and is wanted again: it joins.", 5, seen{pods: 5, told: 4, id: id, states: []string{in, in, in, in, remaining}}, 5, 5, id},
 		"To one":   {"The last but one leaves, too.", 1, seen{pods: 2, told: 2, id: id, ready: true, states: []string{in, in}}, 2, 1, id},
 		"Restarts": {"One that does not answer has not left.", 1, seen{pods: 3, told: 2, id: id, states: []string{in, in, away}}, 3, 2, id},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := derived(t, tc.wanted, tc.seen).north
+			d := derived(t, tc.targetMembers, tc.seen).north
 			if d.workload.Replicas != tc.pods || d.joined != tc.joined || d.id != tc.id {
 				t.Errorf("%s %d pods, %d of them members, of cluster %q; want %d, %d, %q",
 					tc.reason, d.workload.Replicas, d.joined, d.id, tc.pods, tc.joined, tc.id)
@@ -124,8 +124,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestAsked: as long as a pod is there that is to leave, the database is not whole, even if the companion still sees a member in it.
-func TestAsked(t *testing.T) {
+// TestAPIEndpoints: as long as a pod is there that is to leave, the database is not whole, even if the companion still sees a member in it.
+func TestAPIEndpoints(t *testing.T) {
 	const id = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
 	in := c5c3v1.MemberJoined
 	d := derived(t, 3, seen{pods: 4, told: 3, id: id, ready: true, states: []string{in, in, in, in}}).north
@@ -134,8 +134,8 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestRefused: what the schema refuses is refused here, too, for callers without an API server.
-func TestRefused(t *testing.T) {
+// TestValidation: what the schema refuses is refused here, too, for callers without an API server.
+func TestValidation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec ovnv1.OVNClusterSpec
 		want string

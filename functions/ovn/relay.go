@@ -21,29 +21,29 @@ const relayService = relay + "-service"
 
 // relays are copies of the southbound database. All are equal, so one Service is in front of them: it needs no member that leads.
 type relays struct {
-	asked    bool
-	workload workload.Workload
-	exposure *common.MemberExposure
-	doors    []entrance
+	asked          bool
+	workload       workload.Workload
+	exposure       *common.MemberExposure
+	memberServices []memberService
 }
 
-func (m *model) relays(seen observe.State) (relays, error) {
-	asked := m.spec.Relay
-	if asked == nil {
+func (m *model) relays(observed observe.State) (relays, error) {
+	queried := m.spec.Relay
+	if queried == nil {
 		return relays{}, nil
 	}
 	w := m.workload(relay)
-	w.Replicas = ptr.Deref(asked.Replicas, 2) //nolint:mnd // one can go
-	r, err := resources("spec.relay", *asked)
+	w.Replicas = ptr.Deref(queried.Replicas, 2) //nolint:mnd // one can go
+	r, err := resources("spec.relay", *queried)
 	if err != nil {
 		return relays{}, err
 	}
 	w.Resources = r
 	out := relays{asked: true, workload: w, exposure: m.spec.Southbound.Exposure}
-	if outside.Exposes(out.exposure) {
-		e := entrance{workload: w, exposure: out.exposure, resource: relayService, port: ovnv1.SouthboundPort}
-		e.seen, _ = seen.Get(relayService)
-		out.doors = []entrance{e}
+	if outside.IsExposed(out.exposure) {
+		e := memberService{workload: w, exposure: out.exposure, resource: relayService, port: ovnv1.SouthboundPort}
+		e.seen, _ = observed.Get(relayService)
+		out.memberServices = []memberService{e}
 	}
 	return out, nil
 }
@@ -60,7 +60,7 @@ func (m *model) relayStatus() ovnv1.RelayStatus {
 	}
 	return ovnv1.RelayStatus{
 		Endpoint:         "ssl:" + net.JoinHostPort(m.relayHost(), strconv.Itoa(ovnv1.SouthboundPort)),
-		ExternalEndpoint: external(m.relay.doors),
+		ExternalEndpoint: external(m.relay.memberServices),
 	}
 }
 
@@ -77,12 +77,12 @@ func (m *model) buildRelay() ([]compose.Stage, error) {
 	c.Ports = []corev1.ContainerPort{{Name: "database", ContainerPort: m.south.port}}
 	c.StartupProbe.FailureThreshold = startRetries
 	service := compose.Resource{Name: relayService, Object: w.Service(workload.Port("database", m.south.port))}
-	for i := range m.relay.doors {
-		service.Object, service.Ready = m.relay.doors[i].service(), m.relay.doors[i].addressed
+	for i := range m.relay.memberServices {
+		service.Object, service.Ready = m.relay.memberServices[i].service(), m.relay.memberServices[i].serviceReadiness
 	}
-	in := append([]workload.Flow{{Ports: []int32{m.south.port}}}, outside.Visitors(m.relay.exposure, m.south.port)...)
+	in := append([]workload.Flow{{Ports: []int32{m.south.port}}}, outside.ExternalClients(m.relay.exposure, m.south.port)...)
 	out := []workload.Flow{{Pods: m.south.workload.Selector(), Ports: []int32{m.south.port}}}
-	hosts := append([]string{m.relayHost(), fmt.Sprintf("%s.%s.svc", w.Name, m.namespace)}, hosts(m.relay.doors)...)
+	hosts := append([]string{m.relayHost(), fmt.Sprintf("%s.%s.svc", w.Name, m.namespace)}, hosts(m.relay.memberServices)...)
 	return []compose.Stage{
 		{service, m.leaf(relay, hosts...)},
 		{

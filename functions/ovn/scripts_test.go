@@ -252,8 +252,8 @@ func TestSnapshot(t *testing.T) {
 			if diff := cmp.Diff(tc.puts, puts) + cmp.Diff(tc.deletes, deletes); diff != "" {
 				t.Errorf("%s (-want +got):\n%s\n%s", tc.reason, diff, out)
 			}
-			if left, _ := filepath.Glob(s.dir + "/tmp/*.gz"); tc.ok && len(left) > 0 {
-				t.Errorf("%v stay", left)
+			if remaining, _ := filepath.Glob(s.dir + "/tmp/*.gz"); tc.ok && len(remaining) > 0 {
+				t.Errorf("%v stay", remaining)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func (m *model) snapshots() ([]compose.Stage, error) {
 		return nil, err
 	}
 	w.Resources = r
-	store, err := storeFlow("spec.backup", b.Bucket)
+	store, err := bucketFlow("spec.backup", b.Bucket)
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +87,9 @@ func (m *model) copySize() (*resource.Quantity, error) {
 // schedule is when copies are made.
 func (m *model) schedule() common.Cron { return cmp.Or(m.spec.Backup.Schedule, "0 2 * * *") }
 
-// storeFlow is the way to an object store.
-func storeFlow(field string, b ovnv1.Bucket) (workload.Flow, error) {
-	f, err := workload.Outside("https://" + b.Endpoint)
+// bucketFlow is the way to an object store.
+func bucketFlow(field string, b ovnv1.Bucket) (workload.Flow, error) {
+	f, err := workload.ExternalEgress("https://" + b.Endpoint)
 	if err != nil {
 		return f, invalid.Field(field+".endpoint", "%s", err)
 	}
@@ -128,8 +128,8 @@ func withoutSecret(p *workload.Pod, name string) {
 	}
 }
 
-// moment is a time as it stands in names of copies.
-func moment(t string) string { return strings.NewReplacer("-", "", ":", "").Replace(t) }
+// snapshotTimestamp is a time as it stands in names of copies.
+func snapshotTimestamp(t string) string { return strings.NewReplacer("-", "", ":", "").Replace(t) }
 
 // restoring says where a database that is created starts from, if anywhere.
 func (m *model) restoring() string {

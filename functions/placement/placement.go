@@ -13,7 +13,7 @@ import (
 // New returns the function of Placement composite resources.
 func New() function.Runner {
 	return function.Kind[placementv1.Placement, *service.Service]{
-		Graph: graph, Derive: derive, Place: service.Place[*service.Service], Status: service.Status[*service.Service],
+		Graph: graph, Derive: derive, Target: service.Target[*service.Service], Status: service.Status[*service.Service],
 	}
 }
 
@@ -27,15 +27,15 @@ var definition = service.Definition{
 	Port:        placementv1.Port,
 	Module:      "placement.wsgi.api:application",
 	// It has no health check of its own; the list of its versions needs neither a login nor the database.
-	HealthPath: "/",
-	Mercy:      60 * time.Second,
+	HealthPath:             "/",
+	TerminationGracePeriod: 60 * time.Second,
 	Databases: []service.Database{{
-		Group: "placement_database", Plain: true,
+		Group: "placement_database", NoWsrepSyncWait: true,
 		// https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add; there is nothing to contract.
 		Schema: service.Schema{
 			Sync: []openstackv1.Step{service.Step("db-sync", "placement-manage", "db", "sync")},
 			OnlineMigrations: []openstackv1.Step{
-				service.Repeated("online-data-migrations", "placement-manage", "db", "online_data_migrations"),
+				service.UntilDone("online-data-migrations", "placement-manage", "db", "online_data_migrations"),
 			},
 			Check:   []openstackv1.Argument{"placement-status", "upgrade", "check"},
 			Version: []openstackv1.Argument{"placement-manage", "db", "version"},
@@ -50,7 +50,7 @@ var graph = service.Graph[*service.Service](&definition)
 func derive(in function.Input[placementv1.Placement]) (*service.Service, error) {
 	x := &in.XR
 	s, err := definition.Derive(service.Input{
-		Meta: x.ObjectMeta, Previous: x.Status.ServiceStatus, Seen: in.Seen,
+		Meta: x.ObjectMeta, Previous: x.Status.ServiceStatus, Observed: in.Observed,
 		Spec: service.Spec{ServiceSpec: &x.Spec.ServiceSpec, Workload: &x.Spec.Workload, UWSGI: &x.Spec.UWSGI, Identity: &x.Spec.Identity},
 	})
 	if err != nil {

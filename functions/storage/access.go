@@ -41,23 +41,23 @@ func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selec
 // find the others.
 func (m *model) findAccess(required map[string][]*structpb.Struct) {
 	if m.isExternal() {
-		m.known, m.knows = m.externalAccess(), true
+		m.clientAccess, m.peerKnown = m.externalAccess(), true
 		return
 	}
 	if a := m.previous.Access; a != nil {
-		m.known.FSID, m.known.Monitors = a.FSID, a.Monitors
+		m.clientAccess.FSID, m.clientAccess.Monitors = a.FSID, a.Monitors
 	}
 	if id := m.ceph().String("status", "ceph", "fsid"); id != "" {
-		m.known.FSID = id
+		m.clientAccess.FSID = id
 	}
-	if said := rook.Monitors(m.monitorsData(required)); len(said) > 0 {
-		m.known.Monitors = nil
-		for _, a := range said {
-			m.known.Monitors = append(m.known.Monitors, storagev1.MonitorAddress(a))
+	if requested := rook.Monitors(m.monitorsData(required)); len(requested) > 0 {
+		m.clientAccess.Monitors = nil
+		for _, a := range requested {
+			m.clientAccess.Monitors = append(m.clientAccess.Monitors, storagev1.MonitorAddress(a))
 		}
 	}
-	m.known.Networks, m.known.PodNetwork = m.spec.Network.PublicCIDRs, !m.spec.Network.Host
-	m.knows = m.known.FSID != "" && len(m.known.Monitors) > 0
+	m.clientAccess.Networks, m.clientAccess.PodNetwork = m.spec.Network.PublicCIDRs, !m.spec.Network.Host
+	m.peerKnown = m.clientAccess.FSID != "" && len(m.clientAccess.Monitors) > 0
 }
 
 // monitorsData is what Rook says of monitors, in its own form.
@@ -66,57 +66,57 @@ func (m *model) monitorsData(required map[string][]*structpb.Struct) string {
 		seen, _ := m.seen.Get(monitorsResource)
 		return seen.String("data", rook.MonitorsKey)
 	}
-	asked := found(required, monitorsRequirement)
-	return asked.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
+	queried := found(required, monitorsRequirement)
+	return queried.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
 }
 
 // published is what clients are told: pools and users as soon as they are there, and from then on. Nil: nothing is known yet.
 func (m *model) published() *storagev1.Access {
-	if !m.knows {
+	if !m.peerKnown {
 		return nil
 	}
-	out := m.known
+	out := m.clientAccess
 	for i := range m.consumers {
 		c := &m.consumers[i]
-		told := storagev1.ConsumerAccess{Name: cmp.Or(c.name, storagev1.Shared), ControlPlaneRef: c.ref}
-		was := m.wasTold(told.Name)
+		reported := storagev1.ConsumerAccess{Name: cmp.Or(c.name, storagev1.Shared), ControlPlaneRef: c.ref}
+		previous := m.observedConsumerAccess(reported.Name)
 		for _, n := range c.pools {
 			p := m.pools[n]
-			if m.poolIsThere(p) ||
-				slices.ContainsFunc(was.Pools, func(o storagev1.PoolAccess) bool { return o.Pool == p.name }) {
-				told.Pools = append(told.Pools, storagev1.PoolAccess{Name: p.Name, Pool: p.name, Purpose: p.Purpose})
+			if m.poolReady(p) ||
+				slices.ContainsFunc(previous.Pools, func(o storagev1.PoolAccess) bool { return o.Pool == p.name }) {
+				reported.Pools = append(reported.Pools, storagev1.PoolAccess{Name: p.Name, Pool: p.name, Purpose: p.Purpose})
 			}
 		}
 		for _, u := range m.usersOf(c) {
-			if m.userIsThere(u) ||
-				slices.ContainsFunc(was.Clients, func(o storagev1.ClientAccess) bool { return o.User == u.User }) {
-				told.Clients = append(told.Clients, u.ClientAccess)
+			if m.userReady(u) ||
+				slices.ContainsFunc(previous.Clients, func(o storagev1.ClientAccess) bool { return o.User == u.User }) {
+				reported.Clients = append(reported.Clients, u.ClientAccess)
 			}
 		}
-		out.Consumers = append(out.Consumers, told)
+		out.Consumers = append(out.Consumers, reported)
 	}
 	return &out
 }
 
-func (m *model) poolIsThere(p pool) bool {
+func (m *model) poolReady(p pool) bool {
 	if m.isExternal() {
 		return slices.ContainsFunc(m.externalUsers(), func(u user) bool {
-			return m.userIsThere(u) && slices.Contains(serviceOf(u.Service).write, p.Purpose)
+			return m.userReady(u) && slices.Contains(serviceOf(u.Service).write, p.Purpose)
 		})
 	}
 	o, ok := m.seen.Get(poolPrefix + p.name)
-	return ok && o.Exists() && madeHere(o).Ready
+	return ok && o.Exists() && localPoolReady(o).Ready
 }
 
-func (m *model) userIsThere(u user) bool {
+func (m *model) userReady(u user) bool {
 	if m.isExternal() {
 		return m.isReady(checkPrefix + string(u.Service))
 	}
 	return m.isReady(userPrefix + u.User)
 }
 
-// wasTold is what a consumer was told before.
-func (m *model) wasTold(name string) storagev1.ConsumerAccess {
+// observedConsumerAccess is what a consumer was told before.
+func (m *model) observedConsumerAccess(name string) storagev1.ConsumerAccess {
 	if a := m.previous.Access; a != nil {
 		for _, c := range a.Consumers {
 			if c.Name == name {
@@ -140,22 +140,22 @@ func (m *model) isReady(resource string) bool {
 // access says where the cluster is, for whoever looks at the namespace, and holds the claim back until that is known.
 func access(m *model) ([]compose.Stage, error) {
 	data := map[string]string{"claim": m.claim.Namespace + "/" + m.claim.Name}
-	if m.knows {
+	if m.peerKnown {
 		var monitors []string
-		for _, a := range m.known.Monitors {
+		for _, a := range m.clientAccess.Monitors {
 			monitors = append(monitors, string(a))
 		}
-		data["ceph.conf"] = "[global]\nfsid = " + m.known.FSID + "\nmon_host = " + strings.Join(monitors, ",") + "\n"
+		data["ceph.conf"] = "[global]\nfsid = " + m.clientAccess.FSID + "\nmon_host = " + strings.Join(monitors, ",") + "\n"
 	}
 	rule, _ := ready.For(schema.GroupKind{Kind: "ConfigMap"})
-	said := compose.Stage{{
+	requested := compose.Stage{{
 		Name: accessComponent, Object: workload.ConfigMap(m.meta(accessComponent), data),
-		Ready: func(o *observe.Object) ready.Verdict {
-			if !m.knows {
+		Ready: func(o *observe.Object) ready.Result {
+			if !m.peerKnown {
 				return ready.Wait(monitorsUnknown, "waits for ConfigMap %s, in which Rook says where the monitors are", rook.MonitorsName)
 			}
 			return rule.Check(o)
 		},
 	}}
-	return []compose.Stage{m.observedMonitors(), said}, nil
+	return []compose.Stage{m.observedMonitors(), requested}, nil
 }

@@ -12,16 +12,16 @@ func (m *model) of(metric, more string) string {
 	return fmt.Sprintf("%s{namespace=%q%s}", metric, m.instance, more)
 }
 
-// finds selects health checks of Ceph that have found something, by a regular expression of their names
+// healthCheckExpr selects health checks of Ceph that have found something, by a regular expression of their names
 // (https://docs.ceph.com/en/latest/rados/operations/health-checks/).
-func (m *model) finds(checks string) string {
+func (m *model) healthCheckExpr(checks string) string {
 	return m.of("ceph_health_detail", fmt.Sprintf(",name=~%q", checks)) + " == 1"
 }
 
 // alerts use metrics of Ceph's manager (https://docs.ceph.com/en/latest/mgr/prometheus/), and those of kube-state-metrics and cert-manager.
 func (m *model) alerts() []monitoring.Alert {
 	out := append(m.healthAlerts(), m.daemonAlerts()...)
-	out = append(out, m.roomAlerts()...)
+	out = append(out, m.capacityAlerts()...)
 	if m.hasObjects() {
 		out = append(out, m.objectAlerts()...)
 	}
@@ -61,19 +61,19 @@ func (m *model) healthAlerts() []monitoring.Alert {
 		},
 		{
 			Name: "CephDataUnreachable", Severity: monitoring.Critical, For: "5m",
-			Expr:    m.finds(unreachable),
+			Expr:    m.healthCheckExpr(unreachable),
 			Summary: "There is data that nobody can read or write, which Ceph only warns of.",
 			Action:  "Too many devices or nodes with copies of it are away at once: bring them back.",
 		},
 		{
 			Name: "CephDataDamaged", Severity: monitoring.Critical, For: "5m",
-			Expr:    m.finds("PG_DAMAGED|OSD_SCRUB_ERRORS|OBJECT_UNFOUND"),
+			Expr:    m.healthCheckExpr("PG_DAMAGED|OSD_SCRUB_ERRORS|OBJECT_UNFOUND"),
 			Summary: "Copies of data differ or are lost: {{ $labels.name }}.",
 			Action:  "Do not remove a device, not even one that is down: it may have the last good copy. See Ceph's page on that health check.",
 		},
 		{
 			Name: "CephSlow", Severity: monitoring.Warning, For: "15m",
-			Expr:    m.finds("SLOW_OPS"),
+			Expr:    m.healthCheckExpr("SLOW_OPS"),
 			Summary: "Requests to Ceph wait for more than half a minute.",
 			Action:  "Ceph names the daemons: look for a device or a network that fails.",
 		},
@@ -106,15 +106,15 @@ func (m *model) daemonAlerts() []monitoring.Alert {
 		},
 		{
 			Name: "CephNodeDown", Severity: monitoring.Critical, For: "15m",
-			Expr:    m.finds("OSD_(HOST|RACK|ROW|ROOM|DATACENTER|ZONE|REGION)_DOWN"),
+			Expr:    m.healthCheckExpr("OSD_(HOST|RACK|ROW|ROOM|DATACENTER|ZONE|REGION)_DOWN"),
 			Summary: "A whole node of Ceph, or more than one, is down: {{ $labels.name }}.",
 			Action:  "Bring it back: until then there is a copy less of what it has.",
 		},
 	}
 }
 
-// roomAlerts are on what fills up. Devices take days to come, and data does not.
-func (m *model) roomAlerts() []monitoring.Alert {
+// capacityAlerts are on what fills up. Devices take days to come, and data does not.
+func (m *model) capacityAlerts() []monitoring.Alert {
 	const more = "Add devices, or remove data; do not raise Ceph's ratios."
 	return []monitoring.Alert{
 		{
@@ -133,12 +133,12 @@ func (m *model) roomAlerts() []monitoring.Alert {
 		},
 		{
 			Name: "CephNearFull", Severity: monitoring.Warning, For: "5m",
-			Expr:    m.finds("OSD_NEARFULL|OSD_BACKFILLFULL|POOL_NEAR_?FULL"),
+			Expr:    m.healthCheckExpr("OSD_NEARFULL|OSD_BACKFILLFULL|POOL_NEAR_?FULL"),
 			Summary: "A device or a pool of Ceph is nearly full: {{ $labels.name }}.", Action: more,
 		},
 		{
 			Name: "CephFull", Severity: monitoring.Critical, For: "1m",
-			Expr:    m.finds("OSD_FULL|POOL_FULL"),
+			Expr:    m.healthCheckExpr("OSD_FULL|POOL_FULL"),
 			Summary: "Nobody can write: {{ $labels.name }}.", Action: more,
 		},
 	}
@@ -178,7 +178,7 @@ func (m *model) nfsAlert() monitoring.Alert {
 func (m *model) zoneAlert() monitoring.Alert {
 	return monitoring.Alert{
 		Name: "CephZoneDown", Severity: monitoring.Critical, For: "5m",
-		Expr:    m.finds(degradedZones),
+		Expr:    m.healthCheckExpr(degradedZones),
 		Summary: "One of two zones is away, and all data is in the other one alone.",
 		Action:  "Bring it back. Ceph then brings it up to date by itself, which RECOVERING_STRETCH_MODE says.",
 	}

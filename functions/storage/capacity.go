@@ -37,16 +37,16 @@ func (m *model) checkRedundancy() error {
 		if what == "" || domains >= r.Width() {
 			return
 		}
-		kept := fmt.Sprintf("%d copies", r.Copies)
+		retained := fmt.Sprintf("%d copies", r.Copies)
 		if r.Data > 0 {
-			kept = fmt.Sprintf("%d pieces", r.Width())
+			retained = fmt.Sprintf("%d pieces", r.Width())
 		}
 		class := ""
 		if r.DeviceClass != "" {
 			class = " of class " + r.DeviceClass
 		}
 		errs = append(errs, invalid.Field(field, "%s need as many failure domains (%s), and there are devices%s on %s; name more, keep fewer "+
-			"copies, or say another failureDomain", kept, r.FailureDomain, class, many(domains, what)))
+			"copies, or say another failureDomain", retained, r.FailureDomain, class, countNoun(domains, what)))
 	}
 	seen := map[string]bool{}
 	for _, p := range m.pools {
@@ -111,8 +111,8 @@ func holds(domains []int64, copies int) int64 {
 	least, sum := int64(-1), int64(0)
 	for i, size := range sorted {
 		sum += size
-		if left := copies - (len(sorted) - 1 - i); left > 0 {
-			if fits := sum / int64(left); least < 0 || fits < least {
+		if remaining := copies - (len(sorted) - 1 - i); remaining > 0 {
+			if fits := sum / int64(remaining); least < 0 || fits < least {
 				least = fits
 			}
 		}
@@ -139,7 +139,7 @@ func (m *model) checkCapacity() error {
 	}
 	fits, apart := usable(holds(sizes, int(r.Copies))), fmt.Sprintf("each in another failure domain (%s)", r.FailureDomain)
 	if m.isStretched() {
-		fits, apart = usable(m.zonesHold(r)), "two in each of two zones"
+		fits, apart = usable(m.zoneCapacity(r)), "two in each of two zones"
 	}
 	if bytes(m.spec.TargetCapacity) <= fits {
 		return nil
@@ -178,11 +178,11 @@ func (m *model) capacity() *storagev1.Capacity {
 	return &out
 }
 
-// suffices is the condition on room: that there is as much as the claim says, and that it is not used up yet.
-func (m *model) suffices() ready.Verdict {
+// capacityCondition is the condition on room: that there is as much as the claim says, and that it is not used up yet.
+func (m *model) capacityCondition() ready.Result {
 	c := m.capacity()
 	if c == nil || c.Total.Value() == 0 || c.Used == nil {
-		return ready.Verdict{}
+		return ready.Result{}
 	}
 	total, used := c.Total.Value(), c.Used.Value()
 	percent := used / max(total/100, 1) //nolint:mnd // percent
@@ -196,7 +196,7 @@ func (m *model) suffices() ready.Verdict {
 			"targetCapacity is %s: add devices, or want less", amount(total), amount(fits), m.spec.ReplicationFactor, nearFull,
 			m.spec.TargetCapacity)
 	}
-	return ready.Verdict{Ready: true, Reason: "Enough", Message: fmt.Sprintf("%d %% of %s are used", percent, amount(total))}
+	return ready.Result{Ready: true, Reason: "Enough", Message: fmt.Sprintf("%d %% of %s are used", percent, amount(total))}
 }
 
 // Ceph's words for how it is.
@@ -221,15 +221,15 @@ func (m *model) withoutCopy(o *observe.Object) string {
 		if r.Width() > 1 && r.FailureDomain != osdDomain {
 			check = "OSD_" + strings.ToUpper(r.FailureDomain) + "_DOWN"
 		}
-		if down(o, check) >= r.Width() {
+		if parseDownCount(o, check) >= r.Width() {
 			return check
 		}
 	}
 	return ""
 }
 
-// down is how many a check of Ceph says to be down: 2 hosts (24 osds) down.
-func down(o *observe.Object, check string) int {
+// parseDownCount is how many a check of Ceph says to be down: 2 hosts (24 osds) down.
+func parseDownCount(o *observe.Object, check string) int {
 	var n int
 	if _, err := fmt.Sscan(o.String("status", "ceph", "details", check, "message"), &n); err != nil {
 		return 0
@@ -238,12 +238,12 @@ func down(o *observe.Object, check string) int {
 }
 
 // healthy is the condition on what Ceph says of itself.
-func (m *model) healthy() ready.Verdict {
+func (m *model) healthy() ready.Result {
 	switch health := m.ceph().String("status", "ceph", "health"); health {
 	case "":
-		return ready.Verdict{}
+		return ready.Result{}
 	case healthOK:
-		return ready.Verdict{Ready: true, Reason: health}
+		return ready.Result{Ready: true, Reason: health}
 	default:
 		return ready.Wait(health, "%s", details(m.ceph()))
 	}

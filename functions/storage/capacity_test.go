@@ -21,7 +21,7 @@ func TestFits(t *testing.T) {
 		}
 		return "nodes: [" + strings.Join(out, ", ") + "]"
 	}
-	for name, tc := range map[string]struct{ reason, spec, tooMuch, fits string }{
+	for name, tc := range map[string]struct{ reason, spec, exceeded, fits string }{
 		"OneCopy":     {"85 % of a device.", nodes("100Ti") + ", replicationFactor: 1, allowDataLoss: true", "86Ti", "85Ti"},
 		"ThreeEqual":  {"A copy on each.", nodes("100Ti", "100Ti", "100Ti"), "86Ti", "85Ti"},
 		"Largest":     {"What one node has more than the others is of no use.", nodes("10Ti", "10Ti", "100Ti"), "9Ti", "8Ti"},
@@ -37,7 +37,7 @@ func TestFits(t *testing.T) {
 			of := func(target string) error {
 				return world("{"+tc.spec+", targetCapacity: "+target+"}", open).Run(func(simulate.Step) {})
 			}
-			refused(t, tc.reason, of(tc.tooMuch), "spec.targetCapacity", tc.tooMuch+" do not fit: devices of ")
+			refused(t, tc.reason, of(tc.exceeded), "spec.targetCapacity", tc.exceeded+" do not fit: devices of ")
 			refused(t, tc.reason, of(tc.fits), "", "")
 		})
 	}
@@ -52,8 +52,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// TestRemarks: what Ceph says is on the claim before it hurts.
-func TestRemarks(t *testing.T) {
+// TestAdvisoryConditions: what Ceph says is on the claim before it hurts.
+func TestAdvisoryConditions(t *testing.T) {
 	const ti = int64(1) << 40
 	for name, tc := range map[string]struct {
 		reason, target, health string
@@ -104,11 +104,11 @@ func TestRemarks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			said := conditions(w)
-			if said["CapacitySuffices"] != tc.capacity || said["CephHealthy"] != tc.healthy {
-				t.Errorf("%s\n got %q and %q\nwant %q and %q", tc.reason, said["CapacitySuffices"], said["CephHealthy"], tc.capacity, tc.healthy)
+			requested := conditions(w)
+			if requested["CapacitySuffices"] != tc.capacity || requested["CephHealthy"] != tc.healthy {
+				t.Errorf("%s\n got %q and %q\nwant %q and %q", tc.reason, requested["CapacitySuffices"], requested["CephHealthy"], tc.capacity, tc.healthy)
 			}
-			if got := said["ClusterReady"]; !strings.HasPrefix(got, "True") {
+			if got := requested["ClusterReady"]; !strings.HasPrefix(got, "True") {
 				t.Errorf("the cluster is %s", got)
 			}
 		})
@@ -209,7 +209,7 @@ func TestWithoutCopy(t *testing.T) {
 }
 
 // conditions are what the function says now, as status, reason and message.
-func conditions(w *simulate.World) map[string]string {
+func conditions(w *simulate.Cluster) map[string]string {
 	out := map[string]string{}
 	for _, c := range New().Run(w.Request()).Conditions {
 		status := map[string]string{"STATUS_CONDITION_TRUE": "True", "STATUS_CONDITION_FALSE": "False"}[c.GetStatus().String()]

@@ -59,16 +59,16 @@ func (m *model) checkDaemons() error {
 	case m.isStretched(): // One monitor is elsewhere, and the others are not anywhere.
 	case int(monitors) > nodes:
 		return invalid.Field("spec.monitors.count", "a node has one monitor, and there are %s for %d of them; name more nodes, or want "+
-			"fewer monitors", many(nodes, "node"), monitors)
+			"fewer monitors", countNoun(nodes, "node"), monitors)
 	case int(managers) > nodes:
 		return invalid.Field("spec.managers.count", "a node has one manager, and there are %s for %d of them; name more nodes, or want "+
-			"fewer managers", many(nodes, "node"), managers)
+			"fewer managers", countNoun(nodes, "node"), managers)
 	}
 	return nil
 }
 
-// many is a number of things.
-func many(n int, what string) string {
+// countNoun is a number of things.
+func countNoun(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -82,7 +82,7 @@ func cluster(m *model) ([]compose.Stage, error) {
 	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephCluster"})
 	return []compose.Stage{{{
 		Name: clusterResource, Retain: true, Object: rook.Cluster(m.meta(cephName), m.cephSpec()),
-		Ready: func(o *observe.Object) ready.Verdict {
+		Ready: func(o *observe.Object) ready.Result {
 			if v := rule.Check(o); !v.Ready {
 				return v
 			}
@@ -117,7 +117,7 @@ func (m *model) cephSpec() object.Map {
 		"monitoring":      object.Map{"enabled": false},
 		"network":         m.cephNetwork(),
 		"storage":         m.cephStorage(),
-		"placement":       object.With(object.Map{"all": m.placement()}, object.Map{"arbiter": m.arbiterPlacement()}),
+		"placement":       object.WithOptional(object.Map{"all": m.placement()}, object.Map{"arbiter": m.arbiterPlacement()}),
 		"resources":       m.cephResources(),
 		// Rook upgrades daemon by daemon, monitors first, and stops where Ceph would not be healthy.
 		"skipUpgradeChecks": false, "continueUpgradeAfterChecksEvenIfNotHealthy": false, "upgradeOSDRequiresHealthyPGs": true,
@@ -134,7 +134,7 @@ func (m *model) cephSpec() object.Map {
 }
 
 func (m *model) cephMonitors(count int32) object.Map {
-	return object.With(object.Map{"count": int64(count), "allowMultiplePerNode": false}, object.Map{"stretchCluster": m.stretchCluster()})
+	return object.WithOptional(object.Map{"count": int64(count), "allowMultiplePerNode": false}, object.Map{"stretchCluster": m.stretchCluster()})
 }
 
 // cephConfig are options of Ceph. Pools that it makes by itself have as many copies as the others, and without that it would warn for ever
@@ -179,7 +179,7 @@ func (m *model) cephStorage() object.Map {
 	}
 	if s := m.spec.DeviceSelector; s != nil {
 		out["useAllDevices"] = s.All
-		return object.With(out, object.Map{"deviceFilter": s.Filter, "devicePathFilter": s.PathFilter})
+		return object.WithOptional(out, object.Map{"deviceFilter": s.Filter, "devicePathFilter": s.PathFilter})
 	}
 	nodes := object.List{}
 	for _, n := range m.spec.Nodes {
@@ -222,7 +222,7 @@ func (m *model) onNodes(others object.List) object.Map {
 		})
 	}
 	expressions = append(expressions, others...)
-	return object.With(object.Map{
+	return object.WithOptional(object.Map{
 		"nodeAffinity": object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.Map{
 			"nodeSelectorTerms": object.List{object.Map{"matchExpressions": expressions}},
 		}},

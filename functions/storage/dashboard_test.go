@@ -18,7 +18,7 @@ func TestCephDashboard(t *testing.T) {
 		if diff := cmp.Diff(any(want), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", fields, diff)
 		}
-		told := w.XR.GetFields()["status"].GetStructValue().AsMap()["dashboard"]
+		reported := w.XR.GetFields()["status"].GetStructValue().AsMap()["dashboard"]
 		var status any
 		if want["enabled"] == true {
 			status = map[string]any{
@@ -26,7 +26,7 @@ func TestCephDashboard(t *testing.T) {
 				"passwordSecretRef": map[string]any{"name": "rook-ceph-dashboard-password", "key": "password"},
 			}
 		}
-		if diff := cmp.Diff(status, told); diff != "" {
+		if diff := cmp.Diff(status, reported); diff != "" {
 			t.Errorf("%s: status (-want +got):\n%s", fields, diff)
 		}
 	}

@@ -55,15 +55,15 @@ func (m *model) remote() bool { return m.cluster != platform.Management(m.platfo
 // platform's pull secrets. The store is open to namespaces that are marked for it.
 func (m *model) storesSecrets() bool { return m.remote() && m.platform.SecretStore != nil }
 
-// ofManagement adds to a set of Secrets of the management cluster how they come to the nodes.
-func (m *model) ofManagement(set tenantsecret.Set) tenantsecret.Set {
+// withManagementSecrets adds to a set of Secrets of the management cluster how they come to the nodes.
+func (m *model) withManagementSecrets(set tenantsecret.Set) tenantsecret.Set {
 	management := platform.Management(m.platform)
-	return set.Between(management, m.cluster, management, tenantsecret.StorageStore(m.platform.SecretStore))
+	return set.ForClusters(management, m.cluster, management, tenantsecret.StorageStore(m.platform.SecretStore))
 }
 
-// checkElsewhere refuses what takes somebody who sees both clusters. Whether clients reach daemons is for those to say who know where the
+// checkExternalClient refuses what takes somebody who sees both clusters. Whether clients reach daemons is for those to say who know where the
 // clients are.
-func (m *model) checkElsewhere() error {
+func (m *model) checkExternalClient() error {
 	if m.spec.Cluster == nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (m *model) observedMonitors() compose.Stage {
 	theirs := object.Meta{Name: rook.MonitorsName, Namespace: m.instance}
 	return compose.Stage{{
 		Name: monitorsResource, Observe: true, Object: workload.ConfigMap(theirs, nil),
-		Ready: func(o *observe.Object) ready.Verdict {
+		Ready: func(o *observe.Object) ready.Result {
 			if o.String("data", rook.MonitorsKey) == "" {
 				return ready.Wait(monitorsUnknown, "Rook does not say yet where the monitors are")
 			}

@@ -32,16 +32,16 @@ func in(cluster, fields string) string {
 
 // lives is the provider config of the cluster that a composed resource's object lives in, and the object.
 func lives(o encoded.Struct) (string, map[string]any) {
-	if !wrapper.Is(o) {
+	if !wrapper.IsObject(o) {
 		return "in-cluster", o.Map()
 	}
 	inside, _ := wrapper.Desired(o)
 	return wrapper.ProviderConfig(o), inside.Map()
 }
 
-// TestEachInItsCluster: Ceph and all that it needs is in the nodes' cluster, and in the management cluster is what Crossplane and the
+// TestClusterPerClaim: Ceph and all that it needs is in the nodes' cluster, and in the management cluster is what Crossplane and the
 // platform's own Secrets need there. Nothing of it is a Secret.
-func TestEachInItsCluster(t *testing.T) {
+func TestClusterPerClaim(t *testing.T) {
 	for cluster, config := range map[string]string{"": "in-cluster", "here": "in-cluster", "east": "east-config"} {
 		for _, policy := range []string{"Retain", "Delete"} {
 			t.Run(fmt.Sprintf("%q %s", cluster, policy), func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestEachInItsCluster(t *testing.T) {
 					t.Errorf("namespaces, what pods may do there, and whether the store is open to them (-want +got):\n%s", diff)
 				}
 				monitors, ok := New().Run(w.Request()).Composed[monitorsResource]
-				if ok != away || away && !wrapper.Observes(monitors.Object) {
-					t.Errorf("the ConfigMap with the monitors is composed: %t, only to be looked at: %t", ok, wrapper.Observes(monitors.Object))
+				if ok != away || away && !wrapper.IsObserveOnly(monitors.Object) {
+					t.Errorf("the ConfigMap with the monitors is composed: %t, only to be looked at: %t", ok, wrapper.IsObserveOnly(monitors.Object))
 				}
 				uses := kind.Desired(t, w)["ceph-uses-"+workloadNamespaceResource]
 				if (uses != nil) != away {
@@ -90,8 +90,8 @@ func TestEachInItsCluster(t *testing.T) {
 	}
 }
 
-// TestMonitorsElsewhere: monitors are read where Rook writes them, the claim waits until it does, and what was known holds when it is gone.
-func TestMonitorsElsewhere(t *testing.T) {
+// TestMonitorsInOtherCluster: monitors are read where Rook writes them, the claim waits until it does, and what was known holds when it is gone.
+func TestMonitorsInOtherCluster(t *testing.T) {
 	w := world(in("east", ""), clusters)
 	// Rook's ConfigMap in the management cluster, if there is one, is somebody else's.
 	w.Required[monitorsRequirement] = []*structpb.Struct{parsed(`{data: {data: "a=10.9.9.9:6789"}}`)}
@@ -125,13 +125,13 @@ func TestMonitorsElsewhere(t *testing.T) {
 			}
 		})
 	}
-	if asks := New().Run(w.Request()).Requirements; len(asks) > 0 {
-		t.Errorf("it asks the management cluster for %v", asks)
+	if queries := New().Run(w.Request()).Requirements; len(queries) > 0 {
+		t.Errorf("it asks the management cluster for %v", queries)
 	}
 }
 
-// TestElsewhereRefused: what cannot be across clusters is refused by the field that says it, and what somebody else has is not told.
-func TestElsewhereRefused(t *testing.T) {
+// TestExternalValidation: what cannot be across clusters is refused by the field that says it, and what somebody else has is not told.
+func TestExternalValidation(t *testing.T) {
 	storeless := strings.Replace(clusters, "secretStore: {name: openbao}, ", "", 1)
 	const external = `{external: {fsid: 0f7a0b1c-0c1e-4a53-9d3f-7f6f1f0c5b1e, monitors: ["10.0.0.1:6789"], clients: [{service: glance, secretRef: {name: k}}]}, ` +
 		`pools: [{name: images}], cluster: {ref: {name: east}}}`
@@ -168,8 +168,8 @@ func TestElsewhereRefused(t *testing.T) {
 	}
 }
 
-// TestPullsElsewhere: the platform's pull secrets come through the store, to entries of this cluster alone, and stay there with what runs.
-func TestPullsElsewhere(t *testing.T) {
+// TestPullSecretsInOtherCluster: the platform's pull secrets come through the store, to entries of this cluster alone, and stay there with what runs.
+func TestPullSecretsInOtherCluster(t *testing.T) {
 	w := world(in("east", ""), clusters)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)

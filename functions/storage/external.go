@@ -47,11 +47,11 @@ func (m *model) keySet() tenantsecret.Set {
 		return set
 	}
 	for i, c := range m.spec.External.Clients {
-		set.Wanted = append(set.Wanted, tenantsecret.Wanted{
+		set.Requests = append(set.Requests, tenantsecret.Request{
 			Name: string(c.SecretRef.Name), Keys: []string{rook.UserKey}, Fields: []string{fmt.Sprintf("spec.external.clients[%d].secretRef", i)},
 		})
 	}
-	set.Wanted = tenantsecret.Union(set.Wanted)
+	set.Requests = tenantsecret.Union(set.Requests)
 	return set
 }
 
@@ -160,7 +160,7 @@ func check(m *model) ([]compose.Stage, error) {
 // reachable is the rule of the kind, in words that a tenant can act on.
 func reachable(u user) ready.Check {
 	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
-	return func(o *observe.Object) ready.Verdict {
+	return func(o *observe.Object) ready.Result {
 		v := rule.Check(o)
 		if v.Ready {
 			return v

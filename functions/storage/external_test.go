@@ -22,8 +22,8 @@ func external(more, fields string) string {
 	return "{external: {" + somebodys + ", " + more + "}, " + fields + "}"
 }
 
-// TestExternalRefused: what somebody else runs is not changed.
-func TestExternalRefused(t *testing.T) {
+// TestExternalKeystoneValidation: what somebody else runs is not changed.
+func TestExternalKeystoneValidation(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, field, words string }{
 		"Fine":    {"Its pool is used.", external(glances, "pools: [{name: images}]"), "", ""},
 		"Default": {"Pools that no user is for are nobody's.", external(glances, "deletionPolicy: Retain"), "", ""},

@@ -49,7 +49,7 @@ func (m *model) publicTLS() common.TLS {
 func (m *model) checkHostnames() error {
 	var errs []error
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
-	whose := map[common.Hostname]string{}
+	owner := map[common.Hostname]string{}
 	for i, o := range m.spec.ObjectStores {
 		if o.Hostname == "" {
 			continue
@@ -58,10 +58,10 @@ func (m *model) checkHostnames() error {
 		if e := m.platform.Exposure; e == nil || e.Type == exposure.None {
 			errs = append(errs, invalid.Field(field, "the platform exposes nothing (exposure of the PlatformConfig); leave it out"))
 		}
-		if other := whose[o.Hostname]; other != "" {
+		if other := owner[o.Hostname]; other != "" {
 			errs = append(errs, invalid.Field(field, "object store %s has this host name already; choose another one", other))
 		}
-		whose[o.Hostname] = o.Name
+		owner[o.Hostname] = o.Name
 		if slices.ContainsFunc(limits, func(l platformv1.Limit) bool { return l.Domains != nil }) {
 			errs = append(errs, hostDomains.CheckAny(limits, m.claim.Namespace, field, []string{string(o.Hostname)}))
 			continue

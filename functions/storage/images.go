@@ -32,18 +32,18 @@ func (m *model) findImage() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the PlatformConfig is wrong: %w", err)
 	}
-	field, said := m.ownImage(o)
+	field, requested := m.ownImage(o)
 	if field == "" {
 		return image, nil
 	}
-	own, err := m.imageFor(said)
+	own, err := m.imageFor(requested)
 	if err != nil {
 		return "", invalid.Field(field, "%v", err)
 	}
 	if own == image {
 		return image, nil
 	}
-	if running := m.version(); m.spec.Image != nil && older(strings.TrimPrefix(m.spec.Image.Tag, "v"), running) {
+	if running := m.version(); m.spec.Image != nil && isOlderVersion(strings.TrimPrefix(m.spec.Image.Tag, "v"), running) {
 		return "", invalid.Field("spec.image.tag", "Ceph %s runs, which cannot be replaced by an older one; say that or a newer one", running)
 	}
 	limits := limit.In(m.platform.Limits, m.claim.Namespace)
@@ -73,15 +73,15 @@ func (m *model) imageFor(o release.Override) (string, error) {
 		return image, err
 	}
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	if running := m.version(); older(strings.TrimPrefix(tag, "v"), running) {
+	if running := m.version(); isOlderVersion(strings.TrimPrefix(tag, "v"), running) {
 		o.Tag = "v" + running
 		return release.ImageFor(release.Ceph, "", o)
 	}
 	return image, nil
 }
 
-// older reports whether a version comes before another one. What is no version comes before nothing.
-func older(a, b string) bool {
+// isOlderVersion reports whether a version comes before another one. What is no version comes before nothing.
+func isOlderVersion(a, b string) bool {
 	numbers := func(v string) (out []int) {
 		for part := range strings.SplitSeq(v, ".") {
 			n, err := strconv.Atoi(part)

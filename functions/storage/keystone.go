@@ -28,8 +28,8 @@ const keystonePrefix = "keystone-"
 // serviceName is the KeystoneService of an object store. Who may be it is for the control plane to say, as of every other.
 func (m *model) serviceName(store string) string { return m.claim.Name + "-" + store }
 
-// speaks reports whether users of Keystone come to an object store by a protocol.
-func speaks(k *storagev1.KeystoneAuth, p storagev1.Protocol) bool {
+// supportsKeystone reports whether users of Keystone come to an object store by a protocol.
+func supportsKeystone(k *storagev1.KeystoneAuth, p storagev1.Protocol) bool {
 	return len(k.Protocols) == 0 || slices.Contains(k.Protocols, p)
 }
 
@@ -61,19 +61,19 @@ func (m *model) host(store string) string {
 	return fmt.Sprintf("%s.%s.svc", rook.GatewayName(store), m.instance)
 }
 
-// places are those of an object store in the catalog, by the types under which clients look for them
+// catalogEntries are those of an object store in the catalog, by the types under which clients look for them
 // (https://specs.openstack.org/openstack/service-types-authority/, https://docs.openstack.org/devstack/latest/).
-func (m *model) places(o storagev1.ObjectStore) object.List {
+func (m *model) catalogEntries(o storagev1.ObjectStore) object.List {
 	place := func(typ, name, path string) object.Map {
 		return object.Map{"type": typ, "name": name, "endpoints": object.Map{
 			"public": cmp.Or(m.publicAddress(o), m.address(o.Name)) + path, "internal": m.address(o.Name) + path,
 		}}
 	}
 	var out object.List
-	if speaks(o.Keystone, storagev1.ProtocolSwift) {
+	if supportsKeystone(o.Keystone, storagev1.ProtocolSwift) {
 		out = append(out, place("object-store", "swift", "/swift/v1/AUTH_%(project_id)s"))
 	}
-	if speaks(o.Keystone, storagev1.ProtocolS3) {
+	if supportsKeystone(o.Keystone, storagev1.ProtocolS3) {
 		out = append(out, place("s3", "s3", ""))
 	}
 	return out
@@ -81,7 +81,7 @@ func (m *model) places(o storagev1.ObjectStore) object.List {
 
 // keystoneService is what lets an object store into a cloud: its account, by which gateways check tokens, and its places in the catalog.
 func (m *model) keystoneService(o storagev1.ObjectStore) *unstructured.Unstructured {
-	name, ref, places := m.serviceName(o.Name), o.Keystone.ControlPlaneRef, m.places(o)
+	name, ref, places := m.serviceName(o.Name), o.Keystone.ControlPlaneRef, m.catalogEntries(o)
 	spec := object.Map{
 		"controlPlaneRef": object.Map{"namespace": string(ref.Namespace), "name": string(ref.Name)},
 		"catalog":         places[0], "account": object.Map{"roles": object.List{string(keystoneservicev1.RoleService)}},
@@ -103,7 +103,7 @@ func (m *model) loginSet() tenantsecret.Set {
 	}
 	for _, o := range m.spec.ObjectStores {
 		if o.Keystone != nil {
-			set.Wanted = append(set.Wanted, tenantsecret.Wanted{
+			set.Requests = append(set.Requests, tenantsecret.Request{
 				Name: keystoneservicev1.SecretName(m.serviceName(o.Name)), As: keystonePrefix + o.Name,
 				Keys:    append(keystoneservicev1.Variables(), keystoneservicev1.CAKey),
 				Renamed: map[string]string{keystoneservicev1.CAKey: rook.CABundleKey},
@@ -115,7 +115,7 @@ func (m *model) loginSet() tenantsecret.Set {
 
 // logsIn reports whether there is an object store that users of Keystone log in to, or was.
 func (m *model) logsIn() bool {
-	return len(m.logins.Wanted) > 0 || slices.ContainsFunc(m.seen.Names(), m.logins.Has)
+	return len(m.logins.Requests) > 0 || slices.ContainsFunc(m.seen.Names(), m.logins.Has)
 }
 
 // keystone lets object stores into clouds.
@@ -146,8 +146,8 @@ func (m *model) store(name string) *observe.Object {
 	return o
 }
 
-// hadKeystone reports whether users of a Keystone were let into an object store before.
-func (m *model) hadKeystone(store string) bool {
+// keystoneWasEnabled reports whether users of a Keystone were let into an object store before.
+func (m *model) keystoneWasEnabled(store string) bool {
 	_, once := m.store(store).Map("spec", "auth")["keystone"]
 	return once
 }
@@ -164,7 +164,7 @@ func (m *model) login(o storagev1.ObjectStore) *rook.Keystone {
 	}
 	out := &rook.Keystone{
 		URL: strings.TrimSuffix(url, "/v3"), Secret: secret,
-		Swift: speaks(o.Keystone, storagev1.ProtocolSwift), S3: speaks(o.Keystone, storagev1.ProtocolS3),
+		Swift: supportsKeystone(o.Keystone, storagev1.ProtocolSwift), S3: supportsKeystone(o.Keystone, storagev1.ProtocolS3),
 	}
 	for _, r := range o.Keystone.AcceptedRoles {
 		out.Roles = append(out.Roles, string(r))
@@ -175,8 +175,8 @@ func (m *model) login(o storagev1.ObjectStore) *rook.Keystone {
 	return out
 }
 
-// told is what clients of object stores need to know.
-func (m *model) told() []storagev1.ObjectStoreStatus {
+// objectStoreStatus is what clients of object stores need to know.
+func (m *model) objectStoreStatus() []storagev1.ObjectStoreStatus {
 	var out []storagev1.ObjectStoreStatus
 	for _, o := range m.spec.ObjectStores {
 		s := storagev1.ObjectStoreStatus{

@@ -18,7 +18,7 @@ const (
 )
 
 // seen is a copy of what is observed of a world, with one object changed. A nil change takes it away.
-func seen(t *testing.T, w *simulate.World, resource string, change func(object map[string]any)) map[string]encoded.Struct {
+func seen(t *testing.T, w *simulate.Cluster, resource string, change func(object map[string]any)) map[string]encoded.Struct {
 	t.Helper()
 	out := maps.Clone(w.Observed)
 	o, ok := out[resource]
@@ -40,7 +40,7 @@ func seen(t *testing.T, w *simulate.World, resource string, change func(object m
 }
 
 // asks is the Keystone that the gateways of a store ask, as the function desires it now; gone: there is no such store.
-func asks(t *testing.T, w *simulate.World, observed map[string]encoded.Struct) string {
+func asks(t *testing.T, w *simulate.Cluster, observed map[string]encoded.Struct) string {
 	t.Helper()
 	req := w.Request()
 	req.Observed = observed
@@ -57,7 +57,7 @@ func asks(t *testing.T, w *simulate.World, observed map[string]encoded.Struct) s
 
 // TestLogin: gateways ask the Keystone that lets them in, and go on doing so while nobody says otherwise.
 func TestLogin(t *testing.T) {
-	const there, service, secret = "https://keystone.friends-x-cloud.svc:5000", "keystone-objects", "keystone-logins-keystone-objects"
+	const existing, service, secret = "https://keystone.friends-x-cloud.svc:5000", "keystone-objects", "keystone-logins-keystone-objects"
 	w := complete(t, with(letIn))
 	taken := func(o map[string]any) { delete(o["status"].(map[string]any), "account") }
 	for name, tc := range map[string]struct {
@@ -65,11 +65,11 @@ func TestLogin(t *testing.T) {
 		observed map[string]encoded.Struct
 		want     string
 	}{
-		"In":          {"It is let in.", w.Observed, there},
+		"In":          {"It is let in.", w.Observed, existing},
 		"Taken back":  {"The control plane has taken its consent back, and the account is gone.", seen(t, w, service, taken), ""},
-		"Unseen":      {"Somebody has deleted the KeystoneService, which is made again: nobody has taken anything back.", seen(t, w, service, nil), there},
-		"Silent":      {"It is there again, and says nothing yet.", seen(t, w, service, func(o map[string]any) { delete(o, "status") }), there},
-		"No password": {"Nor has who deleted the copy of the Secret, and Rook's gateways know the password.", seen(t, w, secret, nil), there},
+		"Unseen":      {"Somebody has deleted the KeystoneService, which is made again: nobody has taken anything back.", seen(t, w, service, nil), existing},
+		"Silent":      {"It is there again, and says nothing yet.", seen(t, w, service, func(o map[string]any) { delete(o, "status") }), existing},
+		"No password": {"Nor has who deleted the copy of the Secret, and Rook's gateways know the password.", seen(t, w, secret, nil), existing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := asks(t, w, tc.observed); got != tc.want {
@@ -82,10 +82,10 @@ func TestLogin(t *testing.T) {
 // TestKeystoneRemoved: a Keystone that is removed from an object store is unset, and stays so: omitting it would be refused. A store that never
 // had one says nothing of any.
 func TestKeystoneRemoved(t *testing.T) {
-	gone := map[string]any{"auth": map[string]any{"keystone": nil}, "protocols": map[string]any{
+	removed := map[string]any{"auth": map[string]any{"keystone": nil}, "protocols": map[string]any{
 		"s3": map[string]any{"authUseKeystone": false}, "enableAPIs": []any{"s3", "s3website", "admin", "sts", "iam", "notifications"},
 	}}
-	said := func(w *simulate.World) map[string]any {
+	requested := func(w *simulate.Cluster) map[string]any {
 		out := map[string]any{}
 		spec, _ := kind.Desired(t, w)["object-store-objects"]["spec"].(map[string]any)
 		for _, field := range []string{"auth", "protocols"} {
@@ -97,22 +97,22 @@ func TestKeystoneRemoved(t *testing.T) {
 	}
 	w := complete(t, with(letIn))
 	w.XR.Fields["spec"] = world(with(alone), open).XR.GetFields()["spec"]
-	if diff := cmp.Diff(gone, said(w)); diff != "" {
+	if diff := cmp.Diff(removed, requested(w)); diff != "" {
 		t.Errorf("nobody of a Keystone is to be let in any more (-want +got):\n%s", diff)
 	}
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(gone, said(w)); diff != "" {
+	if diff := cmp.Diff(removed, requested(w)); diff != "" {
 		t.Errorf("long after that (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]any{}, said(complete(t, with(alone)))); diff != "" {
+	if diff := cmp.Diff(map[string]any{}, requested(complete(t, with(alone)))); diff != "" {
 		t.Errorf("a store that knew no Keystone (-want +got):\n%s", diff)
 	}
 }
 
-// TestLoginComes: a new store is not made before the Secret is there that Rook reads; one that is there goes on without until then.
-func TestLoginComes(t *testing.T) {
+// TestCredentialsArrive: a new store is not made before the Secret is there that Rook reads; one that is there goes on without until then.
+func TestCredentialsArrive(t *testing.T) {
 	w, before := complete(t, with(letIn)), complete(t, with(alone))
 	unread := func(o map[string]any) { delete(o["status"].(map[string]any), "conditions") }
 	const secret = "keystone-logins-keystone-objects"
@@ -132,13 +132,13 @@ func TestLoginComes(t *testing.T) {
 	}
 }
 
-// TestNotLetIn: who is not let in waits, in the words of the KeystoneService, and other object stores do not.
-func TestNotLetIn(t *testing.T) {
+// TestConsumerNotAllowed: who is not let in waits, in the words of the KeystoneService, and other object stores do not.
+func TestConsumerNotAllowed(t *testing.T) {
 	w := complete(t, with(strings.TrimSuffix(letIn, "]")+", {name: plain}]"))
-	const said = "spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace friends-x that may be joined"
+	const requested = "spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace friends-x that may be joined"
 	observed := seen(t, w, "keystone-objects", func(o map[string]any) {
 		o["status"] = map[string]any{"conditions": []any{map[string]any{
-			"type": "SpecValid", "status": "False", "reason": "Invalid", "message": said, "lastTransitionTime": "2020-01-01T00:00:00Z",
+			"type": "SpecValid", "status": "False", "reason": "Invalid", "message": requested, "lastTransitionTime": "2020-01-01T00:00:00Z",
 		}}}
 	})
 	for _, n := range []string{"object-store-objects", "keystone-logins-keystone-objects"} {
@@ -155,8 +155,8 @@ func TestNotLetIn(t *testing.T) {
 			t.Errorf("%s is there: %v, want %v", name, got, want)
 		}
 	}
-	part, _ := plan.Part(keystoneComponent)
-	if got := part.Items[0].Verdict.Message; !strings.Contains(got, said) || rsp.Composite.Ready {
+	part, _ := plan.ComponentStatus(keystoneComponent)
+	if got := part.Items[0].Readiness.Message; !strings.Contains(got, requested) || rsp.Composite.Ready {
 		t.Errorf("it says %q, and is ready: %v", got, rsp.Composite.Ready)
 	}
 }

@@ -49,7 +49,7 @@ func (m *model) peerSet() tenantsecret.Set {
 		From: m.secretsNamespace(), Instance: m.instance, Labels: m.meta(mirrorPeerComponent).Labels,
 	}
 	if p := m.peer(); p != nil {
-		set.Wanted = []tenantsecret.Wanted{{
+		set.Requests = []tenantsecret.Request{{
 			Name: string(p.SecretRef.Name), As: rook.PeerSecret, Keys: []string{rook.TokenKey},
 			Fixed: map[string]string{rook.DirectionKey: string(p.Direction)}, Fields: []string{"spec.mirroring.peer.secretRef"},
 		}}
@@ -64,7 +64,7 @@ func (m *model) tokenSet() tenantsecret.Set {
 		From: m.instance, Instance: m.claim.Namespace, Labels: m.meta(mirrorTokenComponent).Labels,
 	}
 	if m.offersToken() {
-		set.Wanted = []tenantsecret.Wanted{{
+		set.Requests = []tenantsecret.Request{{
 			Name: rook.TokenSecret(cephName), As: m.tokenName(), Keys: []string{rook.TokenKey},
 		}}
 	}
@@ -131,14 +131,14 @@ func (m *model) mirroringOf(p pool) *rook.Mirroring {
 	for _, s := range p.Mirroring.SnapshotSchedules {
 		out.Schedules = append(out.Schedules, rook.Schedule{Interval: s.Interval, StartTime: s.StartTime})
 	}
-	if m.peer() != nil && (knowsPeer(o) || m.isReady(m.peerSecrets.Resource(rook.PeerSecret))) {
+	if m.peer() != nil && (hasPeerBootstrapped(o) || m.isReady(m.peerSecrets.Resource(rook.PeerSecret))) {
 		out.PeerSecret = rook.PeerSecret
 	}
 	return out
 }
 
-// knowsPeer reports whether Rook was told of the other cluster of a pool.
-func knowsPeer(o *observe.Object) bool {
+// hasPeerBootstrapped reports whether Rook was told of the other cluster of a pool.
+func hasPeerBootstrapped(o *observe.Object) bool {
 	return len(o.List("spec", "mirroring", "peers", "secretNames")) > 0
 }
 
@@ -149,8 +149,8 @@ func awaitsPeer(o *observe.Object) bool {
 	return ok && seen == o.Generation() && o.String("status", "phase") == "Progressing"
 }
 
-// madeHere is the rule of pools, for those that are copied: what is kept here is no less there because the other cluster is not.
-func madeHere(o *observe.Object) ready.Verdict {
+// localPoolReady is the rule of pools, for those that are copied: what is kept here is no less there because the other cluster is not.
+func localPoolReady(o *observe.Object) ready.Result {
 	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephBlockPool"})
 	if v := rule.Check(o); v.Ready || !awaitsPeer(o) {
 		return v
@@ -165,7 +165,7 @@ func mirror(m *model) ([]compose.Stage, error) {
 		m.meta(mirrorName), spec.Daemons, cmp.Or(spec.Resources, workload.Resources("100m", "512Mi", "1Gi")),
 		m.across(rook.MirrorApp, "rook_cluster", m.instance),
 	)}}
-	return []compose.Stage{stage, m.beforeCluster(stage)}, nil
+	return []compose.Stage{stage, m.deleteBeforeCluster(stage)}, nil
 }
 
 // mirroringStatus is how copying goes. Nil: nothing is copied.
@@ -182,20 +182,20 @@ func (m *model) mirroringStatus() *storagev1.MirroringStatus {
 		o, _ := m.seen.Get(poolPrefix + p.name)
 		summary := []string{"status", "mirroringStatus", "summary"}
 		at := func(field string) []string { return append(slices.Clone(summary), field) }
-		told := storagev1.MirroredPool{
+		reported := storagev1.MirroredPool{
 			Pool: p.name, Peer: peerName(o), Health: o.String(at("health")...), DaemonHealth: o.String(at("daemon_health")...),
 			ImageHealth: o.String(at("image_health")...),
 		}
 		// Ceph has called them image_states since block devices are copied in groups, too; Rook says them here in any case.
 		for state := range o.Map(at("states")...) {
 			if n, ok := o.Int(append(at("states"), state)...); ok && n > 0 {
-				if told.Images == nil {
-					told.Images = map[string]int64{}
+				if reported.Images == nil {
+					reported.Images = map[string]int64{}
 				}
-				told.Images[state] = n
+				reported.Images[state] = n
 			}
 		}
-		out.Pools = append(out.Pools, told)
+		out.Pools = append(out.Pools, reported)
 	}
 	return out
 }
@@ -220,16 +220,16 @@ func peerName(o *observe.Object) string {
 	return ""
 }
 
-// givesOnly reports whether the other cluster of a pool is one that only fetches from here. Ceph remembers it so where its daemons come
+// isReceiveOnly reports whether the other cluster of a pool is one that only fetches from here. Ceph remembers it so where its daemons come
 // before its token does, and takes that without effect then (seen with 18.2.7).
-func givesOnly(o *observe.Object) bool {
+func isReceiveOnly(o *observe.Object) bool {
 	peers := peersOf(o)
 	return len(peers) > 0 && !slices.ContainsFunc(peers, func(p map[string]any) bool { return p["direction"] != "tx-only" })
 }
 
 // mirroringHealthy is the condition on pools that are copied. It is about the other cluster as much as about this one, so that nothing
 // waits for it. What this cluster fetches, it knows, once Rook has asked Ceph; what another one fetches from it is known there.
-func (m *model) mirroringHealthy() ready.Verdict {
+func (m *model) mirroringHealthy() ready.Result {
 	pools := m.mirrored()
 	var waiting, giving, bad []string
 	reason := ""
@@ -240,11 +240,11 @@ func (m *model) mirroringHealthy() ready.Verdict {
 		o, _ := m.seen.Get(poolPrefix + p.name)
 		health, details := o.String("status", "mirroringStatus", "summary", "health"), o.String("status", "mirroringStatus", "details")
 		switch {
-		case !knowsPeer(o):
+		case !hasPeerBootstrapped(o):
 			reason, bad = cmp.Or(reason, "Unknown"), append(bad, p.name+": Rook does not know of the other cluster yet")
 		case awaitsPeer(o):
 			waiting = append(waiting, p.name)
-		case givesOnly(o):
+		case isReceiveOnly(o):
 			giving = append(giving, p.name)
 		case details != "" || health == "":
 			details = cmp.Or(details, "Rook has not looked yet")
@@ -258,7 +258,7 @@ func (m *model) mirroringHealthy() ready.Verdict {
 	}
 	switch {
 	case len(pools) == 0 || !m.ceph().Exists():
-		return ready.Verdict{}
+		return ready.Result{}
 	case len(waiting) > 0:
 		return ready.Wait("PeerNotAdded", "Rook does not get through to the other cluster with the token that Secret %s has, and so copies "+
 			"nothing of pools %s that is not copied already: the token has to be that cluster's, it has to have pools of these names with "+
@@ -270,8 +270,8 @@ func (m *model) mirroringHealthy() ready.Verdict {
 	case len(bad) > 0:
 		return ready.Wait(reason, "copying from the other cluster does not go well: %s", strings.Join(bad, "; "))
 	case m.peer() == nil:
-		return ready.Verdict{Ready: true, Reason: "Offered", Message: "another cluster may fetch from this one by its token; how that goes is " +
+		return ready.Result{Ready: true, Reason: "Offered", Message: "another cluster may fetch from this one by its token; how that goes is " +
 			"known there"}
 	}
-	return ready.Verdict{Ready: true, Reason: "Healthy", Message: "what Ceph copies from the other cluster goes well"}
+	return ready.Result{Ready: true, Reason: "Healthy", Message: "what Ceph copies from the other cluster goes well"}
 }

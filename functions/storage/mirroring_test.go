@@ -15,8 +15,8 @@ import (
 const copied = "pools: [{name: volumes, mirroring: {mode: image, snapshotSchedules: [{interval: 1h}]}}, {name: images}], " +
 	"mirroring: {peer: {secretRef: {name: other}}}"
 
-// TestMirroringRefused: what nobody could copy, and another cluster that the platform does not leave to the claim.
-func TestMirroringRefused(t *testing.T) {
+// TestMirroringValidation: what nobody could copy, and another cluster that the platform does not leave to the claim.
+func TestMirroringValidation(t *testing.T) {
 	const some = "{domain: example.com, secretStore: {name: openbao}, clusters: [{name: east, providerConfig: east-config, " +
 		"allowedNamespaces: [tenant-a]}], limits: [{name: some, namespaces: [\"*\"], storageNodes: [\"*\"], storageDevices: [\"*\"], " +
 		"storageNetworks: [10.0.0.0/8]}]}"
@@ -43,7 +43,7 @@ func TestMirroringRefused(t *testing.T) {
 			"spec.pools[0].mirroring", "tokens are not brought from and to another cluster",
 		},
 		"Somebody's": {
-			"It is theirs to say.", open, "{" + strings.Replace(somebody, "{name: images}", "{name: images, mirroring: {}}", 1) + "}",
+			"It is theirs to say.", open, "{" + strings.Replace(externalCeph, "{name: images}", "{name: images, mirroring: {}}", 1) + "}",
 			"spec.pools[0].mirroring", "whoever runs that Ceph cluster",
 		},
 	} {
@@ -54,16 +54,16 @@ func TestMirroringRefused(t *testing.T) {
 }
 
 // mirroringSpec is the spec of mirroring of a pool, as it is desired now.
-func mirroringSpec(t *testing.T, w *simulate.World, pool string) map[string]any {
+func mirroringSpec(t *testing.T, w *simulate.Cluster, pool string) map[string]any {
 	t.Helper()
 	spec, _ := kind.Desired(t, w)[poolPrefix+pool]["spec"].(map[string]any)
 	out, _ := spec["mirroring"].(map[string]any)
 	return out
 }
 
-// TestPeerComesLater: Rook fails while the other cluster's token is not there, so that it is told of it afterwards, and goes on to be told.
+// TestPeerAddedLater: Rook fails while the other cluster's token is not there, so that it is told of it afterwards, and goes on to be told.
 // Meanwhile pools and users are made, and this cluster's own token is offered: both sites are set up at once, each with the other's token.
-func TestPeerComesLater(t *testing.T) {
+func TestPeerAddedLater(t *testing.T) {
 	w := world(with(copied), open)
 	token, missing := "mirror-peer-"+rook.PeerSecret, true
 	w.Reports = func(kind, name string) map[string]any {
@@ -82,22 +82,22 @@ func TestPeerComesLater(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	said := conditions(w)
-	if !strings.HasPrefix(said["MirrorPeerReady"], "False SecretMissing") || !strings.Contains(said["MirrorPeerReady"], "other") {
-		t.Errorf("nobody hears which Secret is missing: %s", said["MirrorPeerReady"])
+	requested := conditions(w)
+	if !strings.HasPrefix(requested["MirrorPeerReady"], "False SecretMissing") || !strings.Contains(requested["MirrorPeerReady"], "other") {
+		t.Errorf("nobody hears which Secret is missing: %s", requested["MirrorPeerReady"])
 	}
 	want := map[string]any{"enabled": true, "mode": "image", "snapshotSchedules": []any{map[string]any{"interval": "1h"}}}
 	if diff := cmp.Diff(want, mirroringSpec(t, w, "volumes")); diff != "" {
 		t.Errorf("before the token is there (-want +got):\n%s", diff)
 	}
-	made := kind.Desired(t, w)
-	if made["user-cinder"] == nil || made["mirror"] != nil {
-		t.Errorf("users wait, or daemons that fetch from nobody do not: %t, %t", made["user-cinder"] == nil, made["mirror"] == nil)
+	created := kind.Desired(t, w)
+	if created["user-cinder"] == nil || created["mirror"] != nil {
+		t.Errorf("users wait, or daemons that fetch from nobody do not: %t, %t", created["user-cinder"] == nil, created["mirror"] == nil)
 	}
 	if ref := statusOf(w)["tokenSecretRef"]; !cmp.Equal(ref, map[string]any{"name": "storage-mirror-token", "key": "token"}) {
 		t.Errorf("the token of this cluster is at %v", ref)
 	}
-	if got := said["MirroringHealthy"]; !strings.HasPrefix(got, "False Unknown") || !strings.Contains(got, "Rook does not know of the other cluster") {
+	if got := requested["MirroringHealthy"]; !strings.HasPrefix(got, "False Unknown") || !strings.Contains(got, "Rook does not know of the other cluster") {
 		t.Errorf("nothing is copied, and the claim says of it: %s", got)
 	}
 	missing = false
@@ -137,12 +137,12 @@ func mustYAML(t *testing.T, o any) string {
 	return string(text)
 }
 
-func statusOf(w *simulate.World) map[string]any {
+func statusOf(w *simulate.Cluster) map[string]any {
 	return New().Run(w.Request()).Composite.Object.At("status", "mirroring").Map()
 }
 
-// TestOtherSiteLost: this one is ready and says what the other one lacks, in Rook's words, and its pools are offered as before.
-func TestOtherSiteLost(t *testing.T) {
+// TestPeerSiteLost: this one is ready and says what the other one lacks, in Rook's words, and its pools are offered as before.
+func TestPeerSiteLost(t *testing.T) {
 	summary := func(health, daemons, images string) map[string]any {
 		return map[string]any{"mirroringStatus": map[string]any{"summary": map[string]any{
 			"health": health, "daemon_health": daemons, "image_health": images, "states": map[string]any{"replaying": int64(3)},
@@ -190,11 +190,11 @@ func TestOtherSiteLost(t *testing.T) {
 			if err := w.Refresh(func(simulate.Step) {}); err != nil && tc.ready {
 				t.Fatal(err)
 			}
-			said := conditions(w)
-			if got := said["PoolsReady"]; strings.HasPrefix(got, "True") != tc.ready {
+			requested := conditions(w)
+			if got := requested["PoolsReady"]; strings.HasPrefix(got, "True") != tc.ready {
 				t.Errorf("%s\nPoolsReady is %s", tc.reason, got)
 			}
-			if got := said["MirroringHealthy"]; !strings.HasPrefix(got, tc.want) {
+			if got := requested["MirroringHealthy"]; !strings.HasPrefix(got, tc.want) {
 				t.Errorf("%s\nMirroringHealthy is %s, want %s", tc.reason, got, tc.want)
 			}
 			if access := New().Run(w.Request()).Composite.Object.At("status", "access").Map(); !strings.Contains(mustYAML(t, access), "pool: volumes") {

@@ -16,7 +16,7 @@ import (
 
 // monitoringSettings lays the claim's over the platform's.
 func (m *model) monitoringSettings() common.Monitoring {
-	s := ptr.Deref(merge.Over(m.spec.Monitoring, m.platform.Monitoring), common.MonitoringSettings{})
+	s := ptr.Deref(merge.Overlay(m.spec.Monitoring, m.platform.Monitoring), common.MonitoringSettings{})
 	return common.Monitoring{Enabled: ptr.Deref(s.Enabled, false), Labels: s.Labels}
 }
 

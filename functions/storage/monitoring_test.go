@@ -16,11 +16,11 @@ import (
 // alertsOf are those that a claim makes, once everything is ready.
 func alertsOf(t *testing.T, spec string) map[string]monitoringtest.Alert {
 	t.Helper()
-	made := kind.Desired(t, complete(t, spec))["alerts"]
-	if made == nil {
+	created := kind.Desired(t, complete(t, spec))["alerts"]
+	if created == nil {
 		t.Fatal("there are no alerts")
 	}
-	return monitoringtest.Alerts(t, &unstructured.Unstructured{Object: made})
+	return monitoringtest.Alerts(t, &unstructured.Unstructured{Object: created})
 }
 
 // TestAlerts: who is woken, after how long, and what is asked for it. Somebody is where data is out of reach or cannot be written.
@@ -71,7 +71,7 @@ func TestAlerts(t *testing.T) {
 	somebodys := map[string]monitoringtest.Alert{
 		"CephUserRefused": asks(critical, "15m", `kube_deployment_status_replicas_available{deployment=~"check-.+"}`),
 	}
-	if diff := cmp.Diff(somebodys, alertsOf(t, "{"+somebody+", monitoring: {enabled: true}}")); diff != "" {
+	if diff := cmp.Diff(somebodys, alertsOf(t, "{"+externalCeph+", monitoring: {enabled: true}}")); diff != "" {
 		t.Errorf("of somebody else's (-want +got):\n%s", diff)
 	}
 }
@@ -79,8 +79,8 @@ func TestAlerts(t *testing.T) {
 // testProgramAlerts: containers of Ceph, and nodes that any of its programs is on, are watched.
 func testProgramAlerts(t *testing.T) {
 	t.Helper()
-	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
+	queries := func(severity, wait string, queries ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: queries}
 	}
 	const warning, pods = "warning", `kube_pod_info{pod=~"rook-ceph-(mon|mgr|osd|mds|rgw)-.+"}`
 	node := func(left, all string) []string {
@@ -88,25 +88,25 @@ func testProgramAlerts(t *testing.T) {
 		return []string{pods, "node_filesystem_" + left + paths, "node_filesystem_" + all + paths, "node_uname_info"}
 	}
 	want := map[string]monitoringtest.Alert{
-		"CephContainerRestarting": asks(warning, "5m", "kube_pod_container_status_restarts_total"),
-		"CephContainerOutOfMemory": asks(warning, "1m", `kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}`,
+		"CephContainerRestarting": queries(warning, "5m", "kube_pod_container_status_restarts_total"),
+		"CephContainerOutOfMemory": queries(warning, "1m", `kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}`,
 			"kube_pod_container_status_restarts_total"),
-		"CephNodeDiskFilling":   asks(warning, "15m", node("avail_bytes", "size_bytes")...),
-		"CephNodeInodesFilling": asks(warning, "15m", node("files_free", "files")...),
-		"CephNodeUnderPressure": asks("critical", "5m", pods,
+		"CephNodeDiskFilling":   queries(warning, "15m", node("avail_bytes", "size_bytes")...),
+		"CephNodeInodesFilling": queries(warning, "15m", node("files_free", "files")...),
+		"CephNodeUnderPressure": queries("critical", "5m", pods,
 			`kube_node_status_condition{condition=~"DiskPressure|MemoryPressure|PIDPressure",status="true"}`),
 	}
-	made := kind.Desired(t, complete(t, with("monitoring: {enabled: true}")))["program-alerts"]
-	if made == nil {
+	created := kind.Desired(t, complete(t, with("monitoring: {enabled: true}")))["program-alerts"]
+	if created == nil {
 		t.Fatal("there are no alerts on programs")
 	}
-	if diff := cmp.Diff(want, monitoringtest.Alerts(t, &unstructured.Unstructured{Object: made})); diff != "" {
+	if diff := cmp.Diff(want, monitoringtest.Alerts(t, &unstructured.Unstructured{Object: created})); diff != "" {
 		t.Errorf("programs (-want +got):\n%s", diff)
 	}
 }
 
-// somebody is a Ceph of somebody else's.
-const somebody = `external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, monitors: ["[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"], ` +
+// externalCeph is a Ceph of somebody else's.
+const externalCeph = `external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, monitors: ["[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"], ` +
 	`publicCIDRs: [10.0.0.0/24], clients: [{service: glance, secretRef: {name: a}}]}, pools: [{name: images}]`
 
 // TestMonitored: whether there is a Prometheus, and by which labels it finds what it is to ask, the claim says over the platform.
@@ -126,12 +126,12 @@ func TestMonitored(t *testing.T) {
 			if err := w.Run(func(simulate.Step) {}); err != nil {
 				t.Fatal(err)
 			}
-			made := kind.Desired(t, w)
+			created := kind.Desired(t, w)
 			for _, resource := range []string{"alerts", "dashboard", "manager-monitor", "exporter-monitor"} {
-				if (made[resource] != nil) != (tc.want != nil) {
-					t.Fatalf("%s: %s is there: %t", tc.reason, resource, made[resource] != nil)
+				if (created[resource] != nil) != (tc.want != nil) {
+					t.Fatalf("%s: %s is there: %t", tc.reason, resource, created[resource] != nil)
 				}
-				labels := (&unstructured.Unstructured{Object: made[resource]}).GetLabels()
+				labels := (&unstructured.Unstructured{Object: created[resource]}).GetLabels()
 				for k, v := range tc.want {
 					if labels[k] != v {
 						t.Errorf("%s: %s has labels %v", tc.reason, resource, labels)
@@ -185,18 +185,18 @@ func TestMonitoringLabels(t *testing.T) {
 
 // TestDashboard: every picture is of this cluster alone.
 func TestDashboard(t *testing.T) {
-	made := kind.Desired(t, complete(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}]")))["dashboard"]
-	text := made["data"].(map[string]any)["ceph-dashboard.json"].(string)
+	created := kind.Desired(t, complete(t, with("monitoring: {enabled: true}, objectStores: [{name: objects}]")))["dashboard"]
+	text := created["data"].(map[string]any)["ceph-dashboard.json"].(string)
 	const instance = "tenant-a-storage-72da48a0ed7f612b5eac"
-	var asked []string
+	var queried []string
 	for _, part := range strings.Split(text, `"expr":"`)[1:] {
 		expr, _, _ := strings.Cut(strings.ReplaceAll(part, `\"`, `'`), `"`)
 		expr = strings.NewReplacer(`'`, `"`, `\u003e`, `>`).Replace(expr)
-		asked = append(asked, monitoringtest.Asks(t, "the dashboard", expr, instance)...)
+		queried = append(queried, monitoringtest.Asks(t, "the dashboard", expr, instance)...)
 	}
 	for _, metric := range []string{"ceph_health_status", "ceph_pool_stored", "ceph_osd_up", "ceph_rgw_op_put_obj_ops"} {
-		if !slices.Contains(asked, metric) {
-			t.Errorf("nothing shows %s: %v", metric, asked)
+		if !slices.Contains(queried, metric) {
+			t.Errorf("nothing shows %s: %v", metric, queried)
 		}
 	}
 }

@@ -48,13 +48,13 @@ func (m *model) findPulls() {
 	own, ofClaim := tenantsecret.ClaimPulls(m.spec.Images, pullsField, m.secretsNamespace(), m.instance, labels)
 	names, ofPlatform := tenantsecret.PlatformPulls(m.platform, m.instance, labels)
 	m.pullSecrets = slices.Concat(own, names)
-	m.pulls = []tenantsecret.Set{m.ofManagement(ofClaim), m.ofManagement(ofPlatform)}
+	m.pulls = []tenantsecret.Set{m.withManagementSecrets(ofClaim), m.withManagementSecrets(ofPlatform)}
 }
 
-// pulling reports whether there is anything to bring, or was.
-func (m *model) pulling() bool {
+// hasPullSecrets reports whether there is anything to bring, or was.
+func (m *model) hasPullSecrets() bool {
 	return slices.ContainsFunc(m.pulls, func(s tenantsecret.Set) bool {
-		return len(s.Wanted) > 0 || slices.ContainsFunc(m.seen.Names(), s.Has)
+		return len(s.Requests) > 0 || slices.ContainsFunc(m.seen.Names(), s.Has)
 	})
 }
 

@@ -31,7 +31,7 @@ func (m *model) hasNFS() bool { return len(m.spec.NFS) > 0 }
 func (m *model) checkNFS() error {
 	const longest = 63
 	var errs []error
-	wanted := 0
+	desired := 0
 	for i, n := range m.spec.NFS {
 		field := fmt.Sprintf("spec.nfs[%d]", i)
 		if m.isExternal() {
@@ -45,12 +45,12 @@ func (m *model) checkNFS() error {
 			errs = append(errs, invalid.Field(field+".name", "its servers would be called %s, which has %d characters of %d at most; choose a "+
 				"shorter name for them, or for the claim", host, len(host), longest))
 		}
-		wanted += int(n.Servers)
+		desired += int(n.Servers)
 	}
-	if nodes := len(m.spec.Nodes); m.spec.Network.Host && nodes > 0 && wanted >= nodes {
+	if nodes := len(m.spec.Nodes); m.spec.Network.Host && nodes > 0 && desired >= nodes {
 		errs = append(errs, invalid.Field("spec.nfs", "a node has one server, since all listen at the same port, and one is replaced by another "+
-			"that runs before it ends: %s for %d of them are too few by %d; name more nodes, or want fewer servers", many(nodes, "node"), wanted,
-			wanted+1-nodes))
+			"that runs before it ends: %s for %d of them are too few by %d; name more nodes, or want fewer servers", countNoun(nodes, "node"), desired,
+			desired+1-nodes))
 	}
 	return errors.Join(errs...)
 }
@@ -63,15 +63,15 @@ func nfs(m *model) ([]compose.Stage, error) {
 	var servers compose.Stage
 	for _, n := range m.spec.NFS {
 		servers = append(servers, compose.Resource{Name: nfsPrefix + "servers-" + n.Name, Retain: true, Object: rook.NFS(
-			m.meta(n.Name), n.Servers, cmp.Or(n.Resources, workload.Resources("500m", "1Gi", "1Gi")), m.apart(),
+			m.meta(n.Name), n.Servers, cmp.Or(n.Resources, workload.Resources("500m", "1Gi", "1Gi")), m.inOtherCluster(),
 		)})
 	}
-	return []compose.Stage{pool, servers, m.beforeCluster(servers)}, nil
+	return []compose.Stage{pool, servers, m.deleteBeforeCluster(servers)}, nil
 }
 
-// apart is a node for each server of NFS: with the node's network all listen at the same port, which Rook does not say of its pods, so that
+// inOtherCluster is a node for each server of NFS: with the node's network all listen at the same port, which Rook does not say of its pods, so that
 // nobody else keeps them apart. Where they have addresses of their own, a server that is replaced may share a node with the one that comes.
-func (m *model) apart() object.Map {
+func (m *model) inOtherCluster() object.Map {
 	out := m.across(rook.NFSApp, "rook_cluster", m.instance)
 	term := object.Map{"topologyKey": hostLabel, "labelSelector": object.Map{"matchLabels": object.Map{"app": rook.NFSApp}}}
 	if m.spec.Network.Host {
@@ -89,11 +89,11 @@ func (m *model) apart() object.Map {
 func (m *model) nfsStatus() []storagev1.NFSStatus {
 	var out []storagev1.NFSStatus
 	for _, n := range m.spec.NFS {
-		told := storagev1.NFSStatus{Name: n.Name}
+		reported := storagev1.NFSStatus{Name: n.Name}
 		for i := range n.Servers {
-			told.Servers = append(told.Servers, common.Hostname(fmt.Sprintf("%s.%s.svc", rook.NFSName(n.Name, i), m.instance)))
+			reported.Servers = append(reported.Servers, common.Hostname(fmt.Sprintf("%s.%s.svc", rook.NFSName(n.Name, i), m.instance)))
 		}
-		out = append(out, told)
+		out = append(out, reported)
 	}
 	slices.SortFunc(out, func(a, b storagev1.NFSStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return out

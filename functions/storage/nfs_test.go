@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestNFSRefused: servers that would never run.
-func TestNFSRefused(t *testing.T) {
+// TestNFSValidation: servers that would never run.
+func TestNFSValidation(t *testing.T) {
 	const files = "filesystems: [{name: files}], "
 	for name, tc := range map[string]struct{ reason, spec, field, words string }{
 		"Good":    {"A node for each, and one for the next.", with(files + "nfs: [{name: a}, {name: b}]"), "", ""},
@@ -30,7 +30,7 @@ func TestNFSRefused(t *testing.T) {
 		},
 		"Pool": {"It is theirs.", with("pools: [{name: builtin-nfs}]"), "spec.pools[0].name", "as is one of servers of NFS"},
 		"Somebody's": {
-			"They are theirs to run.", "{" + somebody + ", nfs: [{name: a}]}", "spec.nfs[0]", "whoever runs that Ceph cluster",
+			"They are theirs to run.", "{" + externalCeph + ", nfs: [{name: a}]}", "spec.nfs[0]", "whoever runs that Ceph cluster",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,8 +39,8 @@ func TestNFSRefused(t *testing.T) {
 	}
 }
 
-// TestServersApart: two servers share a node only where each has an address of its own.
-func TestServersApart(t *testing.T) {
+// TestServersInOtherCluster: two servers share a node only where each has an address of its own.
+func TestServersInOtherCluster(t *testing.T) {
 	for host, want := range map[string]string{"true": "required", "false": "preferred"} {
 		w := complete(t, with("network: {host: "+host+"}, filesystems: [{name: files}], nfs: [{name: a, servers: 2}]"))
 		spec, _ := kind.Desired(t, w)["nfs-servers-a"]["spec"].(map[string]any)
@@ -55,18 +55,18 @@ func TestServersApart(t *testing.T) {
 // TestNFS: the pool that says what is exported is kept as the claim says, and two sites have servers in both.
 func TestNFS(t *testing.T) {
 	w := complete(t, with("failureDomain: osd, replicationFactor: 2, filesystems: [{name: files}], nfs: [{name: a, servers: 2}]"))
-	made := kind.Desired(t, w)
+	created := kind.Desired(t, w)
 	want := map[string]any{
 		"name": ".nfs", "application": "nfs", "failureDomain": "osd", "enableCrushUpdates": true, "replicated": map[string]any{"size": float64(2)},
 	}
-	if diff := cmp.Diff(want, made["nfs-pool"]["spec"]); diff != "" {
+	if diff := cmp.Diff(want, created["nfs-pool"]["spec"]); diff != "" {
 		t.Errorf("the pool (-want +got):\n%s", diff)
 	}
 	const instance = "tenant-a-storage-72da48a0ed7f612b5eac"
-	said := New().Run(w.Request()).Composite.Object.At("status", "nfs").List()
+	requested := New().Run(w.Request()).Composite.Object.At("status", "nfs").List()
 	if diff := cmp.Diff([]any{map[string]any{"name": "a", "servers": []any{
 		"rook-ceph-nfs-a-a." + instance + ".svc", "rook-ceph-nfs-a-b." + instance + ".svc",
-	}}}, said); diff != "" {
+	}}}, requested); diff != "" {
 		t.Errorf("what clients are told (-want +got):\n%s", diff)
 	}
 }

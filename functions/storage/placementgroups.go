@@ -24,7 +24,7 @@ func (m *model) checkPlacementGroups() error {
 	}
 	if most := osds * mostPlacementGroups; osds > 0 && total > most {
 		return invalid.Field("spec.pools", "minPlacementGroups of all pools, times their copies or pieces, are %d, and Ceph lets %s have %d "+
-			"(%d for each); lower them, or name more devices", total, many(osds, "device"), most, mostPlacementGroups)
+			"(%d for each); lower them, or name more devices", total, countNoun(osds, "device"), most, mostPlacementGroups)
 	}
 	return nil
 }

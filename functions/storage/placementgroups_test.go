@@ -10,9 +10,9 @@ import (
 
 // TestPlacementGroups: each pool has the properties that the claim says of it, and pools of metadata have those of nobody.
 func TestPlacementGroups(t *testing.T) {
-	made := kind.Desired(t, complete(t, with("pools: [{name: volumes, bulk: true, minPlacementGroups: 64}, {name: images, bulk: false}, {name: vms}], "+
+	created := kind.Desired(t, complete(t, with("pools: [{name: volumes, bulk: true, minPlacementGroups: 64}, {name: images, bulk: false}, {name: vms}], "+
 		"filesystems: [{name: shares, dataPool: {bulk: true}}], objectStores: [{name: objects, dataPool: {minPlacementGroups: 32}}]")))
-	spec := func(name string) map[string]any { return made[name]["spec"].(map[string]any) }
+	spec := func(name string) map[string]any { return created[name]["spec"].(map[string]any) }
 	got := map[string]any{
 		"volumes":           spec(poolPrefix + "volumes")["parameters"],
 		"images":            spec(poolPrefix + "images")["parameters"],

@@ -61,8 +61,8 @@ func purposeOf(name string) storagev1.Purpose {
 	}
 }
 
-// divide makes the pools: one of each for all, or one of each for every consumer. Pools of other applications are nobody's.
-func (m *model) divide() {
+// assignPools makes the pools: one of each for all, or one of each for every consumer. Pools of other applications are nobody's.
+func (m *model) assignPools() {
 	m.consumers = []consumer{{}}
 	if len(m.spec.Consumers) > 0 {
 		m.consumers = nil
@@ -71,19 +71,19 @@ func (m *model) divide() {
 		m.consumers = append(m.consumers, consumer{name: c.Name, ref: &c.ControlPlaneRef})
 	}
 	for i, p := range m.spec.Pools {
-		made := pool{Pool: p, field: fmt.Sprintf("spec.pools[%d]", i), name: p.Name, redundancy: m.redundancy(p.Redundancy)}
+		created := pool{Pool: p, field: fmt.Sprintf("spec.pools[%d]", i), name: p.Name, redundancy: m.redundancy(p.Redundancy)}
 		if p.Application != blockDevices {
-			m.pools = append(m.pools, made)
+			m.pools = append(m.pools, created)
 			continue
 		}
 		for n := range m.consumers {
 			c := &m.consumers[n]
-			made.name, made.Quota = c.prefixed(p.Name), p.Quota
+			created.name, created.Quota = c.prefixed(p.Name), p.Quota
 			if c.name != "" {
-				made.Quota = quotaOf(&m.spec.Consumers[n], p)
+				created.Quota = quotaOf(&m.spec.Consumers[n], p)
 			}
 			c.pools = append(c.pools, len(m.pools))
-			m.pools = append(m.pools, made)
+			m.pools = append(m.pools, created)
 		}
 	}
 }
@@ -176,11 +176,11 @@ func (m *model) checkConsumers() error {
 func (m *model) checkNames() error {
 	var errs []error
 	byName := map[string]string{mgrPoolName: "Ceph's manager", nfsPoolName: "servers of NFS"}
-	claim := func(name, whose, field string) {
+	claim := func(name, owner, field string) {
 		if other := byName[name]; other != "" {
 			errs = append(errs, invalid.Field(field, "its pool would be called %q, as is one of %s; choose another name", name, other))
 		}
-		byName[name] = whose
+		byName[name] = owner
 	}
 	for _, p := range m.pools {
 		claim(p.name, p.field, p.field+".name")
@@ -207,22 +207,22 @@ func (m *model) checkNames() error {
 
 // checkRemoved refuses to take out of the claim what would be deleted with its data, now or because its Object does not keep it yet.
 func (m *model) checkRemoved() error {
-	wanted := map[string]bool{}
+	desired := map[string]bool{}
 	for _, p := range m.pools {
-		wanted[poolPrefix+p.name] = true
+		desired[poolPrefix+p.name] = true
 	}
 	for _, f := range m.spec.Filesystems {
-		wanted[filesystemPrefix+f.Name] = true
+		desired[filesystemPrefix+f.Name] = true
 	}
 	for _, o := range m.spec.ObjectStores {
-		wanted[objectsPrefix+o.Name] = true
+		desired[objectsPrefix+o.Name] = true
 	}
 	for _, n := range m.spec.NFS {
-		wanted[nfsPrefix+"pool"], wanted[nfsPrefix+"servers-"+n.Name] = true, true
+		desired[nfsPrefix+"pool"], desired[nfsPrefix+"servers-"+n.Name] = true, true
 	}
 	for _, c := range m.consumers {
 		for _, s := range services {
-			wanted[userPrefix+c.prefixed(string(s.name))] = true
+			desired[userPrefix+c.prefixed(string(s.name))] = true
 		}
 	}
 	for _, name := range m.seen.Names() {
@@ -235,11 +235,11 @@ func (m *model) checkRemoved() error {
 				field = f
 			}
 		}
-		if field == "" || wanted[name] {
+		if field == "" || desired[name] {
 			continue
 		}
 		o, _ := m.seen.Get(name)
-		if o.Wrapper() == nil || o.Wrapper().Keeps() {
+		if o.Wrapper() == nil || o.Wrapper().OrphansOnDelete() {
 			continue
 		}
 		return invalid.Field(field, "%s would be deleted, with everything in it, since deletionPolicy is Delete; put it back, say Retain, and "+
@@ -270,13 +270,13 @@ func pools(m *model) ([]compose.Stage, error) {
 				quota.MaxObjects = *q.MaxObjects
 			}
 		}
-		made := compose.Resource{Name: poolPrefix + p.name, Retain: true, Object: rook.Pool(
+		created := compose.Resource{Name: poolPrefix + p.name, Retain: true, Object: rook.Pool(
 			m.meta(p.name), p.name, p.Application, p.redundancy, quota, m.mirroringOf(p),
 		)}
 		if p.Mirroring != nil {
-			made.Ready = madeHere
+			created.Ready = localPoolReady
 		}
-		stage = append(stage, made)
+		stage = append(stage, created)
 	}
 	return []compose.Stage{stage}, nil
 }

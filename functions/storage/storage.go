@@ -28,9 +28,9 @@ import (
 // New returns the function of XStorageCluster composite resources.
 func New() function.Runner {
 	return function.Kind[storagev1.StorageCluster, *model]{
-		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
-		Remarks: []function.Remark[*model]{
-			{Type: "CephHealthy", Verdict: (*model).healthy}, {Type: "CapacitySuffices", Verdict: (*model).suffices},
+		Graph: graph, Requires: requires, Derive: derive, Target: place, Status: status,
+		AdvisoryConditions: []function.AdvisoryCondition[*model]{
+			{Type: "CephHealthy", Verdict: (*model).healthy}, {Type: "CapacitySuffices", Verdict: (*model).capacityCondition},
 			{Type: "ZonesIntact", Verdict: (*model).zonesIntact}, {Type: "MirroringHealthy", Verdict: (*model).mirroringHealthy},
 		},
 	}
@@ -67,7 +67,7 @@ var graph = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
 	{
 		Name: pullComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent},
-		Enabled: (*model).pulling, Build: func(m *model) ([]compose.Stage, error) { return tenantsecret.SideBySide(m.pulls), nil },
+		Enabled: (*model).hasPullSecrets, Build: func(m *model) ([]compose.Stage, error) { return tenantsecret.Parallel(m.pulls), nil },
 	},
 	{
 		Name: identitiesComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent}, Enabled: (*model).runsCeph,
@@ -157,9 +157,9 @@ type model struct {
 	image     string
 	// monitoring is the claim's, laid over the platform's.
 	monitoring common.Monitoring
-	// known is what clients need to know, as far as it is known; knows says that monitors answer.
-	known storagev1.Access
-	knows bool
+	// clientAccess is what clients need to know, as far as it is known; knows says that monitors answer.
+	clientAccess storagev1.Access
+	peerKnown    bool
 	// pulls are the Secrets of the claim and of the platform that images are pulled with, pullSecrets their copies.
 	pulls       []tenantsecret.Set
 	pullSecrets []common.ObjectName
@@ -180,14 +180,14 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	if err := admission.Check(in.Required); err != nil {
 		return nil, err
 	}
-	m := &model{claim: claimOf(in), spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status, platform: p, seen: in.Seen}
+	m := &model{claim: claimOf(in), spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status, platform: p, seen: in.Observed}
 	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
 	setDefaults(&m.spec)
 	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits(), m.target(), m.checkMonitoringLabels(), m.checkArbiterNodes()); err != nil {
 		return nil, err
 	}
 	m.monitoring = m.monitoringSettings()
-	m.divide()
+	m.assignPools()
 	m.keys, m.logins = m.keySet(), m.loginSet()
 	m.peerSecrets, m.tokenSecrets = m.peerSet(), m.tokenSet()
 	m.findPulls()
@@ -196,7 +196,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 	}
 	if err := errors.Join(
 		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkValues(), m.checkRedundancy(), m.checkPlacementGroups(),
-		m.checkCapacity(), m.checkRemoved(), m.checkExternal(), m.checkKeystone(), m.checkElsewhere(), m.checkStretched(), m.checkHostnames(),
+		m.checkCapacity(), m.checkRemoved(), m.checkExternal(), m.checkKeystone(), m.checkExternalClient(), m.checkStretched(), m.checkHostnames(),
 		m.checkMirroring(), m.checkNFS(), m.checkClasses(),
 	); err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func setDefaults(s *storagev1.StorageClusterSpec) {
 func checkBuilt(s *storagev1.StorageClusterSpec) error {
 	var errs []error
 	limit.Walk("spec", s, func(field string, _ any) {
-		if apis.IsUnbuilt("StorageCluster", field) {
+		if apis.IsUnimplemented("StorageCluster", field) {
 			errs = append(errs, invalid.Field(field, "this is not built yet in this version; leave it out"))
 		}
 	})
@@ -288,8 +288,8 @@ func (m *model) workload(app string) workload.Workload {
 }
 
 // place says where the objects live: in the nodes' cluster, but for those that say another one.
-func place(m *model) respond.Place {
-	return respond.Place{
+func place(m *model) respond.Target {
+	return respond.Target{
 		Prefix: m.instance, Management: platform.Management(m.platform), Workload: m.cluster, Remote: m.remote(),
 		DeleteData: m.spec.DeletionPolicy == common.DeletionPolicyDelete,
 	}
@@ -300,7 +300,7 @@ func status(m *model, plan compose.Plan) any {
 		CloudStatus: common.CloudStatus{
 			Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components),
 		},
-		Instance: m.instance, ObjectStores: m.told(), Mirroring: m.mirroringStatus(), NFS: m.nfsStatus(),
+		Instance: m.instance, ObjectStores: m.objectStoreStatus(), Mirroring: m.mirroringStatus(), NFS: m.nfsStatus(),
 		StorageClasses: m.classStatus(),
 	}
 	if ceph := m.ceph(); ceph.Exists() {

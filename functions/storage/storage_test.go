@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 var kind = servicetest.Kind{
 	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XStorageCluster"},
 	Runner:           New(), Name: "storage-x7d2f",
-	World: func(w *simulate.World) { around(w, open) },
+	Cluster: func(w *simulate.Cluster) { around(w, open) },
 }
 
 // open is a platform that allows everything.
@@ -37,7 +37,7 @@ const open = "{domain: example.com, secretStore: {name: openbao}, " +
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }
 
 // around is the world of a claim of namespace tenant-a on a platform.
-func around(w *simulate.World, platform string) {
+func around(w *simulate.Cluster, platform string) {
 	w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed(`{namespace: tenant-a, name: storage}`))
 	delete(w.XR.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
 	w.Required = admission.Requirements()
@@ -57,14 +57,14 @@ func parsed(text string) *structpb.Struct {
 	return s
 }
 
-func world(spec, platform string) *simulate.World {
-	w := &simulate.World{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
+func world(spec, platform string) *simulate.Cluster {
+	w := &simulate.Cluster{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
 	w.XR = parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: XStorageCluster, metadata: {name: storage-x7d2f}, spec: " + spec + "}")
 	around(w, platform)
 	return w
 }
 
-func complete(t *testing.T, spec string) *simulate.World {
+func complete(t *testing.T, spec string) *simulate.Cluster {
 	t.Helper()
 	w := world(spec, open)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -78,8 +78,8 @@ const three = `nodes: [{name: a, devices: [{name: sda}]}, {name: b, devices: [{n
 
 func with(fields string) string { return "{" + three + ", " + fields + "}" }
 
-// TestRefused: what cannot be is refused by the field that says it.
-func TestRefused(t *testing.T) {
+// TestValidation: what cannot be is refused by the field that says it.
+func TestValidation(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, field, words string }{
 		"Unbuilt": {"The API has it.", with("prysm: {enabled: true}"), "spec.prysm", "not built yet"},
 		"Monitors": {
@@ -223,7 +223,7 @@ func TestAccess(t *testing.T) {
 	if diff := cmp.Diff(want, accessOf(w)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, o := range w.Others {
+	for _, o := range w.RequiredResources {
 		delete(o.GetFields(), "data")
 	}
 	delete(w.Observed, clusterResource)
@@ -234,7 +234,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-func accessOf(w *simulate.World) map[string]any {
+func accessOf(w *simulate.Cluster) map[string]any {
 	return w.XR.GetFields()["status"].GetStructValue().GetFields()["access"].GetStructValue().AsMap()
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestClassesRefused: volumes that nobody would make, and pools in which others write.
-func TestClassesRefused(t *testing.T) {
+// TestStorageClassesValidation: volumes that nobody would make, and pools in which others write.
+func TestStorageClassesValidation(t *testing.T) {
 	without := strings.Replace(open, ", csi: {}", "", 1)
 	for name, tc := range map[string]struct{ reason, spec, platform, field, words string }{
 		"Good":    {"Nobody else writes in it.", with("pools: [{name: pvcs, storageClass: {}}]"), open, "", ""},
@@ -21,7 +21,7 @@ func TestClassesRefused(t *testing.T) {
 		},
 		"Objects": {"It has no block devices.", with("pools: [{name: a, application: rgw, storageClass: {}}]"), open, "spec.pools[0].storageClass", "of application rbd"},
 		"Somebody's": {
-			"Rook makes no users there.", "{" + strings.Replace(somebody, "{name: images}", "{name: images}, {name: a, storageClass: {}}", 1) + "}", open,
+			"Rook makes no users there.", "{" + strings.Replace(externalCeph, "{name: images}", "{name: images}, {name: a, storageClass: {}}", 1) + "}", open,
 			"spec.pools[1].storageClass", "only of a Ceph cluster that it runs",
 		},
 	} {
@@ -35,9 +35,9 @@ func TestClassesRefused(t *testing.T) {
 func TestClasses(t *testing.T) {
 	const instance, pools = "tenant-a-storage-72da48a0ed7f612b5eac", "pools: [{name: pvcs, storageClass: {}}, {name: scratch, storageClass: {reclaimPolicy: Delete}}]"
 	w := complete(t, with(pools))
-	made := kind.Desired(t, w)
+	created := kind.Desired(t, w)
 	for pool, policy := range map[string]string{"pvcs": "Retain", "scratch": "Delete"} {
-		class := made[classPrefix+pool]
+		class := created[classPrefix+pool]
 		parameters, _ := class["parameters"].(map[string]any)
 		got := []any{class["metadata"].(map[string]any)["name"], class["provisioner"], class["reclaimPolicy"], parameters["pool"], parameters["clusterID"]}
 		if diff := cmp.Diff([]any{instance + "-" + pool, "rook.rbd.csi.ceph.com", policy, pool, instance}, got); diff != "" {
@@ -52,7 +52,7 @@ func TestClasses(t *testing.T) {
 	if got := kind.Desired(t, w)[classPrefix+"pvcs"]["provisioner"]; got != "rook.rbd.csi.ceph.com" {
 		t.Errorf("the driver of volumes that are there becomes %v", got)
 	}
-	if got := kind.Desired(t, func() *simulate.World {
+	if got := kind.Desired(t, func() *simulate.Cluster {
 		w := world(with(pools), strings.Replace(open, "csi: {}", "csi: {driverNamePrefix: other}", 1))
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)

@@ -20,12 +20,12 @@ func filesystems(m *model) ([]compose.Stage, error) {
 			m.across("rook-ceph-mds", "rook_file_system", f.Name),
 		)})
 	}
-	return []compose.Stage{stage, m.beforeCluster(stage)}, nil
+	return []compose.Stage{stage, m.deleteBeforeCluster(stage)}, nil
 }
 
-// beforeCluster has what keeps data of its own deleted before the cluster is: Rook begins again with everything when it is to delete a
+// deleteBeforeCluster has what keeps data of its own deleted before the cluster is: Rook begins again with everything when it is to delete a
 // cluster, and cannot delete an object store any more in whose deletion that has interrupted it (seen with 1.18.8).
-func (m *model) beforeCluster(stage compose.Stage) compose.Stage {
+func (m *model) deleteBeforeCluster(stage compose.Stage) compose.Stage {
 	var out compose.Stage
 	for _, r := range stage {
 		out = append(out, usage.Of(m.meta(r.Name+"-uses-"+clusterResource), r.Name, clusterResource, "it is deleted before the cluster is"))
@@ -60,12 +60,12 @@ func objectStores(m *model) ([]compose.Stage, error) {
 		store := compose.Resource{Name: objectsPrefix + o.Name, Retain: true, Object: rook.ObjectStore(m.meta(o.Name), rook.Store{
 			Metadata: m.metadata(r), Data: m.redundancy(r), Gateways: o.Gateways, Certificate: name, Resources: o.Resources,
 			Placement: m.across("rook-ceph-rgw", "rook_object_store", o.Name), Keystone: m.login(o),
-			KeystoneRemoved: m.hadKeystone(o.Name),
+			KeystoneRemoved: m.keystoneWasEnabled(o.Name),
 		})}
 		if o.Keystone != nil {
 			store.After = []string{m.logins.Resource(keystonePrefix + o.Name)}
 		}
 		stores = append(stores, store)
 	}
-	return []compose.Stage{certificates, stores, append(m.beforeCluster(stores), m.exposed()...)}, nil
+	return []compose.Stage{certificates, stores, append(m.deleteBeforeCluster(stores), m.exposed()...)}, nil
 }

@@ -98,8 +98,8 @@ func (m *model) inZone(zone storagev1.ZoneName) []storagev1.Node {
 	return out
 }
 
-// zonesHold is how much data fits: each zone holds all of it, twice.
-func (m *model) zonesHold(r rook.Redundancy) int64 {
+// zoneCapacity is how much data fits: each zone holds all of it, twice.
+func (m *model) zoneCapacity(r rook.Redundancy) int64 {
 	r.FailureDomain = r.Within
 	least := int64(-1)
 	for _, z := range m.spec.Stretched.Zones {
@@ -136,7 +136,7 @@ func (m *model) checkStretched() error {
 		refuse("spec.deviceClass", "in stretch mode all pools have the same rule, which takes every device; leave it out, and name devices "+
 			"of one class")
 	}
-	m.eachRedundancy(func(field string, r storagev1.Redundancy) {
+	m.forEachRedundancy(func(field string, r storagev1.Redundancy) {
 		switch {
 		case r.ErasureCoded != nil || r.Replicated != nil && r.Replicated.Size != stretchCopies:
 			refuse(field, "stretched needs pools that are replicated with size 4: Ceph refuses others in stretch mode")
@@ -147,8 +147,8 @@ func (m *model) checkStretched() error {
 	return errors.Join(append(errs, m.checkZones()...)...)
 }
 
-// eachRedundancy calls a function with what each pool says of its own, by its field.
-func (m *model) eachRedundancy(f func(field string, r storagev1.Redundancy)) {
+// forEachRedundancy calls a function with what each pool says of its own, by its field.
+func (m *model) forEachRedundancy(f func(field string, r storagev1.Redundancy)) {
 	for i, p := range m.spec.Pools {
 		f(fmt.Sprintf("spec.pools[%d]", i), p.Redundancy)
 	}
@@ -193,13 +193,13 @@ func (m *model) checkZones() []error {
 	var sizes []int64
 	for _, z := range s.Zones {
 		nodes := m.inZone(z)
-		if kept := len(domains(nodes, r, false)); kept < copiesInZone {
+		if retained := len(domains(nodes, r, false)); retained < copiesInZone {
 			errs = append(errs, invalid.Field("spec.nodes", "zone %s holds two copies, which do not share a failure domain (%s), and has %s; name "+
-				"more there", z, r.Within, many(kept, map[string]string{hostDomain: "node", osdDomain: "device"}[r.Within])))
+				"more there", z, r.Within, countNoun(retained, map[string]string{hostDomain: "node", osdDomain: "device"}[r.Within])))
 		}
-		if wanted := int(monitors-1) / len(s.Zones); len(nodes) < wanted {
+		if desired := int(monitors-1) / len(s.Zones); len(nodes) < desired {
 			errs = append(errs, invalid.Field("spec.monitors.count", "a node has one monitor, and zone %s has %s for %d of them; name more nodes "+
-				"there, or want 3 monitors", z, many(len(nodes), "node"), wanted))
+				"there, or want 3 monitors", z, countNoun(len(nodes), "node"), desired))
 		}
 		sum := int64(0)
 		for _, size := range domains(nodes, r, true) {
@@ -217,10 +217,10 @@ func (m *model) checkZones() []error {
 // zonesWithoutCopy is the check of Ceph by which there may be data of which no copy is left: where both zones are down, or two nodes of the
 // one that is left, or as many as there are copies.
 func (m *model) zonesWithoutCopy(o *observe.Object) string {
-	zones, hosts := down(o, zoneDown), down(o, hostDown)
+	zones, hosts := parseDownCount(o, zoneDown), parseDownCount(o, hostDown)
 	check, parts := hostDown, hosts
 	if m.spec.FailureDomain == osdDomain {
-		check, parts = "OSD_DOWN", down(o, "OSD_DOWN")
+		check, parts = "OSD_DOWN", parseDownCount(o, "OSD_DOWN")
 	}
 	switch {
 	case zones >= len(m.spec.Stretched.Zones):
@@ -244,29 +244,29 @@ func (m *model) zonesWithoutCopy(o *observe.Object) string {
 }
 
 // zonesIntact is the condition on zones and on the arbiter: whether one more may be lost.
-func (m *model) zonesIntact() ready.Verdict {
+func (m *model) zonesIntact() ready.Result {
 	if !m.isStretched() || m.ceph().String("status", "ceph", "health") == "" {
-		return ready.Verdict{}
+		return ready.Result{}
 	}
 	found := func(checks ...string) string {
-		var said []string
+		var requested []string
 		for _, c := range checks {
 			if message := m.ceph().String("status", "ceph", "details", c, "message"); message != "" {
-				said = append(said, c+": "+message)
+				requested = append(requested, c+": "+message)
 			}
 		}
-		return strings.Join(said, "; ")
+		return strings.Join(requested, "; ")
 	}
-	if said := found(degradedZones, zoneDown); said != "" {
+	if requested := found(degradedZones, zoneDown); requested != "" {
 		return ready.Wait("ZoneDown", "one of the zones %s and %s is away; data is read and written in the other one, which must not be lost as "+
-			"well: bring it back (%s)", m.spec.Stretched.Zones[0], m.spec.Stretched.Zones[1], said)
+			"well: bring it back (%s)", m.spec.Stretched.Zones[0], m.spec.Stretched.Zones[1], requested)
 	}
-	if said := found(recoveringZones); said != "" {
-		return ready.Wait("Recovering", "the zone that was away gets what it has missed; until then the other one must not be lost (%s)", said)
+	if requested := found(recoveringZones); requested != "" {
+		return ready.Wait("Recovering", "the zone that was away gets what it has missed; until then the other one must not be lost (%s)", requested)
 	}
-	if said := found(monitorDown); said != "" {
+	if requested := found(monitorDown); requested != "" {
 		return ready.Wait("MonitorDown", "a monitor is away: if it is the arbiter in zone %s, nobody reads or writes when a zone is lost "+
-			"as well; bring it back (%s)", m.spec.Stretched.Arbiter.Zone, said)
+			"as well; bring it back (%s)", m.spec.Stretched.Arbiter.Zone, requested)
 	}
-	return ready.Verdict{Ready: true, Reason: "Intact", Message: "both zones and the arbiter are there"}
+	return ready.Result{Ready: true, Reason: "Intact", Message: "both zones and the arbiter are there"}
 }

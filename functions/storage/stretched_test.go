@@ -34,8 +34,8 @@ const arbiter = "stretched: {zones: [a, b], arbiter: {zone: c}}, replicationFact
 
 func stretched(fields string) string { return "{" + twoZones + ", " + arbiter + fields + "}" }
 
-// TestStretchedRefused: what Rook or Ceph refuse in stretch mode, or would wait for without an end.
-func TestStretchedRefused(t *testing.T) {
+// TestStretchedValidation: what Rook or Ceph refuse in stretch mode, or would wait for without an end.
+func TestStretchedValidation(t *testing.T) {
 	at := func(zones map[string]int, devices, fields string) string {
 		return "{" + inZones(zones, devices) + ", " + arbiter + fields + "}"
 	}
@@ -179,11 +179,11 @@ func TestZones(t *testing.T) {
 				}}
 			}
 			_ = w.Refresh(func(simulate.Step) {}) // It is not ready any more, where that is wanted.
-			said := conditions(w)
-			if got := said["ClusterReady"]; !strings.HasPrefix(got, tc.cluster) {
+			requested := conditions(w)
+			if got := requested["ClusterReady"]; !strings.HasPrefix(got, tc.cluster) {
 				t.Errorf("%s\ncluster: got %q, want %q", tc.reason, got, tc.cluster)
 			}
-			if got := said["ZonesIntact"]; !strings.HasPrefix(got, tc.zones) {
+			if got := requested["ZonesIntact"]; !strings.HasPrefix(got, tc.zones) {
 				t.Errorf("%s\nzones: got %q, want %q", tc.reason, got, tc.zones)
 			}
 		})

@@ -55,7 +55,7 @@ const (
 )
 
 // A subject is a service as Tempest knows it.
-type subject struct {
+type testedService struct {
 	// available is the option of [service_available], group that of the options about how it is reached. Empty: there is none.
 	available, group string
 	// modules are regular expressions of how the names of its tests begin. Empty: there are none.
@@ -63,7 +63,7 @@ type subject struct {
 }
 
 // subjects are the services that Tempest knows, with the tests of their own plugins.
-var subjects = map[tempestv1.Type]subject{
+var subjects = map[tempestv1.Type]testedService{
 	tempestv1.TypeIdentity:      {"", "", `tempest\.api\.identity\.|keystone_tempest_plugin\.`},
 	tempestv1.TypeImage:         {"glance", "image", `tempest\.api\.image\.`},
 	tempestv1.TypePlacement:     {"", "placement", ""},
@@ -90,8 +90,8 @@ type settings struct {
 	Exclude     string `json:"exclude"`
 }
 
-// pages are the files that the pod reads.
-func (m *model) pages() (map[string]string, error) {
+// extraFiles are the files that the pod reads.
+func (m *model) extraFiles() (map[string]string, error) {
 	conf, err := m.options().Render()
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", confFile, err)
@@ -104,11 +104,11 @@ func (m *model) pages() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, err := json.Marshal(settings{Concurrency: concurrency, Include: include, Exclude: m.spec.Tests.ExcludeRegex})
+	requested, err := json.Marshal(settings{Concurrency: concurrency, Include: include, Exclude: m.spec.Tests.ExcludeRegex})
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{confFile: conf, excludeFile: excluded, scriptFile: runScript, settingsFile: string(said) + "\n"}, nil
+	return map[string]string{confFile: conf, excludeFile: excluded, scriptFile: runScript, settingsFile: string(requested) + "\n"}, nil
 }
 
 // there says that the cloud has a service.
@@ -264,7 +264,7 @@ func (m *model) reaches() (workload.Flow, error) {
 			flow.Ports = append(flow.Ports, port)
 		}
 	}
-	flow.Pods = workload.Ours()
+	flow.Pods = workload.ManagedPodLabels()
 	return flow, nil
 }
 

@@ -83,8 +83,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestRefused: what a cloud does not have is not tested, and an address that leads nowhere lets no policy be made.
-func TestRefused(t *testing.T) {
+// TestValidation: what a cloud does not have is not tested, and an address that leads nowhere lets no policy be made.
+func TestValidation(t *testing.T) {
 	for spec, field := range map[string]string{
 		`tests: {services: [identity, compute]}`:                "spec.tests.services[1]",
 		`services: [{type: identity, internalURL: "keystone"}]`: "spec.services[0].internalURL",
@@ -108,8 +108,8 @@ func TestPassed(t *testing.T) {
 	}
 }
 
-// TestReaches: tests reach the services' ports, each once, and nothing else.
-func TestReaches(t *testing.T) {
+// TestEgress: tests reach the services' ports, each once, and nothing else.
+func TestEgress(t *testing.T) {
 	m, err := of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:5000"}]`)
 	if err != nil {
 		t.Fatal(err)

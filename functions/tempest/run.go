@@ -22,8 +22,8 @@ const (
 	python = "/opt/openstack/bin/python"
 	// deadline of a run, in seconds: all tests of a whole cloud take hours. One that takes longer is stuck.
 	deadline = 8 * 60 * 60
-	// mercy is how long a run that is stopped has to remove what its tests have made.
-	mercy = 300
+	// terminationGracePeriod is how long a run that is stopped has to remove what its tests have made.
+	terminationGracePeriod = 300
 )
 
 // runs is the CronJob. A run is not repeated before its time: what failed once is to be seen, and not to be tried until it passes.
@@ -53,7 +53,7 @@ var workspace = resource.MustParse("5Gi")
 func (m *model) pod() workload.Pod {
 	ca := m.spec.Identity.CASecretRef
 	return workload.Pod{
-		UserID: service.UserID, GraceSeconds: new(int64(mercy)), Scratch: &workspace,
+		UserID: service.UserID, GraceSeconds: new(int64(terminationGracePeriod)), Scratch: &workspace,
 		Containers: []corev1.Container{{
 			Name: tempestv1.ServiceName, Image: m.image,
 			Command: []string{python, configFolder + "/" + scriptFile, configFolder},
@@ -74,21 +74,21 @@ func (m *model) pod() workload.Pod {
 
 // reports is how tests ended.
 func (m *model) reports() ([]compose.Stage, error) {
-	return service.Single(report, c5c3.TestReport(m.meta(m.name), openstackv1.TestReportSpec{CronJobName: common.ObjectName(m.name)})), nil
+	return service.SingleObjectComponent(report, c5c3.TestReport(m.meta(m.name), openstackv1.TestReportSpec{CronJobName: common.ObjectName(m.name)})), nil
 }
 
 // passed repeats what the report says.
-func (m *model) passed() ready.Verdict {
+func (m *model) passed() ready.Result {
 	c, ok := m.report.Condition(tempestv1.TestsPassed)
 	if !ok || c.Reason == "" {
 		return ready.Wait("NotRun", "no run has ended yet; they begin by the schedule %q, in the time of the cluster", string(m.schedule()))
 	}
-	return ready.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+	return ready.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
 // alerts use metrics of kube-state-metrics. How tests ended is told by the companion.
 func (m *model) alerts() ([]compose.Stage, error) {
-	return service.Single("alerts", monitoring.Rules(m.meta(m.name), m.spec.Monitoring, monitoring.Alert{
+	return service.SingleObjectComponent("alerts", monitoring.Rules(m.meta(m.name), m.spec.Monitoring, monitoring.Alert{
 		Name: "TempestNotRun", Severity: monitoring.Warning, For: "1h",
 		Expr:    fmt.Sprintf("time() - kube_cronjob_next_schedule_time{namespace=%q,cronjob=%q} > 3600", m.namespace, m.name),
 		Summary: "A run of Tempest should have begun more than an hour ago.",

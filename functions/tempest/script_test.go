@@ -212,14 +212,14 @@ func TestScript(t *testing.T) {
 			if diff := cmp.Diff(tc.want, message(t, folder)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s\n%s", tc.reason, diff, out)
 			}
-			if left := text(t, folder, "users"); left != "somebody" {
-				t.Errorf("%s\nleft are: %s", tc.reason, left)
+			if remaining := text(t, folder, "users"); remaining != "somebody" {
+				t.Errorf("%s\nleft are: %s", tc.reason, remaining)
 			}
 			if called := text(t, folder, "called"); !strings.Contains(called, "--regex ^a --exclude-list") || !strings.Contains(called, "--exclude-regex slow") {
 				t.Errorf("it ran %s", called)
 			}
-			if said := strings.Contains(string(out), "\nImportError\n"); said != strings.Contains(tc.tests, "ImportError") {
-				t.Errorf("%s\nits log says why: %v\n%s", tc.reason, said, out)
+			if requested := strings.Contains(string(out), "\nImportError\n"); requested != strings.Contains(tc.tests, "ImportError") {
+				t.Errorf("%s\nits log says why: %v\n%s", tc.reason, requested, out)
 			}
 			if strings.Contains(string(out), "secret") {
 				t.Errorf("it tells a password:\n%s", out)
@@ -256,8 +256,8 @@ func TestScriptStopped(t *testing.T) {
 	if diff := cmp.Diff(want, message(t, folder)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if left := text(t, folder, "users"); left != "somebody" {
-		t.Errorf("left are: %s", left)
+	if remaining := text(t, folder, "users"); remaining != "somebody" {
+		t.Errorf("left are: %s", remaining)
 	}
 }
 
@@ -288,9 +288,9 @@ func TestScriptLogins(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason                   string
 		users, projects, domains string
-		// left are users, projects and domains after the run.
-		left [3]string
-		ok   bool
+		// remaining are users, projects and domains after the run.
+		remaining [3]string
+		ok        bool
 	}{
 		"Project": {
 			"A project that its description marks, and its users: those without a role, too, since a run may have been killed before it.",
@@ -343,7 +343,7 @@ func TestScriptLogins(t *testing.T) {
 			if (err == nil) != tc.ok {
 				t.Errorf("%s\n%v\n%s", tc.reason, err, out)
 			}
-			if diff := cmp.Diff(tc.left, [3]string{text(t, folder, "users"), text(t, folder, "projects"), text(t, folder, "domains")}); diff != "" {
+			if diff := cmp.Diff(tc.remaining, [3]string{text(t, folder, "users"), text(t, folder, "projects"), text(t, folder, "domains")}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s\n%s", tc.reason, diff, out)
 			}
 		})
@@ -399,7 +399,7 @@ func TestScriptFinds(t *testing.T) {
 			t.Errorf("of %s are left: %s", file, got)
 		}
 	}
-	said := text(t, folder, "work/"+confFile) + "\n"
+	requested := text(t, folder, "work/"+confFile) + "\n"
 	for _, want := range []string{
 		"api_extensions = agent,router", "public_network_id = outside", "backup = false",
 		"flavor_ref = small", "flavor_ref_alt = large", "image_ref = guest", "image_ref_alt = guest",
@@ -407,8 +407,8 @@ func TestScriptFinds(t *testing.T) {
 		"multi_backend = true", "backend_names = a,b", "volume_multiattach = false",
 		"minimal_image_ref = guest", "minimal_instance_type = small", "fixed_network_name = c5c3-tempest-stacks",
 	} {
-		if !strings.Contains(said, want+"\n") {
-			t.Errorf("tests are not told %q:\n%s", want, said)
+		if !strings.Contains(requested, want+"\n") {
+			t.Errorf("tests are not told %q:\n%s", want, requested)
 		}
 	}
 }
@@ -458,8 +458,8 @@ func TestScriptHidden(t *testing.T) {
 	}
 	out, err := script(folder).CombinedOutput()
 	got := message(t, folder)
-	problem, _ := got["problem"].(string)
-	if err == nil || got["failed"] != 1.0 || !strings.HasPrefix(problem, "cannot look for any image (") {
+	reason, _ := got["problem"].(string)
+	if err == nil || got["failed"] != 1.0 || !strings.HasPrefix(reason, "cannot look for any image (") {
 		t.Errorf("%v, %v\n%s", err, got, out)
 	}
 }

@@ -21,8 +21,8 @@ import (
 // New returns the function of Tempest composite resources.
 func New() function.Runner {
 	return function.Kind[tempestv1.Tempest, *model]{
-		Graph: graph, Derive: derive, Place: place, Status: status,
-		Remarks: []function.Remark[*model]{{Type: tempestv1.TestsPassed, Verdict: (*model).passed}},
+		Graph: graph, Derive: derive, Target: place, Status: status,
+		AdvisoryConditions: []function.AdvisoryCondition[*model]{{Type: tempestv1.TestsPassed, Verdict: (*model).passed}},
 	}
 }
 
@@ -76,10 +76,10 @@ func derive(in function.Input[tempestv1.Tempest]) (*model, error) {
 	if m.flow, err = m.reaches(); err != nil {
 		return nil, err
 	}
-	if m.files, err = m.pages(); err != nil {
+	if m.files, err = m.extraFiles(); err != nil {
 		return nil, err
 	}
-	m.report, _ = in.Seen.Get(report)
+	m.report, _ = in.Observed.Get(report)
 	return m, nil
 }
 
@@ -102,9 +102,9 @@ func (m *model) workload() workload.Workload {
 }
 
 // place says where the objects live.
-func place(m *model) respond.Place {
+func place(m *model) respond.Target {
 	config := string(m.spec.Target.ProviderConfig)
-	return respond.Place{
+	return respond.Target{
 		Namespaced: true, Namespace: m.namespace, Prefix: m.name,
 		Management: config, Workload: config, Remote: m.spec.Target.Remote,
 		DeleteData: m.spec.DeletionPolicy == common.DeletionPolicyDelete,

@@ -108,7 +108,7 @@ func TestClaimsPolicy(t *testing.T) {
 			claim := parse(t, base, tc.patch)
 			// A policy sees the definition's defaults as if the tenant had written them.
 			claims.Default(claim.Object)
-			check(t, tc.reason, p.refusal(t, request{object: claim, old: old, operation: operation, user: tc.user, group: tc.group}), tc.want)
+			check(t, tc.reason, p.validationError(t, request{object: claim, old: old, operation: operation, user: tc.user, group: tc.group}), tc.want)
 		})
 	}
 }
@@ -136,7 +136,7 @@ func TestCompositesPolicy(t *testing.T) {
 	p := policy(t, domain, "cobaltcore-composites")
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			check(t, tc.reason, p.refusal(t, request{old: parse(t, tc.object, ""), operation: admission.Delete, user: tc.user}), tc.want)
+			check(t, tc.reason, p.validationError(t, request{old: parse(t, tc.object, ""), operation: admission.Delete, user: tc.user}), tc.want)
 		})
 	}
 }
@@ -144,11 +144,11 @@ func TestCompositesPolicy(t *testing.T) {
 // TestMachineryIsCovered: every field that Crossplane adds to a claim is mentioned by the policy.
 func TestMachineryIsCovered(t *testing.T) {
 	xrd, crd := claimCRD(t)
-	ours := map[string]any{}
-	if err := yaml.Unmarshal(xrd.Spec.Versions[0].Schema.OpenAPIV3Schema.Raw, &ours); err != nil {
+	managed := map[string]any{}
+	if err := yaml.Unmarshal(xrd.Spec.Versions[0].Schema.OpenAPIV3Schema.Raw, &managed); err != nil {
 		t.Fatal(err)
 	}
-	own := at(ours, "properties", "spec", "properties").(map[string]any)
+	own := at(managed, "properties", "spec", "properties").(map[string]any)
 	var all []string
 	for _, v := range policy(t, domain, "cobaltcore-claims").spec.Validations {
 		all = append(all, v.Expression)
@@ -242,8 +242,8 @@ func policy(t *testing.T, values, name string) compiled {
 	errs := append(c.conditions.CompilationErrors(), c.validations.CompilationErrors()...)
 	for i, v := range p.Spec.Validations {
 		if v.MessageExpression != "" {
-			made := []plugincel.ExpressionAccessor{expression{"", v.MessageExpression, true}}
-			c.messages[i] = compiler.CompileCondition(made, options, environment.NewExpressions)
+			created := []plugincel.ExpressionAccessor{expression{"", v.MessageExpression, true}}
+			c.messages[i] = compiler.CompileCondition(created, options, environment.NewExpressions)
 			errs = append(errs, c.messages[i].CompilationErrors()...)
 		}
 	}
@@ -285,9 +285,9 @@ func (r request) Authorize(_ context.Context, a authorizer.Attributes) (authoriz
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// refusal is the message of the first validation that fails; empty: the request passes. An error in an expression fails the
+// validationError is the message of the first validation that fails; empty: the request passes. An error in an expression fails the
 // test: the API server would refuse the request with a message that no tenant understands.
-func (c compiled) refusal(t *testing.T, r request) string {
+func (c compiled) validationError(t *testing.T, r request) string {
 	t.Helper()
 	who := &user.DefaultInfo{Name: r.user, Groups: []string{r.group, "system:authenticated"}}
 	attributes := &admission.VersionedAttributes{Attributes: admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, "", "",
@@ -324,8 +324,8 @@ func (c compiled) refusal(t *testing.T, r request) string {
 	for i, result := range run(c.validations, plugincel.CreateNamespaceObject(r.namespace)) {
 		if result.EvalResult != types.True {
 			if c.messages[i] != nil {
-				if made, ok := run(c.messages[i], nil)[0].EvalResult.Value().(string); ok && sayable(made) {
-					return made
+				if created, ok := run(c.messages[i], nil)[0].EvalResult.Value().(string); ok && sayable(created) {
+					return created
 				}
 			}
 			return c.spec.Validations[i].Message

@@ -245,9 +245,9 @@ priorityClasses: {infrastructure: {value: 1000000000}, service: {value: 1, preem
 // TestWebhooksAreChosen: nobody who composes may write webhooks, which are told of every request, unless the platform team says so.
 func TestWebhooksAreChosen(t *testing.T) {
 	for mode, values := range map[string]string{"management": domain, "workload": elsewhere} {
-		for said, want := range map[string]bool{"": false, "hypervisors: {webhooks: false}\n": false, "hypervisors: {webhooks: true}\n": true} {
+		for requested, want := range map[string]bool{"": false, "hypervisors: {webhooks: false}\n": false, "hypervisors: {webhooks: true}\n": true} {
 			got := false
-			for key, o := range rendered(t, values+said) {
+			for key, o := range rendered(t, values+requested) {
 				if rules, _ := o["rules"].([]any); strings.HasPrefix(key, "ClusterRole/") {
 					for _, r := range rules {
 						resources, _ := r.(map[string]any)["resources"].([]any)
@@ -257,7 +257,7 @@ func TestWebhooksAreChosen(t *testing.T) {
 				}
 			}
 			if got != want {
-				t.Errorf("%s, %q: webhooks may be written: %t", mode, said, got)
+				t.Errorf("%s, %q: webhooks may be written: %t", mode, requested, got)
 			}
 		}
 	}
@@ -267,12 +267,12 @@ func TestWebhooksAreChosen(t *testing.T) {
 // is no name: RBAC takes a rule without names as one for everything.
 func TestAgentsOfNodes(t *testing.T) {
 	for mode, values := range map[string]string{"management": domain, "workload": elsewhere} {
-		rules := func(said string) any {
-			return rendered(t, values+said)["ClusterRole/cobaltcore:kvm-node-agent"]["rules"]
+		rules := func(requested string) any {
+			return rendered(t, values+requested)["ClusterRole/cobaltcore:kvm-node-agent"]["rules"]
 		}
-		for _, said := range []string{"", "hypervisors: {agentNodes: []}\n"} {
-			if diff := cmp.Diff([]any{}, rules(said)); diff != "" {
-				t.Errorf("%s, %q: it may (-want +got):\n%s", mode, said, diff)
+		for _, requested := range []string{"", "hypervisors: {agentNodes: []}\n"} {
+			if diff := cmp.Diff([]any{}, rules(requested)); diff != "" {
+				t.Errorf("%s, %q: it may (-want +got):\n%s", mode, requested, diff)
 			}
 		}
 		rule := func(group, resource string, names, verbs []any) any {

@@ -33,7 +33,7 @@ func TestDeletionPolicy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			object := "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\n" + tc.claim
 			old := parse(t, object, "metadata: {namespace: tenant-a, name: cloud}")
-			check(t, tc.reason, p.refusal(t, request{old: old, operation: admission.Delete, user: tc.user, group: tc.group}), tc.want)
+			check(t, tc.reason, p.validationError(t, request{old: old, operation: admission.Delete, user: tc.user, group: tc.group}), tc.want)
 		})
 	}
 }
@@ -68,7 +68,7 @@ func TestDeletionOfPools(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			object := "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: HypervisorCluster\n" + tc.claim
 			old := parse(t, object, "metadata: {namespace: tenant-a, name: pool}")
-			check(t, tc.reason, p.refusal(t, request{old: old, operation: admission.Delete, user: tc.user, group: tc.group}), tc.want)
+			check(t, tc.reason, p.validationError(t, request{old: old, operation: admission.Delete, user: tc.user, group: tc.group}), tc.want)
 		})
 	}
 }
@@ -108,13 +108,13 @@ func TestCompanionPolicy(t *testing.T) {
 		asItIs    = "pushes a Secret as it is"
 		read      = "reads an entry as it is"
 	)
-	ours := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+	managed := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: "i-1a2b3", Labels: map[string]string{"app.kubernetes.io/managed-by": "crossplane-cobaltcore"},
 		Annotations: map[string]string{
 			"crossplane.c5c3.io/secret-store": "ClusterSecretStore/openbao", "crossplane.c5c3.io/secret-path": "lab/i-1a2b3",
 		},
 	}}
-	without := ours.DeepCopy()
+	without := managed.DeepCopy()
 	without.Annotations = nil
 	theirs := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}
 	cases := map[string]struct {
@@ -122,69 +122,69 @@ func TestCompanionPolicy(t *testing.T) {
 		in                    *corev1.Namespace
 		user, want            string
 	}{
-		"Push":    {"This is what it is for.", push, "{}", ours, companion, ""},
-		"Restore": {"And this.", restore, "{}", ours, companion, ""},
+		"Push":    {"This is what it is for.", push, "{}", managed, companion, ""},
+		"Restore": {"And this.", restore, "{}", managed, companion, ""},
 		"PushNeighbour": {
 			"Another control plane's password is overwritten.", push, "spec: {data: [{match: {remoteRef: {remoteKey: lab/other-4d5e6/keystone-fernet-keys}}}]}",
-			ours, companion, keys,
+			managed, companion, keys,
 		},
 		"PushUp": {
 			"A path that a store resolves.", push, "spec: {data: [{match: {remoteRef: {remoteKey: lab/i-1a2b3/../other-4d5e6/keystone-fernet-keys}}}]}",
-			ours, companion, keys,
+			managed, companion, keys,
 		},
 		"PushOther": {
 			"Not even its own database's password is replaced.", push, "spec: {data: [{match: {remoteRef: {remoteKey: lab/i-1a2b3/mariadb-root}}}]}",
-			ours, companion, keys,
+			managed, companion, keys,
 		},
 		"PushRoot": {
 			"It keeps keys, and passwords are others' to keep.", push,
-			"spec: {selector: {secret: {name: mariadb-root}}, data: [{match: {remoteRef: {remoteKey: lab/i-1a2b3/mariadb-root}}}]}", ours, companion, keys,
+			"spec: {selector: {secret: {name: mariadb-root}}, data: [{match: {remoteRef: {remoteKey: lab/i-1a2b3/mariadb-root}}}]}", managed, companion, keys,
 		},
 		"PushTwo": {
 			"One entry more.", push,
-			"spec: {data: [{match: {remoteRef: {remoteKey: lab/i-1a2b3/keystone-fernet-keys}}}, {match: {remoteRef: {remoteKey: lab/x}}}]}", ours, companion, keys,
+			"spec: {data: [{match: {remoteRef: {remoteKey: lab/i-1a2b3/keystone-fernet-keys}}}, {match: {remoteRef: {remoteKey: lab/x}}}]}", managed, companion, keys,
 		},
-		"PushStore": {"A store that was made for something else.", push, "spec: {secretStoreRefs: [{name: corporate, kind: ClusterSecretStore}]}", ours, companion, store},
-		"PushKind":  {"A store of the same name.", push, "spec: {secretStoreRefs: [{name: openbao, kind: SecretStore}]}", ours, companion, store},
+		"PushStore": {"A store that was made for something else.", push, "spec: {secretStoreRefs: [{name: corporate, kind: ClusterSecretStore}]}", managed, companion, store},
+		"PushKind":  {"A store of the same name.", push, "spec: {secretStoreRefs: [{name: openbao, kind: SecretStore}]}", managed, companion, store},
 		"PushStores": {
-			"One store more.", push, "spec: {secretStoreRefs: [{name: openbao, kind: ClusterSecretStore}, {name: corporate, kind: ClusterSecretStore}]}", ours, companion, store,
+			"One store more.", push, "spec: {secretStoreRefs: [{name: openbao, kind: ClusterSecretStore}, {name: corporate, kind: ClusterSecretStore}]}", managed, companion, store,
 		},
 		"PushEveryStore": {
-			"Stores by their labels.", push, "spec: {secretStoreRefs: [{kind: ClusterSecretStore, name: openbao, labelSelector: {}}]}", ours, companion, store,
+			"Stores by their labels.", push, "spec: {secretStoreRefs: [{kind: ClusterSecretStore, name: openbao, labelSelector: {}}]}", managed, companion, store,
 		},
-		"PushDelete":    {"An entry that goes with its order.", push, "spec: {deletionPolicy: Delete}", ours, companion, asItIs},
-		"PushTemplate":  {"A template calls functions, and makes other things of a Secret.", push, "spec: {template: {data: {a: b}}}", ours, companion, asItIs},
-		"PushGenerator": {"A generator brings tokens of registries and clouds.", push, "spec: {selector: {generatorRef: {kind: Fake, name: f}}}", ours, companion, asItIs},
+		"PushDelete":    {"An entry that goes with its order.", push, "spec: {deletionPolicy: Delete}", managed, companion, asItIs},
+		"PushTemplate":  {"A template calls functions, and makes other things of a Secret.", push, "spec: {template: {data: {a: b}}}", managed, companion, asItIs},
+		"PushGenerator": {"A generator brings tokens of registries and clouds.", push, "spec: {selector: {generatorRef: {kind: Fake, name: f}}}", managed, companion, asItIs},
 		"PushMetadata": {
 			"Metadata of a store decides who may read it.", push,
-			"spec: {data: [{metadata: {a: b}, match: {remoteRef: {remoteKey: lab/i-1a2b3/keystone-fernet-keys}}}]}", ours, companion, asItIs,
+			"spec: {data: [{metadata: {a: b}, match: {remoteRef: {remoteKey: lab/i-1a2b3/keystone-fernet-keys}}}]}", managed, companion, asItIs,
 		},
-		"PushAll": {"Whatever a later version reads.", push, "spec: {dataTo: [{}]}", ours, companion, asItIs},
+		"PushAll": {"Whatever a later version reads.", push, "spec: {dataTo: [{}]}", managed, companion, asItIs},
 		"RestoreNeighbour": {
-			"The neighbour's administrator.", restore, "spec: {dataFrom: [{extract: {key: lab/other-4d5e6/keystone-admin}}]}", ours, companion, keys,
+			"The neighbour's administrator.", restore, "spec: {dataFrom: [{extract: {key: lab/other-4d5e6/keystone-admin}}]}", managed, companion, keys,
 		},
 		"RestoreAdmin": {
 			"Its own administrator's password is none of the companion's business.", restore,
 			"metadata: {name: keystone-admin-restore}\nspec: {target: {name: keystone-admin-restore}, dataFrom: [{extract: {key: lab/i-1a2b3/keystone-admin}}]}",
-			ours, companion, keys,
+			managed, companion, keys,
 		},
-		"RestoreFind":      {"Whatever the store has.", restore, "spec: {dataFrom: [{find: {name: {regexp: '.*'}}}]}", ours, companion, keys},
-		"RestoreGenerator": {"A generator's tokens.", restore, "spec: {dataFrom: [{sourceRef: {generatorRef: {kind: Fake, name: f}}}]}", ours, companion, keys},
+		"RestoreFind":      {"Whatever the store has.", restore, "spec: {dataFrom: [{find: {name: {regexp: '.*'}}}]}", managed, companion, keys},
+		"RestoreGenerator": {"A generator's tokens.", restore, "spec: {dataFrom: [{sourceRef: {generatorRef: {kind: Fake, name: f}}}]}", managed, companion, keys},
 		"RestoreSource": {
 			"Another store for one entry.", restore,
 			"spec: {dataFrom: [{extract: {key: lab/i-1a2b3/keystone-fernet-keys}, sourceRef: {storeRef: {name: corporate, kind: ClusterSecretStore}}}]}",
-			ours, companion, read,
+			managed, companion, read,
 		},
 		"RestoreVersion": {
-			"Keys of before.", restore, "spec: {dataFrom: [{extract: {key: lab/i-1a2b3/keystone-fernet-keys, version: '1'}}]}", ours, companion, read,
+			"Keys of before.", restore, "spec: {dataFrom: [{extract: {key: lab/i-1a2b3/keystone-fernet-keys, version: '1'}}]}", managed, companion, read,
 		},
-		"RestoreData":     {"Entries one by one.", restore, "spec: {data: [{secretKey: a, remoteRef: {key: lab/other/a}}]}", ours, companion, read},
-		"RestoreStore":    {"A store that was made for something else.", restore, "spec: {secretStoreRef: {name: corporate}}", ours, companion, store},
-		"RestoreTemplate": {"A template calls functions.", restore, "spec: {target: {template: {data: {a: b}}}}", ours, companion, read},
-		"RestoreOver":     {"A Secret that others read.", restore, "spec: {target: {name: keystone-admin}}", ours, companion, read},
-		"RestoreMerge":    {"A Secret that is there already.", restore, "spec: {target: {creationPolicy: Merge}}", ours, companion, read},
+		"RestoreData":     {"Entries one by one.", restore, "spec: {data: [{secretKey: a, remoteRef: {key: lab/other/a}}]}", managed, companion, read},
+		"RestoreStore":    {"A store that was made for something else.", restore, "spec: {secretStoreRef: {name: corporate}}", managed, companion, store},
+		"RestoreTemplate": {"A template calls functions.", restore, "spec: {target: {template: {data: {a: b}}}}", managed, companion, read},
+		"RestoreOver":     {"A Secret that others read.", restore, "spec: {target: {name: keystone-admin}}", managed, companion, read},
+		"RestoreMerge":    {"A Secret that is there already.", restore, "spec: {target: {creationPolicy: Merge}}", managed, companion, read},
 		"RestoreNoStore":  {"A control plane without a store has nothing there.", restore, "{}", without, companion, store},
-		"Provider":        {"Passwords are ordered by whoever makes the control plane.", restore, "spec: {dataFrom: [{find: {}}]}", ours, "system:serviceaccount:crossplane-system:provider-kubernetes", ""},
+		"Provider":        {"Passwords are ordered by whoever makes the control plane.", restore, "spec: {dataFrom: [{find: {}}]}", managed, "system:serviceaccount:crossplane-system:provider-kubernetes", ""},
 		"Stranger":        {"Another namespace's service account of that name is not ours.", restore, "spec: {dataFrom: [{find: {}}]}", theirs, "system:serviceaccount:elsewhere:companion", ""},
 	}
 	modes := map[string]compiled{
@@ -201,7 +201,7 @@ func TestCompanionPolicy(t *testing.T) {
 			v.Default(o.Object)
 			for mode, p := range modes {
 				r := request{object: o, operation: admission.Create, user: tc.user, namespace: tc.in}
-				check(t, mode+": "+tc.reason, p.refusal(t, r), tc.want)
+				check(t, mode+": "+tc.reason, p.validationError(t, r), tc.want)
 			}
 		})
 	}
@@ -252,7 +252,7 @@ func TestNamespacesPolicy(t *testing.T) {
 				if tc.old != "" {
 					r.operation, r.old, r.object = admission.Update, parse(t, tc.old, ""), parse(t, tc.old, tc.patch)
 				}
-				check(t, tc.reason, p.refusal(t, r), tc.want)
+				check(t, tc.reason, p.validationError(t, r), tc.want)
 			})
 		}
 	}

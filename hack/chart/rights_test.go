@@ -64,11 +64,11 @@ func previewAll(t *testing.T) map[string]*preview.Result {
 	}
 	files = append(files, keystoneServices...)
 	out := map[string]*preview.Result{}
-	var there []*structpb.Struct // by the claims before, to which those of the same folder refer
+	var existing []*structpb.Struct // by the claims before, to which those of the same folder refer
 	folder := ""
 	for i, file := range files {
 		if path.Dir(file) != folder {
-			folder, there = path.Dir(file), nil
+			folder, existing = path.Dir(file), nil
 		}
 		data, err := examples.Files.ReadFile(file)
 		if err != nil {
@@ -95,12 +95,12 @@ func previewAll(t *testing.T) map[string]*preview.Result {
 			delete(claims, []string{file, file + " remote"}[i%2])
 		}
 		for name, claim := range claims {
-			if out[name], err = preview.RunBeside(there, claim, examples.Platform, kinds.Runners()); err != nil {
+			if out[name], err = preview.RunWithClaims(existing, claim, examples.Platform, kinds.Runners()); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
 		if file == "storage/claim.yaml" || file == "storage/control-plane.yaml" || file == keystoneServices[0] {
-			there = append(there, out[file].There...)
+			existing = append(existing, out[file].Existing...)
 		}
 	}
 	// A pool is beside its control plane, here or there, or in another cluster.
@@ -109,7 +109,7 @@ func previewAll(t *testing.T) map[string]*preview.Result {
 		{"hypervisor/agents-control-plane.yaml", "hypervisor/agents.yaml"}, {"hypervisor/sriov-control-plane.yaml", "hypervisor/sriov.yaml"},
 	} {
 		for _, in := range []string{"", west} {
-			there = nil
+			existing = nil
 			for _, file := range pair {
 				data, err := examples.Files.ReadFile(file)
 				if err != nil {
@@ -122,10 +122,10 @@ func previewAll(t *testing.T) map[string]*preview.Result {
 				if in != "" && strings.HasPrefix(file, "hypervisor/c") {
 					name, data = file+" remote", bytes.Replace(data, []byte("\nspec:\n"), []byte("\nspec:\n  cluster: {ref: {name: "+in+"}}\n"), 1)
 				}
-				if out[name], err = preview.RunBeside(there, data, examples.Platform, kinds.Runners()); err != nil {
+				if out[name], err = preview.RunWithClaims(existing, data, examples.Platform, kinds.Runners()); err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
-				there = out[name].There
+				existing = out[name].Existing
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func build(ctx context.Context, dir string) error {
 		return err
 	}
 	if err := os.Rename(draft, dir); err != nil {
-		if _, gone := os.Stat(dir); gone == nil { // another process was faster, where nothing locks
+		if _, removed := os.Stat(dir); removed == nil { // another process was faster, where nothing locks
 			return nil
 		}
 		return err

@@ -132,8 +132,8 @@ func TestKey(t *testing.T) {
 		return k
 	}
 	a := keyOf(fstest.MapFS{"a": {Data: []byte("1")}, "b": {Data: []byte("2")}})
-	if again := keyOf(fstest.MapFS{"b": {Data: []byte("2")}, "a": {Data: []byte("1")}}); again != a {
-		t.Errorf("key(...): want %s for the same files, got %s", a, again)
+	if next := keyOf(fstest.MapFS{"b": {Data: []byte("2")}, "a": {Data: []byte("1")}}); next != a {
+		t.Errorf("key(...): want %s for the same files, got %s", a, next)
 	}
 	for _, other := range []fstest.MapFS{
 		{"a": {Data: []byte("1")}, "b": {Data: []byte("3")}},

@@ -73,8 +73,8 @@ func TestNothingIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestLinksLead holds that every link inside a page leads to one of its headings.
-func TestLinksLead(t *testing.T) {
+// TestLinksResolve holds that every link inside a page leads to one of its headings.
+func TestLinksResolve(t *testing.T) {
 	for _, k := range everyKind(t) {
 		text := string(page(k))
 		anchors := map[string]bool{}
@@ -98,24 +98,24 @@ func TestLinksLead(t *testing.T) {
 
 // TestTablesAreInUse holds that the names of patterns and pieces have not been left behind by a change of the types.
 func TestTablesAreInUse(t *testing.T) {
-	seen := map[string]bool{}
+	observed := map[string]bool{}
 	for _, k := range everyKind(t) {
 		each(k.schema, func(_ string, p props) {
-			seen[p.Pattern] = true
-			seen[strings.Join(slices.Sorted(maps.Keys(p.Properties)), ",")] = true
+			observed[p.Pattern] = true
+			observed[strings.Join(slices.Sorted(maps.Keys(p.Properties)), ",")] = true
 		})
 	}
 	for pattern := range schema.Patterns {
-		if !seen[pattern] {
+		if !observed[pattern] {
 			t.Errorf("no field has the pattern %s", pattern)
 		}
 	}
-	for fields, name := range partNames {
-		if !seen[fields] {
+	for fields, name := range definitionNames {
+		if !observed[fields] {
 			t.Errorf("nothing has the fields of %s: %s", name, fields)
 		}
 	}
-	if !seen[quantity] {
+	if !observed[quantity] {
 		t.Errorf("no field is a quantity: has controller-gen another pattern for them?")
 	}
 }
@@ -164,7 +164,7 @@ func generated(t *testing.T) map[string]string {
 	return out
 }
 
-func TestWords(t *testing.T) {
+func TestMessages(t *testing.T) {
 	n := func(i int64) *int64 { return &i }
 	f := func(x float64) *float64 { return &x }
 	type want struct{ kind, allowed string }

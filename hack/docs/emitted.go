@@ -32,23 +32,23 @@ type emitted struct {
 func emit(claims ...[]byte) (*emitted, error) {
 	out := emitted{kinds: kinds.Runners()}
 	var cloud judge.Cloud
-	var there []*structpb.Struct
+	var existing []*structpb.Struct
 	platform := map[string]any{}
 	if err := yaml.Unmarshal(examples.Platform, &platform); err != nil {
 		return nil, err
 	}
 	cloud.Given = append(cloud.Given, platform)
 	for _, claim := range claims {
-		given := map[string]any{}
-		if err := yaml.Unmarshal(claim, &given); err != nil {
+		provided := map[string]any{}
+		if err := yaml.Unmarshal(claim, &provided); err != nil {
 			return nil, err
 		}
-		r, err := preview.RunBeside(there, claim, examples.Platform, out.kinds)
+		r, err := preview.RunWithClaims(existing, claim, examples.Platform, out.kinds)
 		if err != nil {
-			return nil, fmt.Errorf("cannot preview the claim %s: %w", given["metadata"], err)
+			return nil, fmt.Errorf("cannot preview the claim %s: %w", provided["metadata"], err)
 		}
-		there = append(there, r.There...)
-		cloud.Given = append(cloud.Given, given)
+		existing = append(existing, r.Existing...)
+		cloud.Given = append(cloud.Given, provided)
 		out.results = append(out.results, r)
 		for _, o := range r.Objects {
 			cloud.Objects = append(cloud.Objects, judge.Object{Stage: o.Stage, Manifest: o.Manifest.AsMap()})

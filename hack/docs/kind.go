@@ -15,8 +15,8 @@ import (
 type kind struct {
 	name, apiVersion string
 	// scope says where objects of the kind live, madeBy who makes them.
-	scope, madeBy string
-	schema        apiextensionsv1.JSONSchemaProps
+	scope, createdBy string
+	schema           apiextensionsv1.JSONSchemaProps
 }
 
 // parse reads the documents of a definition: one kind each.
@@ -43,12 +43,12 @@ func parseKind(doc []byte) (kind, error) {
 		}
 		v := crd.Spec.Versions[0]
 		k := kind{name: crd.Spec.Names.Kind, apiVersion: crd.Spec.Group + "/" + v.Name, schema: *v.Schema.OpenAPIV3Schema}
-		k.scope, k.madeBy = "namespaced", "a function; the companion reconciles it"
+		k.scope, k.createdBy = "namespaced", "a function; the companion reconciles it"
 		if k.name == "OVNChassis" { // It shows what there is, and nobody orders it.
-			k.madeBy = "the companion"
+			k.createdBy = "the companion"
 		}
 		if crd.Spec.Scope == apiextensionsv1.ClusterScoped {
-			k.scope, k.madeBy = "cluster-wide", "the platform team"
+			k.scope, k.createdBy = "cluster-wide", "the platform team"
 		}
 		return k, nil
 	}
@@ -58,11 +58,11 @@ func parseKind(doc []byte) (kind, error) {
 		return kind{}, err
 	}
 	v := xrd.Spec.Versions[0]
-	k := kind{name: xrd.Spec.Names.Kind, apiVersion: xrd.Spec.Group + "/" + v.Name, scope: "namespaced", madeBy: "a ControlPlaneCluster"}
+	k := kind{name: xrd.Spec.Names.Kind, apiVersion: xrd.Spec.Group + "/" + v.Name, scope: "namespaced", createdBy: "a ControlPlaneCluster"}
 	if claim := xrd.Spec.ClaimNames; claim != nil {
 		k.name = claim.Kind
 		k.scope = fmt.Sprintf("namespaced claim, which Crossplane turns into a cluster-wide %s with the same fields", xrd.Spec.Names.Kind)
-		k.madeBy = "a tenant"
+		k.createdBy = "a tenant"
 	}
 	if err := json.Unmarshal(v.Schema.OpenAPIV3Schema.Raw, &k.schema); err != nil {
 		return kind{}, err

@@ -99,7 +99,7 @@ func reference(to string) error {
 			if len(kinds) == 1 {
 				file = folder + ".md"
 			}
-			fmt.Fprintf(&index, "| [%s](%s) | %s | %s. |\n", k.name, file, k.madeBy, firstSentence(k.schema.Description))
+			fmt.Fprintf(&index, "| [%s](%s) | %s | %s. |\n", k.name, file, k.createdBy, firstSentence(k.schema.Description))
 			if err := write(filepath.Join(to, file), page(k)); err != nil {
 				return err
 			}

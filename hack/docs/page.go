@@ -29,7 +29,7 @@ func page(k kind) []byte {
 	var out bytes.Buffer
 	parts := sharedParts(k.schema)
 	fmt.Fprintf(&out, "%s\n# %s\n\n%s\n\n", notice, k.name, strings.TrimSpace(k.schema.Description))
-	fmt.Fprintf(&out, "`apiVersion: %s`, %s; made by %s.\n\n", k.apiVersion, k.scope, k.madeBy)
+	fmt.Fprintf(&out, "`apiVersion: %s`, %s; made by %s.\n\n", k.apiVersion, k.scope, k.createdBy)
 	out.WriteString("A field marked **required** must be given; where there is no default, its description says what its absence means.\n")
 	for _, part := range []string{"spec", "status"} {
 		if p, ok := k.schema.Properties[part]; ok {
@@ -68,7 +68,7 @@ func (s *section) write(out *bytes.Buffer) {
 
 // sections splits an object: spec into one section for each object in it, an object that holds nothing but objects likewise,
 // every other object is one section with all that lies below it.
-func sections(path string, p props, parts *parts) []section {
+func sections(path string, p props, parts *sharedDefinitions) []section {
 	own := section{heading: "`" + path + "`", text: p.Description, rules: rules("", p)}
 	var below []section
 	top := !strings.Contains(path, ".")
@@ -97,7 +97,7 @@ func holdsObjectsOnly(p props) bool {
 }
 
 // add appends a field and all that lies below it, unless that is described elsewhere.
-func (s *section) add(field string, parent, p props, parts *parts) {
+func (s *section) add(field string, parent, p props, parts *sharedDefinitions) {
 	name := field[strings.LastIndex(field, ".")+1:]
 	r := row{field: field, kind: typeOf(p), preset: preset(parent, name, p), allowed: allowed(p), text: cell(p.Description)}
 	inner, path := p, field
@@ -139,11 +139,11 @@ func preset(parent props, name string, p props) string {
 func rules(path string, p props) []string {
 	var out []string
 	for _, r := range p.XValidations {
-		sentence := r.Message + "."
+		message := r.Message + "."
 		if path != "" {
-			sentence = fmt.Sprintf("`%s`: %s", path, sentence)
+			message = fmt.Sprintf("`%s`: %s", path, message)
 		}
-		out = append(out, sentence)
+		out = append(out, message)
 	}
 	return out
 }

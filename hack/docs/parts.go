@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// parts are the pieces of a schema that occur more than once. They are described once, at the end of the page.
-type parts struct {
+// sharedDefinitions are the pieces of a schema that occur more than once. They are described once, at the end of the page.
+type sharedDefinitions struct {
 	names  map[string]string // by fingerprint
 	order  []string
 	schema map[string]props
 }
 
-// partNames are the names of pieces, by their fields. A piece that is not in it has the title of the field that holds it
+// definitionNames are the names of pieces, by their fields. A piece that is not in it has the title of the field that holds it
 // first. When two pieces have the same name, the second has its holder's name as well.
-var partNames = map[string]string{
+var definitionNames = map[string]string{
 	"digest,repository,tag":                                                     "Image",
 	"effect,key,operator,tolerationSeconds,value":                               "Toleration",
 	"command,name,quiesced,repeatCodes,successCodes":                            "Step",
@@ -30,29 +30,29 @@ var partNames = map[string]string{
 // fewest is the number of fields below which a piece is repeated rather than described elsewhere.
 const fewest = 2
 
-// piece is an object in a schema, where it was met first and how often.
-type piece struct {
+// sharedDefinition is an object in a schema, where it was met first and how often.
+type sharedDefinition struct {
 	id, title, holder string
 	schema            props
 	count             int
 }
 
 // sharedParts finds the pieces of a schema that are described by themselves.
-func sharedParts(schema props) *parts {
-	out := &parts{names: map[string]string{}, schema: map[string]props{}}
-	taken := map[string]bool{}
+func sharedParts(schema props) *sharedDefinitions {
+	out := &sharedDefinitions{names: map[string]string{}, schema: map[string]props{}}
+	used := map[string]bool{}
 	for _, p := range pieces(schema) {
-		name, ok := partNames[strings.Join(slices.Sorted(maps.Keys(p.schema.Properties)), ",")]
+		name, ok := definitionNames[strings.Join(slices.Sorted(maps.Keys(p.schema.Properties)), ",")]
 		if p.count < 2 || !ok && leaves(p.schema) <= fewest {
 			continue
 		}
 		if !ok {
 			name = p.title
 		}
-		if taken[name] {
+		if used[name] {
 			name += " of " + p.holder
 		}
-		taken[name] = true
+		used[name] = true
 		out.names[p.id], out.schema[p.id] = name, p.schema
 		out.order = append(out.order, p.id)
 	}
@@ -60,16 +60,16 @@ func sharedParts(schema props) *parts {
 }
 
 // pieces lists the objects below a kind's spec and status, in the order in which they are met.
-func pieces(schema props) []*piece {
+func pieces(schema props) []*sharedDefinition {
 	var (
-		list  []*piece
-		known = map[string]*piece{}
+		list  []*sharedDefinition
+		known = map[string]*sharedDefinition{}
 		visit func(holder, field string, p props)
 	)
 	visit = func(holder, field string, p props) {
 		if id := fingerprint(p); len(p.Properties) > 0 {
 			if known[id] == nil {
-				known[id] = &piece{id: id, title: p.Title, holder: holder, schema: p}
+				known[id] = &sharedDefinition{id: id, title: p.Title, holder: holder, schema: p}
 				list = append(list, known[id])
 			}
 			known[id].count++
@@ -100,7 +100,7 @@ func member(p props) (props, bool) {
 }
 
 // name is the name of a piece that is described elsewhere, or nothing.
-func (s *parts) name(p props) string {
+func (s *sharedDefinitions) name(p props) string {
 	if len(p.Properties) == 0 {
 		return ""
 	}
@@ -108,7 +108,7 @@ func (s *parts) name(p props) string {
 }
 
 // sections are the tables of the pieces, by name.
-func (s *parts) sections() []section {
+func (s *sharedDefinitions) sections() []section {
 	slices.SortFunc(s.order, func(a, b string) int { return strings.Compare(s.names[a], s.names[b]) })
 	var out []section
 	for _, id := range s.order {

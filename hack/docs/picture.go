@@ -112,11 +112,11 @@ func graph(r *preview.Result) string {
 
 // embed replaces what stands between the markers of a block in a page: "<!-- begin generated: name -->" and "<!-- end generated: name -->".
 func embed(page []byte, name, text string) ([]byte, error) {
-	begin, end := "<!-- begin generated: "+name+" -->\n", "<!-- end generated: "+name+" -->\n"
-	before, rest, ok := strings.Cut(string(page), begin)
-	_, after, ended := strings.Cut(rest, end)
-	if !ok || !ended {
-		return nil, fmt.Errorf("cannot find %q and, after it, %q", strings.TrimSpace(begin), strings.TrimSpace(end))
+	start, end := "<!-- begin generated: "+name+" -->\n", "<!-- end generated: "+name+" -->\n"
+	before, rest, ok := strings.Cut(string(page), start)
+	_, after, finished := strings.Cut(rest, end)
+	if !ok || !finished {
+		return nil, fmt.Errorf("cannot find %q and, after it, %q", strings.TrimSpace(start), strings.TrimSpace(end))
 	}
-	return []byte(before + begin + text + end + after), nil
+	return []byte(before + start + text + end + after), nil
 }

@@ -89,16 +89,16 @@ func TestGraph(t *testing.T) {
 }
 
 func TestEmbed(t *testing.T) {
-	const begin, end = "<!-- begin generated: x -->\n", "<!-- end generated: x -->\n"
+	const start, end = "<!-- begin generated: x -->\n", "<!-- end generated: x -->\n"
 	cases := map[string]struct {
 		reason, page, want string
 		refused            bool
 	}{
-		"Empty":    {reason: "A block that holds nothing yet is filled.", page: "a\n" + begin + end + "b\n", want: "a\n" + begin + "new\n" + end + "b\n"},
-		"Old":      {reason: "What a block holds is replaced.", page: begin + "old\n" + end, want: begin + "new\n" + end},
+		"Empty":    {reason: "A block that holds nothing yet is filled.", page: "a\n" + start + end + "b\n", want: "a\n" + start + "new\n" + end + "b\n"},
+		"Old":      {reason: "What a block holds is replaced.", page: start + "old\n" + end, want: start + "new\n" + end},
 		"NoBlock":  {reason: "A page without the block is no place for it.", page: "a\n", refused: true},
-		"NoEnd":    {reason: "Without its end, the rest of the page would go.", page: begin + "a\n", refused: true},
-		"Reversed": {reason: "An end before the beginning ends nothing.", page: end + begin, refused: true},
+		"NoEnd":    {reason: "Without its end, the rest of the page would go.", page: start + "a\n", refused: true},
+		"Reversed": {reason: "An end before the beginning ends nothing.", page: end + start, refused: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

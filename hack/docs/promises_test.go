@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPromises: every test that the table of promises in docs/reliability.md names exists, where it says.
-func TestPromises(t *testing.T) {
+// TestGuaranteesHaveTests: every test that the table of promises in docs/reliability.md names exists, where it says.
+func TestGuaranteesHaveTests(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/reliability.md")
 	if err != nil {
 		t.Fatal(err)

@@ -129,14 +129,14 @@ func (e *emitted) logins(section string) *table {
 	by := map[key][]string{}
 	var order []key
 	for _, u := range e.Uses {
-		if e.section(u.By) != section {
+		if e.section(u.CreatedBy) != section {
 			continue
 		}
 		k := key{u.Queue, u.Name, u.Server, u.Secret}
 		if by[k] == nil {
 			order = append(order, k)
 		}
-		by[k] = append(by[k], u.By.Name)
+		by[k] = append(by[k], u.CreatedBy.Name)
 	}
 	for _, k := range order {
 		what := "database"
@@ -173,7 +173,7 @@ var roles = map[string]string{
 }
 
 // tls says how a hop is protected.
-func (e *emitted) tls(h judge.Hop) string {
+func (e *emitted) tls(h judge.Connection) string {
 	switch {
 	case h.To.Outside != "":
 		return ""
@@ -181,13 +181,13 @@ func (e *emitted) tls(h judge.Hop) string {
 		return code(h.Issuer)
 	case h.Issuer != "":
 		return code(h.Issuer) + ", not said how"
-	case h.Plain != "":
-		return "no TLS: " + h.Plain
+	case h.PlaintextReason != "":
+		return "no TLS: " + h.PlaintextReason
 	}
 	return "its operator's"
 }
 
-func (e *emitted) endName(end judge.End) string {
+func (e *emitted) endName(end judge.Endpoint) string {
 	if word := roles[end.Outside]; word != "" {
 		return word
 	}

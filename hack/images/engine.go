@@ -26,10 +26,10 @@ type engine struct {
 }
 
 // findEngine takes the one that is wanted, or the first that exists.
-func findEngine(ctx context.Context, wanted, cache string, log io.Writer) (engine, error) {
+func findEngine(ctx context.Context, desired, cache string, log io.Writer) (engine, error) {
 	e := engine{log: log, cache: cache}
 	for _, program := range []string{"podman", "buildah"} {
-		if wanted != "" && program != wanted {
+		if desired != "" && program != desired {
 			continue
 		}
 		if _, err := exec.LookPath(program); err == nil {
@@ -37,7 +37,7 @@ func findEngine(ctx context.Context, wanted, cache string, log io.Writer) (engin
 			break
 		}
 	}
-	if e.program == "" && wanted != "podman" {
+	if e.program == "" && desired != "podman" {
 		e.program = "buildah"
 		if err := debian(ctx, log, "buildah"); err != nil {
 			return e, err
@@ -53,7 +53,7 @@ func findEngine(ctx context.Context, wanted, cache string, log io.Writer) (engin
 	case "podman":
 		return e, nil
 	}
-	return e, fmt.Errorf("there is no program %q that builds images: choose podman or buildah", wanted)
+	return e, fmt.Errorf("there is no program %q that builds images: choose podman or buildah", desired)
 }
 
 // debian installs a Debian package.
@@ -227,7 +227,7 @@ func (j *job) write(ctx context.Context, folder string) error {
 // revision is the tag for the commit that a git work tree has checked out, and the commit: stable-2025.2 where its branch is
 // stable/2025.2, and else the commit's own first digits.
 func revision(ctx context.Context, tree string) (tag, commit string, err error) {
-	ask := func(args ...string) string {
+	query := func(args ...string) string {
 		if err != nil {
 			return ""
 		}
@@ -237,8 +237,8 @@ func revision(ctx context.Context, tree string) (tag, commit string, err error) 
 		}
 		return strings.TrimSpace(string(out))
 	}
-	commit = ask("rev-parse", "HEAD")
-	branch := ask("rev-parse", "--abbrev-ref", "HEAD")
+	commit = query("rev-parse", "HEAD")
+	branch := query("rev-parse", "--abbrev-ref", "HEAD")
 	if err != nil {
 		return "", "", err
 	}

@@ -69,7 +69,7 @@ func load(ctx context.Context, patterns []string) ([]*pkg, error) {
 		return nil, fmt.Errorf("cannot list packages: %w", err)
 	}
 	exports := map[string]string{}
-	var wanted []listed
+	var desired []listed
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var l listed
 		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
@@ -79,7 +79,7 @@ func load(ctx context.Context, patterns []string) ([]*pkg, error) {
 		}
 		exports[l.ImportPath] = l.Export
 		if !l.DepOnly && l.Module != nil && len(l.GoFiles) > 0 && !helper(l.ImportPath) {
-			wanted = append(wanted, l)
+			desired = append(desired, l)
 		}
 	}
 	fset := token.NewFileSet()
@@ -90,7 +90,7 @@ func load(ctx context.Context, patterns []string) ([]*pkg, error) {
 		return os.Open(exports[path])
 	})
 	var packages []*pkg
-	for _, l := range wanted {
+	for _, l := range desired {
 		p := &pkg{path: l.ImportPath, name: strings.TrimPrefix(l.ImportPath, l.Module.Path+"/"), dir: l.Dir, fset: fset, imports: imports}
 		if err := p.read(l.GoFiles); err != nil {
 			return nil, err

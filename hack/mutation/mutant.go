@@ -26,9 +26,9 @@ type mutant struct {
 	gone       bool
 	equivalent string
 	// reached by a test at all, and killed by which package's tests.
-	reached  bool
-	killedBy string
-	tried    bool
+	reached    bool
+	detectedBy string
+	tried      bool
 }
 
 func (m *mutant) String() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line, m.what) }

@@ -67,7 +67,7 @@ func report(w io.Writer, packages []*pkg) {
 	}
 	for _, p := range packages {
 		for _, m := range p.mutants {
-			if m.tried && m.killedBy == "" {
+			if m.tried && m.detectedBy == "" {
 				fmt.Fprintf(w, "\n%s", m)
 				if !m.reached {
 					fmt.Fprint(w, " (not reached)")
@@ -101,7 +101,7 @@ func count(p *pkg) score {
 		}
 		if m.tried {
 			s.tried++
-			if m.killedBy != "" {
+			if m.detectedBy != "" {
 				s.killed++
 			}
 		}

@@ -128,7 +128,7 @@ func judge(ctx context.Context, o options, packages []*pkg) error {
 // killer is whose tests notice the mutant, empty if none does.
 func killer(ctx context.Context, judges []*suite, tree string, m *mutant) string {
 	for _, s := range judges {
-		if s.reached[m.id] && !s.passes(ctx, tree, m.id) {
+		if s.reached[m.id] && !s.reconcileN(ctx, tree, m.id) {
 			return s.name
 		}
 	}
@@ -144,7 +144,7 @@ type counter struct {
 func (c *counter) note(m *mutant, killer string) {
 	c.Lock()
 	defer c.Unlock()
-	m.killedBy = killer
+	m.detectedBy = killer
 	if killer == "" {
 		fmt.Fprintln(os.Stderr, m)
 	}
@@ -313,9 +313,9 @@ func (s *suite) baseline(ctx context.Context, tree, work string) error {
 	return nil
 }
 
-// passes says whether the tests notice nothing. A test that does not end has noticed. Processor time is limited, not time: beside other
+// reconcileN says whether the tests notice nothing. A test that does not end has noticed. Processor time is limited, not time: beside other
 // work a test takes longer, which is no sign of a mutant. A test that waits for ever is ended after waits.
-func (s *suite) passes(ctx context.Context, tree string, id int) bool {
+func (s *suite) reconcileN(ctx context.Context, tree string, id int) bool {
 	return s.command(ctx, tree, 30*time.Second+5*s.duration, activeVariable+"="+strconv.Itoa(id)).Run() == nil
 }
 

@@ -56,16 +56,16 @@ func TestReproducible(t *testing.T) {
 		t.Errorf("another program has the same digests:\n%s", third["digests.txt"])
 	}
 	// What a run writes over is gone; a folder that no run wrote loses nothing.
-	kept := filepath.Join(t.TempDir(), "kept")
-	if err := os.WriteFile(kept, nil, 0o644); err != nil {
+	retained := filepath.Join(t.TempDir(), "kept")
+	if err := os.WriteFile(retained, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	build(root, filepath.Dir(kept))
-	if _, err := os.Stat(kept); err != nil {
+	build(root, filepath.Dir(retained))
+	if _, err := os.Stat(retained); err != nil {
 		t.Error("a file that was not ours is gone")
 	}
-	build(root, filepath.Dir(kept))
-	if _, err := os.Stat(kept); err == nil {
+	build(root, filepath.Dir(retained))
+	if _, err := os.Stat(retained); err == nil {
 		t.Error("an old file is still there")
 	}
 }
@@ -247,8 +247,8 @@ func checkChart(t *testing.T, image v1.Image, host, archive string) {
 	}
 }
 
-// TestRefused: what cannot be built is a sentence.
-func TestRefused(t *testing.T) {
+// TestValidation: what cannot be built is a sentence.
+func TestValidation(t *testing.T) {
 	empty := t.TempDir()
 	cases := map[string]struct {
 		reason string
@@ -292,11 +292,11 @@ func TestLint(t *testing.T) {
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", root, err, text)
 		}
-		ours := root + ".xpkg"
+		managed := root + ".xpkg"
 		if args != nil {
-			ours = root + "-amd64.xpkg"
+			managed = root + "-amd64.xpkg"
 		}
-		want, got := objects(t, file), objects(t, filepath.Join(out, ours))
+		want, got := objects(t, file), objects(t, filepath.Join(out, managed))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-crossplane xpkg build, +ours):\n%s", root, diff)
 		}

@@ -159,7 +159,7 @@ func reduce(schema *apiextensionsv1.JSONSchemaProps, reserved fields) (*apiexten
 				return nil, fmt.Errorf("%s.%s is a field of Crossplane's own: give ours another name", part.name, name)
 			}
 		}
-		if err := keptAsIs(p); err != nil {
+		if err := copiedByCrossplane(p); err != nil {
 			return nil, fmt.Errorf("a part of %s would be dropped by Crossplane: %w", part.name, err)
 		}
 		out.Properties[part.name] = p
@@ -167,9 +167,9 @@ func reduce(schema *apiextensionsv1.JSONSchemaProps, reserved fields) (*apiexten
 	return out, nil
 }
 
-// keptAsIs reports whether Crossplane takes over everything that stands directly at a schema's spec or status: description, properties,
+// copiedByCrossplane reports whether Crossplane takes over everything that stands directly at a schema's spec or status: description, properties,
 // required, oneOf and CEL rules, and nothing else.
-func keptAsIs(p apiextensionsv1.JSONSchemaProps) error {
+func copiedByCrossplane(p apiextensionsv1.JSONSchemaProps) error {
 	rest := p
 	rest.Type, rest.Description, rest.Properties, rest.Required, rest.OneOf, rest.XValidations = "", "", nil, nil, nil, nil
 	raw, err := json.Marshal(rest)

@@ -50,10 +50,10 @@ func remove(schema *apiextensionsv1.JSONSchemaProps, path []string) error {
 func unsay(rules apiextensionsv1.ValidationRules, path []string) apiextensionsv1.ValidationRules {
 	joined := strings.ReplaceAll(strings.Join(path, "."), "[]", "")
 	field := `\b(self|oldSelf)\.` + regexp.QuoteMeta(joined) + `\b`
-	asked, used := regexp.MustCompile(`has\(`+field+`\)`), regexp.MustCompile(field)
+	queried, used := regexp.MustCompile(`has\(`+field+`\)`), regexp.MustCompile(field)
 	var out apiextensionsv1.ValidationRules
 	for _, r := range rules {
-		r.Rule = asked.ReplaceAllString(r.Rule, "false")
+		r.Rule = queried.ReplaceAllString(r.Rule, "false")
 		if !used.MatchString(r.Rule) && r.FieldPath != "."+joined {
 			out = append(out, r)
 		}

@@ -108,7 +108,7 @@ func TestClaimable(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestValidation(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(spec, status *apiextensionsv1.JSONSchemaProps)

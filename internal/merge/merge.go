@@ -3,24 +3,24 @@ package merge
 
 import "reflect"
 
-// Over is what over says, and under where it says nothing: a struct field by field, a map key by key. Nothing is the zero value and the
+// Overlay is what over says, and under where it says nothing: a struct field by field, a map key by key. Nothing is the zero value and the
 // empty list; a pointer to a zero value says it. A list is said as a whole. Neither argument changes; the result shares values with both.
-func Over[T any](over, under T) T {
+func Overlay[T any](over, under T) T {
 	var out T
-	lay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(&over).Elem(), reflect.ValueOf(&under).Elem())
+	mergeValue(reflect.ValueOf(&out).Elem(), reflect.ValueOf(&over).Elem(), reflect.ValueOf(&under).Elem())
 	return out
 }
 
-func lay(out, over, under reflect.Value) {
+func mergeValue(out, over, under reflect.Value) {
 	switch {
 	case empty(over):
 		out.Set(under)
 	case over.Kind() == reflect.Pointer && !under.IsNil() && open(over.Type().Elem()):
 		out.Set(reflect.New(over.Type().Elem()))
-		lay(out.Elem(), over.Elem(), under.Elem())
+		mergeValue(out.Elem(), over.Elem(), under.Elem())
 	case open(over.Type()):
 		for i := range over.NumField() {
-			lay(out.Field(i), over.Field(i), under.Field(i))
+			mergeValue(out.Field(i), over.Field(i), under.Field(i))
 		}
 	case over.Kind() == reflect.Map && !under.IsNil():
 		out.Set(reflect.MakeMap(over.Type()))

@@ -49,15 +49,15 @@ func TestOver(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, merge.Over(tc.over, tc.under)); diff != "" {
+			if diff := cmp.Diff(tc.want, merge.Overlay(tc.over, tc.under)); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
-	if got := merge.Over(&common.TLS{Enabled: no}, &common.TLS{Enabled: yes}); *got.Enabled {
+	if got := merge.Overlay(&common.TLS{Enabled: no}, &common.TLS{Enabled: yes}); *got.Enabled {
 		t.Error("a pointer to false says nothing")
 	}
-	if got := merge.Over(nil, &common.TLS{Enabled: yes}); got == nil || !*got.Enabled {
+	if got := merge.Overlay(nil, &common.TLS{Enabled: yes}); got == nil || !*got.Enabled {
 		t.Errorf("nothing over a block: %v", got)
 	}
 }
@@ -65,7 +65,7 @@ func TestOver(t *testing.T) {
 // TestOverResources: a quantity is one value, whatever its form.
 func TestOverResources(t *testing.T) {
 	q := func(s string) *resource.Quantity { v := resource.MustParse(s); return &v }
-	got := merge.Over(
+	got := merge.Overlay(
 		&common.Resources{Requests: &common.ResourceAmounts{CPU: q("4")}},
 		&common.Resources{Requests: &common.ResourceAmounts{CPU: q("500m"), Memory: q("1Gi")}, Limits: &common.ResourceAmounts{Memory: q("2Gi")}})
 	want := &common.Resources{Requests: &common.ResourceAmounts{CPU: q("4"), Memory: q("1Gi")}, Limits: &common.ResourceAmounts{Memory: q("2Gi")}}
@@ -90,14 +90,14 @@ func TestOverProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := draw.Draw(t, "over"), draw.Draw(t, "under")
 		before := []common.Exposure{*a.DeepCopy(), *b.DeepCopy()}
-		merged := merge.Over(a, b)
-		if again := merge.Over(a, merged); !cmp.Equal(again, merged) {
-			t.Errorf("laid again:\n%s", cmp.Diff(merged, again))
+		merged := merge.Overlay(a, b)
+		if next := merge.Overlay(a, merged); !cmp.Equal(next, merged) {
+			t.Errorf("laid again:\n%s", cmp.Diff(merged, next))
 		}
-		if got := merge.Over(common.Exposure{}, b); !cmp.Equal(got, b) {
+		if got := merge.Overlay(common.Exposure{}, b); !cmp.Equal(got, b) {
 			t.Errorf("nothing over something:\n%s", cmp.Diff(b, got))
 		}
-		if got := merge.Over(a, common.Exposure{Annotations: map[string]common.AnnotationValue{}}); !cmp.Equal(got, a) {
+		if got := merge.Overlay(a, common.Exposure{Annotations: map[string]common.AnnotationValue{}}); !cmp.Equal(got, a) {
 			t.Errorf("something over nothing:\n%s", cmp.Diff(a, got))
 		}
 		if !cmp.Equal(before, []common.Exposure{a, b}) {

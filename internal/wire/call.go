@@ -38,7 +38,7 @@ func RequestOf(m *fnv1.RunFunctionRequest) *Request {
 		Context:   m.GetContext(),
 	}
 	for name, r := range m.GetObserved().GetResources() {
-		req.Observed[name] = unseal(r.GetResource())
+		req.Observed[name] = unwrapEncoded(r.GetResource())
 	}
 	for name, rs := range m.GetRequiredResources() {
 		items := make([]*structpb.Struct, 0, len(rs.GetItems()))
@@ -131,24 +131,24 @@ func (r *Response) message(object func(encoded.Struct) *structpb.Struct) *fnv1.R
 
 // Handle answers a message that Codec read, or any other, for Codec to write. A gRPC handler has to give a message: the Structs in this one
 // are bytes, and look empty to all but the protobuf library and Codec.
-func Handle(m *fnv1.RunFunctionRequest, answer func(*Request) (*Response, error)) (*fnv1.RunFunctionResponse, error) {
-	rsp, err := answer(RequestOf(m))
+func Handle(m *fnv1.RunFunctionRequest, response func(*Request) (*Response, error)) (*fnv1.RunFunctionResponse, error) {
+	rsp, err := response(RequestOf(m))
 	if err != nil {
 		return nil, err
 	}
-	return rsp.message(seal), nil
+	return rsp.message(wrapEncoded), nil
 }
 
-// seal is a message that holds the bytes of a Struct as unknown fields, which the protobuf library keeps and writes again.
+// wrapEncoded is a message that holds the bytes of a Struct as unknown fields, which the protobuf library keeps and writes again.
 // https://protobuf.dev/programming-guides/proto3/#unknowns
-func seal(s encoded.Struct) *structpb.Struct {
+func wrapEncoded(s encoded.Struct) *structpb.Struct {
 	out := &structpb.Struct{}
 	out.ProtoReflect().SetUnknown([]byte(s[:len(s):len(s)]))
 	return out
 }
 
-// unseal returns the bytes of a sealed message, or else writes those of a message.
-func unseal(s *structpb.Struct) encoded.Struct {
+// unwrapEncoded returns the bytes of a sealed message, or else writes those of a message.
+func unwrapEncoded(s *structpb.Struct) encoded.Struct {
 	if len(s.GetFields()) == 0 {
 		return encoded.Struct(s.ProtoReflect().GetUnknown())
 	}

@@ -39,11 +39,11 @@ func TestRequestOf(t *testing.T) {
 		Desired:  map[string]*fnv1.Resource{"earlier": {Resource: o("Earlier"), Ready: fnv1.Ready_READY_TRUE}},
 		Context:  o("Context"),
 	}
-	left := &fnv1.RunFunctionRequest{}
-	if err := wire.UnmarshalRequest(marshal(t, decoded), left); err != nil {
+	remaining := &fnv1.RunFunctionRequest{}
+	if err := wire.UnmarshalRequest(marshal(t, decoded), remaining); err != nil {
 		t.Fatal(err)
 	}
-	for name, m := range map[string]*fnv1.RunFunctionRequest{"decoded": decoded, "left as bytes": left} {
+	for name, m := range map[string]*fnv1.RunFunctionRequest{"decoded": decoded, "left as bytes": remaining} {
 		sameBytes := cmp.Comparer(func(a, b encoded.Struct) bool { return bytes.Equal(a, b) })
 		if diff := cmp.Diff(want, wire.RequestOf(m), protocmp.Transform(), sameBytes); diff != "" {
 			t.Errorf("RequestOf(...), %s: -want, +got:\n%s", name, diff)

@@ -43,13 +43,13 @@ type runner struct {
 }
 
 func (r *runner) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	left := 0
+	remaining := 0
 	for _, o := range req.GetObserved().GetResources() {
 		if len(o.GetResource().GetFields()) == 0 && len(encoded.Of(o.GetResource())) > 0 {
-			left++
+			remaining++
 		}
 	}
-	r.left <- left
+	r.left <- remaining
 	return &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag()}, Desired: req.GetObserved(), Context: req.GetContext()}, nil
 }
 
@@ -81,7 +81,7 @@ func serve(t testing.TB) (*grpc.ClientConn, chan int) {
 }
 
 func TestServe(t *testing.T) {
-	conn, left := serve(t)
+	conn, remaining := serve(t)
 	req := wiretest.Request(40)
 	req.Context = object(t, map[string]any{"k": "v"})
 
@@ -98,7 +98,7 @@ func TestServe(t *testing.T) {
 		if err != nil {
 			t.Fatalf("RunFunction(...): %v", err)
 		}
-		if n := <-left; n != 40 {
+		if n := <-remaining; n != 40 {
 			t.Errorf("%d resources reached the function as bytes, want 40: is the codec in use?", n)
 		}
 		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
@@ -109,7 +109,7 @@ func TestServe(t *testing.T) {
 
 // TestServeBeta calls the older service, whose messages the SDK converts by way of bytes.
 func TestServeBeta(t *testing.T) {
-	conn, left := serve(t)
+	conn, remaining := serve(t)
 	req := &v1beta1.RunFunctionRequest{}
 	if err := proto.Unmarshal(marshal(t, wiretest.Request(4)), req); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestServeBeta(t *testing.T) {
 	if err != nil {
 		t.Fatalf("RunFunction(...): %v", err)
 	}
-	if n := <-left; n != 0 {
+	if n := <-remaining; n != 0 {
 		t.Errorf("%d resources reached the function as bytes, want 0: the codec should not know the older messages", n)
 	}
 	if diff := cmp.Diff(req.GetObserved(), got.GetDesired(), protocmp.Transform()); diff != "" {
@@ -184,7 +184,7 @@ func TestCodec(t *testing.T) {
 
 // BenchmarkServe is a call as Crossplane makes it, the function's own work aside; the client's share is in it.
 func BenchmarkServe(b *testing.B) {
-	conn, left := serve(b)
+	conn, remaining := serve(b)
 	client := fnv1.NewFunctionRunnerServiceClient(conn)
 	req := wiretest.Request(40)
 	b.ReportAllocs()
@@ -192,7 +192,7 @@ func BenchmarkServe(b *testing.B) {
 		if _, err := client.RunFunction(b.Context(), req); err != nil {
 			b.Fatal(err)
 		}
-		<-left
+		<-remaining
 	}
 }
 

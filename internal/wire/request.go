@@ -67,7 +67,7 @@ func mergeObserved(s *fnv1.State, entry []byte) error {
 		return fmt.Errorf("resources[%q]: %w", name, err)
 	}
 	if found {
-		r.Resource = seal(raw)
+		r.Resource = wrapEncoded(raw)
 	}
 	if s.Resources == nil {
 		s.Resources = map[string]*fnv1.Resource{}

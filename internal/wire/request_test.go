@@ -58,8 +58,8 @@ func TestUnmarshalRequest(t *testing.T) {
 		if len(g.GetResource().GetFields()) > 0 {
 			t.Errorf("%s: the resource was decoded, want bytes", name)
 		}
-		if there := g.GetResource() != nil; there != (w.GetResource() != nil) {
-			t.Errorf("%s: there is a resource: %t, want %t", name, there, w.GetResource() != nil)
+		if existing := g.GetResource() != nil; existing != (w.GetResource() != nil) {
+			t.Errorf("%s: there is a resource: %t, want %t", name, existing, w.GetResource() != nil)
 		}
 		if diff := cmp.Diff(w.GetResource().AsMap(), wire.RequestOf(got).Observed[name].Map()); diff != "" {
 			t.Errorf("%s: -want, +left as bytes:\n%s", name, diff)
@@ -141,7 +141,7 @@ func part(num protowire.Number, values ...[]byte) []byte {
 // sameRequest compares UnmarshalRequest with the protobuf library.
 func sameRequest(b []byte) error {
 	before := slices.Clone(b)
-	want, got, again := &fnv1.RunFunctionRequest{}, &fnv1.RunFunctionRequest{}, &fnv1.RunFunctionRequest{}
+	want, got, next := &fnv1.RunFunctionRequest{}, &fnv1.RunFunctionRequest{}, &fnv1.RunFunctionRequest{}
 	wantErr := proto.Unmarshal(b, want)
 	gotErr := wire.UnmarshalRequest(b, got)
 	for name, b := range wire.RequestOf(got).Observed {
@@ -164,7 +164,7 @@ func sameRequest(b []byte) error {
 	}
 	sent, err := proto.Marshal(got)
 	if err == nil {
-		err = proto.Unmarshal(sent, again)
+		err = proto.Unmarshal(sent, next)
 	}
 	if wantErr != nil || err != nil {
 		if wantErr == nil {
@@ -172,7 +172,7 @@ func sameRequest(b []byte) error {
 		}
 		return nil // The error is in what was left as bytes.
 	}
-	if diff := cmp.Diff(want, again, protocmp.Transform(), cmpopts.EquateNaNs()); diff != "" {
+	if diff := cmp.Diff(want, next, protocmp.Transform(), cmpopts.EquateNaNs()); diff != "" {
 		return fmt.Errorf("-protobuf's, +ours marshalled again:\n%s", diff)
 	}
 	return nil

@@ -41,7 +41,7 @@ func MarshalResponse(rsp *fnv1.RunFunctionResponse) ([]byte, error) {
 	if err := w.rest(desired, stateResources); err != nil {
 		return nil, fmt.Errorf("desired: %w", err)
 	}
-	w.Begin(responseDesired, state)
+	w.WriteHeader(responseDesired, state)
 	if err := w.rest(rsp, responseDesired); err != nil {
 		return nil, err
 	}
@@ -59,11 +59,11 @@ func (w writer) desired(name string, r *fnv1.Resource) error {
 	if s := r.GetResource(); s != nil {
 		resource := w.Written()
 		w.Object(s)
-		w.Begin(resourceResource, resource)
+		w.WriteHeader(resourceResource, resource)
 	}
-	w.Begin(entryValue, entry)
+	w.WriteHeader(entryValue, entry)
 	w.Text(entryKey, name)
-	w.Begin(stateResources, entry)
+	w.WriteHeader(stateResources, entry)
 	if w.BadText || !utf8.ValidString(name) {
 		return errors.New("it has text that is not valid UTF-8")
 	}

@@ -36,11 +36,11 @@ func TestMarshalResponseProperties(t *testing.T) {
 		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 			t.Errorf("MarshalResponse(...): -message, +read from its bytes:\n%s", diff)
 		}
-		again, err := wire.MarshalResponse(got) // Its maps were filled in the order of the keys.
+		next, err := wire.MarshalResponse(got) // Its maps were filled in the order of the keys.
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(b, again) {
+		if !bytes.Equal(b, next) {
 			t.Error("the same message gave other bytes")
 		}
 	})

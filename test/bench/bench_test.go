@@ -150,7 +150,7 @@ func request(tb testing.TB, kind string, remote bool, state string) *wire.Reques
 	w := composite(tb, kind, remote)
 	switch state {
 	case "half":
-		calls := finish(tb, &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required, Others: w.Others})
+		calls := finish(tb, &simulate.Cluster{XR: w.XR, Kinds: w.Kinds, Required: w.Required, RequiredResources: w.RequiredResources})
 		for range calls / 2 {
 			step(tb, w)
 		}
@@ -167,7 +167,7 @@ func request(tb testing.TB, kind string, remote bool, state string) *wire.Reques
 
 // composite is a composite resource of a kind, for which nothing is composed yet: the claim's own, or the first one below it, as that is
 // desired when all is ready.
-func composite(tb testing.TB, kind string, remote bool) *simulate.World {
+func composite(tb testing.TB, kind string, remote bool) *simulate.Cluster {
 	tb.Helper()
 	switch kind {
 	case poolKind:
@@ -184,7 +184,7 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.World {
 			"name": remoteCluster, "providerConfig": remoteCluster, "allowedNamespaces": []any{"*"},
 		}}, "spec", "clusters")
 	}
-	w, err := preview.World(claim, platform, kinds.Runners())
+	w, err := preview.NewCluster(claim, platform, kinds.Runners())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -206,28 +206,28 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.World {
 	if !ok {
 		tb.Fatalf("the claim has no %s: enter it in an example that claim reads", kind)
 	}
-	return &simulate.World{XR: simulate.Exist(xr).Tree(), Kinds: w.Kinds}
+	return &simulate.Cluster{XR: simulate.Exist(xr).Tree(), Kinds: w.Kinds}
 }
 
 // beside is the example of a claim beside its control plane, in the one cluster that it can be in.
-func beside(tb testing.TB, folder string) *simulate.World {
+func beside(tb testing.TB, folder string) *simulate.Cluster {
 	tb.Helper()
 	plane, err := preview.Run(example(tb, folder+"/control-plane"), examples.Platform, kinds.Runners())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w, err := preview.World(example(tb, folder+"/claim"), examples.Platform, kinds.Runners())
+	w, err := preview.NewCluster(example(tb, folder+"/claim"), examples.Platform, kinds.Runners())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w.Others = plane.There
+	w.RequiredResources = plane.Existing
 	return w
 }
 
 // storage is the example of a Ceph cluster.
-func storage(tb testing.TB) *simulate.World {
+func storage(tb testing.TB) *simulate.Cluster {
 	tb.Helper()
-	w, err := preview.World(example(tb, "storage/claim"), examples.Platform, kinds.Runners())
+	w, err := preview.NewCluster(example(tb, "storage/claim"), examples.Platform, kinds.Runners())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func message(req *wire.Request) *fnv1.RunFunctionRequest {
 	return m
 }
 
-func step(tb testing.TB, w *simulate.World) bool {
+func step(tb testing.TB, w *simulate.Cluster) bool {
 	tb.Helper()
 	done, err := w.Call(func(simulate.Step) {})
 	if err != nil {
@@ -302,7 +302,7 @@ func step(tb testing.TB, w *simulate.World) bool {
 	return done
 }
 
-func finish(tb testing.TB, w *simulate.World) int {
+func finish(tb testing.TB, w *simulate.Cluster) int {
 	tb.Helper()
 	calls := 1
 	for !step(tb, w) {

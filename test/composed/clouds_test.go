@@ -110,7 +110,7 @@ func composeClaim(t *testing.T, name string, data []byte, beside []*cloud, edits
 	}
 	var there []*structpb.Struct
 	for _, b := range beside {
-		there = append(there, b.result.There...)
+		there = append(there, b.result.Existing...)
 	}
 	c, err := composeOn(examples.Platform, name, data, there)
 	if err != nil {
@@ -121,7 +121,7 @@ func composeClaim(t *testing.T, name string, data []byte, beside []*cloud, edits
 
 // composeOn composes a claim on a platform, beside the claims that it refers to.
 func composeOn(platform []byte, name string, claim []byte, there []*structpb.Struct) (*cloud, error) {
-	r, err := preview.RunBeside(there, claim, platform, kinds.Runners())
+	r, err := preview.RunWithClaims(there, claim, platform, kinds.Runners())
 	if err != nil {
 		return nil, err
 	}

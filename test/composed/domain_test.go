@@ -35,7 +35,7 @@ func TestClusterDomain(t *testing.T) {
 		}
 		var there []*structpb.Struct
 		for _, r := range references[file] {
-			there = append(there, compose(r).result.There...)
+			there = append(there, compose(r).result.Existing...)
 		}
 		data, err := examples.Files.ReadFile(file)
 		if err != nil {

@@ -13,12 +13,12 @@ import (
 func data(o object) field.ErrorList {
 	var errs field.ErrorList
 	size := 0
-	seen := once[string]{}
+	observed := once[string]{}
 	add := func(part, key string, length int) {
 		path := field.NewPath(part).Key(key)
 		size += length
 		errs = append(errs, invalid(path, key, validation.IsConfigMapKey(key))...)
-		errs = append(errs, seen.check(path, key)...)
+		errs = append(errs, observed.check(path, key)...)
 	}
 	switch t := o.typed.(type) {
 	case *corev1.ConfigMap:

@@ -19,25 +19,25 @@ var spec = field.NewPath("spec")
 
 // selector leaves Jobs out: the server makes theirs.
 func selector(o object) field.ErrorList {
-	var wanted *metav1.LabelSelector
+	var desired *metav1.LabelSelector
 	switch t := o.typed.(type) {
 	case *appsv1.Deployment:
-		wanted = t.Spec.Selector
+		desired = t.Spec.Selector
 	case *appsv1.StatefulSet:
-		wanted = t.Spec.Selector
+		desired = t.Spec.Selector
 	case *appsv1.DaemonSet:
-		wanted = t.Spec.Selector
+		desired = t.Spec.Selector
 	default:
 		return nil
 	}
 	path := spec.Child("selector")
-	if wanted == nil || len(wanted.MatchLabels)+len(wanted.MatchExpressions) == 0 {
+	if desired == nil || len(desired.MatchLabels)+len(desired.MatchExpressions) == 0 {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	if errs := validSelector(path, wanted); len(errs) > 0 {
+	if errs := validSelector(path, desired); len(errs) > 0 {
 		return errs
 	}
-	matches, err := metav1.LabelSelectorAsSelector(wanted)
+	matches, err := metav1.LabelSelectorAsSelector(desired)
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, field.OmitValueType{}, err.Error())}
 	}

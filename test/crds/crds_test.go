@@ -315,8 +315,8 @@ func merge(obj, patch map[string]any) map[string]any {
 		case value == nil:
 			delete(out, key)
 		case ok:
-			was, _ := out[key].(map[string]any)
-			out[key] = merge(was, below)
+			previous, _ := out[key].(map[string]any)
+			out[key] = merge(previous, below)
 		default:
 			out[key] = value
 		}

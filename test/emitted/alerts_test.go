@@ -64,12 +64,12 @@ func overdue(metric string) []scene {
 
 // members are those of alerts on the pods of a set: none, which is told of one set or of all together, and fewer than wanted.
 func members(set, one string) (down, degraded []scene) {
-	ready, wanted := `kube_statefulset_status_replicas_ready{statefulset="`+set+`"}`, `kube_statefulset_replicas{statefulset="`+set+`"} 3x100`
+	ready, desired := `kube_statefulset_status_replicas_ready{statefulset="`+set+`"}`, `kube_statefulset_replicas{statefulset="`+set+`"} 3x100`
 	other := `kube_statefulset_status_replicas_ready{statefulset="other"} 0x100`
 	down = []scene{raised("None is there.", one, ready+" 0x100"), silent("One is.", ready+" 1x100", other)}
 	degraded = []scene{
-		raised("One is missing.", set, ready+" 2x100", wanted), silent("All are there.", ready+" 3x100", wanted, other),
-		silent("One was missing for ten minutes.", ready+" 3x10 2x10 3x100", wanted),
+		raised("One is missing.", set, ready+" 2x100", desired), silent("All are there.", ready+" 3x100", desired, other),
+		silent("One was missing for ten minutes.", ready+" 3x10 2x10 3x100", desired),
 	}
 	return down, degraded
 }
@@ -328,14 +328,14 @@ var scenes = func() map[string][]scene {
 		"CinderVolumeArchive": "cinder-volume-archive",
 		"NovaCellMetadata":    "nova-cell1-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-cell1-serial",
 	} {
-		there, wanted := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
+		existing, desired := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
 		if slices.Contains([]string{"Glance", "NovaConductor", "NovaScheduler", "NovaCellConductor"}, title) || strings.HasPrefix(title, "Cinder") && title != "Cinder" {
-			there, wanted = `kube_statefulset_status_replicas_available{statefulset="`+name+`"}`, `kube_statefulset_replicas{statefulset="`+name+`"} 3x100`
+			existing, desired = `kube_statefulset_status_replicas_available{statefulset="`+name+`"}`, `kube_statefulset_replicas{statefulset="`+name+`"} 3x100`
 		}
 		scenes[title+"Down"] = []scene{
-			raised("None is there.", name, there+" 0x100"), silent("One is.", there+" 1x100", deployment("other")+" 0x100"),
+			raised("None is there.", name, existing+" 0x100"), silent("One is.", existing+" 1x100", deployment("other")+" 0x100"),
 		}
-		scenes[title+"Degraded"] = []scene{raised("One is missing.", name, there+" 2x100", wanted), silent("All are there.", there+" 3x100", wanted)}
+		scenes[title+"Degraded"] = []scene{raised("One is missing.", name, existing+" 2x100", desired), silent("All are there.", existing+" 3x100", desired)}
 		scenes[title+"CertificateExpiring"] = expiring(name + "-tls")
 	}
 	delete(scenes, "NovaCellDown") // It has no pods of its own.
@@ -429,14 +429,14 @@ func nodeScenes(what, pod string) map[string][]scene {
 	pressure := func(condition, value string) string {
 		return `kube_node_status_condition{node="node-1",condition="` + condition + `",status="true"} ` + value + "x100"
 	}
-	filling := func(left, all, bad, fine string) []scene {
+	filling := func(remaining, all, bad, fine string) []scene {
 		return []scene{
-			raised("Little is left.", "node-1", on(pod, "node-1"), uname, file(left, "/", bad), file(all, "/", "100")),
-			raised("Of its own file system.", "node-1", on(pod, "node-1"), uname, file(left, "/var/lib/cobaltcore/nova", bad), file(all, "/var/lib/cobaltcore/nova", "100")),
-			silent("Enough is left.", on(pod, "node-1"), uname, file(left, "/", fine), file(all, "/", "100")),
-			silent("Of one that nothing here is on.", on(pod, "node-1"), uname, file(left, "/boot", bad), file(all, "/boot", "100")),
-			silent("Of another node.", on(pod, "node-2"), uname, file(left, "/", bad), file(all, "/", "100")),
-			silent("Of another pod's node.", on("other-0", "node-1"), uname, file(left, "/", bad), file(all, "/", "100")),
+			raised("Little is left.", "node-1", on(pod, "node-1"), uname, file(remaining, "/", bad), file(all, "/", "100")),
+			raised("Of its own file system.", "node-1", on(pod, "node-1"), uname, file(remaining, "/var/lib/cobaltcore/nova", bad), file(all, "/var/lib/cobaltcore/nova", "100")),
+			silent("Enough is left.", on(pod, "node-1"), uname, file(remaining, "/", fine), file(all, "/", "100")),
+			silent("Of one that nothing here is on.", on(pod, "node-1"), uname, file(remaining, "/boot", bad), file(all, "/boot", "100")),
+			silent("Of another node.", on(pod, "node-2"), uname, file(remaining, "/", bad), file(all, "/", "100")),
+			silent("Of another pod's node.", on("other-0", "node-1"), uname, file(remaining, "/", bad), file(all, "/", "100")),
 		}
 	}
 	return map[string][]scene{
@@ -504,17 +504,17 @@ func alertsOf(all ...testCase) map[string][]rule {
 // watched returns all cases, and a pool of hypervisors.
 func watched(t *testing.T) []testCase {
 	t.Helper()
-	var there []*structpb.Struct
+	var existing []*structpb.Struct
 	pool := &preview.Result{}
 	for _, file := range []string{"control-plane.yaml", "claim.yaml"} {
 		claim, err := examples.Files.ReadFile("hypervisor/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if pool, err = preview.RunBeside(there, claim, examples.Platform, kinds.Runners()); err != nil {
+		if pool, err = preview.RunWithClaims(existing, claim, examples.Platform, kinds.Runners()); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		there = append(there, pool.There...)
+		existing = append(existing, pool.Existing...)
 	}
 	return append(slices.Clone(cases(t)), testCase{name: "a pool", Result: pool})
 }
@@ -524,8 +524,8 @@ func scenesOf(name string, r rule) []scene {
 	return slices.DeleteFunc(slices.Clone(scenes[name]), func(s scene) bool { return !strings.Contains(r.Expr, s.only) })
 }
 
-// TestAlertsHaveScenes: no expression of an alert is without series that it is raised for, and others that it is not.
-func TestAlertsHaveScenes(t *testing.T) {
+// TestEveryAlertHasScenario: no expression of an alert is without series that it is raised for, and others that it is not.
+func TestEveryAlertHasScenario(t *testing.T) {
 	for name, rules := range alertsOf(watched(t)...) {
 		for _, r := range rules {
 			raised := func(s scene) bool { return len(s.fires) > 0 }
@@ -597,7 +597,7 @@ func TestAlerts(t *testing.T) {
 	alerts := alertsOf(watched(t)...)
 	var questions []question
 	var wants []expectation
-	ask := func(name string, r rule, namespace string, s scene) {
+	query := func(name string, r rule, namespace string, s scene) {
 		q := question{Expr: r.Expr, For: r.For, Series: []string{}, Start: s.start, At: s.at}
 		if q.At == "" {
 			q.At = q.For + "10m"
@@ -616,10 +616,10 @@ func TestAlerts(t *testing.T) {
 		}
 		for _, r := range alerts[name] {
 			for _, s := range scenesOf(name, r) {
-				ask(name, r, "cloud", s)
+				query(name, r, "cloud", s)
 				if len(s.fires) > 0 && !slices.Contains(absences, name) {
 					s.reason, s.fires = "Another control plane: "+s.reason, nil
-					ask(name, r, "other", s)
+					query(name, r, "other", s)
 				}
 			}
 		}
@@ -635,13 +635,13 @@ func TestAlerts(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, failure.String())
 	}
-	var answers [][]map[string]string
-	if err := json.Unmarshal(out, &answers); err != nil {
+	var responses [][]map[string]string
+	if err := json.Unmarshal(out, &responses); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range wants {
 		var got []string
-		for _, l := range answers[i] {
+		for _, l := range responses[i] {
 			got = append(got, what(l))
 		}
 		slices.Sort(got)

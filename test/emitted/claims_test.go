@@ -149,11 +149,11 @@ func simulateAll(t *testing.T) []testCase {
 	t.Helper()
 	var out []testCase
 	add := func(name string, claim, platform []byte, beside ...testCase) {
-		var there []*structpb.Struct
+		var existing []*structpb.Struct
 		for _, b := range beside {
-			there = append(there, b.There...)
+			existing = append(existing, b.Existing...)
 		}
-		r, err := preview.RunBeside(there, claim, platform, kinds.Runners())
+		r, err := preview.RunWithClaims(existing, claim, platform, kinds.Runners())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -163,11 +163,11 @@ func simulateAll(t *testing.T) []testCase {
 		if err := yaml.Unmarshal(claim, &c); err != nil {
 			t.Fatal(err)
 		}
-		given := parsed(t, claim, platform)
+		provided := parsed(t, claim, platform)
 		for _, b := range beside { // What is there is one cloud with what it refers to.
-			r.Objects, given = append(slices.Clone(b.Objects), r.Objects...), append(given, b.given[0])
+			r.Objects, provided = append(slices.Clone(b.Objects), r.Objects...), append(provided, b.given[0])
 		}
-		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, given: given, Result: r})
+		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, given: provided, Result: r})
 	}
 	var files []string
 	for _, folder := range []string{"controlplane", "nova", "neutron", "barbican", "cinder", "heat", "horizon", "tempest", "storage"} {
@@ -264,7 +264,7 @@ func mixed(t *testing.T) []testCase {
 		claim := document(t, "ControlPlaneCluster", "cloud", merged, string(r))
 		platform := document(t, "PlatformConfig", "default", parse(t, platforms["rich"]), "")
 		result, err := preview.Run(claim, platform, kinds.Runners())
-		if refused := (*preview.Refused)(nil); errors.As(err, &refused) {
+		if rejected := (*preview.ValidationErrors)(nil); errors.As(err, &rejected) {
 			continue
 		} else if err != nil {
 			t.Fatalf("%s: %v", claim, err)

@@ -107,7 +107,7 @@ func TestCephFiles(t *testing.T) {
 	const conf = "[global]\nfsid = %s\nmon_host = %s\n[client.%s]\nkeyring = %s\n"
 	c := caseOf(t, "storage/control-plane.yaml 2025.2")
 	var known []any
-	for _, o := range c.There {
+	for _, o := range c.Existing {
 		if o.GetFields()["kind"].GetStringValue() == "XControlPlaneCluster" {
 			known, _ = o.AsMap()["status"].(map[string]any)["storage"].([]any)
 		}

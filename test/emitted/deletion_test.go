@@ -25,16 +25,16 @@ const apartPlatform = `{domain: cloud.example.com, queueIssuer: queues, exposure
 	{name: west, providerConfig: west, allowedNamespaces: ["*"]}, {name: planes, providerConfig: planes, allowedNamespaces: ["*"]}, {name: nodes, providerConfig: nodes, allowedNamespaces: ["*"]}]}`
 
 // A living claim is one that somebody may delete.
-type living struct {
+type appliedClaim struct {
 	kind, name string
-	world      *simulate.World
+	world      *simulate.Cluster
 	// there are the claim and its composite resource, for others.
 	there []*structpb.Struct
 }
 
-// apartClaims are a StorageCluster, a control plane and its hypervisors, each in a cluster of its own, and all ready. The first two say what
+// multiClusterClaims are a StorageCluster, a control plane and its hypervisors, each in a cluster of its own, and all ready. The first two say what
 // becomes of their data.
-func apartClaims(t *testing.T, policy string) []*living {
+func multiClusterClaims(t *testing.T, policy string) []*appliedClaim {
 	t.Helper()
 	read := func(file string, edits ...string) []byte {
 		data, err := examples.Files.ReadFile(file)
@@ -56,14 +56,14 @@ func apartClaims(t *testing.T, policy string) []*living {
 			"\nspec:\n", "\nspec:\n  cluster: {ref: {name: nodes}}\n  agents: {metadata: {enabled: false}}\n")},
 	}
 	platform := document(t, "PlatformConfig", "default", parse(t, apartPlatform), "")
-	var out []*living
-	var there []*structpb.Struct
+	var out []*appliedClaim
+	var existing []*structpb.Struct
 	for _, c := range claims {
-		w, err := preview.World(c.claim, platform, kinds.Runners())
+		w, err := preview.NewCluster(c.claim, platform, kinds.Runners())
 		if err != nil {
 			t.Fatalf("%s: %v", c.claim, err)
 		}
-		w.Others = slices.Clone(there)
+		w.RequiredResources = slices.Clone(existing)
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatalf("%s: %v", c.kind, err)
 		}
@@ -71,13 +71,13 @@ func apartClaims(t *testing.T, policy string) []*living {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, there = append(out, &living{c.kind, c.name, w, bound}), append(there, bound...)
+		out, existing = append(out, &appliedClaim{c.kind, c.name, w, bound}), append(existing, bound...)
 	}
 	return out
 }
 
 // keeps says in whose words somebody keeps a claim from being deleted. Nil: nobody does.
-func keeps(all []*living, of *living) []string {
+func keeps(all []*appliedClaim, of *appliedClaim) []string {
 	var out []string
 	for _, l := range all {
 		for _, o := range l.world.Observed {
@@ -100,27 +100,27 @@ func body(o encoded.Struct) encoded.Struct {
 }
 
 // composed are the objects that there are after a call of the function now, with what is there besides, and what the claim says.
-func (l *living) composed(others []*living) (names []string, says string) {
-	var there []*structpb.Struct
+func (l *appliedClaim) composed(others []*appliedClaim) (names []string, message string) {
+	var existing []*structpb.Struct
 	for _, o := range others {
 		if o != l {
-			there = append(there, o.there...)
+			existing = append(existing, o.there...)
 		}
 	}
 	w := *l.world
-	w.Others = there
+	w.RequiredResources = existing
 	rsp := kinds.Runners()["X"+l.kind+".crossplane.c5c3.io"].Run(w.Request())
 	for _, c := range rsp.Conditions {
 		if c.GetType() == "Current" {
-			says = c.GetMessage()
+			message = c.GetMessage()
 		}
 	}
 	for _, r := range rsp.Results {
 		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
-			return slices.Sorted(maps.Keys(w.Observed)), says // Crossplane changes nothing then.
+			return slices.Sorted(maps.Keys(w.Observed)), message // Crossplane changes nothing then.
 		}
 	}
-	return slices.Sorted(maps.Keys(rsp.Composed)), says
+	return slices.Sorted(maps.Keys(rsp.Composed)), message
 }
 
 // dataKinds are those of objects that hold data, or that data is read with.
@@ -134,70 +134,70 @@ var dataKinds = []string{
 // who; what stays is not changed by what goes, and says what it misses; by default nothing with data goes; and in the end all are gone.
 func TestDeletionOrders(t *testing.T) {
 	for _, policy := range []string{"Retain", "Delete"} {
-		all := apartClaims(t, policy)
+		all := multiClusterClaims(t, policy)
 		for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 			var words []string
 			for _, i := range order {
 				words = append(words, all[i].kind)
 			}
 			t.Run(policy+" "+strings.Join(words, ", "), func(t *testing.T) {
-				left, refused := slices.Clone(all), 0
-				for round := 0; len(left) > 0; round++ {
+				remaining, rejected := slices.Clone(all), 0
+				for round := 0; len(remaining) > 0; round++ {
 					if round == len(all) {
-						t.Fatalf("%d claims can never be deleted", len(left))
+						t.Fatalf("%d claims can never be deleted", len(remaining))
 					}
 					for _, i := range order {
 						claim := all[i]
-						if !slices.Contains(left, claim) {
+						if !slices.Contains(remaining, claim) {
 							continue
 						}
-						by := keeps(left, claim)
-						if users := len(left) - 1; claim.kind == "StorageCluster" && len(by) != users || claim.kind != "StorageCluster" && len(by) > 0 {
+						by := keeps(remaining, claim)
+						if users := len(remaining) - 1; claim.kind == "StorageCluster" && len(by) != users || claim.kind != "StorageCluster" && len(by) > 0 {
 							t.Errorf("%s is kept by %q, with %d others there", claim.kind, by, users)
 						}
 						if len(by) > 0 {
-							refused++
+							rejected++
 							continue
 						}
-						left = slices.DeleteFunc(left, func(l *living) bool { return l == claim })
-						checkGone(t, claim, policy)
-						for _, l := range left {
-							checkStays(t, l, left, claim)
+						remaining = slices.DeleteFunc(remaining, func(l *appliedClaim) bool { return l == claim })
+						checkLeftovers(t, claim, policy)
+						for _, l := range remaining {
+							checkStays(t, l, remaining, claim)
 						}
 					}
 				}
-				if first := all[order[2]].kind == "StorageCluster"; (refused == 0) != first {
-					t.Errorf("%d times somebody was refused", refused)
+				if first := all[order[2]].kind == "StorageCluster"; (rejected == 0) != first {
+					t.Errorf("%d times somebody was refused", rejected)
 				}
 			})
 		}
 	}
 }
 
-// checkGone holds what a claim that is deleted leaves: all that has data, unless it says otherwise, and nothing that would go on bringing
+// checkLeftovers holds what a claim that is deleted leaves: all that has data, unless it says otherwise, and nothing that would go on bringing
 // Secrets from cluster to cluster.
-func checkGone(t *testing.T, l *living, policy string) {
+func checkLeftovers(t *testing.T, l *appliedClaim, policy string) {
 	t.Helper()
 	for name, o := range l.world.Observed {
-		kind, kept := body(o).At("kind").Text(), wrapper.Keeps(o)
+		kind, retained := body(o).At("kind").Text(), wrapper.OrphansOnDelete(o)
 		switch deletes := policy == "Delete" && l.kind != "HypervisorCluster"; {
-		case slices.Contains(dataKinds, kind) && kept == deletes:
-			t.Errorf("%s %s of %s stays: %t, with policy %s", kind, name, l.kind, kept, policy)
-		case kind == "PushSecret" && kept:
+		case slices.Contains(dataKinds, kind) && retained == deletes:
+			t.Errorf("%s %s of %s stays: %t, with policy %s", kind, name, l.kind, retained, policy)
+		case kind == "PushSecret" && retained:
 			t.Errorf("%s of %s goes on pushing", name, l.kind)
 		}
 	}
 }
 
 // checkStays holds that a claim goes on with all that it had when another one is gone, and says so if it needs that.
-func checkStays(t *testing.T, l *living, left []*living, gone *living) {
+func checkStays(t *testing.T, l *appliedClaim, remaining []*appliedClaim, removed *appliedClaim) {
 	t.Helper()
-	got, says := l.composed(left)
+	got, message := l.composed(remaining)
 	if want := slices.Sorted(maps.Keys(l.world.Observed)); !slices.Equal(got, want) {
-		t.Errorf("without %s, %s has %d objects of %d", gone.kind, l.kind, len(got), len(want))
+		t.Errorf("without %s, %s has %d objects of %d", removed.kind, l.kind, len(got), len(want))
 	}
 	needs := map[string][]string{"HypervisorCluster": {"ControlPlaneCluster", "StorageCluster"}, "ControlPlaneCluster": {"StorageCluster"}}
-	if slices.Contains(needs[l.kind], gone.kind) && !strings.Contains(says, fmt.Sprintf("there is no %s %s", gone.kind, gone.name)) {
-		t.Errorf("without %s, %s says %q", gone.kind, l.kind, says)
+	if slices.Contains(needs[l.kind], removed.kind) && !strings.Contains(message, fmt.Sprintf("there is no %s %s", removed.kind, removed.name)) {
+		t.Errorf("without %s, %s says %q", removed.kind, l.kind, message)
 	}
 }

@@ -58,17 +58,17 @@ func TestAlertsDocumented(t *testing.T) {
 				rules, _, _ := unstructured.NestedSlice(group.(map[string]any), "rules")
 				for _, rule := range rules {
 					r := rule.(map[string]any)
-					said := func(path ...string) string {
+					requested := func(path ...string) string {
 						s, _, _ := unstructured.NestedString(r, path...)
 						return s
 					}
-					got[said("alert")] = said("labels", "severity")
-					if !duration.MatchString(said("for")) {
-						t.Errorf("%s: alert %q of %s holds for %q", c.name, said("alert"), o.Name, said("for"))
+					got[requested("alert")] = requested("labels", "severity")
+					if !duration.MatchString(requested("for")) {
+						t.Errorf("%s: alert %q of %s holds for %q", c.name, requested("alert"), o.Name, requested("for"))
 					}
-					for _, sentence := range []string{said("annotations", "summary"), said("annotations", "description")} {
-						if !strings.HasSuffix(sentence, ".") {
-							t.Errorf("%s: alert %q of %s says %q, which is no sentence", c.name, said("alert"), o.Name, sentence)
+					for _, message := range []string{requested("annotations", "summary"), requested("annotations", "description")} {
+						if !strings.HasSuffix(message, ".") {
+							t.Errorf("%s: alert %q of %s says %q, which is no sentence", c.name, requested("alert"), o.Name, message)
 						}
 					}
 				}

@@ -69,10 +69,10 @@ func TestIdentity(t *testing.T) {
 // TestNetworks: API servers accept every object of the example of networks, what one names is there, all log in as the project, and the rules of
 // its security group are in an order that K-ORC gets right: those with ports first (docs/networks-as-code.md).
 func TestNetworks(t *testing.T) {
-	set, there := crds.Load(t), map[string]bool{}
+	set, existing := crds.Load(t), map[string]bool{}
 	objects := example(t, "networks/project.yaml")
 	for _, o := range objects {
-		there[o.GetKind()+" "+o.GetName()] = true
+		existing[o.GetKind()+" "+o.GetName()] = true
 	}
 	for _, o := range objects {
 		for _, err := range set.Validate(o.Object) {
@@ -85,7 +85,7 @@ func TestNetworks(t *testing.T) {
 			t.Errorf("%s %s logs in by Secret %s", o.GetKind(), o.GetName(), login)
 		}
 		for _, named := range references(o.Object) {
-			if !there[named] {
+			if !existing[named] {
 				t.Errorf("%s %s names %s, which is not there", o.GetKind(), o.GetName(), named)
 			}
 		}
@@ -154,10 +154,10 @@ var kindOfRef = map[string]string{
 func TestIdentityReferences(t *testing.T) {
 	logins := map[string]string{"acme-administration": "administrator", "acme-identity": "manager"}
 	all := identity(t)
-	there := map[string]bool{}
+	existing := map[string]bool{}
 	for _, objects := range all {
 		for _, o := range objects {
-			there[o.GetNamespace()+" "+o.GetKind()+" "+o.GetName()] = true
+			existing[o.GetNamespace()+" "+o.GetKind()+" "+o.GetName()] = true
 		}
 	}
 	for _, file := range []string{"administrator", "tenant"} {
@@ -171,7 +171,7 @@ func TestIdentityReferences(t *testing.T) {
 			}
 			resource, _, _ := unstructured.NestedMap(o.Object, "spec", "resource")
 			for field, value := range resource {
-				if kind := kindOfRef[field]; kind != "" && !there[o.GetNamespace()+" "+kind+" "+value.(string)] {
+				if kind := kindOfRef[field]; kind != "" && !existing[o.GetNamespace()+" "+kind+" "+value.(string)] {
 					t.Errorf("%s %s names %s %s, which is not in namespace %s", o.GetKind(), o.GetName(), kind, value, o.GetNamespace())
 				}
 			}

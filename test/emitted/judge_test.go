@@ -22,8 +22,8 @@ func cloud(c testCase, set *crds.Set) judge.Cloud {
 	return out
 }
 
-// TestJudge: the judge finds nothing.
-func TestJudge(t *testing.T) {
+// TestWiring: the judge finds nothing.
+func TestWiring(t *testing.T) {
 	set := crds.Load(t)
 	for _, c := range cases(t) {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func TestObjects(t *testing.T) {
 	for _, crd := range own {
 		set.Add(crd)
 	}
-	seen := map[string]bool{}
+	observed := map[string]bool{}
 	for _, c := range cases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			names := map[string]bool{}
@@ -31,9 +31,9 @@ func TestObjects(t *testing.T) {
 					t.Errorf("%s %s: %s", o.Kind, o.Name, e)
 				}
 				if o.Wrapped {
-					seen["wrapped "+o.Kind] = true
+					observed["wrapped "+o.Kind] = true
 				}
-				seen[o.Kind] = true
+				observed[o.Kind] = true
 
 				// Names of composed resources and of objects are unique, or one would be the other.
 				cluster, _, _ := unstructured.NestedString(m, "spec", "providerConfigRef", "name")
@@ -56,7 +56,7 @@ func TestObjects(t *testing.T) {
 		"PhysicalBackup", "PodDisruptionBudget", "Project", "PrometheusRule", "PushSecret", "RabbitmqCluster", "Role", "RoleAssignment", "RoleBinding", "SecretAggregate",
 		"Service", "ServiceAccount", "ServiceMonitor", "StatefulSet", "Usage", "User", "Valkey", "wrapped Deployment", "wrapped Namespace", "wrapped User",
 	} {
-		if !seen[kind] {
+		if !observed[kind] {
 			t.Errorf("no claim becomes a %s", kind)
 		}
 	}

@@ -26,7 +26,7 @@ var classPaths = map[string][]string{
 
 // TestPodsHavePriority proves that each pod has the PriorityClass of what depends on it. Pods on hypervisors have Kubernetes' own.
 func TestPodsHavePriority(t *testing.T) {
-	seen := map[string]bool{}
+	observed := map[string]bool{}
 	for _, o := range allComposed(t) {
 		fields := o.fields
 		if inside, ok, _ := unstructured.NestedMap(fields, "spec", "forProvider", "manifest"); ok { // An Object of provider-kubernetes.
@@ -37,7 +37,7 @@ func TestPodsHavePriority(t *testing.T) {
 			if class != workload.PriorityInfrastructure {
 				t.Errorf("%s: %s %s has the PriorityClass %q, want %q", o.from, o.kind, o.name, class, workload.PriorityInfrastructure)
 			}
-			seen[o.kind] = true
+			observed[o.kind] = true
 		}
 		app := (&unstructured.Unstructured{Object: fields}).GetLabels()["app.kubernetes.io/name"]
 		want := workload.PriorityService
@@ -50,14 +50,14 @@ func TestPodsHavePriority(t *testing.T) {
 			want = ""
 		}
 		for _, p := range pods(fields) {
-			seen[app] = true
+			observed[app] = true
 			if p.PriorityClassName != want {
 				t.Errorf("%s: %s %s of %q has the PriorityClass %q, want %q", o.from, o.kind, o.name, app, p.PriorityClassName, want)
 			}
 		}
 	}
 	for _, name := range []string{"MariaDB", "MaxScale", "Valkey", "RabbitmqCluster", "keystone", "memcached", "ovn", "companion", "nova", "tempest"} {
-		if !seen[name] {
+		if !observed[name] {
 			t.Errorf("no pod of %s was looked at", name)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // TestRightsAreThePlatforms: a pod that gets a token of the Kubernetes API runs an image of the platform, with the platform's pull secrets, on
 // a platform and with claims that name others.
 func TestRightsAreThePlatforms(t *testing.T) {
-	seen := 0
+	observed := 0
 	for _, c := range cases(t) {
 		if !strings.HasPrefix(c.name, "keystone on a ") {
 			continue
@@ -26,7 +26,7 @@ func TestRightsAreThePlatforms(t *testing.T) {
 				if !ptr.Deref(p.AutomountServiceAccountToken, true) {
 					continue
 				}
-				seen++
+				observed++
 				if image := p.Containers[0].Image; len(p.Containers) != 1 || !strings.HasPrefix(image, want) {
 					t.Errorf("%s: %s has rights and runs %s", c.name, o.Name, image)
 				}
@@ -36,8 +36,8 @@ func TestRightsAreThePlatforms(t *testing.T) {
 			}
 		}
 	}
-	if seen != 2 {
-		t.Errorf("%d pods with rights, want the companion on two platforms", seen)
+	if observed != 2 {
+		t.Errorf("%d pods with rights, want the companion on two platforms", observed)
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 // endSegment holds invariant 1 over all calls with one spec. What is observed stays desired if the spec ever wants it, and a
 // revision also if it does not, until all is ready. Nothing else is left to doubt: what a spec wants does not depend on what
 // is observed, but for revisions and for what lingers.
-func (w *world) endSegment(t *rapid.T) {
+func (w *simulation) endSegment(t *rapid.T) {
 	wanted := map[string]bool{}
 	for _, s := range w.steps {
 		for name := range s.wanted {
@@ -49,7 +49,7 @@ func (w *world) endSegment(t *rapid.T) {
 }
 
 // note takes down a call for endSegment, and holds that an object stays the same one.
-func (w *world) note(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
+func (w *simulation) note(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 	s := step{observed: map[string]bool{}, desired: map[string]bool{}, wanted: map[string]bool{}, ready: plan.Ready()}
 	for name := range w.observed {
 		s.observed[name] = true
@@ -89,9 +89,9 @@ func checkFatal(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) 
 	if warning.GetSeverity() != fnv1.Severity_SEVERITY_WARNING || fatal.GetSeverity() != fnv1.Severity_SEVERITY_FATAL {
 		t.Errorf("8: the results of an error are %v, want a warning and then a fatal one", results)
 	}
-	for _, told := range []interface{ GetTarget() fnv1.Target }{c, warning, fatal} {
-		if told.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
-			t.Errorf("8: the claim does not report %v", told)
+	for _, reported := range []interface{ GetTarget() fnv1.Target }{c, warning, fatal} {
+		if reported.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
+			t.Errorf("8: the claim does not report %v", reported)
 		}
 	}
 	if warning.GetMessage() != message || fatal.GetMessage() != message {
@@ -104,7 +104,7 @@ func checkFatal(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) 
 
 // checkLastValid holds the invariants for the response to an invalid spec, if the last valid one can be composed: what is desired is exactly
 // what that one asks for, as it is known from asking for it.
-func (w *world) checkLastValid(t *rapid.T, rsp, control *fnv1.RunFunctionResponse, message string) {
+func (w *simulation) checkLastValid(t *rapid.T, rsp, control *fnv1.RunFunctionResponse, message string) {
 	want, got := control.GetDesired(), rsp.GetDesired()
 	if !bytes.Equal(marshal(t, &fnv1.RunFunctionResponse{Desired: &fnv1.State{Resources: want.GetResources()}}),
 		marshal(t, &fnv1.RunFunctionResponse{Desired: &fnv1.State{Resources: got.GetResources()}})) {
@@ -120,9 +120,9 @@ func (w *world) checkLastValid(t *rapid.T, rsp, control *fnv1.RunFunctionRespons
 	if len(results) != 1 || results[0].GetSeverity() != fnv1.Severity_SEVERITY_WARNING || results[0].GetMessage() != message {
 		t.Errorf("8: the results are %v, want a warning: %s", results, message)
 	}
-	was := map[string]*fnv1.Condition{}
+	previous := map[string]*fnv1.Condition{}
 	for _, c := range control.GetConditions() {
-		was[c.GetType()] = c
+		previous[c.GetType()] = c
 	}
 	for _, c := range rsp.GetConditions() {
 		switch typ := c.GetType(); typ {
@@ -131,28 +131,28 @@ func (w *world) checkLastValid(t *rapid.T, rsp, control *fnv1.RunFunctionRespons
 				t.Errorf("8: the condition is %v, want False: %s", c, message)
 			}
 		default:
-			if !proto.Equal(c, was[typ]) {
-				t.Errorf("8: the condition is %v, want it as it is: %v", c, was[typ])
+			if !proto.Equal(c, previous[typ]) {
+				t.Errorf("8: the condition is %v, want it as it is: %v", c, previous[typ])
 			}
 		}
-		delete(was, c.GetType())
+		delete(previous, c.GetType())
 	}
-	if len(was) > 0 {
-		t.Errorf("8: the conditions %v are left out", was)
+	if len(previous) > 0 {
+		t.Errorf("8: the conditions %v are left out", previous)
 	}
 }
 
 // checkData holds invariant 9: data is kept unless the spec says otherwise, and the status does not promise more than is true.
-func (w *world) checkData(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
-	said := policyOf(w.xr["spec"])
+func (w *simulation) checkData(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
+	requested := policyOf(w.xr["spec"])
 	inForce := rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().GetFields()["deletionPolicy"].GetStringValue()
 	for _, i := range plan.Items() {
 		if !i.Retain {
 			continue
 		}
 		composed := deletes(rsp.GetDesired().GetResources()[i.Name].GetResource())
-		if composed && said != "Delete" {
-			t.Errorf("9: %s is composed to be deleted with the claim, which says %q", i.Name, said)
+		if composed && requested != "Delete" {
+			t.Errorf("9: %s is composed to be deleted with the claim, which says %q", i.Name, requested)
 		}
 		if o := w.observed[i.Name]; inForce == "Retain" && (composed || o != nil && deletes(o)) {
 			t.Errorf("9: the status says that data is kept, but %s would be deleted", i.Name)
@@ -169,7 +169,7 @@ func policyOf(spec any) string {
 
 // deletes reports whether something that holds data would be deleted with its composite resource: what is no Object always is.
 func deletes(s *structpb.Struct) bool {
-	if !wrapper.Is(encoded.Of(s)) {
+	if !wrapper.IsObject(encoded.Of(s)) {
 		return true
 	}
 	policies := encoded.Of(s).At("spec", "managementPolicies").List()
@@ -222,7 +222,7 @@ func checkReported(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan)
 }
 
 // checkGates holds the first half of invariant 6: what is new has what it needs, as the orders say. The next revision of a file is not new.
-func (w *world) checkGates(t *rapid.T, plan compose.Plan) {
+func (w *simulation) checkGates(t *rapid.T, plan compose.Plan) {
 	items := plan.Items()
 	for _, i := range items {
 		if w.observed[i.Name] != nil || i.Kind.Kind == "ConfigMap" && w.replaces(i.Name) {
@@ -234,7 +234,7 @@ func (w *world) checkGates(t *rapid.T, plan compose.Plan) {
 				continue
 			}
 			for _, first := range items {
-				if there := first.Verdict.Ready || o.exists && first.Observed; !there && matches(o.first, called(first.Body)) {
+				if existing := first.Readiness.Ready || o.exists && first.Observed; !existing && matches(o.first, called(first.Body)) {
 					t.Errorf("6: %s is new, but %s is not ready: %s", then, called(first.Body), o.why)
 				}
 			}
@@ -247,7 +247,7 @@ var revised = regexp.MustCompile("^(.+)-[0-9a-f]{10}$")
 
 // checkFiles holds that pods which are there are given no file that is not: that whose earlier revision is there is desired with them. What
 // they have already somebody may have deleted.
-func (w *world) checkFiles(t *rapid.T, plan compose.Plan) {
+func (w *simulation) checkFiles(t *rapid.T, plan compose.Plan) {
 	desired, earlier := map[string]bool{}, map[string]bool{}
 	for _, i := range plan.Items() {
 		if i.Kind.Kind != "ConfigMap" {
@@ -276,7 +276,7 @@ func (w *world) checkFiles(t *rapid.T, plan compose.Plan) {
 }
 
 // checkHashes holds the second half of invariant 6: what is ready is up to date, and the hash shows it. What is only looked at has none.
-func (w *world) checkHashes(t *rapid.T, plan compose.Plan) {
+func (w *simulation) checkHashes(t *rapid.T, plan compose.Plan) {
 	for _, p := range plan.Parts {
 		for _, i := range p.Items {
 			hash := i.Body.At("metadata", "annotations", compose.HashAnnotation).Text()
@@ -285,12 +285,12 @@ func (w *world) checkHashes(t *rapid.T, plan compose.Plan) {
 				t.Errorf("6: %s has changed, but not its hash %q", i.Name, hash)
 			}
 			w.hashed[key] = body
-			if !i.Verdict.Ready {
+			if !i.Readiness.Ready {
 				continue
 			}
 			outer := w.observed[i.Name]
 			o := outer
-			if wrapper.Is(encoded.Of(outer)) {
+			if wrapper.IsObject(encoded.Of(outer)) {
 				o = outer.GetFields()["status"].GetStructValue().GetFields()["atProvider"].GetStructValue().GetFields()["manifest"].GetStructValue()
 			}
 			if annotation(o) != hash {
@@ -307,11 +307,11 @@ func annotation(s *structpb.Struct) string {
 	return metadata(s)["annotations"].GetStructValue().GetFields()[compose.HashAnnotation].GetStringValue()
 }
 
-// checkSame holds invariant 3: the same request gives the same bytes, decoded or not, in whatever order its maps were filled.
-func (w *world) checkSame(t *rapid.T, answer []byte) {
+// checkDeterministic holds invariant 3: the same request gives the same bytes, decoded or not, in whatever order its maps were filled.
+func (w *simulation) checkDeterministic(t *rapid.T, response []byte) {
 	req := w.request(t)
 	for how, r := range map[string]*fnv1.RunFunctionRequest{"decoded": proto.CloneOf(req), "sent again": sent(t, req)} {
-		if !bytes.Equal(answer, marshal(t, w.run(r))) {
+		if !bytes.Equal(response, marshal(t, w.run(r))) {
 			t.Errorf("3: the same request, %s, gives another answer", how)
 		}
 	}
@@ -326,8 +326,8 @@ func marshal(t *rapid.T, rsp *fnv1.RunFunctionResponse) []byte {
 }
 
 // checkSecrets holds invariant 4.
-func checkSecrets(t *rapid.T, rsp *fnv1.RunFunctionResponse, answer []byte) {
-	if bytes.Contains(answer, []byte(marker)) {
+func checkSecrets(t *rapid.T, rsp *fnv1.RunFunctionResponse, response []byte) {
+	if bytes.Contains(response, []byte(marker)) {
 		t.Errorf("4: a secret that is observed stands in the answer")
 	}
 	for name, r := range rsp.GetDesired().GetResources() {
@@ -387,8 +387,8 @@ func each(v *structpb.Value, path string, visit func(path string, v *structpb.Va
 	}
 }
 
-// notOurs are the fields of metadata that servers own.
-var notOurs = []string{
+// serverOwnedMetadata are the fields of metadata that servers own.
+var serverOwnedMetadata = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
 }
 
@@ -403,7 +403,7 @@ func checkFields(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 			if o.GetFields()["status"] != nil {
 				t.Errorf("5: %s has a status", name)
 			}
-			for _, field := range notOurs {
+			for _, field := range serverOwnedMetadata {
 				if metadata(o)[field] != nil {
 					t.Errorf("5: %s has metadata.%s", name, field)
 				}

@@ -31,11 +31,11 @@ func keystoneOf(spec object) object {
 
 // externalServer lets a claim whose database or queue somebody else runs say nothing else of it, nor a cell have one to itself.
 func externalServer(spec object, server string) {
-	said := serverOf(spec, server)
-	if _, ok := said["external"]; !ok {
+	requested := serverOf(spec, server)
+	if _, ok := requested["external"]; !ok {
 		return
 	}
-	maps.DeleteFunc(said, func(field string, _ any) bool { return field != "external" })
+	maps.DeleteFunc(requested, func(field string, _ any) bool { return field != "external" })
 	services, _ := spec["services"].(object)
 	nova, _ := services["nova"].(object)
 	cells, _ := nova["cells"].(list)
@@ -50,8 +50,8 @@ func externalServer(spec object, server string) {
 // serverOf is what a claim says of its database or its queue.
 func serverOf(spec object, server string) object {
 	infrastructure, _ := spec["infrastructure"].(object)
-	said, _ := infrastructure[server].(object)
-	return said
+	requested, _ := infrastructure[server].(object)
+	return requested
 }
 
 // ownQueue is what a service is told of a queue of the control plane's own. That of somebody else is drawn in claims.

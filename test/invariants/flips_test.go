@@ -13,7 +13,7 @@ import (
 )
 
 // disturb does to a world what operators, clusters and people do to one, and a tenant by another spec.
-func (w *world) disturb(t *rapid.T) {
+func (w *simulation) disturb(t *rapid.T) {
 	for range rapid.IntRange(1, 5).Draw(t, "flips") {
 		name := rapid.SampledFrom(slices.Sorted(maps.Keys(flips))).Draw(t, "flip")
 		flips[name](t, w)
@@ -21,13 +21,13 @@ func (w *world) disturb(t *rapid.T) {
 }
 
 // flips change what is observed.
-var flips = map[string]func(*rapid.T, *world){
-	"lost": func(t *rapid.T, w *world) {
+var flips = map[string]func(*rapid.T, *simulation){
+	"lost": func(t *rapid.T, w *simulation) {
 		if name, ok := w.any(t); ok {
 			delete(w.observed, name)
 		}
 	},
-	"half lost": func(t *rapid.T, w *world) {
+	"half lost": func(t *rapid.T, w *simulation) {
 		for _, name := range w.names() {
 			if rapid.Bool().Draw(t, "lost") {
 				delete(w.observed, name)
@@ -59,12 +59,12 @@ var flips = map[string]func(*rapid.T, *world){
 			status["binding"] = object{"name": marker, "data": object{"password": marker}}
 		}
 	}),
-	"something unknown": func(t *rapid.T, w *world) {
+	"something unknown": func(t *rapid.T, w *simulation) {
 		o := rapid.SampledFrom(strangers).Draw(t, "stranger")
 		w.observed[fmt.Sprintf("unknown-%d", len(w.observed))] = structOf(t, o)
 	},
 	"older revisions": olderRevisions,
-	"older revisions in a cluster that is not seen": func(t *rapid.T, w *world) {
+	"older revisions in a cluster that is not seen": func(t *rapid.T, w *simulation) {
 		olderRevisions(t, w)
 		for _, name := range w.names() {
 			o := w.observed[name].AsMap()
@@ -75,10 +75,10 @@ var flips = map[string]func(*rapid.T, *world){
 		}
 	},
 	"another release": anotherRelease,
-	"nonsense in the composite resource's status": func(t *rapid.T, w *world) {
+	"nonsense in the composite resource's status": func(t *rapid.T, w *simulation) {
 		w.xr["status"] = rapid.SampledFrom(garbage).Draw(t, "status")
 	},
-	"another last valid spec in the composite resource's status": func(t *rapid.T, w *world) {
+	"another last valid spec in the composite resource's status": func(t *rapid.T, w *simulation) {
 		status, ok := w.xr["status"].(object)
 		if !ok {
 			return
@@ -91,7 +91,7 @@ var flips = map[string]func(*rapid.T, *world){
 }
 
 // any draws the name of an observed resource, if there is one.
-func (w *world) any(t *rapid.T) (string, bool) {
+func (w *simulation) any(t *rapid.T) (string, bool) {
 	if len(w.observed) == 0 {
 		return "", false
 	}
@@ -100,8 +100,8 @@ func (w *world) any(t *rapid.T) (string, bool) {
 
 // inWrapper is a flip that changes an observed resource as it is composed, inObject one that changes the object inside where it
 // is wrapped.
-func inWrapper(change func(*rapid.T, object)) func(*rapid.T, *world) {
-	return func(t *rapid.T, w *world) {
+func inWrapper(change func(*rapid.T, object)) func(*rapid.T, *simulation) {
+	return func(t *rapid.T, w *simulation) {
 		if name, ok := w.any(t); ok {
 			o := w.observed[name].AsMap()
 			change(t, o)
@@ -110,7 +110,7 @@ func inWrapper(change func(*rapid.T, object)) func(*rapid.T, *world) {
 	}
 }
 
-func inObject(change func(*rapid.T, object)) func(*rapid.T, *world) {
+func inObject(change func(*rapid.T, object)) func(*rapid.T, *simulation) {
 	return inWrapper(func(t *rapid.T, o object) {
 		if inner := inside(o); inner != nil {
 			o = inner
@@ -176,7 +176,7 @@ var strangers = []object{
 }
 
 // olderRevisions makes as if an earlier spec made other revisions, which are called after their content.
-func olderRevisions(t *rapid.T, w *world) {
+func olderRevisions(t *rapid.T, w *simulation) {
 	older := rapid.SampledFrom([]string{"0000000000", "ffffffffff"}).Draw(t, "revision")
 	for _, name := range w.names() {
 		if !w.isRevision(name) {
@@ -203,14 +203,14 @@ func olderRevisions(t *rapid.T, w *world) {
 // isCut reports whether the name of an Object around one of two revisions is cut, so that the other one's does not follow from it. What is
 // too long, is in internal/engine/respond.
 func isCut(object, name, other string) bool {
-	prefix, whole := strings.CutSuffix(object, "-"+name)
-	return !whole || len(prefix+"-"+other) > 128-len("provider-kubernetes/")
+	prefix, full := strings.CutSuffix(object, "-"+name)
+	return !full || len(prefix+"-"+other) > 128-len("provider-kubernetes/")
 }
 
 var runners = kinds.Runners()
 
 // anotherRelease makes as if another release had been installed before. The function may refuse to go on from it.
-func anotherRelease(t *rapid.T, w *world) {
+func anotherRelease(t *rapid.T, w *simulation) {
 	release := rapid.SampledFrom([]string{"2025.1", "2025.2", "2026.1", "2026.2", "zed", ""}).Draw(t, "release")
 	for _, name := range w.names() {
 		field := "release"
@@ -232,15 +232,15 @@ func anotherRelease(t *rapid.T, w *world) {
 }
 
 // anotherSpec changes everything that a tenant may change, and more: admission would not let all of it through.
-func anotherSpec(t *rapid.T, w *world) {
+func anotherSpec(t *rapid.T, w *simulation) {
 	xr, _ := w.draw(t)
-	was, spec := w.xr["spec"].(object), xr["spec"].(object)
-	if externalIn(was) != externalIn(spec) {
+	previous, spec := w.xr["spec"].(object), xr["spec"].(object)
+	if externalIn(previous) != externalIn(spec) {
 		return // What somebody else runs stays with whoever runs it.
 	}
 	for _, field := range w.keep {
 		delete(spec, field)
-		if v, ok := was[field]; ok {
+		if v, ok := previous[field]; ok {
 			spec[field] = v
 		}
 	}

@@ -50,16 +50,16 @@ func TestHistories(t *testing.T) {
 }
 
 func history(t *rapid.T, s *subject) {
-	w := newWorld(t, s)
+	w := newSimulation(t, s)
 	if rsp := w.run(w.request(t)); len(rsp.GetResults()) > 0 {
 		counts.refusedSpecs.Add(1)
 		t.Skipf("the spec is refused: %v", rsp.GetResults()[0])
 	}
 	for range rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "disturbances") {
 		for range rapid.IntRange(0, 8).Draw(t, "calls") {
-			w.settle(t, w.call(t, false))
+			w.reconcileUntilStable(t, w.call(t, false))
 		}
-		w.tryMistake(t)
+		w.tryInvalidEdit(t)
 		w.tryGarbage(t)
 		before := w.copy()
 		w.disturb(t)
@@ -68,14 +68,14 @@ func history(t *rapid.T, s *subject) {
 			w = before // Whoever caused it fixes it.
 			continue
 		}
-		w.settle(t, rsp)
+		w.reconcileUntilStable(t, rsp)
 		w.fix(t)
 	}
 	w.rest(t)
 }
 
 // fix lives with an invalid spec for a while, if it is one, and fixes it.
-func (w *world) fix(t *rapid.T) {
+func (w *simulation) fix(t *rapid.T) {
 	if !w.held {
 		return
 	}
@@ -85,7 +85,7 @@ func (w *world) fix(t *rapid.T) {
 		if rsp == nil {
 			t.Fatalf("1: what was answered by the last valid spec is not any more")
 		}
-		w.settle(t, rsp)
+		w.reconcileUntilStable(t, rsp)
 		if !w.held {
 			return // What it was refused for has gone by itself.
 		}
@@ -96,7 +96,7 @@ func (w *world) fix(t *rapid.T) {
 
 // call makes one call and holds the response to the invariants; thoroughly: to all of them, of which some take long. It returns nil if
 // the function refuses what it may refuse.
-func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
+func (w *simulation) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 	counts.cases.Add(1)
 	if thoroughly {
 		counts.thorough.Add(1)
@@ -124,11 +124,11 @@ func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 		checkReported(t, rsp, plan)
 	}
 	if thoroughly {
-		answer := marshal(t, rsp)
-		w.checkSame(t, answer)
+		response := marshal(t, rsp)
+		w.checkDeterministic(t, response)
 		w.checkHashes(t, plan)
 		checkStatus(t, rsp)
-		checkSecrets(t, rsp, answer)
+		checkSecrets(t, rsp, response)
 		checkFields(t, rsp)
 		if w.claimed {
 			checkTenantNames(t, rsp)
@@ -141,20 +141,20 @@ func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 }
 
 // checkRefused holds the invariants for a response to what the function refuses: a fatal one, or that of the last valid spec.
-func (w *world) checkRefused(t *rapid.T, rsp *fnv1.RunFunctionResponse, err error) {
+func (w *simulation) checkRefused(t *rapid.T, rsp *fnv1.RunFunctionResponse, err error) {
 	typ := respond.Composed
 	if invalid.Is(err) {
 		typ = respond.SpecValid
 		if last := w.lastValid(); last != nil {
 			if control, _, err := last.explain(sent(t, last.request(t))); err == nil {
 				w.checkLastValid(t, rsp, control, errorOf(rsp))
-				w.checkSame(t, marshal(t, rsp))
+				w.checkDeterministic(t, marshal(t, rsp))
 				return
 			}
 		}
 	}
 	checkFatal(t, rsp, typ, err.Error())
-	w.checkSame(t, marshal(t, rsp))
+	w.checkDeterministic(t, marshal(t, rsp))
 }
 
 // errorOf is the first result of a response.
@@ -167,7 +167,7 @@ func errorOf(rsp *fnv1.RunFunctionResponse) string {
 
 // lastValid is the world with the spec that its status says was composed last, and data that is kept if its own spec keeps it; nil if the
 // status does not say.
-func (w *world) lastValid() *world {
+func (w *simulation) lastValid() *simulation {
 	status, _ := w.xr["status"].(object)
 	stored, _ := status["lastValidSpec"].(object)
 	if len(stored) == 0 {
@@ -188,11 +188,11 @@ func (w *world) lastValid() *world {
 
 // rest holds the last part of invariant 6: if everything that is desired is made to exist and be ready, all is ready before
 // long, and stays so.
-func (w *world) rest(t *rapid.T) {
+func (w *simulation) rest(t *rapid.T) {
 	for n := range rounds {
 		rsp := w.call(t, false)
 		ready := rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE
-		w.settle(t, rsp)
+		w.reconcileUntilStable(t, rsp)
 		if !ready {
 			continue
 		}

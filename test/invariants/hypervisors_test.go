@@ -269,7 +269,7 @@ func byAgents(spec object) {
 	put(spec, object{"requests": object{"cpu": "100m"}}, "agents", "neutron", "resources")
 }
 
-func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
+func genHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	namespace, name := rapid.SampledFrom([]string{"tenant-a", "t"}).Draw(t, "namespace"), rapid.SampledFrom([]string{"pool", "p"}).Draw(t, "name")
 	spec := hypervisors.draw(t, namespace, name)["spec"].(object)
 	delete(spec, "compositeDeletePolicy") // Crossplane's, of claims only.
@@ -294,7 +294,7 @@ func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 }
 
 // pool is the one of its function's tests that has most, with disks in a pool of storage, and pull secrets.
-func pool(t *testing.T) *simulate.World {
+func pool(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	w := poolOf(t, "slices", object{
 		"images": object{"pullSecrets": list{"registry"}}, "labelsInjector": object{"webhook": true}, "monitoring": object{"enabled": true},
@@ -316,7 +316,7 @@ func pool(t *testing.T) *simulate.World {
 }
 
 // apartPool is one in a cluster of its own. It has neither of these, of which copies in two clusters are called alike.
-func apartPool(t *testing.T) *simulate.World {
+func apartPool(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	w := poolOf(t, "apart", object{}, object{})
 	spec := w.XR.GetFields()["spec"].GetStructValue()
@@ -330,7 +330,7 @@ func apartPool(t *testing.T) *simulate.World {
 }
 
 // agentPool is one of a control plane without OVN.
-func agentPool(t *testing.T) *simulate.World {
+func agentPool(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	w := poolOf(t, "mechanism-ovs", object{"images": object{"pullSecrets": list{"registry"}}}, object{
 		"controlPlaneRef": object{"namespace": "tenant-a", "name": "cloud"},
@@ -342,7 +342,7 @@ func agentPool(t *testing.T) *simulate.World {
 }
 
 // cardPool is one whose nodes have network cards.
-func cardPool(t *testing.T) *simulate.World {
+func cardPool(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	return poolOf(t, "cards", object{"images": object{"pullSecrets": list{"registry"}}}, object{
 		"controlPlaneRef": object{"namespace": "tenant-a", "name": "cloud"},
@@ -350,7 +350,7 @@ func cardPool(t *testing.T) *simulate.World {
 }
 
 // poolOf is one of its function's tests on a platform, with more in its spec.
-func poolOf(t *testing.T, file string, platform, more object) *simulate.World {
+func poolOf(t *testing.T, file string, platform, more object) *simulate.Cluster {
 	t.Helper()
 	xr := composite(t, hypervisors.apiVersion, "XHypervisorCluster", "pool", file)
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
@@ -367,15 +367,15 @@ func poolOf(t *testing.T, file string, platform, more object) *simulate.World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &simulate.World{XR: xr, Kinds: kinds.Runners(), Required: required}
+	return &simulate.Cluster{XR: xr, Kinds: kinds.Runners(), Required: required}
 }
 
 // hypervisorMistakes are what a pool is refused for.
-var hypervisorMistakes = map[string]mistake{
-	"nodes that are not left to it": {typ: respond.SpecValid, words: "spec.nodeSelector: no limit of the platform allows", make: func(w *world, _ object) {
+var hypervisorMistakes = map[string]invalidChange{
+	"nodes that are not left to it": {typ: respond.SpecValid, words: "spec.nodeSelector: no limit of the platform allows", make: func(w *simulation, _ object) {
 		w.require("platform", platformWith(object{"domain": "example.com"}))
 	}},
-	"agents of OVN and others": {typ: respond.SpecValid, edit: true, words: "networks of that control plane are made by ", make: func(_ *world, spec object) {
+	"agents of OVN and others": {typ: respond.SpecValid, edit: true, words: "networks of that control plane are made by ", make: func(_ *simulation, spec object) {
 		put(spec, object{
 			"neutron":       object{"resources": object{"requests": object{"cpu": "100m"}}},
 			"ovnController": object{"resources": object{"requests": object{"cpu": "100m"}}},
@@ -397,36 +397,36 @@ var hypervisorMistakes = map[string]mistake{
 	}, "spec.slices[1].nodeSelector: a node could belong to", "slices"),
 	"a cell that is not there": in("west", "spec.cell: the control plane", "cell"),
 	"a driver that nobody has": in("cloud-hypervisor", "spec.virtualization.driver: ", "virtualization", "driver"),
-	"disks in a pool of images": {typ: respond.SpecValid, edit: true, words: "spec.storage", make: func(_ *world, spec object) {
+	"disks in a pool of images": {typ: respond.SpecValid, edit: true, words: "spec.storage", make: func(_ *simulation, spec object) {
 		put(spec, object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "images"}, "storage")
 	}},
-	"disks in a pool of nobody": {typ: respond.SpecValid, words: "spec.storage", make: func(w *world, spec object) {
+	"disks in a pool of nobody": {typ: respond.SpecValid, words: "spec.storage", make: func(w *simulation, spec object) {
 		put(spec, object{"clusterRef": object{"namespace": "nobody", "name": "ceph"}, "pool": "vms"}, "storage")
 		w.require("storage-claim.nobody.ceph")
 	}},
-	"two who empty nodes": {typ: respond.SpecValid, words: "spec.virtualization.evictOnCordon: with lifecycle", make: func(_ *world, spec object) {
+	"two who empty nodes": {typ: respond.SpecValid, words: "spec.virtualization.evictOnCordon: with lifecycle", make: func(_ *simulation, spec object) {
 		put(spec, object{"enabled": true, "credentialsSecretRef": object{"name": "operator"}}, "lifecycle")
 		put(spec, true, "virtualization", "evictOnCordon")
 		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
 		delete(spec, "cluster")
 	}},
-	"an agent that sees nothing": {typ: respond.SpecValid, words: "spec.agents.kvmNodeAgent.enabled: the KVM node agent", make: func(_ *world, spec object) {
+	"an agent that sees nothing": {typ: respond.SpecValid, words: "spec.agents.kvmNodeAgent.enabled: the KVM node agent", make: func(_ *simulation, spec object) {
 		put(spec, true, "agents", "kvmNodeAgent", "enabled")
 		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
 	}},
 	"an image of another release": in(object{"image": object{"tag": "stable-2024.2"}},
 		"spec.agents.novaCompute.image.tag: the control plane says the release", "agents", "novaCompute"),
-	"images of anywhere": {typ: respond.SpecValid, edit: true, words: "spec.images.registry: no limit of the platform allows", make: func(w *world, spec object) {
+	"images of anywhere": {typ: respond.SpecValid, edit: true, words: "spec.images.registry: no limit of the platform allows", make: func(w *simulation, spec object) {
 		put(spec, "registry.anywhere.example.com", "images", "registry")
 		w.require("platform", platformWith(object{"domain": "example.com", "limits": list{
 			object{"name": "nodes", "namespaces": list{"*"}, "hypervisorNodes": list{"*"}, "tolerations": list{"*"}, "registries": list{"*"}},
 		}}))
 	}},
 	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: the platform offers no cluster", "cluster"),
-	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *world, _ object) {
+	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *simulation, _ object) {
 		w.require("control-plane-claim")
 	}},
-	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
+	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *simulation, _ object) { w.require("platform") }},
 }
 
 // hypervisorOrders say what comes first in a pool.

@@ -14,8 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// TestJudge: the judge of the emitted graph finds nothing in what random claims on random platforms become.
-func TestJudge(t *testing.T) {
+// TestWiring: the judge of the emitted graph finds nothing in what random claims on random platforms become.
+func TestWiring(t *testing.T) {
 	t.Parallel()
 	judged, withCells, found := 0, 0, false
 	rapid.Check(t, func(t *rapid.T) {
@@ -35,7 +35,7 @@ func TestJudge(t *testing.T) {
 		}
 		unsynced(claim["spec"].(object))
 		r, err := preview.Run(marshalYAML(t, claim), marshalYAML(t, platform), kinds.Runners())
-		if refused := (*preview.Refused)(nil); errors.As(err, &refused) {
+		if rejected := (*preview.ValidationErrors)(nil); errors.As(err, &rejected) {
 			t.Skipf("the claim is refused: %v", err)
 		} else if err != nil {
 			t.Fatal(err)

@@ -78,13 +78,13 @@ control-plane:
 
 // aroundKeystoneService is what the function asks for, and finds.
 func aroundKeystoneService(platform object) (map[string][]*structpb.Struct, error) {
-	there := map[string]object{}
-	if err := yaml.UnmarshalStrict([]byte(letIn), &there); err != nil {
+	existing := map[string]object{}
+	if err := yaml.UnmarshalStrict([]byte(letIn), &existing); err != nil {
 		return nil, err
 	}
-	there["platform"] = platform
+	existing["platform"] = platform
 	required := admission.Requirements()
-	for name, o := range there {
+	for name, o := range existing {
 		s, err := structpb.NewStruct(o)
 		if err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func aroundKeystoneService(platform object) (map[string][]*structpb.Struct, erro
 	return required, nil
 }
 
-func drawKeystoneService(t *rapid.T) (object, map[string][]*structpb.Struct) {
+func genKeystoneService(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	namespace := rapid.SampledFrom([]string{"tenant-a", "t"}).Draw(t, "namespace")
 	spec := keystoneServices.draw(t, namespace, "meter")["spec"].(object)
 	delete(spec, "compositeDeletePolicy") // Crossplane's, of claims only.
@@ -110,7 +110,7 @@ func drawKeystoneService(t *rapid.T) (object, map[string][]*structpb.Struct) {
 }
 
 // keystoneService is the one of its function's tests that has most.
-func keystoneService(t *testing.T) *simulate.World {
+func keystoneService(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	xr := composite(t, keystoneServices.apiVersion, "XKeystoneService", "meter", "limes")
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
@@ -125,7 +125,7 @@ func keystoneService(t *testing.T) *simulate.World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &simulate.World{XR: xr, Kinds: kinds.Runners(), Required: required}
+	return &simulate.Cluster{XR: xr, Kinds: kinds.Runners(), Required: required}
 }
 
 // keystoneServiceOrders: the account is there before what is made of it, and the companion may read what it makes it of.
@@ -144,18 +144,18 @@ var keystoneServiceOrders = []order{
 }
 
 // keystoneServiceMistakes are what a service is refused for.
-var keystoneServiceMistakes = map[string]mistake{
-	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *world, _ object) {
+var keystoneServiceMistakes = map[string]invalidChange{
+	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *simulation, _ object) {
 		w.require("control-plane-claim")
 		delete(w.observed, "control-plane")
 	}},
 	"a service of OpenStack's own": in(object{
 		"type": "compute", "name": "nova", "endpoints": object{"public": "https://a.example.com", "internal": "https://a.b.svc"},
 	}, "spec.catalog.type: ", "catalog"),
-	"a second place of OpenStack's own": {typ: respond.SpecValid, words: "spec.additionalCatalog[0].type: ", make: func(_ *world, spec object) {
+	"a second place of OpenStack's own": {typ: respond.SpecValid, words: "spec.additionalCatalog[0].type: ", make: func(_ *simulation, spec object) {
 		ends := object{"public": "https://a.example.com", "internal": "https://a.b.svc"}
 		spec["catalog"] = object{"type": "metering", "name": "ceilometer", "endpoints": ends}
 		spec["additionalCatalog"] = list{object{"type": "network", "name": "neutron", "endpoints": ends}}
 	}},
-	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
+	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *simulation, _ object) { w.require("platform") }},
 }

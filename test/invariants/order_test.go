@@ -311,7 +311,7 @@ func called(o encoded.Struct) string {
 // A settled composite resource is one of which everything is ready.
 type settled struct {
 	subject string
-	world   *simulate.World
+	world   *simulate.Cluster
 	// named are the objects of its resources as orders call them.
 	named map[string]string
 	// plan is what its function composes when everything is ready.
@@ -321,14 +321,14 @@ type settled struct {
 // settledOnce holds the result of settledWorlds, which no test changes.
 var settledOnce map[string]settled
 
-// settledWorlds are the levels of the examples.
-func settledWorlds(t *testing.T) map[string]settled {
+// settledSimulations are the levels of the examples.
+func settledSimulations(t *testing.T) map[string]settled {
 	t.Helper()
 	if settledOnce != nil {
 		return settledOnce
 	}
 	out := map[string]settled{}
-	add := func(name, subject string, w *simulate.World) {
+	add := func(name, subject string, w *simulate.Cluster) {
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)
 		}
@@ -360,7 +360,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 			claim = bytes.Replace(claim, []byte("\n    rabbitmq:"), []byte("\n    rabbitmq:\n      exposure: {type: LoadBalancer, networks: [10.20.0.0/16]}"), 1)
 			claim = bytes.Replace(claim, []byte("\n  services:"), []byte("\n  tempest: {enabled: true, allowAdministration: true}\n  services:"), 1)
 		}
-		w, err := preview.World(claim, examples.Platform, kinds.Runners())
+		w, err := preview.NewCluster(claim, examples.Platform, kinds.Runners())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -375,17 +375,17 @@ func settledWorlds(t *testing.T) map[string]settled {
 			if !ok {
 				t.Fatalf("there is no %s", resource)
 			}
-			add(file+"'s "+kind, kind, &simulate.World{XR: xr.Tree(), Kinds: runners})
+			add(file+"'s "+kind, kind, &simulate.Cluster{XR: xr.Tree(), Kinds: runners})
 		}
 	}
 	// What no claim orders yet.
 	for _, kind := range []string{"Nova", "NovaCell"} {
 		for _, file := range []string{"small", "medium"} {
-			add(file+"'s "+kind, kind, &simulate.World{XR: composite(t, novas.apiVersion, kind, "nova", file), Kinds: kinds.Runners()})
+			add(file+"'s "+kind, kind, &simulate.Cluster{XR: composite(t, novas.apiVersion, kind, "nova", file), Kinds: kinds.Runners()})
 		}
 	}
 	for _, file := range []string{"small", "large"} {
-		add(file+"'s OVNCluster", "OVNCluster", &simulate.World{XR: composite(t, ovns.apiVersion, "OVNCluster", "ovn", file), Kinds: kinds.Runners()})
+		add(file+"'s OVNCluster", "OVNCluster", &simulate.Cluster{XR: composite(t, ovns.apiVersion, "OVNCluster", "ovn", file), Kinds: kinds.Runners()})
 	}
 	add("pool", "HypervisorCluster", pool(t))
 	add("pool apart", "HypervisorCluster", apartPool(t))
@@ -451,8 +451,8 @@ func (s settled) early(t *testing.T, runner function.Runner, of []string, tries 
 					continue
 				}
 				observed := maps.Clone(s.world.Observed)
-				for _, gone := range append(slices.Clone(then), first) {
-					delete(observed, gone)
+				for _, removed := range append(slices.Clone(then), first) {
+					delete(observed, removed)
 				}
 				without := *s.world
 				without.Observed = observed
@@ -461,7 +461,7 @@ func (s settled) early(t *testing.T, runner function.Runner, of []string, tries 
 					t.Fatalf("without %s: %v", s.named[first], err)
 				}
 				for _, r := range then {
-					if _, made := rsp.Composed[r]; made && !yield(fmt.Sprintf("%s is made before %s: %s", s.named[r], s.named[first], o.why)) {
+					if _, created := rsp.Composed[r]; created && !yield(fmt.Sprintf("%s is made before %s: %s", s.named[r], s.named[first], o.why)) {
 						return
 					}
 				}
@@ -473,7 +473,7 @@ func (s settled) early(t *testing.T, runner function.Runner, of []string, tries 
 // TestOrder: nothing is made before what it needs.
 func TestOrder(t *testing.T) {
 	both := map[string]map[order]bool{}
-	worlds, tried := settledWorlds(t), map[[3]string]bool{}
+	worlds, tried := settledSimulations(t), map[[3]string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(worlds)) {
 		s := worlds[name]
 		t.Run(name, func(t *testing.T) {
@@ -530,7 +530,7 @@ var unnoticed = map[string]string{
 // TestEveryNeed: a component that loses one of its needs, a resource that loses what it comes after, and stages that are made together are
 // each noticed by the orders above.
 func TestEveryNeed(t *testing.T) {
-	worlds := settledWorlds(t)
+	worlds := settledSimulations(t)
 	for _, s := range subjects {
 		subject := s.name
 		var those []settled
@@ -563,7 +563,7 @@ func TestEveryNeed(t *testing.T) {
 
 // resources are those of a component.
 func (s settled) resources(component string) []string {
-	part, _ := s.plan.Part(component)
+	part, _ := s.plan.ComponentStatus(component)
 	out := []string{}
 	for _, i := range part.Items {
 		out = append(out, i.Name)
@@ -624,7 +624,7 @@ func stagingsThatDiffer(t *testing.T, r function.Runner, worlds []settled) map[i
 					for i := range cloned {
 						cloned[i] = slices.Clone(cloned[i])
 					}
-					if _, made := change(cloned); made {
+					if _, created := change(cloned); created {
 						out[i][what] = true
 					}
 				}
@@ -643,9 +643,9 @@ func stagingsThatDiffer(t *testing.T, r function.Runner, worlds []settled) map[i
 // replaceStages lets a component build what change makes of its stages.
 func replaceStages(component reflect.Value, change func([]compose.Stage) []compose.Stage) {
 	build := component.FieldByName("Build")
-	was := reflect.ValueOf(build.Interface())
+	previous := reflect.ValueOf(build.Interface())
 	build.Set(reflect.MakeFunc(build.Type(), func(args []reflect.Value) []reflect.Value {
-		results := was.Call(args)
+		results := previous.Call(args)
 		return []reflect.Value{reflect.ValueOf(change(results[0].Interface().([]compose.Stage))), results[1]}
 	}))
 }

@@ -132,7 +132,7 @@ func ofVolumes(spec object) {
 }
 
 // pooled is the example of a control plane whose images and volumes are in pools, with the StorageCluster beside it.
-func pooled(t *testing.T) *simulate.World {
+func pooled(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	read := func(file string) []byte {
 		claim, err := examples.Files.ReadFile("storage/" + file + ".yaml")
@@ -145,11 +145,11 @@ func pooled(t *testing.T) *simulate.World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := preview.World(read("control-plane"), examples.Platform, kinds.Runners())
+	w, err := preview.NewCluster(read("control-plane"), examples.Platform, kinds.Runners())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Others = storage.There
+	w.RequiredResources = storage.Existing
 	return w
 }
 
@@ -161,12 +161,12 @@ func image(pool string) object {
 }
 
 // poolMistakes are what a control plane is refused for that keeps images in a pool.
-var poolMistakes = map[string]mistake{
-	"a pool of nobody": {typ: respond.SpecValid, words: "spec.services.glance.stores[0].ceph.clusterRef: there is no StorageCluster ceph", make: func(w *world, spec object) {
+var poolMistakes = map[string]invalidChange{
+	"a pool of nobody": {typ: respond.SpecValid, words: "spec.services.glance.stores[0].ceph.clusterRef: there is no StorageCluster ceph", make: func(w *simulation, spec object) {
 		put(spec, image("images"), "services", "glance")
 		w.require("storage-claim.storage.ceph")
 	}},
-	"a pool for something else": {typ: respond.SpecValid, edit: true, words: "spec.services.glance.stores[0].ceph.pool: pool volumes", make: func(_ *world, spec object) {
+	"a pool for something else": {typ: respond.SpecValid, edit: true, words: "spec.services.glance.stores[0].ceph.pool: pool volumes", make: func(_ *simulation, spec object) {
 		put(spec, image("volumes"), "services", "glance")
 	}},
 }
@@ -190,17 +190,17 @@ func TestRevoked(t *testing.T) {
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
-	there := w.Others
+	existing := w.RequiredResources
 	runner := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"]
-	was := runner.Run(w.Request())
-	const refused = "spec.services.glance.stores[0].ceph.clusterRef: "
+	previous := runner.Run(w.Request())
+	const rejected = "spec.services.glance.stores[0].ceph.clusterRef: "
 	for name, tc := range map[string]struct {
 		// kind of the object that changes, and how. Nil: it goes.
 		kind   string
 		change func(o *structpb.Struct)
 		words  string
 	}{
-		"The claim is gone":   {"StorageCluster", nil, refused + "there is no StorageCluster storage"},
+		"The claim is gone":   {"StorageCluster", nil, rejected + "there is no StorageCluster storage"},
 		"Nothing is composed": {"XStorageCluster", nil, "waits for storage cluster storage of namespace tenant-a, of which nothing is composed yet"},
 		"It says nothing": {
 			"XStorageCluster", func(o *structpb.Struct) { delete(o.Fields, "status") }, "waits for storage cluster storage of namespace tenant-a, which says nothing",
@@ -208,40 +208,40 @@ func TestRevoked(t *testing.T) {
 		"Somebody else's": {
 			"XStorageCluster", func(o *structpb.Struct) {
 				o.Fields["spec"].GetStructValue().Fields["claimRef"].GetStructValue().Fields["name"] = structpb.NewStringValue("other")
-			}, refused + "there is no StorageCluster storage",
+			}, rejected + "there is no StorageCluster storage",
 		},
 		"It is another consumer's": {
 			"XStorageCluster", func(o *structpb.Struct) {
 				first := o.Fields["spec"].GetStructValue().Fields["consumers"].GetListValue().Values[0].GetStructValue()
 				first.Fields["controlPlaneRef"].GetStructValue().Fields["name"] = structpb.NewStringValue("other")
-			}, refused + "the storage cluster storage of namespace tenant-a has consumers, of which control plane production of namespace tenant-a is none",
+			}, rejected + "the storage cluster storage of namespace tenant-a has consumers, of which control plane production of namespace tenant-a is none",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w.Others = nil
-			for _, o := range there {
+			w.RequiredResources = nil
+			for _, o := range existing {
 				if o.GetFields()["kind"].GetStringValue() != tc.kind {
-					w.Others = append(w.Others, o)
+					w.RequiredResources = append(w.RequiredResources, o)
 				} else if tc.change != nil {
 					changed := proto.Clone(o).(*structpb.Struct)
 					tc.change(changed)
-					w.Others = append(w.Others, changed)
+					w.RequiredResources = append(w.RequiredResources, changed)
 				}
 			}
 			rsp := runner.Run(w.Request())
-			for resource, r := range was.Composed {
+			for resource, r := range previous.Composed {
 				if now, ok := rsp.Composed[resource]; !ok || now.Object.Hash() != r.Object.Hash() {
 					t.Errorf("%s is there: %t, and not as it was", resource, ok)
 				}
 			}
-			said := ""
+			requested := ""
 			for _, c := range rsp.Conditions {
 				if c.GetType() == "Current" {
-					said = c.GetMessage()
+					requested = c.GetMessage()
 				}
 			}
-			if !strings.Contains(said, tc.words) {
-				t.Errorf("the claim says %q, want %q", said, tc.words)
+			if !strings.Contains(requested, tc.words) {
+				t.Errorf("the claim says %q, want %q", requested, tc.words)
 			}
 		})
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 // A mistake is something that no function composes.
-type mistake struct {
+type invalidChange struct {
 	// make makes it in a world and in its spec.
-	make func(w *world, spec object)
+	make func(w *simulation, spec object)
 	// typ is the condition that reports it, and words a part of its message.
 	typ, words string
 	// edit says that it is in the spec alone.
@@ -29,8 +29,8 @@ type mistake struct {
 }
 
 // with are the mistakes of several tables.
-func with(tables ...map[string]mistake) map[string]mistake {
-	out := map[string]mistake{}
+func with(tables ...map[string]invalidChange) map[string]invalidChange {
+	out := map[string]invalidChange{}
 	for _, t := range tables {
 		maps.Copy(out, t)
 	}
@@ -38,8 +38,8 @@ func with(tables ...map[string]mistake) map[string]mistake {
 }
 
 // in returns a mistake that is a value at a path of the spec. What is unknown is a mistake only where it is not allowed.
-func in(value any, words string, path ...string) mistake {
-	return mistake{typ: respond.SpecValid, words: words, edit: true, make: func(w *world, spec object) {
+func in(value any, words string, path ...string) invalidChange {
+	return invalidChange{typ: respond.SpecValid, words: words, edit: true, make: func(w *simulation, spec object) {
 		// Of a Keystone or a database elsewhere an API server takes nothing that a mistake could be in.
 		delete(keystoneOf(spec), "external")
 		delete(serverOf(spec, "mariadb"), "external")
@@ -52,8 +52,8 @@ func in(value any, words string, path ...string) mistake {
 }
 
 // unreachable is the mistake of a service whose places name a pool, and nobody says how it is reached. Fields that name other places go.
-func unreachable(places string, named ...string) mistake {
-	return mistake{typ: respond.SpecValid, words: "spec.storageClients: ", edit: true, make: func(_ *world, spec object) {
+func unreachable(places string, named ...string) invalidChange {
+	return invalidChange{typ: respond.SpecValid, words: "spec.storageClients: ", edit: true, make: func(_ *simulation, spec object) {
 		spec[places] = list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}
 		delete(spec, "storageClients")
 		for _, field := range named {
@@ -87,11 +87,11 @@ func status(field, value string) *structpb.Struct {
 }
 
 // mistakes are what is refused, by the subject's name, besides what every service refuses.
-var mistakes = map[string]map[string]mistake{
+var mistakes = map[string]map[string]invalidChange{
 	"HypervisorCluster": hypervisorMistakes,
 	"StorageCluster":    storageMistakes,
 	"KeystoneService":   keystoneServiceMistakes,
-	"ControlPlane": with(poolMistakes, map[string]mistake{
+	"ControlPlane": with(poolMistakes, map[string]invalidChange{
 		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),
 		"a cluster that is not offered":        in(object{"ref": object{"name": "north"}}, "offers no cluster", "cluster"),
@@ -108,35 +108,35 @@ var mistakes = map[string]map[string]mistake{
 		"a day that never comes":               in("0 0 31 2 *", "never comes", "services", "keystone", "trustFlush", "schedule"),
 		"too little memory":                    in(object{"limits": object{"memory": "64Mi"}}, "keystone.resources.limits.memory: 64Mi cannot hold", "services", "keystone", "resources"),
 		"a minute that is none":                in("61 * * * *", "cannot read schedule", "services", "keystone", "fernet", "rotationSchedule"),
-		"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *world, spec object) {
+		"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *simulation, spec object) {
 			spec["openStackRelease"], w.observed["keystone"] = "2025.1", status("release", "2026.2")
 		}},
-		"more than a limit allows": {typ: respond.SpecValid, words: `spec.size: the platform's limit "poor"`, make: func(w *world, spec object) {
+		"more than a limit allows": {typ: respond.SpecValid, words: `spec.size: the platform's limit "poor"`, make: func(w *simulation, spec object) {
 			spec["size"] = "large"
 			limits := list{object{"name": "poor", "namespaces": list{"*"}, "sizes": list{"development"}}}
 			w.require("platform", platformWith(object{"domain": "example.com", "limits": limits}))
 			delete(spec, "cluster")
 		}},
 
-		"no PlatformConfig":        {typ: respond.Composed, words: "no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
-		"a PlatformConfig unasked": {typ: respond.Composed, words: "no PlatformConfig", make: func(w *world, _ object) { w.required = nil }},
-		"a PlatformConfig like no other": {typ: respond.Composed, words: "cannot read the PlatformConfig", make: func(w *world, _ object) {
+		"no PlatformConfig":        {typ: respond.Composed, words: "no PlatformConfig", make: func(w *simulation, _ object) { w.require("platform") }},
+		"a PlatformConfig unasked": {typ: respond.Composed, words: "no PlatformConfig", make: func(w *simulation, _ object) { w.required = nil }},
+		"a PlatformConfig like no other": {typ: respond.Composed, words: "cannot read the PlatformConfig", make: func(w *simulation, _ object) {
 			w.require("platform", platformWith(object{"limits": "x", "clusters": "y"}))
 		}},
-		"no admission policy": {typ: respond.Composed, words: "ValidatingAdmissionPolicy cobaltcore-claims is missing", make: func(w *world, _ object) {
+		"no admission policy": {typ: respond.Composed, words: "ValidatingAdmissionPolicy cobaltcore-claims is missing", make: func(w *simulation, _ object) {
 			w.require(admission.PolicyRequirement)
 		}},
-		"a binding less": {typ: respond.Composed, words: "ValidatingAdmissionPolicyBinding cobaltcore-claims is missing", make: func(w *world, _ object) {
+		"a binding less": {typ: respond.Composed, words: "ValidatingAdmissionPolicyBinding cobaltcore-claims is missing", make: func(w *simulation, _ object) {
 			w.require(admission.BindingRequirement, w.required[admission.BindingRequirement][1:]...)
 		}},
-		"an older Composition": {typ: respond.Composed, words: "upgrade the Configuration", make: func(w *world, _ object) {
+		"an older Composition": {typ: respond.Composed, words: "upgrade the Configuration", make: func(w *simulation, _ object) {
 			w.required = map[string][]*structpb.Struct{"platform": w.required["platform"]}
 		}},
-		"a Keystone of no release": {typ: respond.Composed, words: `OpenStack release "zed"`, make: func(w *world, _ object) {
+		"a Keystone of no release": {typ: respond.Composed, words: `OpenStack release "zed"`, make: func(w *simulation, _ object) {
 			w.observed["keystone"] = status("release", "zed")
 		}},
-		"a spec like no other": {typ: respond.Composed, words: "cannot read the composite resource", make: func(w *world, _ object) { w.xr["spec"] = "text" }},
-		"a spec of other types": {typ: respond.Composed, words: "cannot read the composite resource", make: func(_ *world, spec object) {
+		"a spec like no other": {typ: respond.Composed, words: "cannot read the composite resource", make: func(w *simulation, _ object) { w.xr["spec"] = "text" }},
+		"a spec of other types": {typ: respond.Composed, words: "cannot read the composite resource", make: func(_ *simulation, spec object) {
 			put(spec, "x", "infrastructure", "mariadb", "replicas")
 			put(spec, "x", "infrastructure", "rabbitmq", "replicas")
 			put(spec, "x", "services", "keystone", "replicas")
@@ -146,7 +146,7 @@ var mistakes = map[string]map[string]mistake{
 		"a release that is not supported": in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"an image that is none":           in(object{"tag": "latest"}, "spec.image: ", "image"),
 		"tests of what there is not": {typ: respond.SpecValid, words: "spec.tests.services[0]: there is no service volume", edit: true,
-			make: func(_ *world, spec object) {
+			make: func(_ *simulation, spec object) {
 				spec["services"] = list{object{"type": "identity", "internalURL": "https://keystone:5000/v3"}}
 				put(spec, list{"volume"}, "tests", "services")
 			}},
@@ -196,18 +196,18 @@ var mistakes = map[string]map[string]mistake{
 }
 
 // serviceMistakes are refused by every service.
-var serviceMistakes = map[string]mistake{
+var serviceMistakes = map[string]invalidChange{
 	"a release that is not supported": in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 	"an option that there is not":     in(object{"DEFAULT": object{"nonsense": true}}, "spec.config.DEFAULT.nonsense: ", "config"),
 	"a rule that there is not":        in(object{"nonsense:nonsense": "@"}, "spec.policy: ", "policy"),
 	"an image that is none":           in(object{"tag": "latest"}, "spec.image: ", "image"),
 	"a cache at no port":              in(object{"servers": list{"memcached"}}, "spec.cache.servers[0]: ", "cache"), // Only a builder notices.
 	"too little memory":               in(object{"limits": object{"memory": "64Mi"}}, "spec.resources.limits.memory: 64Mi cannot hold", "resources"),
-	"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *world, spec object) {
+	"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *simulation, spec object) {
 		spec["openStackRelease"], w.observed["schema"] = "2025.1", status("installedRelease", "2026.2")
 	}},
-	"a spec like no other": {typ: respond.Composed, words: "cannot read the composite resource", make: func(w *world, _ object) { w.xr["spec"] = list{} }},
-	"a spec of other types": {typ: respond.Composed, words: "cannot read the composite resource", make: func(_ *world, spec object) {
+	"a spec like no other": {typ: respond.Composed, words: "cannot read the composite resource", make: func(w *simulation, _ object) { w.xr["spec"] = list{} }},
+	"a spec of other types": {typ: respond.Composed, words: "cannot read the composite resource", make: func(_ *simulation, spec object) {
 		put(spec, "x", "replicas")
 		put(spec, "x", "database", "port")
 		put(spec, "x", "uwsgi", "threads")
@@ -215,7 +215,7 @@ var serviceMistakes = map[string]mistake{
 }
 
 // mistakes are those that a kind's function refuses.
-func (s *subject) mistakes() map[string]mistake {
+func (s *subject) mistakes() map[string]invalidChange {
 	own, known := mistakes[s.name]
 	if s.claimed || known && len(own) == 0 || s.name == "OVNCluster" || s.name == "Tempest" { // Neither is a service of OpenStack's.
 		return own
@@ -231,7 +231,7 @@ func (s *subject) mistakes() map[string]mistake {
 }
 
 // require changes what the Composition finds under a name.
-func (w *world) require(name string, found ...*structpb.Struct) {
+func (w *simulation) require(name string, found ...*structpb.Struct) {
 	w.required = maps.Clone(w.required)
 	w.required[name] = found
 }
@@ -244,12 +244,12 @@ func platformWith(spec object) *structpb.Struct {
 	return s
 }
 
-// refusesNothing says that no mistake can be made.
-func (w *world) refusesNothing() bool { return len(w.mistakes()) == 0 }
+// acceptsEverything says that no mistake can be made.
+func (w *simulation) acceptsEverything() bool { return len(w.mistakes()) == 0 }
 
-// tryMistake makes a mistake in a copy of a world. Whatever is there already, nothing new is desired then, and the tenant is told why.
-func (w *world) tryMistake(t *rapid.T) {
-	if w.refusesNothing() {
+// tryInvalidEdit makes a mistake in a copy of a world. Whatever is there already, nothing new is desired then, and the tenant is told why.
+func (w *simulation) tryInvalidEdit(t *rapid.T) {
+	if w.acceptsEverything() {
 		return
 	}
 	counts.cases.Add(1)
@@ -276,12 +276,12 @@ func (w *world) tryMistake(t *rapid.T) {
 }
 
 // invalidEdit makes a mistake in a world's spec, which stays. What becomes of data may be edited as well.
-func invalidEdit(t *rapid.T, w *world) {
-	if w.refusesNothing() {
+func invalidEdit(t *rapid.T, w *simulation) {
+	if w.acceptsEverything() {
 		return
 	}
 	all := w.mistakes()
-	maps.DeleteFunc(all, func(_ string, m mistake) bool { return !m.edit })
+	maps.DeleteFunc(all, func(_ string, m invalidChange) bool { return !m.edit })
 	spec := runtime.DeepCopyJSON(w.xr["spec"].(object))
 	all[rapid.SampledFrom(slices.Sorted(maps.Keys(all))).Draw(t, "mistake")].make(w, spec)
 	switch policy := rapid.SampledFrom([]string{"Retain", "Delete", ""}).Draw(t, "policy"); policy {
@@ -302,7 +302,7 @@ var tampered = []any{
 }
 
 // tampered are those of a kind. A server prunes the fields that a kind does not have, and an OVNCluster has none of these.
-func (w *world) tampered() []any {
+func (w *simulation) tampered() []any {
 	if w.name != "OVNCluster" {
 		return tampered
 	}
@@ -314,7 +314,7 @@ func (w *world) tampered() []any {
 
 // tryGarbage damages a world's request anywhere. What no API server holds must not crash a function either: it is an error, or
 // does not matter.
-func (w *world) tryGarbage(t *rapid.T) {
+func (w *simulation) tryGarbage(t *rapid.T) {
 	counts.cases.Add(1)
 	req := proto.CloneOf(w.request(t))
 	resources := []*fnv1.Resource{req.GetObserved().GetComposite()}
@@ -331,7 +331,7 @@ func (w *world) tryGarbage(t *rapid.T) {
 	if message := errorOf(rsp); strings.Contains(message, "a bug of the function") {
 		t.Errorf("the function crashes: %s", message)
 	}
-	if asksForMore(req, rsp) {
+	if requiresMoreResources(req, rsp) {
 		return // It is called again, with what the damaged part names.
 	}
 	if rsp.GetDesired() == nil {
@@ -339,7 +339,7 @@ func (w *world) tryGarbage(t *rapid.T) {
 			t.Fatalf("a fatal response says nothing by a condition: %v", rsp)
 		}
 		checkFatal(t, rsp, rsp.GetConditions()[0].GetType(), errorOf(rsp))
-	} else if rsp.GetDesired().GetComposite() == nil || len(rsp.GetDesired().GetResources()) == 0 && !w.refusesNothing() {
+	} else if rsp.GetDesired().GetComposite() == nil || len(rsp.GetDesired().GetResources()) == 0 && !w.acceptsEverything() {
 		t.Errorf("the response is neither successful nor fatal: %v", rsp)
 	}
 	if again := w.run(proto.CloneOf(req)); !bytes.Equal(marshal(t, again), marshal(t, rsp)) {
@@ -347,8 +347,8 @@ func (w *world) tryGarbage(t *rapid.T) {
 	}
 }
 
-// asksForMore reports whether a response is nothing but a question for resources that the request does not have.
-func asksForMore(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) bool {
+// requiresMoreResources reports whether a response is nothing but a question for resources that the request does not have.
+func requiresMoreResources(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) bool {
 	if rsp.GetDesired() != nil || len(rsp.GetResults()) > 0 {
 		return false
 	}

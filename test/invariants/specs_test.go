@@ -60,10 +60,10 @@ var constraints = map[string]constraint{
 	"keystone.enabled":  sample(true),
 	"korc.enabled":      sample(true),
 	"memcached.cpu":     sample("50m", int64(2)),
-	"rabbitmq":          {fix: offAlone},
+	"rabbitmq":          {fix: disableAllBut},
 	"queue":             {fix: ownQueue}, "novaQueue": {fix: ownQueue},
 	"valkey": {fix: func(o object) {
-		offAlone(o)
+		disableAllBut(o)
 		sentinel, _ := o["sentinel"].(object)
 		if sentinel["enabled"] == true || sentinel["enabled"] == nil && o["replicas"] == int64(2) {
 			o["replicas"] = int64(3)
@@ -80,7 +80,7 @@ var constraints = map[string]constraint{
 	"osds.resources":    sample(object{"limits": object{"memory": "2Gi"}}, object{"requests": object{"cpu": "1"}}, object{}), // A daemon starts with that.
 	"vault.url":         sample("https://vault.example.com:8200", "https://192.0.2.1", "https://[fd00::1]:8200"),
 	"passwordSecretRef": secretKeys, "caSecretRef": secretKeys, "clientSecretRef": secretKeys, "rootPasswordSecretRef": secretKeys,
-	"credentialsSecretRef": wholeSecrets, "external.clientSecretRef": wholeSecrets, "external.secretRef": wholeSecrets, "ovn.clientSecretRef": wholeSecrets,
+	"credentialsSecretRef": secretConstraints, "external.clientSecretRef": secretConstraints, "external.secretRef": secretConstraints, "ovn.clientSecretRef": secretConstraints,
 	"pullSecrets": sample(list{}, list{ofTenant}, list{longOfTenant, "mariadb-root"}),
 	"mariadb.restoreFrom": {fix: func(o object) {
 		if _, ok := o["rootPasswordSecretRef"]; !ok {
@@ -102,7 +102,7 @@ var constraints = map[string]constraint{
 	"horizon.cpu": cores, "horizon.memory": memory,
 	"websso": {fix: func(o object) {
 		first, _ := o["choices"].(list)[0].(object)
-		if _, said := o["initialChoice"]; said {
+		if _, requested := o["initialChoice"]; requested {
 			o["initialChoice"] = first["name"]
 		}
 	}},
@@ -264,8 +264,8 @@ const ofTenant = "secret-of-a-tenant"
 
 var longOfTenant = strings.Repeat("of-a-tenant.", 21) + "1"
 
-// wholeSecrets are Secrets that a tenant may name: his, and one that is called like ours; secretKeys are keys of them.
-var wholeSecrets = sample(object{"name": ofTenant}, object{"name": longOfTenant}, object{"name": "keystone-admin"})
+// secretConstraints are Secrets that a tenant may name: his, and one that is called like ours; secretKeys are keys of them.
+var secretConstraints = sample(object{"name": ofTenant}, object{"name": longOfTenant}, object{"name": "keystone-admin"})
 
 var secretKeys = sample(object{"name": ofTenant, "key": "password"}, object{"name": longOfTenant, "key": "ca.crt"},
 	object{"name": "keystone-admin", "key": "password"}, object{"name": "internal-ca", "key": "tls.key"})
@@ -298,8 +298,8 @@ var addresses = sample("https://keystone.example.com/v3", "http://[fd00::1]:5000
 
 var providers = sample("https://id.example.com/realms/a", "https://[::1]:8080/a%20b")
 
-// offAlone leaves nothing of what is off but that, and its storage class, which cannot be taken back.
-func offAlone(o object) {
+// disableAllBut leaves nothing of what is off but that, and its storage class, which cannot be taken back.
+func disableAllBut(o object) {
 	if o["enabled"] != false {
 		return
 	}
@@ -340,14 +340,14 @@ func reachableServices(services object, exposed bool) {
 		delete(cfn, "hostname")
 	}
 	nova, _ := services["nova"].(object)
-	said, _ := nova["consoles"].(object)
+	requested, _ := nova["consoles"].(object)
 	cells, _ := nova["cells"].(list)
 	for _, cell := range cells {
 		consoles, _ := cell.(object)["consoles"].(object)
-		if !exposed || said["graphical"] == "None" {
+		if !exposed || requested["graphical"] == "None" {
 			delete(consoles, "hostname")
 		}
-		if !exposed || said["serial"] != true {
+		if !exposed || requested["serial"] != true {
 			delete(consoles, "serialHostname")
 		}
 	}
@@ -507,7 +507,7 @@ var (
 	tempests = &definedKind{
 		folder: "tempest", apiVersion: "tempest.openstack.c5c3.io/v1alpha1", kind: "Tempest",
 		new: func() any { return &tempestv1.Tempest{} },
-		fix: testsOfWhatThereIs,
+		fix: limitTestsToEnabledServices,
 	}
 	neutrons = &definedKind{
 		folder: "neutron", apiVersion: "neutron.openstack.c5c3.io/v1alpha1", kind: "Neutron",
@@ -662,11 +662,11 @@ func specSchema(folder string) (*apiextensionsv1.JSONSchemaProps, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := apiextensionsv1.JSONSchemaProps{}
-	if err := json.Unmarshal(xrd.Spec.Versions[0].Schema.OpenAPIV3Schema.Raw, &whole); err != nil {
+	full := apiextensionsv1.JSONSchemaProps{}
+	if err := json.Unmarshal(xrd.Spec.Versions[0].Schema.OpenAPIV3Schema.Raw, &full); err != nil {
 		return nil, err
 	}
-	s := whole.Properties["spec"]
+	s := full.Properties["spec"]
 	return &s, nil
 }
 
@@ -721,8 +721,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// testsOfWhatThereIs lets a Tempest test services that it is told of.
-func testsOfWhatThereIs(o object) {
+// limitTestsToEnabledServices lets a Tempest test services that it is told of.
+func limitTestsToEnabledServices(o object) {
 	services, _ := o["services"].(list)
 	tests, _ := o["tests"].(object)
 	if len(services) == 0 || tests["services"] == nil {

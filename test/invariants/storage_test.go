@@ -183,7 +183,7 @@ func aroundStorage(platform object) (map[string][]*structpb.Struct, error) {
 	return required, nil
 }
 
-func drawStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
+func genStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	namespace, name := rapid.SampledFrom([]string{"tenant-a", "t"}).Draw(t, "namespace"), rapid.SampledFrom([]string{"storage", "s"}).Draw(t, "name")
 	spec := storages.draw(t, namespace, name)["spec"].(object)
 	delete(spec, "compositeDeletePolicy") // Crossplane's, of claims only.
@@ -202,7 +202,7 @@ func drawStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
 }
 
 // storage is one of its function's tests.
-func storage(t *testing.T, file string) *simulate.World {
+func storage(t *testing.T, file string) *simulate.Cluster {
 	t.Helper()
 	xr := composite(t, storages.apiVersion, "XStorageCluster", "storage", file)
 	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
@@ -218,11 +218,11 @@ func storage(t *testing.T, file string) *simulate.World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &simulate.World{XR: xr, Kinds: kinds.Runners(), Required: required}
+	return &simulate.Cluster{XR: xr, Kinds: kinds.Runners(), Required: required}
 }
 
 // apartStorage is one in a cluster of its own, without pull secrets, of which copies in two clusters are called alike.
-func apartStorage(t *testing.T) *simulate.World {
+func apartStorage(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	w := storage(t, "apart")
 	required, err := aroundStorage(withClusters(object{"spec": object{"domain": "example.com", "limits": list{everything}}}))
@@ -234,11 +234,11 @@ func apartStorage(t *testing.T) *simulate.World {
 }
 
 // storageMistakes are what a Ceph cluster is refused for.
-var storageMistakes = map[string]mistake{
-	"nodes that are not left to it": {typ: respond.SpecValid, words: "no limit of the platform allows", make: func(w *world, _ object) {
+var storageMistakes = map[string]invalidChange{
+	"nodes that are not left to it": {typ: respond.SpecValid, words: "no limit of the platform allows", make: func(w *simulation, _ object) {
 		w.require("platform", platformWith(object{"domain": "example.com"}))
 	}},
-	"more monitors than nodes": {typ: respond.SpecValid, words: "spec.monitors.count: a node has one monitor", make: func(_ *world, spec object) {
+	"more monitors than nodes": {typ: respond.SpecValid, words: "spec.monitors.count: a node has one monitor", make: func(_ *simulation, spec object) {
 		delete(spec, "deviceSelector")
 		delete(spec, "stretched") // whose zones one node does not have
 		spec["nodes"] = list{object{"name": "a", "devices": list{object{"name": "sda"}}}}
@@ -248,7 +248,7 @@ var storageMistakes = map[string]mistake{
 		list{object{"name": "builtin-mgr", "application": "rgw"}}, "spec.pools[0].name: its pool would be called", "pools",
 	),
 	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: the platform offers no cluster", "cluster"),
-	"a zone with one copy": {typ: respond.SpecValid, words: "spec.nodes: zone b holds two copies", make: func(_ *world, spec object) {
+	"a zone with one copy": {typ: respond.SpecValid, words: "spec.nodes: zone b holds two copies", make: func(_ *simulation, spec object) {
 		delete(spec, "deviceSelector")
 		device := list{object{"name": "sda"}}
 		spec["nodes"] = list{
@@ -261,7 +261,7 @@ var storageMistakes = map[string]mistake{
 		}
 		spec["monitors"], spec["failureDomain"] = object{"count": int64(3)}, "host"
 	}},
-	"another cluster anywhere": {typ: respond.SpecValid, words: "spec.mirroring.peer: ", make: func(w *world, spec object) {
+	"another cluster anywhere": {typ: respond.SpecValid, words: "spec.mirroring.peer: ", make: func(w *simulation, spec object) {
 		w.require("platform", platformWith(object{"domain": "example.com", "exposure": outside, "limits": list{object{
 			"name": "some", "namespaces": list{"*"}, "storageNodes": list{"*"}, "storageDevices": list{"*"}, "storageNetworks": list{"10.0.0.0/8"},
 			"tolerations": list{"*"}, "monitoringLabels": list{"*"}, "domains": list{"*"}, "storageImages": list{"*"}, "registries": list{"*"},
@@ -271,7 +271,7 @@ var storageMistakes = map[string]mistake{
 		spec["network"] = object{"host": true, "publicCIDRs": list{"10.0.1.0/24"}}
 		spec["mirroring"] = object{"peer": object{"secretRef": object{"name": "other"}, "direction": "rx-tx"}}
 	}},
-	"a host name of others": {typ: respond.SpecValid, words: "spec.objectStores[0].hostname: ", make: func(w *world, spec object) {
+	"a host name of others": {typ: respond.SpecValid, words: "spec.objectStores[0].hostname: ", make: func(w *simulation, spec object) {
 		w.require("platform", platformWith(object{"domain": "example.com", "exposure": outside, "limits": list{object{
 			"name": "some", "namespaces": list{"*"}, "storageNodes": list{"*"}, "storageDevices": list{"*"}, "storageNetworks": list{"*"},
 			"tolerations": list{"*"}, "monitoringLabels": list{"*"}, "domains": list{"{namespace}.example.com"},
@@ -280,7 +280,7 @@ var storageMistakes = map[string]mistake{
 		delete(spec, "cluster") // which this platform does not offer
 		spec["objectStores"] = list{object{"name": "o", "hostname": "others.example.com"}}
 	}},
-	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
+	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *simulation, _ object) { w.require("platform") }},
 }
 
 // storageOrders say what comes first in a Ceph cluster.

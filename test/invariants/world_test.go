@@ -40,7 +40,7 @@ var subjects = []*subject{
 	{
 		name:      "ControlPlane",
 		runner:    kinds.Runners()["XControlPlaneCluster.crossplane.c5c3.io"],
-		draw:      drawControlPlane,
+		draw:      genControlPlane,
 		claimed:   true,
 		keep:      []string{"claimRef", "cluster"},
 		lingering: []string{"database-proxy", "database-proxy-monitor", "maxscale-network-policy", "maxscale-exporter-network-policy"},
@@ -53,97 +53,97 @@ var subjects = []*subject{
 	{
 		name:      "Keystone",
 		runner:    kinds.Runners()["Keystone.keystone.openstack.c5c3.io"],
-		draw:      drawService(keystones, "keystone", "k", "identity.eu"),
+		draw:      genService(keystones, "keystone", "k", "identity.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-", "bootstrap-"},
 	},
 	{
 		name:   "IdentityCatalog",
 		runner: kinds.Runners()["IdentityCatalog.keystone.openstack.c5c3.io"],
-		draw:   drawCatalog,
+		draw:   genCatalog,
 		keep:   []string{"target"},
 	},
 	{
 		name:      "Placement",
 		runner:    kinds.Runners()["Placement.placement.openstack.c5c3.io"],
-		draw:      drawService(placements, "placement", "p", "inventory.eu"),
+		draw:      genService(placements, "placement", "p", "inventory.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "Glance",
 		runner:    kinds.Runners()["Glance.glance.openstack.c5c3.io"],
-		draw:      drawService(glances, "glance", "g", "images.eu"),
+		draw:      genService(glances, "glance", "g", "images.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "Nova",
 		runner:    kinds.Runners()["Nova.nova.openstack.c5c3.io"],
-		draw:      drawService(novas, "nova", "n", "compute.eu"),
+		draw:      genService(novas, "nova", "n", "compute.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "Neutron",
 		runner:    kinds.Runners()["Neutron.neutron.openstack.c5c3.io"],
-		draw:      drawService(neutrons, "neutron", "q", "network.eu"),
+		draw:      genService(neutrons, "neutron", "q", "network.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "Horizon",
 		runner:    kinds.Runners()["Horizon.horizon.openstack.c5c3.io"],
-		draw:      drawService(horizons, "horizon", "h", "dashboard.eu"),
+		draw:      genService(horizons, "horizon", "h", "dashboard.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "Tempest",
 		runner:    kinds.Runners()["Tempest.tempest.openstack.c5c3.io"],
-		draw:      drawService(tempests, "tempest", "t", "tests.eu"),
+		draw:      genService(tempests, "tempest", "t", "tests.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "Heat",
 		runner:    kinds.Runners()["Heat.heat.openstack.c5c3.io"],
-		draw:      drawService(heats, "heat", "s", "stacks.eu"),
+		draw:      genService(heats, "heat", "s", "stacks.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "Barbican",
 		runner:    kinds.Runners()["Barbican.barbican.openstack.c5c3.io"],
-		draw:      drawService(barbicans, "barbican", "k", "keys.eu"),
+		draw:      genService(barbicans, "barbican", "k", "keys.eu"),
 		keep:      []string{"target", "vault"}, // Secrets stay where they are.
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "Cinder",
 		runner:    kinds.Runners()["Cinder.cinder.openstack.c5c3.io"],
-		draw:      drawService(cinders, "cinder", "b", "volumes.eu"),
+		draw:      genService(cinders, "cinder", "b", "volumes.eu"),
 		keep:      []string{"target", "backends", "coordination", "backup"}, // Volumes and backups stay where they are.
 		revisions: []string{"config-", "programs-", "volume-types-"},
 	},
 	{
 		name:      "NovaCell",
 		runner:    kinds.Runners()["NovaCell.nova.openstack.c5c3.io"],
-		draw:      drawService(novacells, "nova-cell1", "n-c", "compute.eu-a"),
+		draw:      genService(novacells, "nova-cell1", "n-c", "compute.eu-a"),
 		keep:      []string{"target", "cell", "database", "queue"}, // Its Nova says where its servers are, once.
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "OVNCluster",
 		runner:    kinds.Runners()["OVNCluster.ovn.c5c3.io"],
-		draw:      drawService(ovns, "ovn", "o", "networks.eu"),
+		draw:      genService(ovns, "ovn", "o", "networks.eu"),
 		keep:      []string{"target", "clusterDomain", "northbound", "southbound"},
 		revisions: []string{"scripts-"},
 	},
 	{
 		name:    "HypervisorCluster",
 		runner:  kinds.Runners()["XHypervisorCluster.crossplane.c5c3.io"],
-		draw:    drawHypervisors,
+		draw:    genHypervisors,
 		claimed: true,
 		keep:    []string{"claimRef", "controlPlaneRef", "cell", "storage", "cluster"},
 		revisions: []string{
@@ -159,7 +159,7 @@ var subjects = []*subject{
 	{
 		name:      "KeystoneService",
 		runner:    kinds.Runners()["XKeystoneService.crossplane.c5c3.io"],
-		draw:      drawKeystoneService,
+		draw:      genKeystoneService,
 		claimed:   true,
 		keep:      []string{"claimRef", "controlPlaneRef"},
 		revisions: meters,
@@ -167,7 +167,7 @@ var subjects = []*subject{
 	{
 		name:    "StorageCluster",
 		runner:  kinds.Runners()["XStorageCluster.crossplane.c5c3.io"],
-		draw:    drawStorage,
+		draw:    genStorage,
 		claimed: true,
 		keep:    []string{"claimRef", "cluster", "nodes", "deviceSelector", "pools", "consumers", "filesystems", "objectStores", "replicationFactor", "allowDataLoss"},
 		revisions: []string{
@@ -177,8 +177,8 @@ var subjects = []*subject{
 	},
 }
 
-// drawControlPlane draws a claim on a platform, and makes it a composite resource as Crossplane does. Some have no claim.
-func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
+// genControlPlane draws a claim on a platform, and makes it a composite resource as Crossplane does. Some have no claim.
+func genControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	namespace := rapid.SampledFrom([]string{"tenant-a", "t", "trial-" + strings.Repeat("x", 57)}).Draw(t, "namespace")
 	name := rapid.SampledFrom([]string{"cloud", "c", "eu.cloud", strings.Repeat("y", 63)}).Draw(t, "name")
 	claim := claims.draw(t, namespace, name)
@@ -222,8 +222,8 @@ func withClusters(platform object) object {
 	return platform
 }
 
-// drawService draws a service's composite resource with one of some names.
-func drawService(k *definedKind, names ...string) func(*rapid.T) (object, map[string][]*structpb.Struct) {
+// genService draws a service's composite resource with one of some names.
+func genService(k *definedKind, names ...string) func(*rapid.T) (object, map[string][]*structpb.Struct) {
 	return func(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		xr := k.draw(t, "tenant-a-cloud-1a2b3", rapid.SampledFrom(names).Draw(t, "name"))
 		serverOwned(xr["metadata"].(object))
@@ -231,19 +231,19 @@ func drawService(k *definedKind, names ...string) func(*rapid.T) (object, map[st
 	}
 }
 
-func drawCatalog(t *rapid.T) (object, map[string][]*structpb.Struct) {
-	xr, required := drawService(catalogs, "catalog", "c")(t)
+func genCatalog(t *rapid.T) (object, map[string][]*structpb.Struct) {
+	xr, required := genService(catalogs, "catalog", "c")(t)
 	// One without anything is nothing to hold to the invariants.
 	spec := xr["spec"].(object)
 	spec["services"] = true
-	if _, elsewhere := spec["shared"]; elsewhere {
+	if _, external := spec["shared"]; external {
 		delete(spec, "bootstrapResources") // Nothing was bootstrapped in it.
 	}
 	return xr, required
 }
 
 // A world is a composite resource and what is observed of all that is composed for it.
-type world struct {
+type simulation struct {
 	*subject
 
 	xr       object
@@ -268,8 +268,8 @@ type step struct {
 	ready  bool
 }
 
-func newWorld(t *rapid.T, s *subject) *world {
-	w := &world{
+func newSimulation(t *rapid.T, s *subject) *simulation {
+	w := &simulation{
 		subject: s, observed: map[string]*structpb.Struct{}, made: map[string]*structpb.Struct{}, hashed: map[string][]byte{},
 	}
 	w.xr, w.required = s.draw(t)
@@ -277,7 +277,7 @@ func newWorld(t *rapid.T, s *subject) *world {
 }
 
 // copy is a world that can be changed without changing w: what is observed is replaced, and never changed.
-func (w *world) copy() *world {
+func (w *simulation) copy() *simulation {
 	c := *w
 	c.xr, c.observed = maps.Clone(w.xr), maps.Clone(w.observed)
 	return &c
@@ -287,7 +287,7 @@ func (w *world) copy() *world {
 const marker = "correct-horse-battery-staple"
 
 // request is the request that Crossplane would make now. Connection details and credentials hold secrets, as they do.
-func (w *world) request(t *rapid.T) *fnv1.RunFunctionRequest {
+func (w *simulation) request(t *rapid.T) *fnv1.RunFunctionRequest {
 	secret := map[string][]byte{"password": []byte(marker)}
 	req := &fnv1.RunFunctionRequest{
 		Observed: &fnv1.State{
@@ -337,8 +337,8 @@ func (s *subject) explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionRespon
 	return rsp.Message(), plan, err
 }
 
-// settle makes everything that is desired exist, with today's content and finished, and removes what is not desired.
-func (w *world) settle(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
+// reconcileUntilStable makes everything that is desired exist, with today's content and finished, and removes what is not desired.
+func (w *simulation) reconcileUntilStable(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	desired := rsp.GetDesired().GetResources()
 	maps.DeleteFunc(w.observed, func(name string, _ *structpb.Struct) bool { return desired[name] == nil })
 	for name, r := range desired {
@@ -385,15 +385,15 @@ func inside(o object) object {
 }
 
 // names are the names of what is observed, sorted.
-func (w *world) names() []string { return slices.Sorted(maps.Keys(w.observed)) }
+func (w *simulation) names() []string { return slices.Sorted(maps.Keys(w.observed)) }
 
 // isRevision reports whether a name is that of a revision.
-func (w *world) isRevision(name string) bool {
+func (w *simulation) isRevision(name string) bool {
 	return slices.ContainsFunc(w.revisions, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // replaces reports whether another revision is observed of what a name is a revision of.
-func (w *world) replaces(name string) bool {
+func (w *simulation) replaces(name string) bool {
 	for _, prefix := range w.revisions {
 		for other := range w.observed {
 			if strings.HasPrefix(name, prefix) && strings.HasPrefix(other, prefix) {

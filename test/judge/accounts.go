@@ -21,7 +21,7 @@ var (
 )
 
 // checkAccounts holds that who logs in does so with the password of the user that he names, and that there is such a user.
-func (w *world) checkAccounts() {
+func (w *inventory) checkAccounts() {
 	for _, p := range w.pods {
 		if p.spec == nil {
 			continue
@@ -49,7 +49,7 @@ func (w *world) checkAccounts() {
 			w.checkRemoteConsumer(o)
 		}
 		if name := text(o.manifest, "spec", "cloudCredentialsRef", "cloudName"); name != "" {
-			secret := secretName{o.place, text(o.manifest, "spec", "cloudCredentialsRef", "secretName")}
+			secret := secretName{o.namespaceRef, text(o.manifest, "spec", "cloudCredentialsRef", "secretName")}
 			if v, wrong := w.value(secret, "clouds.yaml"); wrong == "" && !strings.Contains(v.content, "\n  "+name+":\n") {
 				w.foundf("%s logs in to cloud %s, which is not in the clouds.yaml of %s.", o, name, secret)
 			}
@@ -58,11 +58,11 @@ func (w *world) checkAccounts() {
 }
 
 // checkRemoteConsumer holds that what somebody elsewhere uses is a credential that is replaced here: for another it would wait for ever.
-func (w *world) checkRemoteConsumer(o object) {
+func (w *inventory) checkRemoteConsumer(o object) {
 	for _, c := range list(o.manifest, "spec", "credentials") {
 		rotated, rotates := false, false
 		for _, r := range w.objects {
-			if r.place == o.place && r.is("CredentialRotation.c5c3.io") {
+			if r.namespaceRef == o.namespaceRef && r.is("CredentialRotation.c5c3.io") {
 				rotates, rotated = true, rotated || text(r.manifest, "spec", "secretName") == text(c, "secretName")
 			}
 		}
@@ -72,31 +72,31 @@ func (w *world) checkRemoteConsumer(o object) {
 	}
 }
 
-func (w *world) checkPasswordOf(o object, field, user string) {
+func (w *inventory) checkPasswordOf(o object, field, user string) {
 	ref, _ := at(o.manifest, "spec", field).(fields)
-	w.checkRead(o, read{secretName: secretName{o.place, text(ref, "name")}, key: text(ref, "key"), as: field, means: password, of: user})
+	w.checkRead(o, configRead{secretName: secretName{o.namespaceRef, text(ref, "name")}, key: text(ref, "key"), as: field, means: password, of: user})
 }
 
 // checkServerOf holds that there is the server that something is made on, of the kind that is said.
-func (w *world) checkServerOf(o object) {
+func (w *inventory) checkServerOf(o object) {
 	kind := cmp.Or(text(o.manifest, "spec", "mariaDbRef", "kind"), "MariaDB")
-	if _, ok := w.find(o.place, kind+".k8s.mariadb.com", text(o.manifest, "spec", "mariaDbRef", "name")); !ok {
+	if _, ok := w.find(o.namespaceRef, kind+".k8s.mariadb.com", text(o.manifest, "spec", "mariaDbRef", "name")); !ok {
 		w.foundf("%s is made on a %s that does not exist.", o, kind)
 	}
 }
 
 // checkDatabaseLogin holds that the user of a database is one that the server has, with this password, and with rights to this database.
-func (w *world) checkDatabaseLogin(p *pod, c corev1.Container) {
+func (w *inventory) checkDatabaseLogin(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		m := databaseURL.FindStringSubmatch(e.Value)
 		if m == nil {
 			continue
 		}
 		user, from, database := m[1], m[2], m[4]
-		secret, key := variable(c, p.place, from)
+		secret, key := variable(c, p.namespaceRef, from)
 		account, granted, exists := false, false, false
 		for _, o := range w.objects {
-			if o.place != p.place {
+			if o.namespaceRef != p.namespaceRef {
 				continue
 			}
 			ref := at(o.manifest, "spec", "passwordSecretKeyRef")
@@ -116,27 +116,27 @@ func (w *world) checkDatabaseLogin(p *pod, c corev1.Container) {
 }
 
 // checkQueueLogin holds that the user of a virtual host is one that is made in the queue, with this password, and with rights there.
-func (w *world) checkQueueLogin(p *pod, c corev1.Container) {
+func (w *inventory) checkQueueLogin(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		m := queueURL.FindStringSubmatch(e.Value)
 		if m == nil {
 			continue
 		}
 		vhost := m[4]
-		secret, _ := variable(c, p.place, m[2])
-		named, key := variable(c, p.place, strings.TrimSuffix(strings.TrimPrefix(m[1], "$("), ")"))
-		queue := w.brokerAt(p.place, m[3])
-		if !w.hasQueueUser(p.place, secret, queue, "") {
+		secret, _ := variable(c, p.namespaceRef, m[2])
+		named, key := variable(c, p.namespaceRef, strings.TrimSuffix(strings.TrimPrefix(m[1], "$("), ")"))
+		queue := w.brokerAt(p.namespaceRef, m[3])
+		if !w.hasQueueUser(p.namespaceRef, secret, queue, "") {
 			w.foundf("%s: container %s logs in to %s with %s, of which nobody makes a user there.", p, c.Name, queue, secret)
 		}
 		if named != secret || key != "username" {
 			w.foundf("%s: container %s logs in to %s as %s with %s, which is somebody else's.", p, c.Name, queue, m[1], secret)
 		}
 		exists := slices.ContainsFunc(w.objects, func(o object) bool {
-			return o.place == p.place && o.is("Vhost.rabbitmq.com") && text(o.manifest, "spec", "name") == vhost &&
+			return o.namespaceRef == p.namespaceRef && o.is("Vhost.rabbitmq.com") && text(o.manifest, "spec", "name") == vhost &&
 				brokerIn(at(o.manifest, "spec", "rabbitmqClusterReference"), "name", "connectionSecret") == queue
 		})
-		if !exists || !w.hasQueueUser(p.place, secret, queue, vhost) {
+		if !exists || !w.hasQueueUser(p.namespaceRef, secret, queue, vhost) {
 			w.foundf("%s: container %s uses virtual host %s of %s with %s, for which there is no Vhost or no permission.",
 				p, c.Name, vhost, queue, secret)
 		}
@@ -145,10 +145,10 @@ func (w *world) checkQueueLogin(p *pod, c corev1.Container) {
 
 // brokerAt is the queue at a host: the RabbitmqCluster whose Service that is, or the Secret with which one outside is administrated, which
 // has to be at that host, too.
-func (w *world) brokerAt(where place, host string) string {
+func (w *inventory) brokerAt(where namespaceRef, host string) string {
 	for _, o := range w.objects {
 		uri := text(o.manifest, "spec", "target", "template", "data", "uri")
-		if o.place == where && o.is("ExternalSecret.external-secrets.io") && strings.HasPrefix(uri, "https://"+host+":") {
+		if o.namespaceRef == where && o.is("ExternalSecret.external-secrets.io") && strings.HasPrefix(uri, "https://"+host+":") {
 			return text(o.manifest, "spec", "target", "name")
 		}
 	}
@@ -168,9 +168,9 @@ func brokerIn(reference any, cluster, secret string) string {
 
 // hasQueueUser reports whether the companion makes a user of the Secret in a queue, with rights in a virtual host if one is named
 // (apis/c5c3/v1alpha1, the target QueueUser).
-func (w *world) hasQueueUser(where place, secret secretName, queue, vhost string) bool {
+func (w *inventory) hasQueueUser(where namespaceRef, secret secretName, queue, vhost string) bool {
 	return slices.ContainsFunc(w.objects, func(o object) bool {
-		return o.place == where && o.is("CredentialRotation.c5c3.io") && text(o.manifest, "spec", "target") == "QueueUser" &&
+		return o.namespaceRef == where && o.is("CredentialRotation.c5c3.io") && text(o.manifest, "spec", "target") == "QueueUser" &&
 			text(o.manifest, "spec", "secretName") == secret.name &&
 			slices.ContainsFunc(list(o.manifest, "spec", "queue", "permissions"), func(permission any) bool {
 				return brokerIn(permission, "rabbitMQRef", "connectionSecretRef") == queue && (vhost == "" || text(permission, "vhost") == vhost)
@@ -179,7 +179,7 @@ func (w *world) hasQueueUser(where place, secret secretName, queue, vhost string
 }
 
 // variable is where the value of an environment variable comes from.
-func variable(c corev1.Container, where place, name string) (secret secretName, key string) {
+func variable(c corev1.Container, where namespaceRef, name string) (secret secretName, key string) {
 	for _, v := range c.Env {
 		if v.Name == name && v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
 			return secretName{where, v.ValueFrom.SecretKeyRef.Name}, v.ValueFrom.SecretKeyRef.Key
@@ -188,7 +188,7 @@ func variable(c corev1.Container, where place, name string) (secret secretName, 
 	return secretName{}, ""
 }
 
-func (w *world) checkUserFlag(p *pod, c corev1.Container) {
+func (w *inventory) checkUserFlag(p *pod, c corev1.Container) {
 	args := slices.Concat(c.Command, c.Args)
 	for i, a := range args {
 		m := userFlag.FindStringSubmatch(a)
@@ -199,19 +199,19 @@ func (w *world) checkUserFlag(p *pod, c corev1.Container) {
 		for _, e := range c.Env {
 			if strings.HasSuffix(e.Name, variable) && e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
 				r := e.ValueFrom.SecretKeyRef
-				w.checkRead(p.of, read{secretName: secretName{p.place, r.Name}, key: r.Key, as: e.Name, means: password, of: args[i+1]})
+				w.checkRead(p.of, configRead{secretName: secretName{p.namespaceRef, r.Name}, key: r.Key, as: e.Name, means: password, of: args[i+1]})
 			}
 		}
 	}
 }
 
-func (w *world) checkCloudLogin(o object) {
+func (w *inventory) checkCloudLogin(o object) {
 	for _, t := range stringMap(o.manifest, "spec", "template") {
 		for _, m := range cloudLogin.FindAllStringSubmatch(t, -1) {
 			for _, s := range list(o.manifest, "spec", "sources") {
 				if text(s, "name") == m[2] {
 					ref := at(s, "secretKeyRef")
-					w.checkRead(o, read{secretName: secretName{o.place, text(ref, "name")}, key: text(ref, "key"), as: m[2], means: password, of: m[1]})
+					w.checkRead(o, configRead{secretName: secretName{o.namespaceRef, text(ref, "name")}, key: text(ref, "key"), as: m[2], means: password, of: m[1]})
 				}
 			}
 		}

@@ -15,9 +15,9 @@ var notSpoken = []string{
 // kubernetes is the Service of the API server, which every cluster has.
 const kubernetes = "kubernetes.default.svc"
 
-// knownOutside reports whether people named a host: the claim, the platform, or a route of ours to it.
-func (w *world) knownOutside(host string) bool {
-	if host == "localhost" || strings.HasPrefix(host, "127.") || host == "[::1]" || strings.Contains(w.givenText(), host) {
+// isKnownExternalHost reports whether people named a host: the claim, the platform, or a route of ours to it.
+func (w *inventory) isKnownExternalHost(host string) bool {
+	if host == "localhost" || strings.HasPrefix(host, "127.") || host == "[::1]" || strings.Contains(w.userProvidedText(), host) {
 		return true
 	}
 	return slices.ContainsFunc(w.objects, func(o object) bool {
@@ -29,8 +29,8 @@ func (w *world) knownOutside(host string) bool {
 	})
 }
 
-// givenText is all that people wrote.
-func (w *world) givenText() string {
+// userProvidedText is all that people wrote.
+func (w *inventory) userProvidedText() string {
 	b, err := json.Marshal(w.given)
 	if err != nil {
 		panic(err)
@@ -40,7 +40,7 @@ func (w *world) givenText() string {
 
 // checkAddresses holds that every address leads to a Service that exists, at a port that it has, by a name in the certificate that is
 // served there; or to a host outside that people named.
-func (w *world) checkAddresses() {
+func (w *inventory) checkAddresses() {
 	outsiders := map[string]bool{}
 	for _, o := range w.objects {
 		// OVN's certificates name pods that may come, and clients that nobody reaches.
@@ -48,7 +48,7 @@ func (w *world) checkAddresses() {
 		if spare || o.is(notSpoken...) || text(o.manifest, "metadata", "labels", "grafana_dashboard") != "" {
 			continue
 		}
-		where := o.place
+		where := o.namespaceRef
 		if at(o.manifest, "spec", "target", "providerConfig") != nil {
 			where.cluster = w.workloads()
 		}
@@ -61,7 +61,7 @@ func (w *world) checkAddresses() {
 						}
 						w.checkAddress(o, where, a, outsiders)
 					}
-					if e := endpoint.FindStringSubmatch(t); e != nil && k == "endpoint" && !w.knownOutside(e[1]) {
+					if e := endpoint.FindStringSubmatch(t); e != nil && k == "endpoint" && !w.isKnownExternalHost(e[1]) {
 						w.foundf("%s leads to %s, which is no Service here, and which nobody named.", o, t)
 					}
 				}
@@ -75,10 +75,10 @@ func str(v any) string {
 	return s
 }
 
-func (w *world) checkAddress(o object, where place, a address, outsiders map[string]bool) {
+func (w *inventory) checkAddress(o object, where namespaceRef, a address, outsiders map[string]bool) {
 	if a.service == "" {
 		if _, met := outsiders[a.host]; !met {
-			outsiders[a.host] = w.knownOutside(a.host)
+			outsiders[a.host] = w.isKnownExternalHost(a.host)
 		}
 		if !outsiders[a.host] {
 			w.foundf("%s leads to %s, which is no Service here, and which nobody named.", o, a)
@@ -128,14 +128,14 @@ func covers(name, host string) bool {
 }
 
 // hasPod reports whether a Service gives a pod a name: a headless one, to the pods of a set that has so many.
-func (w *world) hasPod(s *service, name string) bool {
+func (w *inventory) hasPod(s *service, name string) bool {
 	return s.headless && slices.ContainsFunc(w.behind(s), func(p *pod) bool {
 		return p.replicas != nil && slices.Contains(ordinals(p.of.name, *p.replicas), name)
 	})
 }
 
 // checkMonitors holds that a ServiceMonitor finds Services with the ports that it asks at, and speaks as they do.
-func (w *world) checkMonitors() {
+func (w *inventory) checkMonitors() {
 	for _, o := range w.objects {
 		if !o.is("ServiceMonitor.monitoring.coreos.com") {
 			continue
@@ -164,7 +164,7 @@ func (w *world) checkMonitors() {
 	}
 }
 
-func (w *world) checkScrape(o object, e any, s *service, p *pod, sp servicePort) {
+func (w *inventory) checkScrape(o object, e any, s *service, p *pod, sp servicePort) {
 	cert, tls := p.tls[p.target(sp)]
 	if tls != (text(e, "scheme") == "https") {
 		w.foundf("%s does not ask %s as it speaks: one of the two speaks TLS.", o, s)
@@ -176,16 +176,16 @@ func (w *world) checkScrape(o object, e any, s *service, p *pod, sp servicePort)
 		w.foundf("%s expects the name %q of %s, which is not in its certificate.", o, name, s)
 	}
 	ca := at(e, "tlsConfig", "ca", "secret")
-	if v, wrong := w.value(secretName{o.place, text(ca, "name")}, text(ca, "key")); wrong == "" && v.of != cert.issuer {
+	if v, wrong := w.value(secretName{o.namespaceRef, text(ca, "name")}, text(ca, "key")); wrong == "" && v.of != cert.issuer {
 		w.foundf("%s trusts authority %s, and %s's certificate is of %s.", o, v.of, s, cert.issuer)
 	}
 }
 
 // monitored are the Services that a ServiceMonitor selects.
-func (w *world) monitored(o object) []*service {
+func (w *inventory) monitored(o object) []*service {
 	var out []*service
 	for _, s := range w.services {
-		if s.place == o.place && selectsMap(at(o.manifest, "spec", "selector"), s.labels) {
+		if s.namespaceRef == o.namespaceRef && selectsMap(at(o.manifest, "spec", "selector"), s.labels) {
 			out = append(out, s)
 		}
 	}
@@ -215,7 +215,7 @@ func backends(o object) []backend {
 
 // checkRoutes holds that what comes from outside leads to a Service at a port that it has, and that a gateway speaks TLS to it where it
 // does.
-func (w *world) checkRoutes() {
+func (w *inventory) checkRoutes() {
 	for _, o := range w.objects {
 		if !o.is("HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io") {
 			continue
@@ -225,7 +225,7 @@ func (w *world) checkRoutes() {
 		}
 		w.checkHosts(o)
 		for _, b := range backends(o) {
-			s := w.service(o.place, b.name)
+			s := w.service(o.namespaceRef, b.name)
 			if s == nil {
 				w.foundf("%s leads to Service %s, which does not exist.", o, b.name)
 				continue
@@ -245,14 +245,14 @@ func (w *world) checkRoutes() {
 }
 
 // checkHosts holds that the certificate that an Ingress serves is for its hosts.
-func (w *world) checkHosts(o object) {
+func (w *inventory) checkHosts(o object) {
 	for _, tls := range list(o.manifest, "spec", "tls") {
 		if text(tls, "secretName") == "" {
 			continue // The controller's own certificate.
 		}
 		for _, host := range texts(tls, "hosts") {
 			if !slices.ContainsFunc(w.objects, func(c object) bool {
-				return c.is("Certificate.cert-manager.io") && c.place == o.place && text(c.manifest, "spec", "secretName") == text(tls, "secretName") &&
+				return c.is("Certificate.cert-manager.io") && c.namespaceRef == o.namespaceRef && text(c.manifest, "spec", "secretName") == text(tls, "secretName") &&
 					slices.ContainsFunc(texts(c.manifest, "spec", "dnsNames"), func(n string) bool { return covers(n, host) })
 			}) {
 				w.foundf("%s serves %s with Secret %s, whose certificate is not for that name.", o, host, text(tls, "secretName"))
@@ -261,9 +261,9 @@ func (w *world) checkHosts(o object) {
 	}
 }
 
-func (w *world) checkBackendTLS(route object, s *service, cert served) {
+func (w *inventory) checkBackendTLS(route object, s *service, cert servedCertificate) {
 	for _, o := range w.objects {
-		if !o.is("BackendTLSPolicy.gateway.networking.k8s.io") || o.place != route.place {
+		if !o.is("BackendTLSPolicy.gateway.networking.k8s.io") || o.namespaceRef != route.namespaceRef {
 			continue
 		}
 		for _, t := range list(o.manifest, "spec", "targetRefs") {

@@ -161,10 +161,10 @@ func sampled[T any](mistakes map[string]T) []string {
 	return effort.Sample(slices.Sorted(maps.Keys(mistakes)), 3)
 }
 
-// TestBreaks: the judge finds nothing in an example, and each of these mistakes, with the sentence that says what is wrong.
-func TestBreaks(t *testing.T) {
-	whole := example(t, "full.yaml")
-	if found := judge.Judge(whole); len(found) > 0 {
+// TestFaults: the judge finds nothing in an example, and each of these mistakes, with the sentence that says what is wrong.
+func TestFaults(t *testing.T) {
+	full := example(t, "full.yaml")
+	if found := judge.Judge(full); len(found) > 0 {
 		t.Fatalf("an example is not good: %q", found)
 	}
 	mistakes := map[string]struct {
@@ -341,7 +341,7 @@ func TestBreaks(t *testing.T) {
 	for _, name := range sampled(mistakes) {
 		tc := mistakes[name]
 		t.Run(name, func(t *testing.T) {
-			c := copied(t, whole)
+			c := copied(t, full)
 			tc.breaks(t, &c)
 			found := judge.Judge(c)
 			if !slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, tc.want) }) {
@@ -351,8 +351,8 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
-// TestServiceToCome: what is composed for a service that nobody has thought of is judged without a line about it.
-func TestServiceToCome(t *testing.T) {
+// TestServiceNotYetEnabled: what is composed for a service that nobody has thought of is judged without a line about it.
+func TestServiceNotYetEnabled(t *testing.T) {
 	c := copied(t, example(t, "full.yaml"))
 	for _, kind := range []string{"Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"} {
 		data, err := json.Marshal(in(t, &c, kind, "keystone").Manifest)

@@ -44,7 +44,7 @@ func forUsers(logins []string) bool {
 }
 
 // needFromCatalog takes down what a program finds in the catalog.
-func (w *world) needFromCatalog(p *pod, c corev1.Container) {
+func (w *inventory) needFromCatalog(p *pod, c corev1.Container) {
 	groups := logins(c)
 	for _, group := range groups {
 		if group == "service_user" && !forUsers(groups) {
@@ -70,7 +70,7 @@ var shown = []string{"compute", "image", "network", "placement", "block-storage"
 const imageOption = "glance_catalog_info"
 
 // needImages takes down that a program which looks Glance up so speaks to it.
-func (w *world) needImages(p *pod, c corev1.Container) {
+func (w *inventory) needImages(p *pod, c corev1.Container) {
 	if p.replicas == nil { // a Job asks for no image
 		return
 	}
@@ -84,7 +84,7 @@ func (w *world) needImages(p *pod, c corev1.Container) {
 }
 
 // needShown takes down what a dashboard asks, and that somebody comes to it: from where, a route says, or nobody.
-func (w *world) needShown(p *pod, c corev1.Container) {
+func (w *inventory) needShown(p *pod, c corev1.Container) {
 	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == settings }) {
 		return
 	}
@@ -108,7 +108,7 @@ const administrator = "OS_AUTH__ADMIN_PASSWORD"
 var tested = []string{"compute", "image", "network", "placement", "block-storage", "key-manager"}
 
 // needTested takes down what tests ask: Keystone where their configuration says that it is, and what they find in the catalog.
-func (w *world) needTested(p *pod, c corev1.Container) {
+func (w *inventory) needTested(p *pod, c corev1.Container) {
 	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == administrator }) {
 		return
 	}
@@ -127,14 +127,14 @@ func (w *world) needTested(p *pod, c corev1.Container) {
 }
 
 // needType takes down that a pod speaks to the services of a type, at their internal addresses.
-func (w *world) needType(p *pod, serviceType, why string) {
+func (w *inventory) needType(p *pod, serviceType, why string) {
 	for _, s := range w.objects {
 		if !s.is("Service.openstack.k-orc.cloud") || serviceType == "" || text(s.manifest, "spec", "resource", "type") != serviceType {
 			continue
 		}
 		for _, e := range w.objects {
 			r := at(e.manifest, "spec", "resource")
-			if e.place != s.place || !e.is("Endpoint.openstack.k-orc.cloud") || text(r, "serviceRef") != s.name ||
+			if e.namespaceRef != s.namespaceRef || !e.is("Endpoint.openstack.k-orc.cloud") || text(r, "serviceRef") != s.name ||
 				text(r, "interface") != "internal" {
 				continue
 			}
@@ -178,7 +178,7 @@ func (o object) runsEverywhere() bool {
 }
 
 // needCells takes down that what reads the records of cells speaks to their databases and message queues.
-func (w *world) needCells(p *pod, c corev1.Container) {
+func (w *inventory) needCells(p *pod, c corev1.Container) {
 	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == readsCells }) {
 		return
 	}
@@ -190,7 +190,7 @@ func (w *world) needCells(p *pod, c corev1.Container) {
 		fields = fields[:1]
 	}
 	for _, o := range w.objects {
-		if !o.is("CellMapping.openstack.c5c3.io") || o.place != p.place {
+		if !o.is("CellMapping.openstack.c5c3.io") || o.namespaceRef != p.namespaceRef {
 			continue
 		}
 		for _, field := range fields {

@@ -9,16 +9,16 @@ import (
 
 // cephClient: github.com/rook/rook v1.18.8 and v1.20.6, pkg/operator/ceph/client/controller.go: a Secret with the user's key under two
 // names. What Rook makes of its other kinds are pods of its own, mostly with the node's network: no policy of a cloud holds for them.
-func cephClient(w *world, o object) {
-	w.make(o.place, "rook-ceph-client-"+o.name, o.String(), map[string]value{
+func cephClient(w *inventory, o object) {
+	w.make(o.namespaceRef, "rook-ceph-client-"+o.name, o.String(), map[string]value{
 		o.name: {is: cephKey, free: true}, "userID": {is: userName}, "userKey": {is: cephKey},
 	})
 }
 
 // cephCluster: the same versions, pkg/operator/ceph/cluster/{mgr,nodedaemon}: Services of metrics, unless they are switched off, of pods
 // that are none of the cloud; controller/mirror_peer.go: a Secret with a token for other clusters, in which there is a key.
-func cephCluster(w *world, o object) {
-	w.make(o.place, "cluster-peer-token-"+o.name, o.String(), map[string]value{"token": {is: cephKey}, "cluster": {is: public}})
+func cephCluster(w *inventory, o object) {
+	w.make(o.namespaceRef, "cluster-peer-token-"+o.name, o.String(), map[string]value{"token": {is: cephKey}, "cluster": {is: public}})
 	if truth(o.manifest, "spec", "monitoring", "metricsDisabled") {
 		return
 	}
@@ -26,42 +26,42 @@ func cephCluster(w *world, o object) {
 		"rook-ceph-mgr": {"http-metrics", 9283}, "rook-ceph-exporter": {"ceph-exporter-http-metrics", 9926},
 	} {
 		l := labels.Set{"app": app, "rook_cluster": o.namespace}
-		p := &pod{place: o.place, of: o, part: app, labels: l, replicas: new(int), ports: []port{metrics}, tls: map[int]served{}}
+		p := &pod{namespaceRef: o.namespaceRef, of: o, part: app, labels: l, replicas: new(int), ports: []port{metrics}, tls: map[int]servedCertificate{}}
 		w.operatedService(o, p, app, false, l, metrics)
 	}
 }
 
 // cephObjectStore: the same versions, pkg/operator/ceph/object/{objectstore,spec}.go: a Service of the gateways,
 // which are no pods of the cloud.
-func cephObjectStore(w *world, o object) {
+func cephObjectStore(w *inventory, o object) {
 	l := labels.Set{"app": "rook-ceph-rgw", "rook_cluster": o.namespace, "rook_object_store": o.name}
 	n, _ := number(o.manifest, "spec", "gateway", "securePort")
 	https := port{"https", n}
-	p := &pod{place: o.place, of: o, labels: l, replicas: new(int), ports: []port{https}, tls: map[int]served{}}
+	p := &pod{namespaceRef: o.namespaceRef, of: o, labels: l, replicas: new(int), ports: []port{https}, tls: map[int]servedCertificate{}}
 	w.operatedService(o, p, "rook-ceph-rgw-"+o.name, false, l, https)
 	secret := text(o.manifest, "spec", "gateway", "sslCertificateRef")
 	for _, c := range w.objects {
-		if c.place == o.place && c.is("Certificate.cert-manager.io") && text(c.manifest, "spec", "secretName") == secret {
-			p.tls[n] = served{texts(c.manifest, "spec", "dnsNames"), text(c.manifest, "spec", "issuerRef", "name")}
+		if c.namespaceRef == o.namespaceRef && c.is("Certificate.cert-manager.io") && text(c.manifest, "spec", "secretName") == secret {
+			p.tls[n] = servedCertificate{texts(c.manifest, "spec", "dnsNames"), text(c.manifest, "spec", "issuerRef", "name")}
 		}
 	}
 }
 
 // storeReads are the authorities by which gateways verify a Keystone that they ask (the same versions, object/spec.go).
-func storeReads(o object) []read {
-	var out []read
+func storeReads(o object) []configRead {
+	var out []configRead
 	if bundle := text(o.manifest, "spec", "gateway", "caBundleRef"); bundle != "" {
-		out = append(out, read{secretName: secretName{o.place, bundle}, key: "cabundle", as: "cabundle", means: authority})
+		out = append(out, configRead{secretName: secretName{o.namespaceRef, bundle}, key: "cabundle", as: "cabundle", means: authority})
 	}
 	return out
 }
 
 // poolReads are the tokens by which Rook gets through to another cluster (pool/peers.go of v1.18.8).
-func poolReads(o object) []read {
-	var out []read
+func poolReads(o object) []configRead {
+	var out []configRead
 	for _, name := range texts(o.manifest, "spec", "mirroring", "peers", "secretNames") {
-		out = append(out, read{secretName: secretName{o.place, name}, key: "token", as: "token", means: cephKey},
-			read{secretName: secretName{o.place, name}, key: "direction", as: "direction", means: public})
+		out = append(out, configRead{secretName: secretName{o.namespaceRef, name}, key: "token", as: "token", means: cephKey},
+			configRead{secretName: secretName{o.namespaceRef, name}, key: "direction", as: "direction", means: public})
 	}
 	return out
 }
@@ -75,7 +75,7 @@ const monitors = "mon_host"
 var cephPorts = []int{3300, 6789, 6800}
 
 // needCeph takes down that who has the configuration of a client of Ceph reaches monitors and daemons. What a person wrote nobody has read.
-func (w *world) needCeph(p *pod, c corev1.Container) {
+func (w *inventory) needCeph(p *pod, c corev1.Container) {
 	for _, m := range w.mounts(p, c) {
 		for line := range strings.SplitSeq(m.value.content, "\n") {
 			if option, _, ok := strings.Cut(line, "="); !ok || strings.TrimSpace(option) != monitors {
@@ -89,7 +89,7 @@ func (w *world) needCeph(p *pod, c corev1.Container) {
 }
 
 // outsiders are the peers by which a policy may let out to a role: everything, or the pods of a Ceph cluster.
-func (w *world) outsiders(to string) []peer {
+func (w *inventory) outsiders(to string) []peer {
 	out := []peer{everywhere}
 	if to == outsider(ofCeph) {
 		for _, o := range w.objects {

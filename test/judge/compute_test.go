@@ -11,10 +11,10 @@ import (
 // egress is where a policy lets out to by a rule: by the first, names are looked up.
 func egress(rule int) []any { return []any{"spec", "egress", rule} }
 
-// TestBreaksOfNova: each of these mistakes is found in what has a message queue, daemons and hypervisors.
-func TestBreaksOfNova(t *testing.T) {
-	whole := example(t, "services.yaml")
-	if found := judge.Judge(whole); len(found) > 0 {
+// TestNovaFaults: each of these mistakes is found in what has a message queue, daemons and hypervisors.
+func TestNovaFaults(t *testing.T) {
+	full := example(t, "services.yaml")
+	if found := judge.Judge(full); len(found) > 0 {
 		t.Fatalf("an example is not good: %q", found)
 	}
 	open := []any{map[string]any{"ports": []any{map[string]any{"port": 8775.0, "protocol": "TCP"}}}}
@@ -111,7 +111,7 @@ func TestBreaksOfNova(t *testing.T) {
 	for _, name := range sampled(mistakes) {
 		tc := mistakes[name]
 		t.Run(name, func(t *testing.T) {
-			c := copied(t, whole)
+			c := copied(t, full)
 			tc.breaks(t, &c)
 			found := judge.Judge(c)
 			if !slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, tc.want) }) {
@@ -121,11 +121,11 @@ func TestBreaksOfNova(t *testing.T) {
 	}
 }
 
-// TestBreaksOfCells: Jobs that look into every cell reach those with a database to themselves, whose address is in no pod but in Nova's
+// TestCellFaults: Jobs that look into every cell reach those with a database to themselves, whose address is in no pod but in Nova's
 // records of its cells.
-func TestBreaksOfCells(t *testing.T) {
-	whole := exampleAt(t, "nova/servers.yaml")
-	if found := judge.Judge(whole); len(found) > 0 {
+func TestCellFaults(t *testing.T) {
+	full := exampleAt(t, "nova/servers.yaml")
+	if found := judge.Judge(full); len(found) > 0 {
 		t.Fatalf("an example is not good: %q", found)
 	}
 	const server = "MariaDB mariadb-cell-far"
@@ -154,7 +154,7 @@ func TestBreaksOfCells(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := copied(t, whole)
+			c := copied(t, full)
 			tc.breaks(t, &c)
 			found := judge.Judge(c)
 			for _, want := range tc.want {
@@ -168,20 +168,20 @@ func TestBreaksOfCells(t *testing.T) {
 
 // TestRemoteConsumers: what somebody elsewhere uses is replaced here.
 func TestRemoteConsumers(t *testing.T) {
-	whole := example(t, "services.yaml")
-	i := slices.IndexFunc(whole.Objects, func(o judge.Object) bool {
+	full := example(t, "services.yaml")
+	i := slices.IndexFunc(full.Objects, func(o judge.Object) bool {
 		return o.Manifest["kind"] == "CredentialRotation" && o.Manifest["metadata"].(fields)["name"] == "nova-cell1-queue"
 	})
-	namespace := whole.Objects[i].Manifest["metadata"].(fields)["namespace"]
+	namespace := full.Objects[i].Manifest["metadata"].(fields)["namespace"]
 	for secret, want := range map[string]bool{"nova-cell1-queue": false, "nova-credential": false, "nova-metadata-secret": true} {
-		c := copied(t, whole)
+		c := copied(t, full)
 		c.Objects = append(c.Objects, judge.Object{Manifest: fields{
 			"apiVersion": "c5c3.io/v1alpha1", "kind": "RemoteConsumer", "metadata": fields{"namespace": namespace, "name": "pool"},
 			"spec": fields{"credentials": []any{fields{"secretName": secret}}},
 		}})
-		sentence := "uses Secret " + secret + ", whose credential no CredentialRotation there replaces"
+		message := "uses Secret " + secret + ", whose credential no CredentialRotation there replaces"
 		found := judge.Judge(c)
-		if got := slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, sentence) }); got != want {
+		if got := slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, message) }); got != want {
 			t.Errorf("%s: found %t, want %t:\n%s", secret, got, want, strings.Join(found, "\n"))
 		}
 	}
@@ -189,10 +189,10 @@ func TestRemoteConsumers(t *testing.T) {
 
 // TestClosed: where nobody says where hypervisors are, nothing is let through to them or from them, and the judge asks for nothing.
 func TestClosed(t *testing.T) {
-	whole := example(t, "services.yaml")
-	services := whole.Given[0]["spec"].(fields)["services"].(fields)["nova"].(fields)
+	full := example(t, "services.yaml")
+	services := full.Given[0]["spec"].(fields)["services"].(fields)["nova"].(fields)
 	delete(services, "hypervisorNetworks")
-	found := judge.Judge(whole)
+	found := judge.Judge(full)
 	for _, want := range []string{
 		"NetworkPolicy nova-cell1-vnc lets out to network 10.20.0.0/16, which nobody named",
 		"lets network 10.20.0.0/16 to port 8775 of Deployment nova-metadata, which nothing there needs",

@@ -14,8 +14,8 @@ import (
 // which Secret. The pages of the documentation are made of it, so that they say what is judged.
 type Description struct {
 	Workloads []Workload
-	Hops      []Hop
-	Uses      []Use
+	Hops      []Connection
+	Uses      []Login
 	Secrets   []Secret
 }
 
@@ -45,25 +45,25 @@ type Port struct {
 
 // A Hop is traffic (TCP) from pods to a port of pods. An end that is outside of the cloud is no Workload, but a role: a neighbour, such
 // as an operator, or anywhere.
-type Hop struct {
-	From, To End
+type Connection struct {
+	From, To Endpoint
 	Port     int
-	// Why there is to be such traffic: one reason of several.
-	Why string
+	// Reason there is to be such traffic: one reason of several.
+	Reason string
 	// Issuer is the name of whose certificate the server serves; empty where nobody says that it speaks TLS. Plain is why it does not.
-	Issuer, Plain string
+	Issuer, PlaintextReason string
 	// Trusts are the Secrets, or ConfigMaps, in which the client has the certificate of that authority: in files and variables of its pods, or
 	// in what objects tell it. Nothing: who looks after it knows the authority, and no object says so.
 	Trusts []string
 }
 
 // An End is one end of a Hop: pods of an object, or a role outside.
-type End struct {
+type Endpoint struct {
 	Of            ID
 	Part, Outside string
 }
 
-func (e End) String() string {
+func (e Endpoint) String() string {
 	if e.Outside != "" {
 		return outsider(e.Outside)
 	}
@@ -71,8 +71,8 @@ func (e End) String() string {
 }
 
 // A Use is a login of a container at a database or a virtual host of a queue.
-type Use struct {
-	By ID
+type Login struct {
+	CreatedBy ID
 	// Queue: it is a virtual host, and no database.
 	Queue bool
 	// Name of it, and the Service at which it is asked for.
@@ -122,7 +122,7 @@ type Reader struct {
 
 // Describe says what there is in a cloud.
 func Describe(c Cloud) Description {
-	w := newWorld(c)
+	w := newInventory(c)
 	w.deriveFlows()
 	var out Description
 	for _, p := range w.pods {
@@ -144,7 +144,7 @@ func (s secretName) id() ID {
 	return ID{Cluster: s.cluster, Namespace: s.namespace, Kind: "Secret", Name: s.name}
 }
 
-func (w *world) workload(p *pod) Workload {
+func (w *inventory) workload(p *pod) Workload {
 	out := Workload{Of: p.of.id(), Part: p.part, Operated: p.spec == nil, Ends: p.replicas == nil}
 	if p.spec != nil {
 		out.Containers = p.spec.Containers
@@ -156,27 +156,27 @@ func (w *world) workload(p *pod) Workload {
 }
 
 // end finds the pods of a flow's end.
-func (w *world) end(name string) (End, *pod) {
+func (w *inventory) end(name string) (Endpoint, *pod) {
 	if role, ok := strings.CutPrefix(name, outsider("")); ok {
-		return End{Outside: role}, nil
+		return Endpoint{Outside: role}, nil
 	}
 	p := w.pod(name)
 	if p == nil { // What an operator's table names, and nobody emits.
-		return End{Outside: name}, nil
+		return Endpoint{Outside: name}, nil
 	}
-	return End{Of: p.of.id(), Part: p.part}, p
+	return Endpoint{Of: p.of.id(), Part: p.part}, p
 }
 
-func (w *world) hop(f flow) Hop {
+func (w *inventory) hop(f flow) Connection {
 	from, client := w.end(f.from)
 	to, server := w.end(f.to)
-	out := Hop{From: from, To: to, Port: f.port, Why: w.needed[f]}
+	out := Connection{From: from, To: to, Port: f.port, Reason: w.needed[f]}
 	if server == nil {
 		return out
 	}
 	out.Issuer = server.tls[f.port].issuer
 	if out.Issuer == "" && server.spec != nil {
-		out.Plain = plain[containerOf(server, f.port)]
+		out.PlaintextReason = plain[containerOf(server, f.port)]
 	}
 	if out.Issuer != "" {
 		out.Trusts = w.trusts(from, client, out.Issuer)
@@ -190,11 +190,11 @@ var tellers = map[string]string{
 }
 
 // trusts are the Secrets and ConfigMaps in which a client has the certificate of an authority.
-func (w *world) trusts(from End, p *pod, issuer string) []string {
-	var reads []read
-	told := tellers[from.Outside]
+func (w *inventory) trusts(from Endpoint, p *pod, issuer string) []string {
+	var reads []configRead
+	reported := tellers[from.Outside]
 	if p != nil {
-		told = tellers[p.labels["app.kubernetes.io/name"]]
+		reported = tellers[p.labels["app.kubernetes.io/name"]]
 		if p.spec == nil { // It is made after a container of ours.
 			p = w.likeness(p)
 		}
@@ -203,7 +203,7 @@ func (w *world) trusts(from End, p *pod, issuer string) []string {
 		reads = podReads(p)
 	}
 	for _, o := range w.objects {
-		if told != "" && strings.HasSuffix(o.group, told) && at(o.manifest, "spec", "target", "providerConfig") == nil {
+		if reported != "" && strings.HasSuffix(o.group, reported) && at(o.manifest, "spec", "target", "providerConfig") == nil {
 			reads = append(reads, w.fieldReads(o)...)
 		}
 	}
@@ -230,10 +230,10 @@ func (w *world) trusts(from End, p *pod, issuer string) []string {
 }
 
 // likeness are the pods that those of an operator are made after; nil: of nobody here.
-func (w *world) likeness(p *pod) *pod {
+func (w *inventory) likeness(p *pod) *pod {
 	for _, c := range list(p.of.manifest, "spec", "consumers") {
 		for _, q := range w.pods {
-			if len(p.like) > 0 && q.place == p.place && q.of.kind == text(c, "kind") && q.of.name == text(c, "name") {
+			if len(p.copiedEnv) > 0 && q.namespaceRef == p.namespaceRef && q.of.kind == text(c, "kind") && q.of.name == text(c, "name") {
 				return q
 			}
 		}
@@ -242,11 +242,11 @@ func (w *world) likeness(p *pod) *pod {
 }
 
 // uses are the logins of a pod's containers, at the addresses that their environment says.
-func uses(p *pod) []Use {
+func uses(p *pod) []Login {
 	if p.spec == nil {
 		return nil
 	}
-	var out []Use
+	var out []Login
 	for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
 		for _, e := range c.Env {
 			m, queue := databaseURL.FindStringSubmatch(e.Value), false
@@ -256,9 +256,9 @@ func uses(p *pod) []Use {
 			if m == nil {
 				continue
 			}
-			secret, _ := variable(c, p.place, m[2])
+			secret, _ := variable(c, p.namespaceRef, m[2])
 			server, _, _ := strings.Cut(m[3], ".")
-			use := Use{By: p.of.id(), Queue: queue, Name: m[4], Server: server, Secret: secret.name}
+			use := Login{CreatedBy: p.of.id(), Queue: queue, Name: m[4], Server: server, Secret: secret.name}
 			if !slices.Contains(out, use) {
 				out = append(out, use)
 			}
@@ -268,7 +268,7 @@ func uses(p *pod) []Use {
 }
 
 // described are all Secrets that someone makes or reads, by place and name.
-func (w *world) described() []Secret {
+func (w *inventory) described() []Secret {
 	all := map[secretName]*Secret{}
 	get := func(s secretName) *Secret {
 		if all[s] == nil {
@@ -318,7 +318,7 @@ func (w *world) described() []Secret {
 	for _, d := range slices.Collect(maps.Values(all)) {
 		for _, from := range d.From {
 			if from.Store == "" {
-				get(secretName{place{from.Cluster, from.Namespace}, from.Name}).addReader(Reader{d.Maker.ID, false})
+				get(secretName{namespaceRef{from.Cluster, from.Namespace}, from.Name}).addReader(Reader{d.Maker.ID, false})
 			}
 		}
 	}
@@ -342,8 +342,8 @@ func (s *Secret) addReader(r Reader) {
 }
 
 // maker is the object that a Secret is made of.
-func (w *world) maker(s secretName, m *made) (object, bool) {
-	i := slices.IndexFunc(w.objects, func(o object) bool { return o.place == s.place && o.String() == m.by })
+func (w *inventory) maker(s secretName, m *generatedObject) (object, bool) {
+	i := slices.IndexFunc(w.objects, func(o object) bool { return o.namespaceRef == s.namespaceRef && o.String() == m.createdBy })
 	if i < 0 {
 		return object{}, false
 	}
@@ -351,7 +351,7 @@ func (w *world) maker(s secretName, m *made) (object, bool) {
 }
 
 // sources are the Secrets that an object copies, or puts into its own.
-func (w *world) sources(o object) []Source {
+func (w *inventory) sources(o object) []Source {
 	var out []Source
 	add := func(s Source) {
 		if !slices.Contains(out, s) {
@@ -360,10 +360,10 @@ func (w *world) sources(o object) []Source {
 	}
 	for _, d := range list(o.manifest, "spec", "data") {
 		key, store := text(d, "remoteRef", "key"), text(o.manifest, "spec", "secretStoreRef", "name")
-		s, ok := w.find(o.place, "SecretStore.external-secrets.io", store)
+		s, ok := w.find(o.namespaceRef, "SecretStore.external-secrets.io", store)
 		if from := text(s.manifest, "spec", "provider", "kubernetes", "remoteNamespace"); ok && from != "" {
-			there := secretName{place{o.cluster, from}, key}
-			add(Source{ID: there.id(), Given: w.secrets[there] == nil})
+			existing := secretName{namespaceRef{o.cluster, from}, key}
+			add(Source{ID: existing.id(), Given: w.secrets[existing] == nil})
 			continue
 		}
 		source := Source{ID: ID{Kind: "entry", Name: key}, Store: store}
@@ -378,7 +378,7 @@ func (w *world) sources(o object) []Source {
 		name := text(s, "secretKeyRef", "name")
 		if used := regexp.MustCompile(`\.` + regexp.QuoteMeta(text(s, "name")) + `\b`); name != "" && slices.ContainsFunc(
 			slices.Collect(maps.Values(stringMap(o.manifest, "spec", "template"))), used.MatchString) {
-			add(Source{ID: secretName{o.place, name}.id()})
+			add(Source{ID: secretName{o.namespaceRef, name}.id()})
 		}
 	}
 	return out

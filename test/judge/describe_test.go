@@ -9,10 +9,10 @@ import (
 
 // TestDescribe: what a page says of a cloud is what is emitted for it.
 func TestDescribe(t *testing.T) {
-	whole := example(t, "services.yaml")
+	full := example(t, "services.yaml")
 	hop := func(from, to string, port int, issuer string) func(judge.Description) bool {
 		return func(d judge.Description) bool {
-			return slices.ContainsFunc(d.Hops, func(h judge.Hop) bool {
+			return slices.ContainsFunc(d.Hops, func(h judge.Connection) bool {
 				return h.From.String() == from && h.To.String() == to && h.Port == port && h.Issuer == issuer && len(h.Trusts) > 0
 			})
 		}
@@ -47,8 +47,8 @@ func TestDescribe(t *testing.T) {
 		},
 		"Vhost": {
 			"A process uses a virtual host.", func(d judge.Description) bool {
-				return slices.ContainsFunc(d.Uses, func(u judge.Use) bool {
-					return u.By.String() == "StatefulSet nova-cell1-conductor" && u.Queue && u.Name == "nova_cell1" && u.Secret == "nova-cell1-queue"
+				return slices.ContainsFunc(d.Uses, func(u judge.Login) bool {
+					return u.CreatedBy.String() == "StatefulSet nova-cell1-conductor" && u.Queue && u.Name == "nova_cell1" && u.Secret == "nova-cell1-queue"
 				})
 			}, gone("StatefulSet", "nova-cell1-conductor"),
 		},
@@ -61,10 +61,10 @@ func TestDescribe(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !tc.says(judge.Describe(whole)) {
+			if !tc.says(judge.Describe(full)) {
 				t.Errorf("%s Nobody says so.", tc.reason)
 			}
-			broken := copied(t, whole)
+			broken := copied(t, full)
 			tc.breaks(t, &broken)
 			if tc.says(judge.Describe(broken)) {
 				t.Errorf("%s It is said of a cloud without it, too.", tc.reason)

@@ -19,7 +19,7 @@ type mounted struct {
 }
 
 // mounts are the files of a container.
-func (w *world) mounts(p *pod, c corev1.Container) []mounted {
+func (w *inventory) mounts(p *pod, c corev1.Container) []mounted {
 	var out []mounted
 	for _, m := range c.VolumeMounts {
 		sources := sourcesOf(p, m.Name)
@@ -27,13 +27,13 @@ func (w *world) mounts(p *pod, c corev1.Container) []mounted {
 			out = append(out, mounted{path: m.MountPath, open: true})
 		}
 		for _, s := range sources {
-			name := secretName{p.place, s.name}
-			made := w.secrets[name]
-			if made == nil || made.keys == nil {
+			name := secretName{p.namespaceRef, s.name}
+			created := w.secrets[name]
+			if created == nil || created.keys == nil {
 				out = append(out, mounted{path: m.MountPath, open: true})
 				continue
 			}
-			for key := range made.keys {
+			for key := range created.keys {
 				at, selected := s.items[key]
 				if !selected && s.items != nil {
 					continue
@@ -57,7 +57,7 @@ func (w *world) mounts(p *pod, c corev1.Container) []mounted {
 }
 
 // mount reads what the containers of a pod mount.
-func (w *world) mount(p *pod) {
+func (w *inventory) mount(p *pod) {
 	if p.spec == nil {
 		return
 	}
@@ -72,7 +72,7 @@ func (w *world) mount(p *pod) {
 }
 
 // readBy are all texts that a container reads: its arguments, its environment, and the files that it mounts.
-func (w *world) readBy(p *pod, c corev1.Container) []string {
+func (w *inventory) readBy(p *pod, c corev1.Container) []string {
 	out := slices.Concat(c.Command, c.Args)
 	for _, e := range c.Env {
 		out = append(out, e.Value)
@@ -93,7 +93,7 @@ var (
 // checkFiles holds that every file that a container is told to read is mounted, and is what the option says: a key where it asks for a key.
 // Files of an image are not known: only those beside a mounted one are asked for. Nor is what
 // a script says that the container does not run.
-func (w *world) checkFiles() {
+func (w *inventory) checkFiles() {
 	for _, p := range w.pods {
 		if p.spec == nil {
 			continue
@@ -119,13 +119,13 @@ func isScript(text string) bool { return strings.HasPrefix(text, "#!") }
 
 // runs reports whether a container's command names the mounted file of a script, or a script that it names does.
 func runs(c corev1.Container, mounts []mounted, script string) bool {
-	said := strings.Join(slices.Concat(c.Command, c.Args), "\n")
+	requested := strings.Join(slices.Concat(c.Command, c.Args), "\n")
 	for _, m := range mounts {
-		if isScript(m.value.content) && m.value.content != script && strings.Contains(said, m.path) {
-			said += "\n" + m.value.content
+		if isScript(m.value.content) && m.value.content != script && strings.Contains(requested, m.path) {
+			requested += "\n" + m.value.content
 		}
 	}
-	return slices.ContainsFunc(mounts, func(m mounted) bool { return m.value.content == script && strings.Contains(said, m.path) })
+	return slices.ContainsFunc(mounts, func(m mounted) bool { return m.value.content == script && strings.Contains(requested, m.path) })
 }
 
 var (
@@ -157,7 +157,7 @@ func ownBackend(c corev1.Container, text string) string {
 	return out.String()
 }
 
-func (w *world) checkFile(p *pod, c corev1.Container, mounts []mounted, before, name string) {
+func (w *inventory) checkFile(p *pod, c corev1.Container, mounts []mounted, before, name string) {
 	beside := false
 	for _, m := range mounts {
 		inFolder := m.open && strings.HasPrefix(name, m.path+"/")

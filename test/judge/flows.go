@@ -25,17 +25,17 @@ func outsider(role string) string { return "outside: " + role }
 type proxied struct{ proxy, server string }
 
 // need takes down a flow that there has to be, and why.
-func (w *world) need(from, to string, port int, why string) { w.needed[flow{from, to, port}] = why }
+func (w *inventory) need(from, to string, port int, why string) { w.needed[flow{from, to, port}] = why }
 
 // needAPIServer takes down that a pod speaks to the API server.
-func (w *world) needAPIServer(p *pod, why string) {
+func (w *inventory) needAPIServer(p *pod, why string) {
 	for _, n := range w.apiPorts() {
 		w.need(p.String(), outsider(anywhere), n, why)
 	}
 }
 
-// told are the options whose address a program tells others, and does not speak to, with the program.
-var told = []*regexp.Regexp{
+// advertisedAddressOptions are the options whose address a program tells others, and does not speak to, with the program.
+var advertisedAddressOptions = []*regexp.Regexp{
 	regexp.MustCompile(`^--bootstrap-[a-z]+-url$`),                   // keystone-manage writes it into the catalog
 	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),                      // a browser goes there
 	regexp.MustCompile(`^trusted_dashboard$`),                        // the same
@@ -50,11 +50,11 @@ var told = []*regexp.Regexp{
 
 // spoken are the addresses that a container speaks to. What comes to an end mounts the files of its service, and speaks to what its
 // arguments and environment name, and to Keystone if it has a login: a schema is changed without directories, caches and messages.
-func (w *world) spoken(p *pod, c corev1.Container) []address {
+func (w *inventory) spoken(p *pod, c corev1.Container) []address {
 	var out []address
 	args := slices.Concat(c.Command, c.Args)
 	for i, a := range args {
-		if i == 0 || !isTold(args[i-1]) {
+		if i == 0 || !isAdvertisedAddress(args[i-1]) {
 			out = append(out, addresses(a)...)
 		}
 	}
@@ -68,7 +68,7 @@ func (w *world) spoken(p *pod, c corev1.Container) []address {
 	for _, m := range w.mounts(p, c) {
 		for line := range strings.SplitSeq(m.value.content, "\n") {
 			words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' })
-			if len(words) == 0 || isTold(words[0]) {
+			if len(words) == 0 || isAdvertisedAddress(words[0]) {
 				continue
 			}
 			logsIn := words[0] == authURL && len(logins(c)) > 0
@@ -92,12 +92,12 @@ const ovnOption = "ovn_"
 // authURL is the option of keystoneauth that says where to log in.
 const authURL = "auth_url"
 
-func isTold(option string) bool {
-	return slices.ContainsFunc(told, func(r *regexp.Regexp) bool { return r.MatchString(option) })
+func isAdvertisedAddress(option string) bool {
+	return slices.ContainsFunc(advertisedAddressOptions, func(r *regexp.Regexp) bool { return r.MatchString(option) })
 }
 
 // needAddress takes down the flow to an address.
-func (w *world) needAddress(p *pod, a address, why string) {
+func (w *inventory) needAddress(p *pod, a address, why string) {
 	if a.host == kubernetes || strings.HasPrefix(a.host, "127.") || a.port == 0 {
 		return
 	}
@@ -105,13 +105,13 @@ func (w *world) needAddress(p *pod, a address, why string) {
 		w.need(p.String(), outsider(anywhere), a.port, why)
 		return
 	}
-	for _, q := range w.leadsTo(place{p.cluster, a.namespace}, a) {
+	for _, q := range w.resolvePods(namespaceRef{p.cluster, a.namespace}, a) {
 		w.need(p.String(), q.to, q.port, why)
 	}
 }
 
-// leadsTo are the pods, and their port, that an address inside leads to.
-func (w *world) leadsTo(where place, a address) []flow {
+// resolvePods are the pods, and their port, that an address inside leads to.
+func (w *inventory) resolvePods(where namespaceRef, a address) []flow {
 	var out []flow
 	s := w.service(where, a.service)
 	if s == nil {
@@ -129,9 +129,9 @@ func (w *world) leadsTo(where place, a address) []flow {
 const controller = "companion"
 
 // deriveFlows takes down what the configurations, monitors and routes need.
-func (w *world) deriveFlows() {
+func (w *inventory) deriveFlows() {
 	for _, p := range w.pods {
-		for _, e := range p.like {
+		for _, e := range p.copiedEnv {
 			for _, a := range addresses(e.Value) {
 				if a.scheme != messaging { // It comes to an end.
 					w.needAddress(p, a, "it does what "+p.of.String()+" asks")
@@ -169,20 +169,20 @@ func (w *world) deriveFlows() {
 }
 
 // needMembersOf takes down that the companion asks the members of a cluster of databases (companion/raftcluster).
-func (w *world) needMembersOf(o object) {
+func (w *inventory) needMembersOf(o object) {
 	n, _ := number(o.manifest, "spec", "port")
 	for _, p := range w.controllers(o) {
 		for _, q := range w.pods {
-			if q.place == o.place && q.of.kind == "StatefulSet" && q.of.name == text(o.manifest, "spec", "statefulSetName") {
+			if q.namespaceRef == o.namespaceRef && q.of.kind == "StatefulSet" && q.of.name == text(o.manifest, "spec", "statefulSetName") {
 				w.need(p.String(), q.String(), n, o.String()+" makes it ask")
 			}
 		}
 	}
 }
 
-func (w *world) deriveFrom(o object) {
+func (w *inventory) deriveFrom(o object) {
 	if secret := text(o.manifest, "spec", "cloudCredentialsRef", "secretName"); secret != "" {
-		login, _ := w.value(secretName{o.place, secret}, "clouds.yaml")
+		login, _ := w.value(secretName{o.namespaceRef, secret}, "clouds.yaml")
 		if strings.HasSuffix(o.group, "c5c3.io") {
 			for _, p := range w.controllers(o) {
 				for _, typ := range asks(o) { // It finds them wherever it logs in.
@@ -191,7 +191,7 @@ func (w *world) deriveFrom(o object) {
 			}
 		}
 		for _, a := range addresses(login.content) {
-			for _, q := range w.leadsTo(place{o.cluster, a.namespace}, a) {
+			for _, q := range w.resolvePods(namespaceRef{o.cluster, a.namespace}, a) {
 				if strings.HasSuffix(o.group, "c5c3.io") {
 					for _, p := range w.controllers(o) {
 						w.need(p.String(), q.to, q.port, o.String()+" makes it log in")
@@ -219,16 +219,16 @@ func (w *world) deriveFrom(o object) {
 	case o.is("CredentialRotation.c5c3.io"):
 		// What is rotated, and no pod uses, is for whoever makes catalogs: K-ORC.
 		for _, c := range list(o.manifest, "spec", "consumers") {
-			login, _ := w.value(secretName{o.place, text(c, "name")}, "clouds.yaml")
+			login, _ := w.value(secretName{o.namespaceRef, text(c, "name")}, "clouds.yaml")
 			for _, a := range addresses(login.content) {
-				for _, q := range w.leadsTo(place{o.cluster, a.namespace}, a) {
+				for _, q := range w.resolvePods(namespaceRef{o.cluster, a.namespace}, a) {
 					w.need(outsider(ofKORC), q.to, q.port, o.String()+" makes a login for K-ORC")
 				}
 			}
 		}
 	case o.is("Endpoint.openstack.k-orc.cloud"):
 		for _, a := range addresses(text(o.manifest, "spec", "resource", "url")) {
-			for _, q := range w.leadsTo(place{o.cluster, a.namespace}, a) {
+			for _, q := range w.resolvePods(namespaceRef{o.cluster, a.namespace}, a) {
 				if !w.routed(q.to) {
 					w.need(outsider(anywhere), q.to, q.port, o.String()+" is in the catalog, and nobody says where users come from")
 				}
@@ -254,7 +254,7 @@ func (w *world) deriveFrom(o object) {
 		}
 	case o.is("HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io"):
 		for _, b := range backends(o) {
-			if s := w.service(o.place, b.name); s != nil {
+			if s := w.service(o.namespaceRef, b.name); s != nil {
 				sp, _ := s.port(b.port)
 				for _, p := range w.behind(s) {
 					w.need(outsider(ofExposure), p.String(), p.target(sp), o.String()+" leads there")
@@ -265,10 +265,10 @@ func (w *world) deriveFrom(o object) {
 }
 
 // routed reports whether something brings pods to the outside.
-func (w *world) routed(to string) bool {
+func (w *inventory) routed(to string) bool {
 	return slices.ContainsFunc(w.objects, func(o object) bool {
 		return o.is("HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io") && slices.ContainsFunc(backends(o), func(b backend) bool {
-			s := w.service(o.place, b.name)
+			s := w.service(o.namespaceRef, b.name)
 			return s != nil && slices.ContainsFunc(w.behind(s), func(p *pod) bool { return p.String() == to })
 		})
 	})
@@ -276,7 +276,7 @@ func (w *world) routed(to string) bool {
 
 // needMembers takes down that members of a cluster of databases reach each other, and object stores that have copies
 // (functions/ovn/member.sh, bucket.sh).
-func (w *world) needMembers(p *pod, c corev1.Container) {
+func (w *inventory) needMembers(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		if e.Name == "ENDPOINT" {
 			w.need(p.String(), outsider(anywhere), portOf(e.Value), "the bucket is there")
@@ -289,14 +289,14 @@ func (w *world) needMembers(p *pod, c corev1.Container) {
 
 // needLocks takes down that who keeps locks in a Valkey reaches its members, and its sentinels if they are asked for the primary: the
 // Secret of its operator says where they are (functions/cinder/coordination.go).
-func (w *world) needLocks(p *pod, c corev1.Container) {
+func (w *inventory) needLocks(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		port := map[string]int{"COORDINATION_PASSWORD": 6379, "COORDINATION_PRIMARY": 26379}[e.Name]
 		if port == 0 || e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil {
 			continue
 		}
 		for _, q := range w.pods {
-			if q.place == p.place && q.of.kind == "Valkey" && text(q.of.manifest, "spec", "binding", "secretName") == e.ValueFrom.SecretKeyRef.Name {
+			if q.namespaceRef == p.namespaceRef && q.of.kind == "Valkey" && text(q.of.manifest, "spec", "binding", "secretName") == e.ValueFrom.SecretKeyRef.Name {
 				w.need(p.String(), q.String(), port, "it keeps its locks there")
 			}
 		}
@@ -305,7 +305,7 @@ func (w *world) needLocks(p *pod, c corev1.Container) {
 
 // needExposed takes down what a Service lets in that has an address outside: from the networks that the claim names there, or from
 // anywhere.
-func (w *world) needExposed() {
+func (w *inventory) needExposed() {
 	role := anywhere
 	if len(w.exposedTo()) > 0 {
 		role = ofHypervisors
@@ -323,7 +323,7 @@ func (w *world) needExposed() {
 }
 
 // exposedTo are the networks from which people say that members are reached.
-func (w *world) exposedTo() []string {
+func (w *inventory) exposedTo() []string {
 	var out []string
 	for _, doc := range w.given {
 		each(doc, nil, func(path []string, m fields) {
@@ -335,8 +335,8 @@ func (w *world) exposedTo() []string {
 	return out
 }
 
-func (w *world) controllers(o object) []*pod {
+func (w *inventory) controllers(o object) []*pod {
 	return slices.DeleteFunc(slices.Clone(w.pods), func(p *pod) bool {
-		return p.place != o.place || p.spec == nil || p.labels["app.kubernetes.io/name"] != controller
+		return p.namespaceRef != o.namespaceRef || p.spec == nil || p.labels["app.kubernetes.io/name"] != controller
 	})
 }

@@ -19,7 +19,7 @@ var screens = map[string][2]int{
 const signed = "OS_NEUTRON__METADATA_PROXY_SHARED_SECRET"
 
 // hypervisors are the networks in which people say that they are; what a limit says is where they may be.
-func (w *world) hypervisors() []string {
+func (w *inventory) hypervisors() []string {
 	var out []string
 	for _, doc := range w.given {
 		each(doc, nil, func(path []string, m fields) {
@@ -32,7 +32,7 @@ func (w *world) hypervisors() []string {
 }
 
 // hypervisorsOf are the networks of those that a pod has to do with: of its cell, if it is one of a cell that people name.
-func (w *world) hypervisorsOf(p *pod) []string {
+func (w *inventory) hypervisorsOf(p *pod) []string {
 	out := w.hypervisors()
 	for _, doc := range w.given {
 		each(doc, nil, func(_ []string, m fields) {
@@ -50,7 +50,7 @@ func (w *world) hypervisorsOf(p *pod) []string {
 }
 
 // needHypervisors takes down what goes on between a control plane and its hypervisors. Where nobody says where they are, nothing does.
-func (w *world) needHypervisors(p *pod, c corev1.Container) {
+func (w *inventory) needHypervisors(p *pod, c corev1.Container) {
 	if len(w.hypervisorsOf(p)) == 0 {
 		return
 	}
@@ -73,9 +73,9 @@ func (w *world) needHypervisors(p *pod, c corev1.Container) {
 }
 
 // checkNetworks finds networks that a policy lets out to and that nobody named. What is not for private networks names none.
-func (w *world) checkNetworks(p policy, h half) {
+func (w *inventory) checkNetworks(p policy, h policySide) {
 	for _, peer := range h.peers {
-		if b := peer.IPBlock; b != nil && len(b.Except) == 0 && !strings.Contains(w.givenText(), `"`+b.CIDR+`"`) {
+		if b := peer.IPBlock; b != nil && len(b.Except) == 0 && !strings.Contains(w.userProvidedText(), `"`+b.CIDR+`"`) {
 			w.foundf("%s lets out to network %s, which nobody named.", p.object, b.CIDR)
 		}
 	}

@@ -34,28 +34,28 @@ type Object struct {
 // rules find what is wrong, each in one way.
 var rules = []struct {
 	about string
-	find  func(*world)
+	find  func(*inventory)
 }{
-	{"secrets", (*world).checkSecrets},
-	{"pushes", (*world).checkPushes},
-	{"accounts", (*world).checkAccounts},
-	{"files", (*world).checkFiles},
-	{"services", (*world).checkServices},
-	{"addresses", (*world).checkAddresses},
-	{"monitors", (*world).checkMonitors},
-	{"routes", (*world).checkRoutes},
-	{"flows", (*world).checkFlows},
-	{"tls", (*world).checkTLS},
-	{"pods", (*world).checkPods},
-	{"budgets", (*world).checkBudgets},
-	{"operated", (*world).checkOperated},
-	{"metrics", (*world).checkMetrics},
-	{"options", (*world).checkOptions},
+	{"secrets", (*inventory).checkSecrets},
+	{"pushes", (*inventory).checkPushes},
+	{"accounts", (*inventory).checkAccounts},
+	{"files", (*inventory).checkFiles},
+	{"services", (*inventory).checkServices},
+	{"addresses", (*inventory).checkAddresses},
+	{"monitors", (*inventory).checkMonitors},
+	{"routes", (*inventory).checkRoutes},
+	{"flows", (*inventory).checkFlows},
+	{"tls", (*inventory).checkTLS},
+	{"pods", (*inventory).checkPods},
+	{"budgets", (*inventory).checkBudgets},
+	{"operated", (*inventory).checkOperated},
+	{"metrics", (*inventory).checkMetrics},
+	{"options", (*inventory).checkOptions},
 }
 
 // Judge says what is wrong, each finding once, in order.
 func Judge(c Cloud) []string {
-	w := newWorld(c)
+	w := newInventory(c)
 	for _, r := range rules {
 		r.find(w)
 	}
@@ -65,7 +65,7 @@ func Judge(c Cloud) []string {
 
 // Pods says what is wrong with the pods of one object.
 func Pods(manifest map[string]any) []string {
-	w := newWorld(Cloud{Objects: []Object{{Manifest: manifest}}})
+	w := newInventory(Cloud{Objects: []Object{{Manifest: manifest}}})
 	w.checkPods()
 	return w.findings
 }

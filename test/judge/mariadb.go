@@ -10,7 +10,7 @@ import (
 
 // mariaDB: github.com/mariadb-operator/mariadb-operator v25.10.4: internal/controller/mariadb_controller.go (Services, ports),
 // api/v1alpha1/mariadb_keys.go (Secrets), mariadb_types.go (names in certificates), pkg/builder/labels.
-func mariaDB(w *world, o object) {
+func mariaDB(w *inventory, o object) {
 	n, _ := number(o.manifest, "spec", "replicas")
 	l := app("mariadb", o.name)
 	sql := port{"mariadb", 3306}
@@ -35,10 +35,10 @@ func mariaDB(w *world, o object) {
 		w.needAPIServer(p, "the agents ask who they are")
 	}
 	if truth(o.manifest, "spec", "tls", "enabled") {
-		p.tls[3306] = served{names, issuerOf(o, "serverCertIssuerRef")}
+		p.tls[3306] = servedCertificate{names, issuerOf(o, "serverCertIssuerRef")}
 	}
 	w.need(outsider(ofMariaDBOperator), p.String(), 3306, "the operator makes databases and users")
-	w.make(o.place, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o, "serverCertIssuerRef")}})
+	w.make(o.namespaceRef, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o, "serverCertIssuerRef")}})
 	if truth(o.manifest, "spec", "metrics", "enabled") {
 		exporter(w, o, p, 9104, 3306)
 	}
@@ -49,24 +49,24 @@ func mariaDB(w *world, o object) {
 
 // externalMariaDB: the same, pkg/sql/sql.go: nothing is made of it; the operator logs in there, in its own namespace, and verifies the
 // server by the key ca.crt.
-func externalMariaDB(w *world, o object) {
+func externalMariaDB(w *inventory, o object) {
 	if !truth(o.manifest, "spec", "tls", "enabled") {
 		w.foundf("%s: the administrator's password goes over the network as it is.", o)
 	}
-	ca := secretName{o.place, text(o.manifest, "spec", "tls", "serverCASecretRef", "name")}
-	w.checkRead(o, read{secretName: ca, key: "ca.crt", as: "serverCASecretRef", means: authority})
+	ca := secretName{o.namespaceRef, text(o.manifest, "spec", "tls", "serverCASecretRef", "name")}
+	w.checkRead(o, configRead{secretName: ca, key: "ca.crt", as: "serverCASecretRef", means: authority})
 }
 
 // exporter: the same, pkg/builder/deployment_builder.go: a Deployment whose pod asks the server, and is asked by Prometheus.
-func exporter(w *world, o object, server *pod, metrics, asked int) {
+func exporter(w *inventory, o object, server *pod, metrics, queried int) {
 	p := w.operated(o, "exporter", app("exporter", o.name+"-metrics"), new(int), port{"metrics", metrics})
 	w.operatedService(o, p, o.name+"-metrics", false, p.labels, port{"metrics", metrics})
-	w.need(p.String(), server.String(), asked, "it asks the server")
+	w.need(p.String(), server.String(), queried, "it asks the server")
 	w.need(outsider(ofPrometheus), p.String(), metrics, "it is there to be asked")
 }
 
 // maxScale: the same, internal/controller/maxscale_controller.go, api/v1alpha1/maxscale_{keys,types}.go.
-func maxScale(w *world, o object) {
+func maxScale(w *inventory, o object) {
 	n, _ := number(o.manifest, "spec", "replicas")
 	l := app("maxscale", o.name)
 	ports := []port{{"admin", 8989}}
@@ -84,10 +84,10 @@ func maxScale(w *world, o object) {
 			if q.name == "admin" {
 				issuer = issuerOf(o, "adminCertIssuerRef")
 			}
-			p.tls[q.number] = served{names, issuer}
+			p.tls[q.number] = servedCertificate{names, issuer}
 		}
 	}
-	w.make(o.place, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o, "listenerCertIssuerRef")}})
+	w.make(o.namespaceRef, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o, "listenerCertIssuerRef")}})
 	w.need(outsider(ofMariaDBOperator), p.String(), 8989, "the operator sets it up")
 	server := "MariaDB " + text(o.manifest, "spec", "mariaDbRef", "name")
 	w.need(p.String(), server, 3306, "it passes on what it is asked")
@@ -98,9 +98,9 @@ func maxScale(w *world, o object) {
 }
 
 // physicalBackup: the same, pkg/builder/batch_builder.go: Jobs that read the database and write to a bucket.
-func physicalBackup(w *world, o object) {
+func physicalBackup(w *inventory, o object) {
 	i := slices.IndexFunc(w.objects, func(m object) bool {
-		return m.place == o.place && m.is("MariaDB.k8s.mariadb.com") && m.name == text(o.manifest, "spec", "mariaDbRef", "name")
+		return m.namespaceRef == o.namespaceRef && m.is("MariaDB.k8s.mariadb.com") && m.name == text(o.manifest, "spec", "mariaDbRef", "name")
 	})
 	if i < 0 {
 		w.foundf("%s backs up a MariaDB that does not exist.", o)
@@ -109,7 +109,7 @@ func physicalBackup(w *world, o object) {
 	bucketJob(w, o, "", text(o.manifest, "spec", "storage", "s3", "endpoint"), &pod{of: w.objects[i]})
 }
 
-func bucketJob(w *world, o object, part, bucket string, server *pod) {
+func bucketJob(w *inventory, o object, part, bucket string, server *pod) {
 	p := w.operated(o, part, labels.Set{jobLabel: o.name}, nil)
 	w.need(p.String(), server.String(), 3306, "it copies the database")
 	w.need(p.String(), outsider(anywhere), portOf(bucket), "the bucket is there")

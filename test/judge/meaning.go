@@ -6,32 +6,32 @@ import (
 )
 
 // A meaning is what a value is for.
-type meaning string
+type valueKind string
 
 const (
-	password         meaning = "a password"
-	userName         meaning = "a user name"
-	certificate      meaning = "a certificate"
-	authority        meaning = "the certificate of an authority"
-	privateKey       meaning = "a private key"
-	clientSecret     meaning = "a client's secret" //nolint:gosec // what it is, and none
-	accessKeyID      meaning = "the ID of an access key"
-	secretAccessKey  meaning = "a secret access key"
-	credentialID     meaning = "the ID of an application credential" //nolint:gosec // what it is, and none
-	credentialSecret meaning = "the secret of an application credential"
-	dockerConfig     meaning = "logins of registries"
-	cephKey          meaning = "the key of a user of Ceph"
-	cloudsYAML       meaning = "a clouds.yaml"
-	encryptionKeys   meaning = "keys of a repository"
-	file             meaning = "a file"
-	public           meaning = "a text that is no secret"
+	password         valueKind = "a password"
+	userName         valueKind = "a user name"
+	certificate      valueKind = "a certificate"
+	authority        valueKind = "the certificate of an authority"
+	privateKey       valueKind = "a private key"
+	clientSecret     valueKind = "a client's secret" //nolint:gosec // what it is, and none
+	accessKeyID      valueKind = "the ID of an access key"
+	secretAccessKey  valueKind = "a secret access key"
+	credentialID     valueKind = "the ID of an application credential" //nolint:gosec // what it is, and none
+	credentialSecret valueKind = "the secret of an application credential"
+	dockerConfig     valueKind = "logins of registries"
+	cephKey          valueKind = "the key of a user of Ceph"
+	cloudsYAML       valueKind = "a clouds.yaml"
+	encryptionKeys   valueKind = "keys of a repository"
+	file             valueKind = "a file"
+	public           valueKind = "a text that is no secret"
 )
 
 // words are what names mean, the first that fits: names of environment variables, of fields, of options, of keys and files, in lower case
 // with underscores.
 var words = []struct {
 	pattern *regexp.Regexp
-	means   meaning
+	means   valueKind
 }{
 	{regexp.MustCompile(`docker_?config`), dockerConfig},
 	{regexp.MustCompile(`^user_key$`), cephKey}, // As Rook calls it.
@@ -56,7 +56,7 @@ var (
 )
 
 // means reports what a name means; empty if it says nothing.
-func means(name string) meaning {
+func means(name string) valueKind {
 	name = noLetter.ReplaceAllString(strings.ToLower(boundary.ReplaceAllString(name, "${1}_${2}")), "_")
 	for _, n := range []string{name, reference.ReplaceAllString(name, "")} {
 		for _, w := range words {
@@ -69,6 +69,6 @@ func means(name string) meaning {
 }
 
 // fits reports whether a value that is one thing can be read as another.
-func (is meaning) fits(read meaning) bool {
+func (is valueKind) fits(read valueKind) bool {
 	return is == read || read == userName && is == public || is == "" || read == ""
 }

@@ -99,12 +99,12 @@ func metricsOf(expr string) []string {
 }
 
 // ofNodes returns how many metrics are of nodes, which are in no namespace, if the expression is limited to the nodes of pods of one.
-func ofNodes(asked []string, expr, namespace string) (count int) {
+func ofNodes(queried []string, expr, namespace string) (count int) {
 	_, limit, found := strings.Cut(expr, " and on (node")
 	if !found || !strings.Contains(limit, `kube_pod_info{namespace="`+namespace+`"`) {
 		return 0
 	}
-	for _, m := range asked {
+	for _, m := range queried {
 		if strings.HasPrefix(m, "node_") || strings.HasPrefix(m, "kube_node_") {
 			count++
 		}
@@ -114,24 +114,24 @@ func ofNodes(asked []string, expr, namespace string) (count int) {
 
 // checkMetrics holds that alerts and dashboards ask for series that someone exports, of this control plane only, and that an alert says
 // what it is about, how bad it is, and for how long it has to be.
-func (w *world) checkMetrics() {
+func (w *inventory) checkMetrics() {
 	known := map[string]bool{}
 	for _, names := range exported {
 		for _, n := range names {
 			known[n] = true
 		}
 	}
-	ask := func(o object, expr string) {
-		asked := metricsOf(expr)
-		if len(asked) == 0 {
+	query := func(o object, expr string) {
+		queried := metricsOf(expr)
+		if len(queried) == 0 {
 			w.foundf("%s asks for no metric: %s.", o, expr)
 		}
-		for _, m := range asked {
+		for _, m := range queried {
 			if !known[m] {
 				w.foundf("%s asks for %s, which nobody is known to export.", o, m)
 			}
 		}
-		if n := strings.Count(expr, `{namespace="`+o.namespace+`"`); n != len(asked)-ofNodes(asked, expr, o.namespace) {
+		if n := strings.Count(expr, `{namespace="`+o.namespace+`"`); n != len(queried)-ofNodes(queried, expr, o.namespace) {
 			w.foundf("%s asks for series that may be of other namespaces: %s.", o, expr)
 		}
 	}
@@ -143,7 +143,7 @@ func (w *world) checkMetrics() {
 				if expr == "" {
 					return
 				}
-				ask(o, expr)
+				query(o, expr)
 				if text(m, "for") == "" || text(m, "annotations", "summary") == "" || text(m, "annotations", "description") == "" ||
 					!slices.Contains([]string{"critical", "warning"}, text(m, "labels", "severity")) {
 					w.foundf("Alert %s does not say how bad it is, for how long, what is wrong and what to do.", text(m, "alert"))
@@ -157,7 +157,7 @@ func (w *world) checkMetrics() {
 				}
 				each(dashboard, nil, func(_ []string, m fields) {
 					if expr := text(m, "expr"); expr != "" {
-						ask(o, expr)
+						query(o, expr)
 					}
 				})
 			}

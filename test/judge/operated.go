@@ -11,7 +11,7 @@ import (
 )
 
 // operators say what becomes of the objects that operators, and the companion, make pods, Services and Secrets of. By kind and group.
-var operators = map[string]func(w *world, o object){
+var operators = map[string]func(w *inventory, o object){
 	"MariaDB.k8s.mariadb.com":              mariaDB,
 	"ExternalMariaDB.k8s.mariadb.com":      externalMariaDB,
 	"MaxScale.k8s.mariadb.com":             maxScale,
@@ -48,10 +48,10 @@ var operators = map[string]func(w *world, o object){
 	"Permission.rabbitmq.com": nothing,
 }
 
-// ownGroups end the groups of kinds that make nothing but what tables say, or of which all is emitted.
-var ownGroups = []string{"", "apps", "batch", "policy", ".k8s.io", "c5c3.io", "external-secrets.io"}
+// managedGroupSuffixes end the groups of kinds that make nothing but what tables say, or of which all is emitted.
+var managedGroupSuffixes = []string{"", "apps", "batch", "policy", ".k8s.io", "c5c3.io", "external-secrets.io"}
 
-func nothing(*world, object) {}
+func nothing(*inventory, object) {}
 
 // Namespaces of neighbours, by role: where upstream's own manifests put them, unless the platform names others (spec.network).
 const (
@@ -76,14 +76,14 @@ var neighbours = map[string][]string{
 var apiServer = []int{443, 6443}
 
 // operated adds the pods that an operator makes, and Services to them.
-func (w *world) operated(o object, part string, l labels.Set, replicas *int, ports ...port) *pod {
-	p := &pod{place: o.place, of: o, part: part, labels: l, replicas: replicas, ports: ports, tls: map[int]served{}}
+func (w *inventory) operated(o object, part string, l labels.Set, replicas *int, ports ...port) *pod {
+	p := &pod{namespaceRef: o.namespaceRef, of: o, part: part, labels: l, replicas: replicas, ports: ports, tls: map[int]servedCertificate{}}
 	w.pods = append(w.pods, p)
 	return p
 }
 
-func (w *world) operatedService(o object, p *pod, name string, headless bool, l labels.Set, ports ...port) {
-	s := &service{place: o.place, name: name, of: o, labels: l, headless: headless, to: []*pod{p}}
+func (w *inventory) operatedService(o object, p *pod, name string, headless bool, l labels.Set, ports ...port) {
+	s := &service{namespaceRef: o.namespaceRef, name: name, of: o, labels: l, headless: headless, to: []*pod{p}}
 	for _, q := range ports {
 		s.ports = append(s.ports, servicePort{q.name, q.number, strconv.Itoa(q.number)})
 	}
@@ -110,7 +110,7 @@ func issuerOf(o object, field string) string { return text(o.manifest, "spec", "
 
 // rabbitMQ: github.com/rabbitmq/cluster-operator v2.20.0, internal/resource/{service,headless_service,default_user_secret}.go,
 // internal/metadata/label.go; ports: https://www.rabbitmq.com/docs/networking#ports.
-func rabbitMQ(w *world, o object) {
+func rabbitMQ(w *inventory, o object) {
 	n, _ := number(o.manifest, "spec", "replicas")
 	l := labels.Set{"app.kubernetes.io/name": o.name, "app.kubernetes.io/component": "rabbitmq", "app.kubernetes.io/part-of": "rabbitmq"}
 	clients := []port{{"amqp", 5672}, {"management", 15672}, {"prometheus", 15692}}
@@ -125,9 +125,9 @@ func rabbitMQ(w *world, o object) {
 	w.operatedService(o, p, o.name, false, l, clients...)
 	w.operatedService(o, p, o.name+"-nodes", true, l, members...)
 	for _, c := range w.objects {
-		if c.place == o.place && c.is("Certificate.cert-manager.io") && text(c.manifest, "spec", "secretName") == secret {
+		if c.namespaceRef == o.namespaceRef && c.is("Certificate.cert-manager.io") && text(c.manifest, "spec", "secretName") == secret {
 			for _, q := range clients {
-				p.tls[q.number] = served{texts(c.manifest, "spec", "dnsNames"), text(c.manifest, "spec", "issuerRef", "name")}
+				p.tls[q.number] = servedCertificate{texts(c.manifest, "spec", "dnsNames"), text(c.manifest, "spec", "issuerRef", "name")}
 			}
 			for _, name := range []string{o.name + "." + o.namespace + ".svc", "*." + o.name + "-nodes." + o.namespace + ".svc"} {
 				if !slices.Contains(p.tls[amqp].names, name) {
@@ -143,14 +143,14 @@ func rabbitMQ(w *world, o object) {
 	}
 	w.need(outsider(ofRabbitOperator), p.String(), management, "the operators make users and queues")
 	w.needAPIServer(p, "members find each other by it")
-	w.make(o.place, o.name+"-default-user", o.String(), map[string]value{
+	w.make(o.namespaceRef, o.name+"-default-user", o.String(), map[string]value{
 		"username": {is: userName}, "password": {is: password}, "host": {is: public}, "port": {is: public}, "provider": {is: public},
 		"type": {is: public}, "default_user.conf": {is: file}, "connection_string": {is: file},
 	})
 }
 
 // valkey: github.com/SAP/valkey-operator v0.1.10, api/v1alpha1/types.go, and its chart (bitnami's valkey): nobody has run it here.
-func valkey(w *world, o object) {
+func valkey(w *inventory, o object) {
 	n, _ := number(o.manifest, "spec", "replicas")
 	l := labels.Set{
 		"app.kubernetes.io/name": "valkey", "app.kubernetes.io/instance": o.name, "app.kubernetes.io/component": "node",
@@ -172,14 +172,14 @@ func valkey(w *world, o object) {
 	if truth(o.manifest, "spec", "metrics", "monitor", "enabled") {
 		w.need(outsider(ofPrometheus), p.String(), 9121, "the operator makes a ServiceMonitor")
 	}
-	w.make(o.place, text(o.manifest, "spec", "binding", "secretName"), o.String(), map[string]value{
+	w.make(o.namespaceRef, text(o.manifest, "spec", "binding", "secretName"), o.String(), map[string]value{
 		"host": {is: public}, "port": {is: public}, "password": {is: password}, "caData": {is: authority}, "tlsEnabled": {is: public},
 		"sentinelEnabled": {is: public}, "sentinelHost": {is: public}, "sentinelPort": {is: public}, "primaryName": {is: public},
 	})
 }
 
 // migration: companion/keyrepository/migrate.go: a Job with the first container of the workload that uses the keys.
-func migration(w *world, o object) {
+func migration(w *inventory, o object) {
 	if at(o.manifest, "spec", "migrate") == nil {
 		return
 	}
@@ -187,7 +187,7 @@ func migration(w *world, o object) {
 	if len(consumers) == 0 {
 		return
 	}
-	d, ok := w.find(o.place, text(consumers[0], "kind")+".apps", text(consumers[0], "name"))
+	d, ok := w.find(o.namespaceRef, text(consumers[0], "kind")+".apps", text(consumers[0], "name"))
 	if !ok {
 		w.foundf("%s is used by %s %s, which does not exist.", o, text(consumers[0], "kind"), text(consumers[0], "name"))
 		return
@@ -198,14 +198,14 @@ func migration(w *world, o object) {
 	}, nil)
 	spec := corev1.PodSpec{}
 	into(at(d.manifest, "spec", "template", "spec"), &spec)
-	p.like = spec.Containers[0].Env
+	p.copiedEnv = spec.Containers[0].Env
 }
 
 // challenge: https://cert-manager.io/docs/configuration/acme/http01/: while a certificate is ordered, a pod answers for its host name. An
 // issuer that is not the cloud's own may order, whether it is in the namespace or not. Names that only the cluster knows it signs itself.
-func challenge(w *world, o object) {
+func challenge(w *inventory, o object) {
 	for _, c := range w.objects {
-		if c.place != o.place || !c.is("Certificate.cert-manager.io") || w.ownIssuer(c) || ofServices(c) {
+		if c.namespaceRef != o.namespaceRef || !c.is("Certificate.cert-manager.io") || w.ownIssuer(c) || ofServices(c) {
 			continue
 		}
 		p := w.operated(c, "challenge", labels.Set{"acme.cert-manager.io/http01-solver": "true"}, nil, port{"http", 8089})
@@ -220,109 +220,109 @@ func ofServices(certificate object) bool {
 }
 
 // ownIssuer reports whether a certificate is issued by one of the cloud's own issuers.
-func (w *world) ownIssuer(certificate object) bool {
+func (w *inventory) ownIssuer(certificate object) bool {
 	return text(certificate.manifest, "spec", "issuerRef", "kind") == "Issuer" && slices.ContainsFunc(w.objects, func(o object) bool {
-		return o.place == certificate.place && o.is("Issuer.cert-manager.io") &&
+		return o.namespaceRef == certificate.namespaceRef && o.is("Issuer.cert-manager.io") &&
 			text(o.manifest, "metadata", "name") == text(certificate.manifest, "spec", "issuerRef", "name")
 	})
 }
 
 // An ask is a field that an object of an operator must have, and what it is for.
-type ask struct {
+type requiredField struct {
 	path string
 	// want is the value; nil: any.
-	want any
-	why  string
+	want   any
+	reason string
 	// many says that it is asked for only where there are several pods.
 	many bool
 }
 
 // asked are what operators must be asked for, so that their pods are as ours are. By kind.
-var asked = map[string][]ask{
+var asked = map[string][]requiredField{
 	"MariaDB": {
-		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.required", want: true, why: "no connection without TLS"},
-		{path: "tls.serverCertIssuerRef.name", why: "a certificate of our own authority"},
-		{path: "tls.clientCertIssuerRef.name", why: "a certificate of our own authority"},
-		{path: "tls.galeraSSTEnabled", want: true, why: "TLS between members", many: true},
-		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"},
-		{path: "resources.limits.memory", why: "resources"},
-		{path: "securityContext.allowPrivilegeEscalation", want: false, why: "a restricted container"},
-		{path: "securityContext.capabilities.drop", why: "a restricted container"},
-		{path: "podSecurityContext.runAsNonRoot", want: true, why: "a restricted pod"},
-		{path: "podSecurityContext.seccompProfile.type", want: "RuntimeDefault", why: "a restricted pod"},
-		{path: "galera.agent.securityContext.allowPrivilegeEscalation", want: false, why: "a restricted container", many: true},
-		{path: "startupProbe.failureThreshold", why: "time to copy a database before it is killed"},
-		{path: "readinessProbe.periodSeconds", why: "a probe"},
-		{path: "podDisruptionBudget.maxUnavailable", want: 1.0, why: "a disruption budget", many: true},
-		{path: "topologySpreadConstraints", why: "members on different nodes", many: true},
-		{path: "updateStrategy.type", want: "ReplicasFirstPrimaryLast", why: "a roll-out that moves the primary once"},
-		{path: "rootPasswordSecretKeyRef.generate", want: false, why: "the password that we keep"},
+		{path: "tls.enabled", want: true, reason: "TLS"}, {path: "tls.required", want: true, reason: "no connection without TLS"},
+		{path: "tls.serverCertIssuerRef.name", reason: "a certificate of our own authority"},
+		{path: "tls.clientCertIssuerRef.name", reason: "a certificate of our own authority"},
+		{path: "tls.galeraSSTEnabled", want: true, reason: "TLS between members", many: true},
+		{path: "resources.requests.cpu", reason: "resources"}, {path: "resources.requests.memory", reason: "resources"},
+		{path: "resources.limits.memory", reason: "resources"},
+		{path: "securityContext.allowPrivilegeEscalation", want: false, reason: "a restricted container"},
+		{path: "securityContext.capabilities.drop", reason: "a restricted container"},
+		{path: "podSecurityContext.runAsNonRoot", want: true, reason: "a restricted pod"},
+		{path: "podSecurityContext.seccompProfile.type", want: "RuntimeDefault", reason: "a restricted pod"},
+		{path: "galera.agent.securityContext.allowPrivilegeEscalation", want: false, reason: "a restricted container", many: true},
+		{path: "startupProbe.failureThreshold", reason: "time to copy a database before it is killed"},
+		{path: "readinessProbe.periodSeconds", reason: "a probe"},
+		{path: "podDisruptionBudget.maxUnavailable", want: 1.0, reason: "a disruption budget", many: true},
+		{path: "topologySpreadConstraints", reason: "members on different nodes", many: true},
+		{path: "updateStrategy.type", want: "ReplicasFirstPrimaryLast", reason: "a roll-out that moves the primary once"},
+		{path: "rootPasswordSecretKeyRef.generate", want: false, reason: "the password that we keep"},
 	},
 	"MaxScale": {
-		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.adminCertIssuerRef.name", why: "a certificate of our own authority"},
-		{path: "tls.listenerCertIssuerRef.name", why: "a certificate of our own authority"},
-		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"},
-		{path: "resources.limits.memory", why: "resources"},
-		{path: "podDisruptionBudget.maxUnavailable", want: 1.0, why: "a disruption budget", many: true},
-		{path: "topologySpreadConstraints", why: "pods on different nodes", many: true},
+		{path: "tls.enabled", want: true, reason: "TLS"}, {path: "tls.adminCertIssuerRef.name", reason: "a certificate of our own authority"},
+		{path: "tls.listenerCertIssuerRef.name", reason: "a certificate of our own authority"},
+		{path: "resources.requests.cpu", reason: "resources"}, {path: "resources.requests.memory", reason: "resources"},
+		{path: "resources.limits.memory", reason: "resources"},
+		{path: "podDisruptionBudget.maxUnavailable", want: 1.0, reason: "a disruption budget", many: true},
+		{path: "topologySpreadConstraints", reason: "pods on different nodes", many: true},
 	},
 	"PhysicalBackup": {
-		{path: "storage.s3.tls.enabled", want: true, why: "TLS"},
-		{path: "resources.requests.memory", why: "resources"},
-		{path: "resources.limits.memory", why: "resources"},
-		{path: "securityContext.allowPrivilegeEscalation", want: false, why: "a restricted container"},
-		{path: "podSecurityContext.runAsNonRoot", want: true, why: "a restricted pod"},
-		{path: "maxRetention", why: "an end of old backups"}, {path: "schedule.cron", why: "a schedule"},
+		{path: "storage.s3.tls.enabled", want: true, reason: "TLS"},
+		{path: "resources.requests.memory", reason: "resources"},
+		{path: "resources.limits.memory", reason: "resources"},
+		{path: "securityContext.allowPrivilegeEscalation", want: false, reason: "a restricted container"},
+		{path: "podSecurityContext.runAsNonRoot", want: true, reason: "a restricted pod"},
+		{path: "maxRetention", reason: "an end of old backups"}, {path: "schedule.cron", reason: "a schedule"},
 	},
 	"RabbitmqCluster": {
-		{path: "tls.secretName", why: "TLS"}, {path: "tls.caSecretName", why: "TLS"},
-		{path: "tls.disableNonTLSListeners", want: true, why: "no connection without TLS"},
-		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"},
-		{path: "resources.limits.memory", why: "resources"},
-		{path: "terminationGracePeriodSeconds", why: "an end of its drain"},
-		{path: "affinity.podAntiAffinity", why: "members on different nodes", many: true},
+		{path: "tls.secretName", reason: "TLS"}, {path: "tls.caSecretName", reason: "TLS"},
+		{path: "tls.disableNonTLSListeners", want: true, reason: "no connection without TLS"},
+		{path: "resources.requests.cpu", reason: "resources"}, {path: "resources.requests.memory", reason: "resources"},
+		{path: "resources.limits.memory", reason: "resources"},
+		{path: "terminationGracePeriodSeconds", reason: "an end of its drain"},
+		{path: "affinity.podAntiAffinity", reason: "members on different nodes", many: true},
 	},
 	"Vhost": {
-		{path: "defaultQueueType", want: "quorum", why: "queues that outlive the loss of a member"},
-		{path: "deletionPolicy", why: "an end of its messages that someone has decided"},
+		{path: "defaultQueueType", want: "quorum", reason: "queues that outlive the loss of a member"},
+		{path: "deletionPolicy", reason: "an end of its messages that someone has decided"},
 	},
 	"CephNFS": {
-		{path: "server.placement.nodeAffinity", why: "nodes that are left to it"},
-		{path: "server.placement.podAntiAffinity", why: "servers on different nodes"},
-		{path: "server.resources.requests.memory", why: "resources"},
+		{path: "server.placement.nodeAffinity", reason: "nodes that are left to it"},
+		{path: "server.placement.podAntiAffinity", reason: "servers on different nodes"},
+		{path: "server.resources.requests.memory", reason: "resources"},
 	},
 	"CephRBDMirror": {
-		{path: "placement.nodeAffinity", why: "nodes that are left to it"}, {path: "resources.requests.memory", why: "resources"},
+		{path: "placement.nodeAffinity", reason: "nodes that are left to it"}, {path: "resources.requests.memory", reason: "resources"},
 	},
 	"CephCluster": {
-		{path: "mon.allowMultiplePerNode", want: false, why: "monitors on different nodes"},
-		{path: "mgr.allowMultiplePerNode", want: false, why: "managers on different nodes"},
-		{path: "placement.all.nodeAffinity", why: "nodes that are left to it"},
-		{path: "storage.useAllNodes", why: "a word on whose nodes are taken"},
-		{path: "resources.mon.requests.memory", why: "resources"}, {path: "resources.mgr.requests.memory", why: "resources"},
-		{path: "resources.osd.requests.memory", why: "resources"},
-		{path: "disruptionManagement.managePodBudgets", want: true, why: "disruption budgets"},
-		{path: "skipUpgradeChecks", want: false, why: "upgrades that stop where Ceph is not healthy"},
-		{path: "continueUpgradeAfterChecksEvenIfNotHealthy", want: false, why: "upgrades that stop where Ceph is not healthy"},
-		{path: "cleanupPolicy.confirmation", want: "", why: "disks that nobody wipes"},
+		{path: "mon.allowMultiplePerNode", want: false, reason: "monitors on different nodes"},
+		{path: "mgr.allowMultiplePerNode", want: false, reason: "managers on different nodes"},
+		{path: "placement.all.nodeAffinity", reason: "nodes that are left to it"},
+		{path: "storage.useAllNodes", reason: "a word on whose nodes are taken"},
+		{path: "resources.mon.requests.memory", reason: "resources"}, {path: "resources.mgr.requests.memory", reason: "resources"},
+		{path: "resources.osd.requests.memory", reason: "resources"},
+		{path: "disruptionManagement.managePodBudgets", want: true, reason: "disruption budgets"},
+		{path: "skipUpgradeChecks", want: false, reason: "upgrades that stop where Ceph is not healthy"},
+		{path: "continueUpgradeAfterChecksEvenIfNotHealthy", want: false, reason: "upgrades that stop where Ceph is not healthy"},
+		{path: "cleanupPolicy.confirmation", want: "", reason: "disks that nobody wipes"},
 	},
-	"CephBlockPool": {{path: "failureDomain", why: "copies that do not fail together"}},
+	"CephBlockPool": {{path: "failureDomain", reason: "copies that do not fail together"}},
 	"CephClient": {
-		{path: "caps.mon", want: "profile rbd", why: "the right to write where another client died with a lock"},
-		{path: "caps.osd", why: "a right in a pool"},
+		{path: "caps.mon", want: "profile rbd", reason: "the right to write where another client died with a lock"},
+		{path: "caps.osd", reason: "a right in a pool"},
 	},
 	"CephFilesystem": {
-		{path: "preserveFilesystemOnDelete", want: true, why: "files that outlive a mistake"},
-		{path: "metadataServer.activeStandby", want: true, why: "a server that stands by"},
+		{path: "preserveFilesystemOnDelete", want: true, reason: "files that outlive a mistake"},
+		{path: "metadataServer.activeStandby", want: true, reason: "a server that stands by"},
 	},
 	"CephObjectStore": {
-		{path: "gateway.sslCertificateRef", why: "TLS"}, {path: "gateway.securePort", why: "TLS"},
-		{path: "preservePoolsOnDelete", want: true, why: "objects that outlive a mistake"},
+		{path: "gateway.sslCertificateRef", reason: "TLS"}, {path: "gateway.securePort", reason: "TLS"},
+		{path: "preservePoolsOnDelete", want: true, reason: "objects that outlive a mistake"},
 	},
 	"Valkey": {
-		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.certManager.issuer.name", why: "a certificate of our own authority"},
-		{path: "resources.requests.memory", why: "resources"},
-		{path: "resources.limits.memory", why: "resources"},
+		{path: "tls.enabled", want: true, reason: "TLS"}, {path: "tls.certManager.issuer.name", reason: "a certificate of our own authority"},
+		{path: "resources.requests.memory", reason: "resources"},
+		{path: "resources.limits.memory", reason: "resources"},
 	},
 }
 
@@ -330,9 +330,9 @@ var asked = map[string][]ask{
 var budgeted = []string{"RabbitmqCluster"}
 
 // checkOperated holds that operators are asked for all that makes their pods as ours are, and that the judge knows what they make.
-func (w *world) checkOperated() {
+func (w *inventory) checkOperated() {
 	for _, o := range w.objects {
-		if _, known := operators[o.kind+"."+o.group]; !known && !slices.ContainsFunc(ownGroups, func(g string) bool {
+		if _, known := operators[o.kind+"."+o.group]; !known && !slices.ContainsFunc(managedGroupSuffixes, func(g string) bool {
 			return o.group == g || g != "" && strings.HasSuffix(o.group, g)
 		}) {
 			w.foundf("%s is of kind %s.%s: nobody has told the judge what its operator makes of it (operated.go).", o, o.kind, o.group)
@@ -344,13 +344,13 @@ func (w *world) checkOperated() {
 				continue
 			}
 			if got == nil || a.want != nil && fmt.Sprint(got) != fmt.Sprint(a.want) {
-				w.foundf("%s does not ask for %s: spec.%s is %v.", o, a.why, a.path, got)
+				w.foundf("%s does not ask for %s: spec.%s is %v.", o, a.reason, a.path, got)
 			}
 		}
 	}
 	for _, p := range w.pods {
 		if p.spec == nil && slices.Contains(budgeted, p.of.kind) && *p.replicas > 1 && !slices.ContainsFunc(w.objects, func(o object) bool {
-			return o.is("PodDisruptionBudget.policy") && o.place == p.place && selectsMap(at(o.manifest, "spec", "selector"), p.labels)
+			return o.is("PodDisruptionBudget.policy") && o.namespaceRef == p.namespaceRef && selectsMap(at(o.manifest, "spec", "selector"), p.labels)
 		}) {
 			w.foundf("%s has %d pods and no disruption budget.", p, *p.replicas)
 		}
@@ -358,32 +358,32 @@ func (w *world) checkOperated() {
 }
 
 // namespacesOf a neighbour.
-func (w *world) namespacesOf(role string) []string {
+func (w *inventory) namespacesOf(role string) []string {
 	if role == ofExposure {
 		return w.exposedBy()
 	}
 	out := neighbours[role]
 	for _, doc := range w.given {
-		if said := texts(doc, "spec", "network", role); len(said) > 0 {
-			out = said
+		if requested := texts(doc, "spec", "network", role); len(requested) > 0 {
+			out = requested
 		}
 	}
 	return out
 }
 
 // exposedBy are the namespaces that what comes from outside comes by: those of the claim, or else of the platform; none: any.
-func (w *world) exposedBy() []string {
+func (w *inventory) exposedBy() []string {
 	for _, path := range [][]string{{"spec", "global", "exposure"}, {"spec", "exposure"}} {
 		for _, doc := range w.given {
-			if said := texts(doc, append(path, "allowedNamespaces")...); len(said) > 0 {
-				return said
+			if requested := texts(doc, append(path, "allowedNamespaces")...); len(requested) > 0 {
+				return requested
 			}
 		}
 	}
 	return nil
 }
 
-func (w *world) apiPorts() []int {
+func (w *inventory) apiPorts() []int {
 	for _, doc := range w.given {
 		var out []int
 		for _, n := range list(doc, "spec", "network", "apiServerPorts") {

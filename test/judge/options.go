@@ -66,7 +66,7 @@ func programsOf(texts, known []string) []string {
 }
 
 // configuredPrograms returns every program that a pod runs with a configuration file.
-func (w *world) configuredPrograms() []*configured {
+func (w *inventory) configuredPrograms() []*configured {
 	release := ""
 	for _, g := range w.given {
 		release = first(text(g, "spec", "openStackRelease"), release)
@@ -123,9 +123,9 @@ func starts(p *pod, c corev1.Container, mounts []mounted) (commands []string, va
 			commands = append(commands, e.Value)
 		}
 	}
-	said := strings.Join(commands, "\n")
+	requested := strings.Join(commands, "\n")
 	for _, m := range mounts {
-		if strings.Contains(said, path.Base(m.path)) && (isScript(m.value.content) || path.Ext(m.path) == ".ini") {
+		if strings.Contains(requested, path.Base(m.path)) && (isScript(m.value.content) || path.Ext(m.path) == ".ini") {
 			commands, names = append(commands, m.value.content), append(names, m.value.content)
 		}
 	}
@@ -133,11 +133,11 @@ func starts(p *pod, c corev1.Container, mounts []mounted) (commands []string, va
 }
 
 // sourceOf returns the ConfigMap or Secret that has a file of a container.
-func (w *world) sourceOf(p *pod, c corev1.Container, file string) string {
+func (w *inventory) sourceOf(p *pod, c corev1.Container, file string) string {
 	for _, m := range c.VolumeMounts {
 		for _, s := range sourcesOf(p, m.Name) {
-			if made := w.secrets[secretName{p.place, s.name}]; made != nil {
-				if _, ok := made.keys[file]; ok {
+			if created := w.secrets[secretName{p.namespaceRef, s.name}]; created != nil {
+				if _, ok := created.keys[file]; ok {
 					return s.name
 				}
 			}
@@ -148,7 +148,7 @@ func (w *world) sourceOf(p *pod, c corev1.Container, file string) string {
 
 // checkOptions holds that a program reads each option of a file, and that every program that reads an option gets it where another program
 // of its service does.
-func (w *world) checkOptions() {
+func (w *inventory) checkOptions() {
 	all := w.configuredPrograms()
 	byFile := map[string][]*configured{}
 	for _, c := range all {
@@ -168,7 +168,7 @@ func ignored(programs []*configured, service, group, option string) bool {
 }
 
 // asked reports whether a claim sets an option of a service. All of its files get it: one reader is enough.
-func (w *world) asked(service, group, option string) bool {
+func (w *inventory) asked(service, group, option string) bool {
 	return slices.ContainsFunc(w.given, func(g fields) bool {
 		config, _ := at(g, "spec", "services", service, "config").(fields)
 		for name, options := range config {
@@ -181,7 +181,7 @@ func (w *world) asked(service, group, option string) bool {
 	})
 }
 
-func (w *world) checkReaders(file string, programs, all []*configured) {
+func (w *inventory) checkReaders(file string, programs, all []*configured) {
 	service := programs[0].service
 	var names []string
 	for _, p := range programs {
@@ -200,7 +200,7 @@ func (w *world) checkReaders(file string, programs, all []*configured) {
 
 // checkGets leaves out jobs, which run one command of many: what others read is no matter for them. Pods of one program differ as they are
 // ordered.
-func (w *world) checkGets(all []*configured) {
+func (w *inventory) checkGets(all []*configured) {
 	got := map[string]map[string][]*configured{} // service → group and option → who gets it by a file
 	for _, c := range all {
 		if got[c.service] == nil {
@@ -342,7 +342,7 @@ func lacks(c *configured, group, option string) bool {
 
 // Options says what is wrong with the options of a cloud, alone.
 func Options(c Cloud) []string {
-	w := newWorld(c)
+	w := newInventory(c)
 	w.checkOptions()
 	slices.Sort(w.findings)
 	return slices.Compact(w.findings)

@@ -13,12 +13,12 @@ import (
 )
 
 // addPods takes down the pods of every template in an object, however deep it lies.
-func (w *world) addPods(o object) {
+func (w *inventory) addPods(o object) {
 	each(o.spec(), nil, func(_ []string, m fields) {
 		if containers, _ := at(m, "template", "spec", "containers").([]any); len(containers) == 0 { // What is laid over pods has none.
 			return
 		}
-		p := &pod{place: o.place, of: o, labels: labels.Set(stringMap(m, "template", "metadata", "labels")), spec: &corev1.PodSpec{}}
+		p := &pod{namespaceRef: o.namespaceRef, of: o, labels: labels.Set(stringMap(m, "template", "metadata", "labels")), spec: &corev1.PodSpec{}}
 		into(at(m, "template", "spec"), p.spec)
 		p.privileges = privileges(stringMap(m, "template", "metadata", "annotations")[privilegeAnnotation])
 		if ends := p.spec.RestartPolicy; ends == "" || ends == corev1.RestartPolicyAlways {
@@ -59,8 +59,8 @@ const jobLabel = "batch.kubernetes.io/job-name"
 // A podRule is one control of the restricted Pod Security Standard, those of the baseline included
 // (https://kubernetes.io/docs/concepts/security/pod-security-standards/), or one of ours.
 type podRule struct {
-	// says what is wrong: the predicate of a sentence about the pod, or about its container.
-	says string
+	// message what is wrong: the predicate of a sentence about the pod, or about its container.
+	message string
 	// privilege: it may be broken for a reason, by the container that has it; as to the pod, by any.
 	privilege bool
 	// pod and container report whether the rule is broken. Nil: there is nothing to look at.
@@ -69,100 +69,100 @@ type podRule struct {
 }
 
 var podRules = []podRule{
-	{says: "uses a namespace of its host", privilege: true, pod: func(p *pod) bool {
+	{message: "uses a namespace of its host", privilege: true, pod: func(p *pod) bool {
 		return p.spec.HostNetwork || p.spec.HostPID || p.spec.HostIPC
 	}},
-	{says: "is a process of a Windows host", pod: func(p *pod) bool { return podSecurity(p).WindowsOptions != nil },
+	{message: "is a process of a Windows host", pod: func(p *pod) bool { return podSecurity(p).WindowsOptions != nil },
 		container: func(_ *pod, c corev1.Container) bool { return security(c).WindowsOptions != nil }},
-	{says: "takes a port of its host", container: func(_ *pod, c corev1.Container) bool {
+	{message: "takes a port of its host", container: func(_ *pod, c corev1.Container) bool {
 		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
 	}},
-	{says: "is privileged", privilege: true, container: func(_ *pod, c corev1.Container) bool {
+	{message: "is privileged", privilege: true, container: func(_ *pod, c corev1.Container) bool {
 		return ptr.Deref(security(c).Privileged, false)
 	}},
-	{says: "sets SELinux options", pod: func(p *pod) bool { return podSecurity(p).SELinuxOptions != nil },
+	{message: "sets SELinux options", pod: func(p *pod) bool { return podSecurity(p).SELinuxOptions != nil },
 		container: func(_ *pod, c corev1.Container) bool { return security(c).SELinuxOptions != nil }},
-	{says: "sets an AppArmor profile", container: func(_ *pod, c corev1.Container) bool { return security(c).AppArmorProfile != nil }},
-	{says: "sets a mount of /proc", container: func(_ *pod, c corev1.Container) bool { return security(c).ProcMount != nil }},
-	{says: "sets sysctls", pod: func(p *pod) bool { return len(podSecurity(p).Sysctls) > 0 }},
-	{says: "mounts a path of its host", privilege: true, container: func(p *pod, c corev1.Container) bool {
+	{message: "sets an AppArmor profile", container: func(_ *pod, c corev1.Container) bool { return security(c).AppArmorProfile != nil }},
+	{message: "sets a mount of /proc", container: func(_ *pod, c corev1.Container) bool { return security(c).ProcMount != nil }},
+	{message: "sets sysctls", pod: func(p *pod) bool { return len(podSecurity(p).Sysctls) > 0 }},
+	{message: "mounts a path of its host", privilege: true, container: func(p *pod, c corev1.Container) bool {
 		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
 			return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name && v.HostPath != nil })
 		})
 	}},
-	{says: "mounts a share that its host mounts for it", privilege: true, pod: func(p *pod) bool {
+	{message: "mounts a share that its host mounts for it", privilege: true, pod: func(p *pod) bool {
 		return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool { return v.NFS != nil })
 	}},
-	{says: "mounts a volume of a kind that the restricted standard does not allow", pod: func(p *pod) bool {
+	{message: "mounts a volume of a kind that the restricted standard does not allow", pod: func(p *pod) bool {
 		return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool {
 			return v.HostPath == nil && v.NFS == nil && v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil &&
 				v.PersistentVolumeClaim == nil && v.DownwardAPI == nil
 		})
 	}},
-	{says: "may gain privileges", privilege: true, container: func(_ *pod, c corev1.Container) bool {
+	{message: "may gain privileges", privilege: true, container: func(_ *pod, c corev1.Container) bool {
 		return ptr.Deref(security(c).AllowPrivilegeEscalation, true)
 	}},
-	{says: "may run as root", privilege: true, container: func(p *pod, c corev1.Container) bool {
+	{message: "may run as root", privilege: true, container: func(p *pod, c corev1.Container) bool {
 		return !ptr.Deref(security(c).RunAsNonRoot, ptr.Deref(podSecurity(p).RunAsNonRoot, false))
 	}},
-	{says: "runs as root", pod: func(p *pod) bool { return ptr.Deref(podSecurity(p).RunAsUser, 1) == 0 }},
-	{says: "is root", privilege: true, container: func(_ *pod, c corev1.Container) bool { return ptr.Deref(security(c).RunAsUser, 1) == 0 }},
-	{says: "has no seccomp profile", container: func(p *pod, c corev1.Container) bool {
+	{message: "runs as root", pod: func(p *pod) bool { return ptr.Deref(podSecurity(p).RunAsUser, 1) == 0 }},
+	{message: "is root", privilege: true, container: func(_ *pod, c corev1.Container) bool { return ptr.Deref(security(c).RunAsUser, 1) == 0 }},
+	{message: "has no seccomp profile", container: func(p *pod, c corev1.Container) bool {
 		profile := security(c).SeccompProfile
 		if profile == nil {
 			profile = podSecurity(p).SeccompProfile
 		}
 		return profile == nil || profile.Type != corev1.SeccompProfileTypeRuntimeDefault && profile.Type != corev1.SeccompProfileTypeLocalhost
 	}},
-	{says: "has a capability", privilege: true, container: func(_ *pod, c corev1.Container) bool {
+	{message: "has a capability", privilege: true, container: func(_ *pod, c corev1.Container) bool {
 		return len(ptr.Deref(security(c).Capabilities, corev1.Capabilities{}).Add) > 0
 	}},
-	{says: "does not drop all capabilities", container: func(_ *pod, c corev1.Container) bool {
+	{message: "does not drop all capabilities", container: func(_ *pod, c corev1.Container) bool {
 		caps := security(c).Capabilities
 		return caps == nil || len(caps.Drop) != 1 || caps.Drop[0] != "ALL"
 	}},
 
 	// Ours.
-	{says: "writes to its root file system", container: func(_ *pod, c corev1.Container) bool {
+	{message: "writes to its root file system", container: func(_ *pod, c corev1.Container) bool {
 		return !ptr.Deref(security(c).ReadOnlyRootFilesystem, false)
 	}},
-	{says: "has a token of the API server, and no service account of its own", pod: func(p *pod) bool {
+	{message: "has a token of the API server, and no service account of its own", pod: func(p *pod) bool {
 		return ptr.Deref(p.spec.AutomountServiceAccountToken, true) && p.spec.ServiceAccountName == ""
 	}},
-	{says: "gets the addresses of all Services as environment variables", pod: func(p *pod) bool {
+	{message: "gets the addresses of all Services as environment variables", pod: func(p *pod) bool {
 		return ptr.Deref(p.spec.EnableServiceLinks, true)
 	}},
-	{says: "runs an image of no fixed version", container: func(_ *pod, c corev1.Container) bool {
+	{message: "runs an image of no fixed version", container: func(_ *pod, c corev1.Container) bool {
 		name := c.Image[strings.LastIndex(c.Image, "/")+1:]
 		return strings.HasSuffix(name, ":latest") || !strings.ContainsAny(name, ":@")
 	}},
-	{says: "does not request CPU", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Requests.Cpu().IsZero() }},
-	{says: "does not request memory", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Requests.Memory().IsZero() }},
-	{says: "has no limit of memory", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Limits.Memory().IsZero() }},
+	{message: "does not request CPU", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Requests.Cpu().IsZero() }},
+	{message: "does not request memory", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Requests.Memory().IsZero() }},
+	{message: "has no limit of memory", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Limits.Memory().IsZero() }},
 
-	{says: "has no liveness probe", container: func(p *pod, c corev1.Container) bool {
-		return p.replicas != nil && c.LivenessProbe == nil && onlyReady[c.Name] == "" && !isInit(p, c)
+	{message: "has no liveness probe", container: func(p *pod, c corev1.Container) bool {
+		return p.replicas != nil && c.LivenessProbe == nil && readinessOnlyContainers[c.Name] == "" && !isInit(p, c)
 	}},
-	{says: "has ports and no readiness probe", container: func(p *pod, c corev1.Container) bool {
+	{message: "has ports and no readiness probe", container: func(p *pod, c corev1.Container) bool {
 		return p.replicas != nil && len(c.Ports) > 0 && c.ReadinessProbe == nil && !isInit(p, c)
 	}},
-	{says: "has no startup probe, and no reason to have none", container: func(p *pod, c corev1.Container) bool {
+	{message: "has no startup probe, and no reason to have none", container: func(p *pod, c corev1.Container) bool {
 		return p.replicas != nil && c.StartupProbe == nil && startsAtOnce[c.Name] == "" && !isInit(p, c)
 	}},
-	{says: "has a probe at a port that no container of its pod has", container: func(p *pod, c corev1.Container) bool {
+	{message: "has a probe at a port that no container of its pod has", container: func(p *pod, c corev1.Container) bool {
 		return !probesReach(p, c)
 	}},
-	{says: "has a probe that does not speak TLS to a port that does, or the other way", container: probeSchemeDiffers},
-	{says: "stops before it is out of the Services, and has no reason to", container: func(p *pod, c corev1.Container) bool {
+	{message: "has a probe that does not speak TLS to a port that does, or the other way", container: probeSchemeDiffers},
+	{message: "stops before it is out of the Services, and has no reason to", container: func(p *pod, c corev1.Container) bool {
 		// No Service leads to pods without ports.
 		return p.replicas != nil && len(p.ports) > 0 && (c.Lifecycle == nil || c.Lifecycle.PreStop == nil) &&
 			stopsAtOnce[c.Name] == "" && !isInit(p, c)
 	}},
-	{says: "is killed before its requests are finished", pod: func(p *pod) bool {
+	{message: "is killed before its requests are finished", pod: func(p *pod) bool {
 		return p.replicas != nil && drains(p) && ptr.Deref(p.spec.TerminationGracePeriodSeconds, 30) < int64(longestStop(p))
 	}},
-	{says: "is not spread over nodes and zones", pod: func(p *pod) bool { return ptr.Deref(p.replicas, 0) > 1 && !spread(p) }},
-	{says: "listens at a port that no file, argument or default of its program names", container: listensElsewhere},
+	{message: "is not spread over nodes and zones", pod: func(p *pod) bool { return ptr.Deref(p.replicas, 0) > 1 && !spread(p) }},
+	{message: "listens at a port that no file, argument or default of its program names", container: listensOnUnnamedPort},
 }
 
 // startsAtOnce are the containers that need no startup probe, and why.
@@ -172,8 +172,8 @@ var startsAtOnce = map[string]string{
 	"check":     "its process sleeps",
 }
 
-// onlyReady are the containers of which nothing but their readiness is asked, and why.
-var onlyReady = map[string]string{"check": "its process sleeps, and its readiness is what it is for"}
+// readinessOnlyContainers are the containers of which nothing but their readiness is asked, and why.
+var readinessOnlyContainers = map[string]string{"check": "its process sleeps, and its readiness is what it is for"}
 
 // stopsAtOnce are the containers that need not wait until they are out of the Services, and why.
 var stopsAtOnce = map[string]string{
@@ -201,18 +201,18 @@ func isInit(p *pod, c corev1.Container) bool {
 }
 
 // checkPods holds every pod of ours to the rules.
-func (w *world) checkPods() {
+func (w *inventory) checkPods() {
 	for _, p := range w.pods {
 		if p.spec == nil {
 			continue
 		}
 		for _, r := range podRules {
 			if r.pod != nil && (!r.privilege || len(p.privileges) == 0) && r.pod(p) {
-				w.foundf("%s %s.", p, r.says)
+				w.foundf("%s %s.", p, r.message)
 			}
 			for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
 				if r.container != nil && (!r.privilege || p.privileges[c.Name] == "") && r.container(p, c) {
-					w.foundf("%s: container %s %s.", p, c.Name, r.says)
+					w.foundf("%s: container %s %s.", p, c.Name, r.message)
 				}
 			}
 		}
@@ -299,8 +299,8 @@ func spread(p *pod) bool {
 	return over[corev1.LabelHostname] && over[corev1.LabelTopologyZone]
 }
 
-// listensElsewhere reports whether a container's port is named nowhere in what it reads.
-func listensElsewhere(p *pod, c corev1.Container) bool {
+// listensOnUnnamedPort reports whether a container's port is named nowhere in what it reads.
+func listensOnUnnamedPort(p *pod, c corev1.Container) bool {
 	for _, cp := range c.Ports {
 		n := int(cp.ContainerPort)
 		named := slices.Contains(listens[c.Name], n)
@@ -319,14 +319,14 @@ func listensElsewhere(p *pod, c corev1.Container) bool {
 }
 
 // checkBudgets holds that what has several pods has a disruption budget that lets a node be drained, and not two pods at once.
-func (w *world) checkBudgets() {
+func (w *inventory) checkBudgets() {
 	for _, p := range w.pods {
 		if p.spec == nil || p.replicas == nil {
 			continue
 		}
 		budgets := 0
 		for _, o := range w.objects {
-			if !o.is("PodDisruptionBudget.policy") || o.place != p.place || !selectsMap(at(o.manifest, "spec", "selector"), p.labels) {
+			if !o.is("PodDisruptionBudget.policy") || o.namespaceRef != p.namespaceRef || !selectsMap(at(o.manifest, "spec", "selector"), p.labels) {
 				continue
 			}
 			budgets++

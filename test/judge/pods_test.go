@@ -28,7 +28,7 @@ func TestPodRules(t *testing.T) {
 	secured := func(f func(*corev1.SecurityContext)) func(*pod) {
 		return first(func(c *corev1.Container) { f(c.SecurityContext) })
 	}
-	for says, breaking := range map[string]func(*pod){
+	for message, breaking := range map[string]func(*pod){
 		"uses a namespace of its host":   func(p *pod) { p.spec.HostNetwork = true },
 		"is a process of a Windows host": secured(func(s *corev1.SecurityContext) { s.WindowsOptions = &corev1.WindowsSecurityContextOptions{} }),
 		"takes a port of its host":       first(func(c *corev1.Container) { c.Ports[0].HostPort = 80 }),
@@ -74,8 +74,8 @@ func TestPodRules(t *testing.T) {
 		"is not spread over nodes and zones":                                        func(p *pod) { p.spec.TopologySpreadConstraints = p.spec.TopologySpreadConstraints[:1] },
 		"listens at a port that no file, argument or default of its program names":  first(func(c *corev1.Container) { c.Ports[0].ContainerPort = 5002 }),
 	} {
-		t.Run(says, func(t *testing.T) {
-			w := newWorld(c)
+		t.Run(message, func(t *testing.T) {
+			w := newInventory(c)
 			i := slices.IndexFunc(w.pods, func(p *pod) bool { return p.String() == "Deployment keystone" })
 			w.pods = w.pods[i : i+1]
 			if w.checkPods(); len(w.findings) > 0 {
@@ -83,7 +83,7 @@ func TestPodRules(t *testing.T) {
 			}
 			breaking(w.pods[0])
 			w.checkPods()
-			if !slices.ContainsFunc(w.findings, func(f string) bool { return strings.Contains(f, " "+says+".") }) {
+			if !slices.ContainsFunc(w.findings, func(f string) bool { return strings.Contains(f, " "+message+".") }) {
 				t.Errorf("found %q", w.findings)
 			}
 		})
@@ -117,7 +117,7 @@ func TestPrivileges(t *testing.T) {
 		"something else": {"agent: it makes devices", "container agent does not drop all capabilities", "is root"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(Cloud{})
+			w := newInventory(Cloud{})
 			w.pods = []*pod{agent(tc.annotation)}
 			w.checkPods()
 			found := strings.Join(w.findings, "\n")

@@ -12,13 +12,13 @@ import (
 )
 
 // checkFlows holds that policies let through exactly what is needed.
-func (w *world) checkFlows() {
+func (w *inventory) checkFlows() {
 	w.deriveFlows()
 	policies := w.policies()
-	for _, where := range w.places() {
+	for _, where := range w.namespaces() {
 		denies := 0
 		for _, p := range policies {
-			if p.place == where && len(p.Spec.PodSelector.MatchLabels)+len(p.Spec.PodSelector.MatchExpressions) == 0 {
+			if p.namespaceRef == where && len(p.Spec.PodSelector.MatchLabels)+len(p.Spec.PodSelector.MatchExpressions) == 0 {
 				denies++
 				w.checkDenial(p, policies)
 			}
@@ -34,7 +34,7 @@ func (w *world) checkFlows() {
 	}
 	w.checkSuperfluous(policies)
 	for _, p := range policies {
-		if !slices.ContainsFunc(w.pods, func(q *pod) bool { return p.place == q.place && selects(&p.Spec.PodSelector, q.labels) }) {
+		if !slices.ContainsFunc(w.pods, func(q *pod) bool { return p.namespaceRef == q.namespaceRef && selects(&p.Spec.PodSelector, q.labels) }) {
 			w.foundf("%s is about no pods.", p.object)
 		}
 	}
@@ -42,26 +42,26 @@ func (w *world) checkFlows() {
 
 // checkDenial holds that the policy that denies everything lets nothing through, and cuts nobody off: what lets the traffic of pods
 // through is there before it, or comes with the pods.
-func (w *world) checkDenial(p policy, all []policy) {
+func (w *inventory) checkDenial(p policy, all []policy) {
 	if len(p.Spec.Ingress)+len(p.Spec.Egress) > 0 {
 		w.foundf("%s is about every pod, and lets something through.", p.object)
 	}
 	for _, q := range all {
 		late := func(pod *pod) bool {
-			return pod.place == q.place && pod.of.stage < q.stage && selects(&q.Spec.PodSelector, pod.labels)
+			return pod.namespaceRef == q.namespaceRef && pod.of.stage < q.stage && selects(&q.Spec.PodSelector, pod.labels)
 		}
-		if q.place == p.place && q.stage > p.stage && slices.ContainsFunc(w.pods, late) {
+		if q.namespaceRef == p.namespaceRef && q.stage > p.stage && slices.ContainsFunc(w.pods, late) {
 			w.foundf("%s comes before %s, which lets through what it denies.", p.object, q.object)
 		}
 	}
 }
 
-// places are those with pods.
-func (w *world) places() []place {
-	var out []place
+// namespaces are those with pods.
+func (w *inventory) namespaces() []namespaceRef {
+	var out []namespaceRef
 	for _, p := range w.pods {
-		if !slices.Contains(out, p.place) {
-			out = append(out, p.place)
+		if !slices.Contains(out, p.namespaceRef) {
+			out = append(out, p.namespaceRef)
 		}
 	}
 	return out
@@ -72,7 +72,7 @@ type policy struct {
 	networkingv1.NetworkPolicy
 }
 
-func (w *world) policies() []policy {
+func (w *inventory) policies() []policy {
 	var out []policy
 	for _, o := range w.objects {
 		if o.is("NetworkPolicy.networking.k8s.io") {
@@ -87,7 +87,7 @@ func (w *world) policies() []policy {
 	return out
 }
 
-func (w *world) pod(name string) *pod {
+func (w *inventory) pod(name string) *pod {
 	i := slices.IndexFunc(w.pods, func(p *pod) bool { return p.String() == name && p.cluster == w.workloads() })
 	if i < 0 {
 		return nil
@@ -98,22 +98,22 @@ func (w *world) pod(name string) *pod {
 // of are the policies about a pod.
 func of(p *pod, all []policy) []policy {
 	return slices.DeleteFunc(slices.Clone(all), func(q policy) bool {
-		return q.place != p.place || !selects(&q.Spec.PodSelector, p.labels)
+		return q.namespaceRef != p.namespaceRef || !selects(&q.Spec.PodSelector, p.labels)
 	})
 }
 
 // blocked says whose policy does not let a flow through; empty if both do.
-func (w *world) blocked(f flow, all []policy) string {
+func (w *inventory) blocked(f flow, all []policy) string {
 	from, to := w.pod(f.from), w.pod(f.to)
 	if from != nil {
 		peers := w.outsiders(f.to)
 		if to != nil {
 			peers = []peer{within(to)}
 		}
-		if !slices.ContainsFunc(peers, func(p peer) bool { return lets(egress, of(from, all), f.port, p) }) {
+		if !slices.ContainsFunc(peers, func(p peer) bool { return allows(egress, of(from, all), f.port, p) }) {
 			return "No policy of " + f.from
 		}
-		if !lets(egress, of(from, all), 53, everywhere) {
+		if !allows(egress, of(from, all), 53, everywhere) {
 			return "No policy about names of " + f.from
 		}
 	}
@@ -132,7 +132,7 @@ func (w *world) blocked(f flow, all []policy) string {
 		}
 	}
 	for _, p := range peers {
-		if !lets(ingress, of(to, all), f.port, p) {
+		if !allows(ingress, of(to, all), f.port, p) {
 			return "No policy of " + f.to
 		}
 	}
@@ -150,36 +150,36 @@ var everywhere = peer{}
 func within(p *pod) peer { return peer{pod: p} }
 
 // A side is one half of a policy.
-type side func(policy) []half
+type side func(policy) []policySide
 
-type half struct {
+type policySide struct {
 	ports []networkingv1.NetworkPolicyPort
 	peers []networkingv1.NetworkPolicyPeer
 }
 
-func egress(p policy) []half {
-	var out []half
+func egress(p policy) []policySide {
+	var out []policySide
 	for _, r := range p.Spec.Egress {
-		out = append(out, half{r.Ports, r.To})
+		out = append(out, policySide{r.Ports, r.To})
 	}
 	return out
 }
 
-func ingress(p policy) []half {
-	var out []half
+func ingress(p policy) []policySide {
+	var out []policySide
 	for _, r := range p.Spec.Ingress {
-		out = append(out, half{r.Ports, r.From})
+		out = append(out, policySide{r.Ports, r.From})
 	}
 	return out
 }
 
-func lets(s side, policies []policy, port int, other peer) bool {
+func allows(s side, policies []policy, port int, other peer) bool {
 	return slices.ContainsFunc(policies, func(p policy) bool {
-		return slices.ContainsFunc(s(p), func(h half) bool { return h.meets(port) && h.isAbout(other) })
+		return slices.ContainsFunc(s(p), func(h policySide) bool { return h.meets(port) && h.isAbout(other) })
 	})
 }
 
-func (h half) meets(port int) bool {
+func (h policySide) meets(port int) bool {
 	return len(h.ports) == 0 || slices.ContainsFunc(h.ports, func(p networkingv1.NetworkPolicyPort) bool {
 		if p.Protocol != nil && *p.Protocol != corev1.ProtocolTCP {
 			return false
@@ -188,7 +188,7 @@ func (h half) meets(port int) bool {
 	})
 }
 
-func (h half) isAbout(other peer) bool {
+func (h policySide) isAbout(other peer) bool {
 	if len(h.peers) == 0 {
 		return true
 	}
@@ -206,11 +206,11 @@ func (h half) isAbout(other peer) bool {
 // meetOutside reports whether one pod speaks to whoever is outside at a port, and the policies of the other let everybody in there, by
 // chance. Whether they have to is found for itself.
 func meetOutside(needs func(flow) bool, from string, mine []policy, port int) bool {
-	return needs(flow{from, outsider(anywhere), port}) && lets(ingress, mine, port, everywhere)
+	return needs(flow{from, outsider(anywhere), port}) && allows(ingress, mine, port, everywhere)
 }
 
 // checkSuperfluous finds what policies let through that nothing needs.
-func (w *world) checkSuperfluous(all []policy) {
+func (w *inventory) checkSuperfluous(all []policy) {
 	names, about, needs := map[*pod]string{}, map[*pod][]policy{}, w.needs()
 	for _, p := range w.pods {
 		names[p], about[p] = p.String(), of(p, all)
@@ -220,10 +220,10 @@ func (w *world) checkSuperfluous(all []policy) {
 		for _, q := range to.ports {
 			for _, from := range w.pods {
 				f := flow{names[from], names[to], q.number}
-				if from.place != to.place || needs(f) || meetOutside(needs, names[from], mine, q.number) {
+				if from.namespaceRef != to.namespaceRef || needs(f) || meetOutside(needs, names[from], mine, q.number) {
 					continue
 				}
-				if lets(ingress, mine, q.number, within(from)) && lets(egress, about[from], q.number, within(to)) {
+				if allows(ingress, mine, q.number, within(from)) && allows(egress, about[from], q.number, within(to)) {
 					w.foundf("Policies let through %s, which nothing needs.", f)
 				}
 			}
@@ -252,7 +252,7 @@ func (w *world) checkSuperfluous(all []policy) {
 }
 
 // needs returns a function that reports whether a flow is needed, or would be if a proxy were removed or put between.
-func (w *world) needs() func(flow) bool {
+func (w *inventory) needs() func(flow) bool {
 	type client struct {
 		name string
 		port int
@@ -276,8 +276,8 @@ func (w *world) needs() func(flow) bool {
 			}
 		}
 		return slices.ContainsFunc(servers[client{f.to, f.port}], func(server string) bool {
-			_, asks := w.needed[flow{f.from, server, f.port}]
-			return asks // What a relay tells, its server tells, too.
+			_, queries := w.needed[flow{f.from, server, f.port}]
+			return queries // What a relay tells, its server tells, too.
 		})
 	}
 }
@@ -286,9 +286,9 @@ func (w *world) needs() func(flow) bool {
 var clusterPorts = map[string][]int{"rbd": cephPorts, "ceph": cephPorts, "swift": {443, 8080}}
 
 // leaves reports whether some pod that a policy is about needs a port outside: a policy may be about several kinds.
-func (w *world) leaves(from *pod, port int, p policy) bool {
+func (w *inventory) leaves(from *pod, port int, p policy) bool {
 	for _, other := range w.pods {
-		if other.place == from.place && selects(&p.Spec.PodSelector, other.labels) {
+		if other.namespaceRef == from.namespaceRef && selects(&p.Spec.PodSelector, other.labels) {
 			if _, ok := w.needed[flow{other.String(), outsider(anywhere), port}]; ok {
 				return true
 			}
@@ -313,7 +313,7 @@ func (w *world) leaves(from *pod, port int, p policy) bool {
 }
 
 // checkHalf finds what a rule lets in from outside that nothing needs, and rules about all ports, or about ports that nobody has.
-func (w *world) checkHalf(rule string, to *pod, h half) {
+func (w *inventory) checkHalf(rule string, to *pod, h policySide) {
 	if len(h.ports) == 0 {
 		w.foundf("%s is about all ports.", rule)
 	}
@@ -326,7 +326,7 @@ func (w *world) checkHalf(rule string, to *pod, h half) {
 	}
 }
 
-func (w *world) checkFromOutside(rule string, to *pod, h half, port int) {
+func (w *inventory) checkFromOutside(rule string, to *pod, h policySide, port int) {
 	allowed := map[string]bool{}
 	unknown := false
 	for f := range w.needed {

@@ -9,7 +9,7 @@ import (
 
 // checkSecrets holds that everything that is read is made, under that name, and is what it is read as; and that what is made is what its
 // key says.
-func (w *world) checkSecrets() {
+func (w *inventory) checkSecrets() {
 	for s, m := range w.secrets {
 		if strings.HasPrefix(s.name, "configmap/") {
 			continue
@@ -18,9 +18,9 @@ func (w *world) checkSecrets() {
 			v, wrong := w.value(s, k)
 			switch read := means(k); {
 			case wrong != "":
-				w.foundf("%s: %s.", m.by, wrong)
+				w.foundf("%s: %s.", m.createdBy, wrong)
 			case !v.free && !v.is.fits(read):
-				w.foundf("%s makes key %s of %s, which is %s, and not %s.", m.by, k, s, v.is, read)
+				w.foundf("%s makes key %s of %s, which is %s, and not %s.", m.createdBy, k, s, v.is, read)
 			}
 		}
 	}
@@ -32,7 +32,7 @@ func (w *world) checkSecrets() {
 }
 
 // A read is a place that reads a Secret or ConfigMap.
-type read struct {
+type configRead struct {
 	secretName
 
 	key      string
@@ -40,12 +40,12 @@ type read struct {
 	// as is the name that it is read by.
 	as string
 	// means says what it is read as, where the name does not.
-	means meaning
+	means valueKind
 	// of whom it has to be.
 	of string
 }
 
-func (w *world) checkRead(o object, r read) {
+func (w *inventory) checkRead(o object, r configRead) {
 	if r.optional {
 		return
 	}
@@ -72,7 +72,7 @@ func (w *world) checkRead(o object, r read) {
 
 // secretFields are the fields named secretName, by the end of their path, with the keys that are read and what each is; empty: a field that
 // says where an object is to be made.
-var secretFields = map[string]map[string]meaning{
+var secretFields = map[string]map[string]valueKind{
 	"tls.secretName":                 {"tls.crt": certificate, "tls.key": privateKey},
 	"tls.caSecretName":               {"ca.crt": authority},
 	"ca.secretName":                  {"tls.crt": authority, "tls.key": privateKey}, // an Issuer's
@@ -92,8 +92,8 @@ var secretFields = map[string]map[string]meaning{
 }
 
 // reads are all reads of an object: by its pods, and by fields that refer to Secrets.
-func (w *world) reads(o object) []read {
-	var out []read
+func (w *inventory) reads(o object) []configRead {
+	var out []configRead
 	for _, p := range w.pods {
 		if p.spec != nil && sameObject(p.of, o) {
 			out = append(out, podReads(p)...)
@@ -103,15 +103,15 @@ func (w *world) reads(o object) []read {
 }
 
 // fieldReads are the reads by fields of an object that refer to Secrets, outside of its pods.
-func (w *world) fieldReads(o object) []read {
-	var out []read
+func (w *inventory) fieldReads(o object) []configRead {
+	var out []configRead
 	switch {
 	case o.is("CephObjectStore.ceph.rook.io"):
 		out = storeReads(o)
 	case o.is("CephBlockPool.ceph.rook.io"):
 		out = poolReads(o)
 	}
-	target := o.place
+	target := o.namespaceRef
 	if at(o.manifest, "spec", "target", "providerConfig") != nil {
 		target.cluster = w.workloads() // A composite resource: what it names lies where its objects do.
 	}
@@ -130,7 +130,7 @@ func (w *world) fieldReads(o object) []read {
 					w.foundf("%s has a field %s.%s: nobody knows whether it reads a Secret or makes one.", o, last, k)
 				}
 				for key, is := range keys {
-					out = append(out, read{secretName: secretName{target, name}, key: key, as: last, means: is})
+					out = append(out, configRead{secretName: secretName{target, name}, key: key, as: last, means: is})
 				}
 			}
 			ref, ok := v.(fields)
@@ -141,22 +141,22 @@ func (w *world) fieldReads(o object) []read {
 			if k == "secret" || k == "secretKeyRef" {
 				as = last // tlsConfig.ca.secret
 			}
-			out = append(out, read{secretName: secretName{target, text(ref, "name")}, key: text(ref, "key"), as: w.nameOf(m, as)})
+			out = append(out, configRead{secretName: secretName{target, text(ref, "name")}, key: text(ref, "key"), as: w.nameOf(m, as)})
 		}
 		for _, pull := range append(list(m, "imagePullSecrets"), asRefs(texts(m, "pullSecrets"))...) {
 			name := secretName{target, text(pull, "name")}
-			out = append(out, read{secretName: name, key: corev1.DockerConfigJsonKey, as: corev1.DockerConfigJsonKey})
+			out = append(out, configRead{secretName: name, key: corev1.DockerConfigJsonKey, as: corev1.DockerConfigJsonKey})
 		}
 	})
 	for _, r := range list(o.manifest, "spec", "validation", "caCertificateRefs") {
-		name := secretName{o.place, strings.TrimPrefix(strings.ToLower(text(r, "kind"))+"/"+text(r, "name"), "secret/")}
-		out = append(out, read{secretName: name, key: "ca.crt", as: "ca"})
+		name := secretName{o.namespaceRef, strings.TrimPrefix(strings.ToLower(text(r, "kind"))+"/"+text(r, "name"), "secret/")}
+		out = append(out, configRead{secretName: name, key: "ca.crt", as: "ca"})
 	}
 	return out
 }
 
 func sameObject(a, b object) bool {
-	return a.place == b.place && a.kind == b.kind && a.group == b.group && a.name == b.name
+	return a.namespaceRef == b.namespaceRef && a.kind == b.kind && a.group == b.group && a.name == b.name
 }
 
 func asRefs(names []string) []any {
@@ -174,7 +174,7 @@ func refersToSecret(field string) bool {
 }
 
 // nameOf is the name by which a reference is read: that of its list entry, or of its field.
-func (w *world) nameOf(m fields, field string) string {
+func (w *inventory) nameOf(m fields, field string) string {
 	if name := text(m, "name"); name != "" {
 		return name // A source of a SecretAggregate has a name.
 	}
@@ -182,7 +182,7 @@ func (w *world) nameOf(m fields, field string) string {
 }
 
 // workloads is the cluster that pods run in.
-func (w *world) workloads() string {
+func (w *inventory) workloads() string {
 	for _, p := range w.pods {
 		if p.spec != nil {
 			return p.cluster
@@ -192,27 +192,27 @@ func (w *world) workloads() string {
 }
 
 // podReads are what a pod reads in its environment and files.
-func podReads(p *pod) []read {
-	var out []read
-	at := func(name string) secretName { return secretName{p.place, name} }
+func podReads(p *pod) []configRead {
+	var out []configRead
+	at := func(name string) secretName { return secretName{p.namespaceRef, name} }
 	for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
 		for _, e := range c.Env {
 			if e.ValueFrom == nil {
 				continue
 			}
 			if r := e.ValueFrom.SecretKeyRef; r != nil {
-				out = append(out, read{secretName: at(r.Name), key: r.Key, as: e.Name, optional: r.Optional != nil && *r.Optional})
+				out = append(out, configRead{secretName: at(r.Name), key: r.Key, as: e.Name, optional: r.Optional != nil && *r.Optional})
 			}
 			if r := e.ValueFrom.ConfigMapKeyRef; r != nil {
-				out = append(out, read{secretName: at("configmap/" + r.Name), key: r.Key, as: e.Name, optional: r.Optional != nil && *r.Optional})
+				out = append(out, configRead{secretName: at("configmap/" + r.Name), key: r.Key, as: e.Name, optional: r.Optional != nil && *r.Optional})
 			}
 		}
 		for _, e := range c.EnvFrom {
 			if e.SecretRef != nil {
-				out = append(out, read{secretName: at(e.SecretRef.Name)})
+				out = append(out, configRead{secretName: at(e.SecretRef.Name)})
 			}
 			if e.ConfigMapRef != nil {
-				out = append(out, read{secretName: at("configmap/" + e.ConfigMapRef.Name)})
+				out = append(out, configRead{secretName: at("configmap/" + e.ConfigMapRef.Name)})
 			}
 		}
 		for _, m := range c.VolumeMounts {
@@ -221,21 +221,21 @@ func podReads(p *pod) []read {
 			}
 			for _, v := range sourcesOf(p, m.Name) {
 				if v.items == nil {
-					out = append(out, read{secretName: at(v.name), key: m.SubPath, as: m.SubPath})
+					out = append(out, configRead{secretName: at(v.name), key: m.SubPath, as: m.SubPath})
 				}
 			}
 		}
 	}
 	for _, v := range p.spec.Volumes {
 		for _, s := range sourcesOf(p, v.Name) {
-			out = append(out, read{secretName: at(s.name)})
+			out = append(out, configRead{secretName: at(s.name)})
 			for key, path := range s.items {
-				out = append(out, read{secretName: at(s.name), key: key, as: path})
+				out = append(out, configRead{secretName: at(s.name), key: key, as: path})
 			}
 		}
 	}
 	for _, s := range p.spec.ImagePullSecrets {
-		out = append(out, read{secretName: at(s.Name), key: corev1.DockerConfigJsonKey, as: corev1.DockerConfigJsonKey})
+		out = append(out, configRead{secretName: at(s.Name), key: corev1.DockerConfigJsonKey, as: corev1.DockerConfigJsonKey})
 	}
 	return out
 }

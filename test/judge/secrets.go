@@ -8,28 +8,28 @@ import (
 )
 
 type secretName struct {
-	place
+	namespaceRef
 
 	name string
 }
 
-// made is what someone makes: a Secret, or a ConfigMap.
-type made struct {
-	// by whom.
-	by string
+// generatedObject is what someone makes: a Secret, or a ConfigMap.
+type generatedObject struct {
+	// createdBy whom.
+	createdBy string
 	// keys that it has. Nil: some that nobody names.
 	keys map[string]value
 }
 
 // A value is what lies under a key.
 type value struct {
-	is meaning
+	is valueKind
 	// of whom: the user whose password it is, the issuer whose authority, the Certificate whose key. Empty: not known.
 	of string
 	// content, where it is no secret, or a file into which secrets are put.
 	content string
 	// from is where it comes from, if that is another Secret or what people wrote.
-	from func(w *world) (value, string)
+	from func(w *inventory) (value, string)
 	// free: its key may be called anything. People made it, or it is an authority's own certificate.
 	free bool
 }
@@ -41,12 +41,12 @@ type entry struct {
 	sourceKey            string
 }
 
-func (w *world) make(p place, name, by string, keys map[string]value) {
-	w.secrets[secretName{p, name}] = &made{by, keys}
+func (w *inventory) make(p namespaceRef, name, by string, keys map[string]value) {
+	w.secrets[secretName{p, name}] = &generatedObject{by, keys}
 }
 
 // addSecrets takes down the Secrets that become of an object, and what is pushed to a store.
-func (w *world) addSecrets(o object) {
+func (w *inventory) addSecrets(o object) {
 	spec := at(o.manifest, "spec")
 	switch {
 	case o.is("ConfigMap"):
@@ -54,11 +54,11 @@ func (w *world) addSecrets(o object) {
 		for k, content := range stringMap(o.manifest, "data") {
 			keys[k] = value{is: means(k), content: content}
 		}
-		w.make(o.place, "configmap/"+o.name, o.String(), keys)
+		w.make(o.namespaceRef, "configmap/"+o.name, o.String(), keys)
 	case o.is("ExternalSecret.external-secrets.io"):
-		w.make(o.place, text(spec, "target", "name"), o.String(), external(o))
+		w.make(o.namespaceRef, text(spec, "target", "name"), o.String(), external(o))
 	case o.is("PushSecret.external-secrets.io"):
-		from := secretName{o.place, text(spec, "selector", "secret", "name")}
+		from := secretName{o.namespaceRef, text(spec, "selector", "secret", "name")}
 		for _, store := range list(spec, "secretStoreRefs") {
 			for _, d := range list(spec, "data") {
 				w.stores = append(w.stores, entry{
@@ -74,16 +74,16 @@ func (w *world) addSecrets(o object) {
 		if truth(spec, "isCA") {
 			is, issuer = authority, o.name
 		}
-		w.make(o.place, text(spec, "secretName"), o.String(), map[string]value{
+		w.make(o.namespaceRef, text(spec, "secretName"), o.String(), map[string]value{
 			"tls.crt": {is: is, of: o.name, free: is == authority}, "tls.key": {is: privateKey, of: o.name}, "ca.crt": {is: authority, of: issuer},
 		})
 	case o.is("SecretAggregate.c5c3.io"):
-		w.make(o.place, text(spec, "targetSecretName"), o.String(), aggregated(o))
+		w.make(o.namespaceRef, text(spec, "targetSecretName"), o.String(), aggregated(o))
 	case o.is("KeyRepository.openstack.c5c3.io"):
 		// apis/openstack/v1alpha1: the keys are numbered; companion/keyrepository/backup.go: what is restored comes by a Secret of its own.
-		w.make(o.place, text(spec, "secretName"), o.String(), nil)
+		w.make(o.namespaceRef, text(spec, "secretName"), o.String(), nil)
 		if at(spec, "backup") != nil {
-			w.make(o.place, text(spec, "secretName")+"-restore", o.String(), nil)
+			w.make(o.namespaceRef, text(spec, "secretName")+"-restore", o.String(), nil)
 		}
 	case o.is("KeystoneService.crossplane.c5c3.io"):
 		// apis/keystoneservice/v1alpha1/names.go: what a service of somebody's own logs in by.
@@ -94,7 +94,7 @@ func (w *world) addSecrets(o object) {
 		} {
 			keys["OS_"+v] = value{is: public}
 		}
-		w.make(o.place, o.name+"-keystone", o.String(), keys)
+		w.make(o.namespaceRef, o.name+"-keystone", o.String(), keys)
 	case o.is("CredentialRotation.c5c3.io"):
 		// apis/c5c3/v1alpha1: the keys of each target.
 		keys := map[string]value{"application_credential_id": {is: credentialID}, "application_credential_secret": {is: credentialSecret}}
@@ -104,7 +104,7 @@ func (w *world) addSecrets(o object) {
 		if text(spec, "target") == "QueueUser" {
 			keys = map[string]value{"password": {is: password, of: text(spec, "secretName")}, "username": {is: userName}}
 		}
-		w.make(o.place, text(spec, "secretName"), o.String(), keys)
+		w.make(o.namespaceRef, text(spec, "secretName"), o.String(), keys)
 	}
 }
 
@@ -120,16 +120,16 @@ func external(o object) map[string]value {
 	spec := at(o.manifest, "spec")
 	values := map[string]value{}
 	for _, d := range list(spec, "data") {
-		values[text(d, "secretKey")] = value{from: func(w *world) (value, string) {
+		values[text(d, "secretKey")] = value{from: func(w *inventory) (value, string) {
 			return w.stored(o, text(d, "remoteRef", "key"), text(d, "remoteRef", "property"))
 		}}
 	}
 	for _, d := range list(spec, "dataFrom") {
 		if name := text(d, "sourceRef", "generatorRef", "name"); name != "" {
 			// https://external-secrets.io/latest/api/generator/password/: one key, password.
-			values["password"] = value{is: password, from: func(w *world) (value, string) {
+			values["password"] = value{is: password, from: func(w *inventory) (value, string) {
 				kind := text(d, "sourceRef", "generatorRef", "kind")
-				if _, ok := w.find(o.place, kind+".generators.external-secrets.io", name); !ok {
+				if _, ok := w.find(o.namespaceRef, kind+".generators.external-secrets.io", name); !ok {
 					return value{}, fmt.Sprintf("%s is generated by %s %s, which does not exist", o, kind, name)
 				}
 				return value{is: password}, ""
@@ -163,7 +163,7 @@ func templated(o object, template map[string]string, source func(name string) (v
 		case m != nil:
 			v, ok := source(m[1])
 			if !ok {
-				keys[k] = value{from: func(*world) (value, string) {
+				keys[k] = value{from: func(*inventory) (value, string) {
 					return value{}, fmt.Sprintf("%s: the template of %s puts in %s, which it has not", o, k, m[1])
 				}}
 				continue
@@ -171,7 +171,7 @@ func templated(o object, template map[string]string, source func(name string) (v
 			v.of = first(v.of, template["username"])
 			keys[k] = v
 		case bundle.MatchString(t):
-			keys[k] = value{from: func(w *world) (value, string) { return w.bundled(part.FindAllStringSubmatch(t, -1), source) }}
+			keys[k] = value{from: func(w *inventory) (value, string) { return w.bundled(part.FindAllStringSubmatch(t, -1), source) }}
 		case part.MatchString(t):
 			keys[k] = value{is: file, content: t}
 		default:
@@ -185,7 +185,7 @@ func templated(o object, template map[string]string, source func(name string) (v
 }
 
 // bundled are authorities in one file, which are an authority. Anything else in it makes it a file.
-func (w *world) bundled(names [][]string, source func(name string) (value, bool)) (value, string) {
+func (w *inventory) bundled(names [][]string, source func(name string) (value, bool)) (value, string) {
 	for _, n := range names {
 		v, ok := source(n[1])
 		if ok && v.from != nil {
@@ -214,14 +214,14 @@ func first(values ...string) string {
 func aggregated(o object) map[string]value {
 	sources := map[string]value{}
 	for _, s := range list(o.manifest, "spec", "sources") {
-		ref := secretName{o.place, text(s, "secretKeyRef", "name")}
-		sources[text(s, "name")] = value{from: func(w *world) (value, string) { return w.value(ref, text(s, "secretKeyRef", "key")) }}
+		ref := secretName{o.namespaceRef, text(s, "secretKeyRef", "name")}
+		sources[text(s, "name")] = value{from: func(w *inventory) (value, string) { return w.value(ref, text(s, "secretKeyRef", "key")) }}
 	}
 	return templated(o, stringMap(o.manifest, "spec", "template"), func(name string) (value, bool) { v, ok := sources[name]; return v, ok })
 }
 
 // value returns what lies under a key of a Secret; or says why nothing does.
-func (w *world) value(s secretName, key string) (value, string) {
+func (w *inventory) value(s secretName, key string) (value, string) {
 	m := w.secrets[s]
 	if m == nil {
 		return value{}, fmt.Sprintf("nobody makes %s", s)
@@ -231,7 +231,7 @@ func (w *world) value(s secretName, key string) (value, string) {
 	}
 	v, ok := m.keys[key]
 	if !ok {
-		return value{}, fmt.Sprintf("%s has no key %s: %s does not make it", s, key, m.by)
+		return value{}, fmt.Sprintf("%s has no key %s: %s does not make it", s, key, m.createdBy)
 	}
 	if v.from == nil {
 		return v, ""
@@ -244,7 +244,7 @@ func (w *world) value(s secretName, key string) (value, string) {
 // checkPushes holds what is kept in a store to the whole of its Secret: half of one restores nothing. An entry without a key of the
 // Secret is all of it (https://external-secrets.io/latest/guides/pushsecrets/). What is put into somebody else's folder is brought there,
 // and not kept: no more than that one reads.
-func (w *world) checkPushes() {
+func (w *inventory) checkPushes() {
 	pushed := map[secretName]map[string]bool{}
 	for _, e := range w.stores {
 		if !slices.Contains(strings.Split(e.key, "/"), e.from.namespace) {
@@ -276,17 +276,17 @@ func (s secretName) String() string {
 }
 
 // stored returns what an ExternalSecret reads: from a namespace where people put Secrets, or from a store, into which someone pushed it.
-func (w *world) stored(o object, key, property string) (value, string) {
+func (w *inventory) stored(o object, key, property string) (value, string) {
 	kind, store := text(o.manifest, "spec", "secretStoreRef", "kind"), text(o.manifest, "spec", "secretStoreRef", "name")
-	if s, ok := w.find(o.place, "SecretStore.external-secrets.io", store); ok && kind == "SecretStore" {
+	if s, ok := w.find(o.namespaceRef, "SecretStore.external-secrets.io", store); ok && kind == "SecretStore" {
 		from := text(s.manifest, "spec", "provider", "kubernetes", "remoteNamespace")
 		if from == "" {
 			return value{}, fmt.Sprintf("%s says no namespace to read from", s)
 		}
-		if there := (secretName{place{o.cluster, from}, key}); w.secrets[there] != nil {
-			return w.value(there, property) // Another claim's.
+		if existing := (secretName{namespaceRef{o.cluster, from}, key}); w.secrets[existing] != nil {
+			return w.value(existing, property) // Another claim's.
 		}
-		return w.byPeople(o, key, property)
+		return w.userProvidedKey(o, key, property)
 	}
 	for _, e := range w.stores {
 		if e.store == store && e.key == key && e.property == property {
@@ -296,9 +296,9 @@ func (w *world) stored(o object, key, property string) (value, string) {
 	return value{}, fmt.Sprintf("%s reads %s of %s from %s %s, where nobody puts it", o, property, key, kind, store)
 }
 
-// byPeople is a key of a Secret that people make: what it is, the field of the claim says that names it.
-func (w *world) byPeople(o object, key, property string) (value, string) {
-	var is []meaning
+// userProvidedKey is a key of a Secret that people make: what it is, the field of the claim says that names it.
+func (w *inventory) userProvidedKey(o object, key, property string) (value, string) {
+	var is []valueKind
 	for _, doc := range w.given {
 		each(doc, nil, func(path []string, m fields) {
 			if len(path) == 0 {

@@ -16,7 +16,7 @@ import (
 
 // A service leads to pods: one of ours by its selector, one of an operator's as the operator's table says.
 type service struct {
-	place
+	namespaceRef
 
 	name string
 	// of is the object that it is, or that an operator makes it of.
@@ -37,12 +37,12 @@ type servicePort struct {
 
 func (s *service) String() string { return "Service " + s.name }
 
-func (w *world) addService(o object) {
+func (w *inventory) addService(o object) {
 	if !o.is("Service") {
 		return
 	}
 	s := &service{
-		place: o.place, name: o.name, of: o, labels: stringMap(o.manifest, "metadata", "labels"),
+		namespaceRef: o.namespaceRef, name: o.name, of: o, labels: stringMap(o.manifest, "metadata", "labels"),
 		selector: stringMap(o.manifest, "spec", "selector"),
 		headless: text(o.manifest, "spec", "clusterIP") == "None",
 	}
@@ -58,12 +58,12 @@ func (w *world) addService(o object) {
 }
 
 // behind are the pods that a Service leads to.
-func (w *world) behind(s *service) []*pod {
+func (w *inventory) behind(s *service) []*pod {
 	if s.to != nil || len(s.selector) == 0 {
 		return s.to
 	}
 	for _, p := range w.pods {
-		if p.place == s.place && p.selected(s.selector) {
+		if p.namespaceRef == s.namespaceRef && p.selected(s.selector) {
 			s.to = append(s.to, p)
 		}
 	}
@@ -95,7 +95,7 @@ func (p *pod) target(sp servicePort) int {
 }
 
 // checkServices holds that each Service leads to pods of one kind that go on, at a port that they have.
-func (w *world) checkServices() {
+func (w *inventory) checkServices() {
 	for _, s := range w.services {
 		to := w.behind(s)
 		if len(to) != 1 {
@@ -114,8 +114,8 @@ func (w *world) checkServices() {
 	}
 }
 
-func (w *world) service(p place, name string) *service {
-	i := slices.IndexFunc(w.services, func(s *service) bool { return s.place == p && s.name == name })
+func (w *inventory) service(p namespaceRef, name string) *service {
+	i := slices.IndexFunc(w.services, func(s *service) bool { return s.namespaceRef == p && s.name == name })
 	if i < 0 {
 		return nil
 	}

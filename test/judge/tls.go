@@ -46,24 +46,24 @@ func healthPorts(p *pod) []int {
 
 // serve takes down which ports of a pod speak TLS: those of the containers that mount the private key of a Certificate, but for
 // health ports.
-func (w *world) serve(p *pod) {
+func (w *inventory) serve(p *pod) {
 	if p.spec == nil {
 		return
 	}
-	p.tls = map[int]served{}
+	p.tls = map[int]servedCertificate{}
 	health := healthPorts(p)
 	for _, c := range p.spec.Containers {
 		for _, m := range w.mounts(p, c) {
 			if m.value.is != privateKey {
 				continue
 			}
-			cert, ok := w.find(p.place, "Certificate.cert-manager.io", m.value.of)
+			cert, ok := w.find(p.namespaceRef, "Certificate.cert-manager.io", m.value.of)
 			if !ok {
 				continue
 			}
 			for _, cp := range c.Ports {
 				if n := int(cp.ContainerPort); !slices.Contains(health, n) {
-					p.tls[n] = served{texts(cert.manifest, "spec", "dnsNames"), text(cert.manifest, "spec", "issuerRef", "name")}
+					p.tls[n] = servedCertificate{texts(cert.manifest, "spec", "dnsNames"), text(cert.manifest, "spec", "issuerRef", "name")}
 				}
 			}
 		}
@@ -72,7 +72,7 @@ func (w *world) serve(p *pod) {
 
 // checkTLS holds that TLS is on wherever a kind has it, and at every port that a Service leads to, and that a certificate is issued by
 // someone.
-func (w *world) checkTLS() {
+func (w *inventory) checkTLS() {
 	for _, o := range w.objects {
 		if w.hasTLS != nil && w.hasTLS(o.group, o.kind) && at(o.manifest, "spec", "tls") == nil {
 			w.foundf("%s could speak TLS, and is not told to: it has no spec.tls.", o)
@@ -85,7 +85,7 @@ func (w *world) checkTLS() {
 			if !ok {
 				return
 			}
-			if enabled, says := tls["enabled"].(bool); says && !enabled || !says && len(tls) == 0 {
+			if enabled, message := tls["enabled"].(bool); message && !enabled || !message && len(tls) == 0 {
 				w.foundf("%s has TLS switched off in %s.", o, strings.Join(append(slices.Clone(path), "tls"), "."))
 			}
 		})
@@ -108,7 +108,7 @@ func (w *world) checkTLS() {
 			continue
 		}
 		if ref := text(o.manifest, "spec", "issuerRef", "name"); ref != "" && text(o.manifest, "spec", "issuerRef", "kind") == "Issuer" {
-			if _, ok := w.find(o.place, "Issuer.cert-manager.io", ref); !ok && !w.givenIssuer(ref) {
+			if _, ok := w.find(o.namespaceRef, "Issuer.cert-manager.io", ref); !ok && !w.userProvidedIssuer(ref) {
 				w.foundf("%s is to be issued by Issuer %s, which does not exist.", o, ref)
 			}
 		}
@@ -121,19 +121,19 @@ func (w *world) checkTLS() {
 }
 
 // checkTrust holds that a clouds.yaml has the authority of the certificate that is served where it leads.
-func (w *world) checkTrust() {
+func (w *inventory) checkTrust() {
 	for _, o := range w.objects {
 		if !o.is("SecretAggregate.c5c3.io") {
 			continue
 		}
-		name := secretName{o.place, text(o.manifest, "spec", "targetSecretName")}
+		name := secretName{o.namespaceRef, text(o.manifest, "spec", "targetSecretName")}
 		login, wrong := w.value(name, "clouds.yaml")
 		if wrong != "" {
 			continue
 		}
 		trusted, wrong := w.value(name, "cacert")
 		for _, a := range addresses(login.content) {
-			cert, ok := w.servedAt(o.place, a)
+			cert, ok := w.servedAt(o.namespaceRef, a)
 			if ok && (wrong != "" || trusted.is != authority || trusted.of != cert.issuer) {
 				w.foundf("%s logs in at %s, whose certificate is of authority %s, and does not trust that.", o, a, cert.issuer)
 			}
@@ -142,11 +142,11 @@ func (w *world) checkTrust() {
 }
 
 // servedAt is the certificate at an address inside.
-func (w *world) servedAt(where place, a address) (served, bool) {
+func (w *inventory) servedAt(where namespaceRef, a address) (servedCertificate, bool) {
 	where.namespace = a.namespace
 	s := w.service(where, a.service)
 	if s == nil {
-		return served{}, false
+		return servedCertificate{}, false
 	}
 	sp, ok := s.port(a.port)
 	for _, p := range w.behind(s) {
@@ -154,7 +154,7 @@ func (w *world) servedAt(where place, a address) (served, bool) {
 			return cert, true
 		}
 	}
-	return served{}, false
+	return servedCertificate{}, false
 }
 
 func containerOf(p *pod, n int) string {
@@ -168,8 +168,8 @@ func containerOf(p *pod, n int) string {
 	return ""
 }
 
-// givenIssuer reports whether the claim or the platform names an issuer, which is theirs to make.
-func (w *world) givenIssuer(name string) bool {
+// userProvidedIssuer reports whether the claim or the platform names an issuer, which is theirs to make.
+func (w *inventory) userProvidedIssuer(name string) bool {
 	return slices.ContainsFunc(w.given, func(doc map[string]any) bool {
 		return text(doc, "spec", "tls", "issuerRef", "name") == name || text(doc, "spec", "global", "tls", "issuerRef", "name") == name
 	})

@@ -15,7 +15,7 @@ type fields = map[string]any
 
 // An object as its own API server gets it.
 type object struct {
-	place
+	namespaceRef
 
 	stage             int
 	group, kind, name string
@@ -23,7 +23,7 @@ type object struct {
 }
 
 // A place is a namespace of a cluster.
-type place struct{ cluster, namespace string }
+type namespaceRef struct{ cluster, namespace string }
 
 func (o object) String() string { return o.kind + " " + o.name }
 
@@ -38,7 +38,7 @@ func (o object) is(kinds ...string) bool {
 
 // A pod is a kind of pods that all look alike: those of a template of ours, or those that an operator makes of one of its objects.
 type pod struct {
-	place
+	namespaceRef
 
 	// of is the object that they are made of, and part what they are of it, where it makes several kinds.
 	of   object
@@ -54,10 +54,10 @@ type pod struct {
 	files map[string]string
 	// replicas that run at the same time. Nil: they come to an end.
 	replicas *int
-	// like is the environment of what an operator's pods are made after, where that is a container of ours.
-	like []corev1.EnvVar
+	// copiedEnv is the environment of what an operator's pods are made after, where that is a container of ours.
+	copiedEnv []corev1.EnvVar
 	// tls are the ports that speak TLS, with the names in the certificate that is served there and whose it is.
-	tls map[int]served
+	tls map[int]servedCertificate
 }
 
 type port struct {
@@ -65,8 +65,8 @@ type port struct {
 	number int
 }
 
-// served is a certificate: the names in it, and the issuer that signed it.
-type served struct {
+// servedCertificate is a certificate: the names in it, and the issuer that signed it.
+type servedCertificate struct {
 	names  []string
 	issuer string
 }
@@ -82,13 +82,13 @@ func (p *pod) hasPort(number int) bool {
 	return slices.ContainsFunc(p.ports, func(q port) bool { return q.number == number })
 }
 
-// world is the cloud, as it is looked at.
-type world struct {
+// inventory is the cloud, as it is looked at.
+type inventory struct {
 	given    []fields
 	objects  []object
 	pods     []*pod
 	services []*service
-	secrets  map[secretName]*made
+	secrets  map[secretName]*generatedObject
 	stores   []entry
 	needed   map[flow]string
 	proxied  []proxied
@@ -97,12 +97,12 @@ type world struct {
 }
 
 // foundf takes down a finding.
-func (w *world) foundf(format string, args ...any) {
+func (w *inventory) foundf(format string, args ...any) {
 	w.findings = append(w.findings, fmt.Sprintf(format, args...))
 }
 
-func newWorld(c Cloud) *world {
-	w := &world{given: c.Given, hasTLS: c.HasTLS, secrets: map[secretName]*made{}, needed: map[flow]string{}}
+func newInventory(c Cloud) *inventory {
+	w := &inventory{given: c.Given, hasTLS: c.HasTLS, secrets: map[secretName]*generatedObject{}, needed: map[flow]string{}}
 	workloads := workloadCluster(c.Objects)
 	for _, o := range c.Objects {
 		w.objects = append(w.objects, unwrap(o, workloads))
@@ -151,14 +151,14 @@ func unwrap(o Object, workloads string) object {
 		group = ""
 	}
 	return object{
-		stage: o.Stage, place: place{cluster, text(m, "metadata", "namespace")}, group: group, kind: text(m, "kind"),
+		stage: o.Stage, namespaceRef: namespaceRef{cluster, text(m, "metadata", "namespace")}, group: group, kind: text(m, "kind"),
 		name: text(m, "metadata", "name"), manifest: m,
 	}
 }
 
 // find returns the object of a kind and name in a place.
-func (w *world) find(p place, kind, name string) (object, bool) {
-	i := slices.IndexFunc(w.objects, func(o object) bool { return o.place == p && o.is(kind) && o.name == name })
+func (w *inventory) find(p namespaceRef, kind, name string) (object, bool) {
+	i := slices.IndexFunc(w.objects, func(o object) bool { return o.namespaceRef == p && o.is(kind) && o.name == name })
 	if i < 0 {
 		return object{}, false
 	}

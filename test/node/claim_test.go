@@ -241,9 +241,9 @@ func (w *warnings) HandleWarningHeader(_ int, _, text string) { w.all = append(w
 // testRestricted: the namespace enforces the restricted standard. Where it does not, Kubernetes itself says which pods would not be allowed if
 // it did.
 func testRestricted(ctx context.Context, t *testing.T, namespace string) {
-	said := &warnings{}
+	requested := &warnings{}
 	config := rest.CopyConfig(cluster.Config)
-	config.WarningHandler = said
+	config.WarningHandler = requested
 	set, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -260,10 +260,10 @@ func testRestricted(ctx context.Context, t *testing.T, namespace string) {
 		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Fatal(err)
 	}
-	if len(said.all) == 0 {
+	if len(requested.all) == 0 {
 		t.Error("every pod would be allowed in a namespace that enforces the restricted standard, and it does not")
 	}
-	for _, text := range said.all {
+	for _, text := range requested.all {
 		pod, _, ok := strings.Cut(text, ": ")
 		if !ok || strings.HasPrefix(text, "existing pods") {
 			continue

@@ -86,11 +86,11 @@ func clientOf(ctx context.Context, t *testing.T, namespace string, c *cloud) fun
 			"OS_REGION_NAME=" + region, "OS_USERNAME=" + c.user, "OS_PASSWORD=" + c.password, "OS_USER_DOMAIN_NAME=Default",
 			"OS_PROJECT_NAME=admin", "OS_PROJECT_DOMAIN_NAME=Default",
 		}
-		said := &strings.Builder{}
-		cmd.Stderr = said
+		requested := &strings.Builder{}
+		cmd.Stderr = requested
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("openstack %s: %v\n%s", strings.Join(args, " "), err, said.String())
+			t.Fatalf("openstack %s: %v\n%s", strings.Join(args, " "), err, requested.String())
 		}
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 		if lines[0] == "" {

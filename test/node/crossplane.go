@@ -162,7 +162,7 @@ func (n *Node) Crossplane(ctx context.Context, root, values string) error {
 	if err := n.deploy(ctx, crossplane); err != nil {
 		return err
 	}
-	n.say("Crossplane runs")
+	n.logf("Crossplane runs")
 	for name, prefix := range map[string]string{"c5c3": ours, "upbound": upbound} {
 		if err := n.eventually(ctx, fmt.Sprintf(`apiVersion: pkg.crossplane.io/v1beta1
 kind: ImageConfig
@@ -184,7 +184,7 @@ spec: {package: "%s/provider-kubernetes:%s"}
 	if err := n.healthy(ctx, "Provider", provider); err != nil {
 		return err
 	}
-	n.say("the provider is healthy")
+	n.logf("the provider is healthy")
 	if err := n.helm(ctx, filepath.Join(root, "package", "chart"), values); err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ spec:
 			return err
 		}
 	}
-	n.say("the packages are healthy")
+	n.logf("the packages are healthy")
 	return n.offered(ctx)
 }
 
@@ -218,11 +218,11 @@ func (n *Node) offered(ctx context.Context) error {
 			return false, err
 		}
 		for i := range all.Items {
-			wanted := []string{"Established"}
+			desired := []string{"Established"}
 			if _, ok, _ := unstructured.NestedMap(all.Items[i].Object, "spec", "claimNames"); ok {
-				wanted = append(wanted, "Offered")
+				desired = append(desired, "Offered")
 			}
-			for _, w := range wanted {
+			for _, w := range desired {
 				if c, _ := platform.ConditionOf(&all.Items[i], w); c.Status != "True" {
 					return false, fmt.Errorf("%s is not %s yet: %s", all.Items[i].GetName(), w, c.Message)
 				}
@@ -276,12 +276,12 @@ func (n *Node) WaitCondition(ctx context.Context, kind schema.GroupVersionKind, 
 		if ok && c.Status == "True" && (c.ObservedGeneration == 0 || c.ObservedGeneration == u.GetGeneration()) {
 			return true, nil
 		}
-		var said []error
+		var requested []error
 		for _, c := range platform.Conditions(u) {
 			if c.Status != "True" {
-				said = append(said, fmt.Errorf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+				requested = append(requested, fmt.Errorf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
 			}
 		}
-		return false, errors.Join(said...)
+		return false, errors.Join(requested...)
 	})
 }

@@ -155,7 +155,7 @@ func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 	}
 	back, err := b.recovered(ctx, from, f.timeout)
 	if err != nil {
-		t.Errorf("%v\n%s\n%s", err, cluster.Waiting(ctx, b.namespace), cluster.LastWords(ctx, b.namespace))
+		t.Errorf("%v\n%s\n%s", err, cluster.Waiting(ctx, b.namespace), cluster.FailedContainerLogs(ctx, b.namespace))
 	}
 	counts := b.load.take()
 	t.Log(counts)

@@ -74,7 +74,7 @@ func TestHypervisors(t *testing.T) {
 	plane := order(ctx, t, "testdata/compute.yaml")
 	defer func() {
 		if t.Failed() {
-			t.Log(cluster.LastWords(context.WithoutCancel(ctx), instance(ctx, t, pool)))
+			t.Log(cluster.FailedContainerLogs(context.WithoutCancel(ctx), instance(ctx, t, pool)))
 		}
 	}()
 	if err := cluster.WaitCondition(ctx, pool.GroupVersionKind(), client.ObjectKeyFromObject(pool), "Ready"); err != nil {

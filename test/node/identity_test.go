@@ -80,11 +80,11 @@ func manageDomains(ctx context.Context, t *testing.T, namespace string) {
 	if err != nil || !found {
 		t.Fatalf("the example's claim has no rules: %v", err)
 	}
-	wanted := decode(t, "../../examples/controlplane/development.yaml")
-	if err := unstructured.SetNestedMap(wanted.Object, rules, "spec", "services", "keystone", "policy"); err != nil {
+	desired := decode(t, "../../examples/controlplane/development.yaml")
+	if err := unstructured.SetNestedMap(desired.Object, rules, "spec", "services", "keystone", "policy"); err != nil {
 		t.Fatal(err)
 	}
-	apply(ctx, t, wanted)
+	apply(ctx, t, desired)
 	eventually(ctx, t, 3*time.Minute, func() error {
 		d := &appsv1.Deployment{}
 		if err := cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "keystone"}, d); err != nil {

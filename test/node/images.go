@@ -15,9 +15,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// other is an image that is taken from elsewhere, and that is made of Debian's packages here: the name that is asked for, and the folder
+// externalImage is an image that is taken from elsewhere, and that is made of Debian's packages here: the name that is asked for, and the folder
 // in ./images.
-type other struct{ name, folder string }
+type externalImage struct{ name, folder string }
 
 // cephImage is that of the Ceph that Debian has, which is the oldest that Rook takes.
 const cephImage = "quay.io/ceph/ceph:v18.2.7"
@@ -32,7 +32,7 @@ const together release.Release = "2025.2"
 var upgraded = []string{"keystone"}
 
 // openstack builds OpenStack's images of a kit, unless they are there.
-func (b builder) openstack(ctx context.Context, l layout, k Kit) error {
+func (b builder) openstack(ctx context.Context, l layout, k PlatformServices) error {
 	table, err := images.Table()
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (b builder) openstack(ctx context.Context, l layout, k Kit) error {
 }
 
 // others builds images that are taken from elsewhere, unless they are there.
-func (b builder) others(ctx context.Context, l layout, all []other) error {
+func (b builder) others(ctx context.Context, l layout, all []externalImage) error {
 	for _, o := range all {
 		dir := filepath.Join(b.root, "test", "node", "images", o.folder)
 		name := withoutRegistry(o.name)
@@ -67,11 +67,11 @@ func (b builder) others(ctx context.Context, l layout, all []other) error {
 }
 
 // needs reports whether an image is one of the kit's.
-func (k Kit) needs(name string) bool {
+func (k PlatformServices) needs(name string) bool {
 	if k.services != nil {
 		return slices.Contains(k.services, name)
 	}
-	_, ofHypervisors := release.PartOf(name)
+	_, ofHypervisors := release.ServiceOf(name)
 	return !ofHypervisors && name != release.Libvirt
 }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// Kit is what a platform has beside Kubernetes, Crossplane and everything of ours, for some kinds of claims.
-type Kit struct {
+// PlatformServices is what a platform has beside Kubernetes, Crossplane and everything of ours, for some kinds of claims.
+type PlatformServices struct {
 	operators []operator
 	// images are taken from elsewhere, releases are those of OpenStack whose images there are: of services, or of all that need no hypervisor.
-	images   []other
+	images   []externalImage
 	releases []release.Release
 	services []string
 	// folders are those of the node in which pods keep something, and which are the machine's own.
@@ -26,20 +26,20 @@ type Kit struct {
 }
 
 // ControlPlanes is for claims of control planes.
-var ControlPlanes = Kit{
+var ControlPlanes = PlatformServices{
 	operators: controlPlaneOperators, releases: releases, queues: true,
 	images: servers,
 }
 
 // servers are the images of what control planes keep things in.
-var servers = []other{
+var servers = []externalImage{
 	{"library/memcached:1.6.39", "memcached"},
 	{"library/mariadb:11.8.5", "mariadb"},             // that mariadb-operator asks for
 	{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // that RabbitMQ's cluster operator asks for
 }
 
 // Hypervisors is for claims of hypervisors, and of what virtual machines need besides.
-var Hypervisors = Kit{
+var Hypervisors = PlatformServices{
 	operators: controlPlaneOperators, queues: true, images: servers,
 	releases: []release.Release{together},
 	services: []string{
@@ -50,23 +50,23 @@ var Hypervisors = Kit{
 }
 
 // Tempest is for claims that test a Keystone and a Glance.
-var Tempest = Kit{
+var Tempest = PlatformServices{
 	operators: controlPlaneOperators, queues: true, images: servers,
 	releases: []release.Release{together}, services: []string{"keystone", "glance", "tempest"},
 }
 
 // kits are all.
-var kits = []Kit{ControlPlanes, Storage, Hypervisors, Tempest}
+var kits = []PlatformServices{ControlPlanes, Storage, Hypervisors, Tempest}
 
 // Storage is for claims of Ceph clusters.
-var Storage = Kit{
-	operators: []operator{certManager, externalSecrets, rook}, images: []other{{cephImage, "ceph"}},
+var Storage = PlatformServices{
+	operators: []operator{certManager, externalSecrets, rook}, images: []externalImage{{cephImage, "ceph"}},
 	folders: []string{"/var/lib/rook"}, // what daemons have beside their devices
 }
 
 // Install brings what a platform of the kit needs and is not there yet, after Install of the node: programs, images and manifests, of
 // Crossplane and of ours, too. It needs the network.
-func (k Kit) Install(ctx context.Context, root string, log io.Writer) error {
+func (k PlatformServices) Install(ctx context.Context, root string, log io.Writer) error {
 	r, err := newRenderer(root, log)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 func asked(name string) bool { return strings.Contains(flag.Lookup("test.run").Value.String(), name) }
 
 // kit is what the tests need that were asked for.
-func kit() node.Kit {
+func kit() node.PlatformServices {
 	switch {
 	case asked("Storage"):
 		return node.Storage

@@ -147,8 +147,8 @@ func testWaiting(ctx context.Context, t *testing.T, claim *unstructured.Unstruct
 		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim); err != nil {
 			return err
 		}
-		if said := fmt.Sprint(claim.Object["status"]); !strings.Contains(said, "MaxScale maxscale: ") {
-			return fmt.Errorf("the claim does not speak of the proxy: %s", said)
+		if requested := fmt.Sprint(claim.Object["status"]); !strings.Contains(requested, "MaxScale maxscale: ") {
+			return fmt.Errorf("the claim does not speak of the proxy: %s", requested)
 		}
 		return nil
 	})

@@ -150,10 +150,10 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 		return s.is(ctx)
 	}); err != nil {
 		// Rook writes into its log alone why it goes on to copy.
-		said, failed := kubectl(ctx, "logs", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--since=6m")
+		requested, failed := kubectl(ctx, "logs", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--since=6m")
 		_ = cluster.Client.Get(ctx, client.ObjectKeyFromObject(pool), pool)
 		t.Fatalf("%v\nthe claim: %v\nRook is told: %v\nit says: %v\n%s %v", err, s.is(ctx), pool.Object["spec"], pool.Object["status"],
-			lines(said, "mirror"), failed)
+			lines(requested, "mirror"), failed)
 	}
 	// What was taken out of the claim is kept, and whoever runs the platform deletes it, once nobody orders it any more.
 	eventually(ctx, t, 3*time.Minute, func() error {

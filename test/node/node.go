@@ -92,15 +92,15 @@ func Start(ctx context.Context, progress io.Writer) (_ *Node, err error) {
 	if err := n.controlPlane(ctx); err != nil {
 		return n, err
 	}
-	n.say("Kubernetes serves")
+	n.logf("Kubernetes serves")
 	if err := n.agents(ctx); err != nil {
 		return n, err
 	}
-	n.say("the node is ready")
+	n.logf("the node is ready")
 	if err := n.basics(ctx); err != nil {
 		return n, err
 	}
-	n.say("names and volumes are there")
+	n.logf("names and volumes are there")
 	return n, nil
 }
 
@@ -167,7 +167,7 @@ func occupy(folder string) (*os.File, error) {
 // Err is an error when a program has ended that should not have, with the end of its log.
 func (n *Node) Err() error { return n.processes.Failed() }
 
-func (n *Node) say(what string) {
+func (n *Node) logf(what string) {
 	fmt.Fprintf(n.progress, "%5.1f s  %s\n", time.Since(n.started).Seconds(), what)
 }
 
@@ -334,8 +334,8 @@ func (n *Node) Waiting(ctx context.Context, namespace string) string {
 	return strings.Join(out, "; ")
 }
 
-// LastWords are the ends of what the containers of a namespace that are not ready have written, and of what those that they replaced had.
-func (n *Node) LastWords(ctx context.Context, namespace string) string {
+// FailedContainerLogs are the ends of what the containers of a namespace that are not ready have written, and of what those that they replaced had.
+func (n *Node) FailedContainerLogs(ctx context.Context, namespace string) string {
 	set, err := clientset.NewForConfig(n.Config)
 	if err != nil {
 		return err.Error()

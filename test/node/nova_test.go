@@ -140,7 +140,7 @@ func hypervise(
 			t.Fatal(err)
 		}
 		if err := active(ctx, compute, id); err != nil {
-			t.Fatalf("%v\n%s", err, cluster.LastWords(ctx, at.Name))
+			t.Fatalf("%v\n%s", err, cluster.FailedContainerLogs(ctx, at.Name))
 		}
 		s, err := servers.Get(ctx, compute, id).Extract()
 		if err != nil {

@@ -294,12 +294,12 @@ func released(chart, version string) error {
 	return os.WriteFile(path, data, 0o600)
 }
 
-// asked is an image that a Deployment asks for, and the program that it starts in it; empty: the image's own.
-type asked struct{ name, program string }
+// requestedImage is an image that a Deployment asks for, and the program that it starts in it; empty: the image's own.
+type requestedImage struct{ name, program string }
 
 // imagesOf are the images of Deployments.
-func imagesOf(objects []*unstructured.Unstructured) []asked {
-	var out []asked
+func imagesOf(objects []*unstructured.Unstructured) []requestedImage {
+	var out []requestedImage
 	for _, u := range objects {
 		if u.GetKind() != "Deployment" {
 			continue
@@ -307,7 +307,7 @@ func imagesOf(objects []*unstructured.Unstructured) []asked {
 		containers, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
 		for _, c := range containers {
 			m, _ := c.(map[string]any)
-			a := asked{}
+			a := requestedImage{}
 			a.name, _ = m["image"].(string)
 			if command, _ := m["command"].([]any); len(command) > 0 {
 				a.program, _ = command[0].(string)
@@ -322,7 +322,7 @@ func imagesOf(objects []*unstructured.Unstructured) []asked {
 }
 
 // Operators installs the operators of a kit and waits until they run.
-func (n *Node) Operators(ctx context.Context, k Kit) error {
+func (n *Node) Operators(ctx context.Context, k PlatformServices) error {
 	for _, f := range k.folders {
 		if err := own(f); err != nil {
 			return err
@@ -336,7 +336,7 @@ func (n *Node) Operators(ctx context.Context, k Kit) error {
 			return fmt.Errorf("cannot make the authority of queues: %w", err)
 		}
 	}
-	n.say("the operators run")
+	n.logf("the operators run")
 	return nil
 }
 

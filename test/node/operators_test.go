@@ -93,8 +93,8 @@ kind: ServiceAccount
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []asked{{"a:1", "manager"}, {"b:1", ""}}
-	if diff := cmp.Diff(want, imagesOf(objects), cmp.AllowUnexported(asked{})); diff != "" {
+	want := []requestedImage{{"a:1", "manager"}, {"b:1", ""}}
+	if diff := cmp.Diff(want, imagesOf(objects), cmp.AllowUnexported(requestedImage{})); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }

@@ -90,7 +90,7 @@ func TestStorage(t *testing.T) {
 		{"Delete", s.testDelete},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { s.t = t; step.run(ctx, t) }) {
-			t.Logf("%s\n%s", cluster.Waiting(ctx, s.namespace), cluster.LastWords(ctx, s.namespace))
+			t.Logf("%s\n%s", cluster.Waiting(ctx, s.namespace), cluster.FailedContainerLogs(ctx, s.namespace))
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (s *stored) waiting(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
-	return cluster.Waiting(ctx, namespace) + "\n" + cluster.LastWords(ctx, namespace)
+	return cluster.Waiting(ctx, namespace) + "\n" + cluster.FailedContainerLogs(ctx, namespace)
 }
 
 // say logs what the claim has said since a time.
@@ -175,11 +175,11 @@ func kubectl(ctx context.Context, args ...string) (string, error) {
 	}
 	args = append([]string{"--kubeconfig=" + cluster.Kubeconfig}, args...)
 	cmd := exec.CommandContext(ctx, filepath.Join(folder, "bin", "kubectl"), args...)
-	said := &strings.Builder{}
-	cmd.Stderr = said
+	requested := &strings.Builder{}
+	cmd.Stderr = requested
 	out, err := cmd.Output()
 	if err != nil {
-		return string(out), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, said)
+		return string(out), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, requested)
 	}
 	return string(out), nil
 }
@@ -199,17 +199,17 @@ func (s *stored) objects(ctx context.Context, kind string) ([]unstructured.Unstr
 
 // health is Ceph's own word for how it is, and the names of what it finds wrong.
 func (s *stored) health(ctx context.Context) (string, []string, error) {
-	var said struct {
+	var requested struct {
 		Status string         `json:"status"`
 		Checks map[string]any `json:"checks"`
 	}
-	err := s.ceph(ctx, &said, "health")
+	err := s.ceph(ctx, &requested, "health")
 	var checks []string
-	for name := range said.Checks {
+	for name := range requested.Checks {
 		checks = append(checks, name)
 	}
 	slices.Sort(checks)
-	return said.Status, checks, err
+	return requested.Status, checks, err
 }
 
 // testRook: Rook itself says of each object that it is ready, and Ceph that nothing is wrong.
@@ -282,8 +282,8 @@ func (s *stored) access(ctx context.Context, t *testing.T) access {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, _, _ := unstructured.NestedMap(claim.Object, "status", "access")
-	data, err := json.Marshal(said)
+	requested, _, _ := unstructured.NestedMap(claim.Object, "status", "access")
+	data, err := json.Marshal(requested)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestTempest(t *testing.T) {
 	r := &runs{claim: claim, namespace: instance(ctx, t, claim)}
 	defer func() {
 		if t.Failed() {
-			t.Log(cluster.LastWords(context.WithoutCancel(ctx), r.namespace))
+			t.Log(cluster.FailedContainerLogs(context.WithoutCancel(ctx), r.namespace))
 		}
 	}()
 	r.cloud = login(ctx, t, r.namespace)

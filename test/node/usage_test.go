@@ -98,7 +98,7 @@ func component(pod string) string {
 // processes are the programs of a node that are no pods.
 func processes(t *testing.T) map[string]*memory {
 	t.Helper()
-	wanted := []string{"etcd", "kube-apiserver", "kube-controller", "kube-scheduler", "kubelet", "kube-proxy", "containerd", "containerd-shim"}
+	desired := []string{"etcd", "kube-apiserver", "kube-controller", "kube-scheduler", "kubelet", "kube-proxy", "containerd", "containerd-shim"}
 	out := map[string]*memory{}
 	paths, err := filepath.Glob("/proc/[0-9]*/status")
 	if err != nil {
@@ -112,7 +112,7 @@ func processes(t *testing.T) map[string]*memory {
 		text := string(data)
 		var name string
 		var resident int64
-		if _, err := fmt.Sscanf(text, "Name:\t%s", &name); err != nil || !slices.Contains(wanted, name) {
+		if _, err := fmt.Sscanf(text, "Name:\t%s", &name); err != nil || !slices.Contains(desired, name) {
 			continue
 		}
 		_, after, _ := strings.Cut(text, "VmRSS:")

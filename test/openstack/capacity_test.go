@@ -39,7 +39,7 @@ func testCapacity(t *testing.T, m *machines, guests int) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			return fmt.Errorf("-want +got:\n%s", diff)
 		}
-		if is := m.cloud.Pool().Says("NoVirtualMachines"); is != says {
+		if is := m.cloud.Pool().ConditionMessage("NoVirtualMachines"); is != says {
 			return fmt.Errorf("it says %q, want %q", is, says)
 		}
 		return nil

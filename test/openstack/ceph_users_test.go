@@ -53,7 +53,7 @@ func TestCephUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pools, users, err := askedOf(result)
+	pools, users, err := requestedPools(result)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,17 +32,17 @@ func TestCinderFailover(t *testing.T) {
 
 	begin := time.Now()
 	c.valkey(t, first, "kill -STOP $(cat /tmp/server)")
-	var asked, lost []string
+	var queried, lost []string
 	next := first
 	for next == first {
 		if time.Since(begin) > time.Minute {
 			t.Fatalf("%s is the primary still", first)
 		}
-		v, err := volumes.Create(ctx, c.ServiceClient, volumes.CreateOpts{Name: fmt.Sprintf("meanwhile-%d", len(asked)), Size: 1}, nil).Extract()
+		v, err := volumes.Create(ctx, c.ServiceClient, volumes.CreateOpts{Name: fmt.Sprintf("meanwhile-%d", len(queried)), Size: 1}, nil).Extract()
 		if err != nil {
 			t.Errorf("a volume cannot be ordered: %v", err)
 		} else {
-			asked = append(asked, v.ID)
+			queried = append(queried, v.ID)
 		}
 		time.Sleep(time.Second)
 		if now := c.primary(t); now != "" {
@@ -50,15 +50,15 @@ func TestCinderFailover(t *testing.T) {
 		}
 	}
 	t.Logf("%s takes over from %s after %.1f s", next, first, time.Since(begin).Seconds())
-	for _, id := range asked {
+	for _, id := range queried {
 		if err := c.becomes(ctx, id, "available"); err != nil {
 			lost = append(lost, err.Error())
 		}
 	}
 	if len(lost) > 0 {
-		t.Errorf("of %d volumes that were ordered meanwhile %d are not made: %v", len(asked), len(lost), lost)
+		t.Errorf("of %d volumes that were ordered meanwhile %d are not made: %v", len(queried), len(lost), lost)
 	}
-	t.Logf("%d volumes were ordered meanwhile; the last is there after %.1f s", len(asked), time.Since(begin).Seconds())
+	t.Logf("%d volumes were ordered meanwhile; the last is there after %.1f s", len(queried), time.Since(begin).Seconds())
 
 	c.valkey(t, first, "kill -CONT $(cat /tmp/server)")
 	for time.Sleep(time.Second); !strings.Contains(c.valkey(t, first, info), "role:slave"); time.Sleep(time.Second) {
@@ -69,7 +69,7 @@ func TestCinderFailover(t *testing.T) {
 	if now := c.primary(t); now != next {
 		t.Errorf("the primary is %s, want %s", now, next)
 	}
-	for _, id := range append(asked, kept) {
+	for _, id := range append(queried, kept) {
 		if err := volumes.Delete(ctx, c.ServiceClient, id, nil).ExtractErr(); err != nil {
 			t.Error(err)
 		} else if err := c.becomes(ctx, id, ""); err != nil {

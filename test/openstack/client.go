@@ -32,10 +32,10 @@ type Client struct {
 	HTTP  *http.Client
 }
 
-// answerWithin is how long a request may take: longer is a failure. It is how long gateways wait where nobody says how long
+// requestTimeout is how long a request may take: longer is a failure. It is how long gateways wait where nobody says how long
 // (proxy_read_timeout, https://nginx.org/en/docs/http/ngx_http_proxy_module.html), and enough for a Keystone whose pods all read a renewed
 // certificate at the same time, on a machine that is busy.
-const answerWithin = time.Minute
+const requestTimeout = time.Minute
 
 // Client returns a client of the cloud, at the internal or the public address that Keystone was told at its bootstrap.
 func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
@@ -62,7 +62,7 @@ func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
 	return &Client{
 		URL:   url,
 		Admin: Password(string(admin["username"]), "Default", string(admin["password"]), Project("admin", "Default")),
-		HTTP: &http.Client{Timeout: answerWithin, Transport: &http.Transport{
+		HTTP: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, DialContext: c.Cluster.Dial, DisableKeepAlives: true,
 		}},
 	}, nil

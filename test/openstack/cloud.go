@@ -44,8 +44,8 @@ type Options struct {
 	Disk string
 	// Nodes is how many nodes it has, of which the first one connects its routers to the outside. 0: one.
 	Nodes int
-	// Beside are claims of others and their composite resources, as those of a StorageCluster, that the claims refer to.
-	Beside []*structpb.Struct
+	// OtherClaims are claims of others and their composite resources, as those of a StorageCluster, that the claims refer to.
+	OtherClaims []*structpb.Struct
 	// Programs are what it runs.
 	Programs *install.Programs
 	// Secrets that the claim names and the tenant makes in its namespace, by name.
@@ -67,7 +67,7 @@ type Cloud struct {
 	Operators *operators.Operators
 
 	options Options
-	world   *simulate.World
+	world   *simulate.Cluster
 	pool    *Pool
 	storage *Storage
 	cancel  context.CancelFunc
@@ -81,17 +81,17 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 		return nil, err
 	}
 	if storage != nil {
-		o.Beside = slices.Concat(o.Beside, storage.result.There)
+		o.OtherClaims = slices.Concat(o.OtherClaims, storage.result.Existing)
 	}
-	result, err := preview.RunBeside(o.Beside, o.Claim, o.Platform, kinds.Runners())
+	result, err := preview.RunWithClaims(o.OtherClaims, o.Claim, o.Platform, kinds.Runners())
 	if err != nil {
 		return nil, err
 	}
 	c := &Cloud{Namespace: result.Instance, options: o, storage: storage, bundle: filepath.Join(o.Dir, "public.pem")}
-	if c.world, err = preview.World(o.Claim, o.Platform, kinds.Runners()); err != nil {
+	if c.world, err = preview.NewCluster(o.Claim, o.Platform, kinds.Runners()); err != nil {
 		return nil, err
 	}
-	c.world.Others = o.Beside
+	c.world.RequiredResources = o.OtherClaims
 	public, err := pki.New("public")
 	if err != nil {
 		return nil, err
@@ -107,14 +107,14 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	c.Operators = operators.New(alive, c.Cluster, public, o.Programs.MariaDBOperator)
 	c.world.Reconcile = func(desired []map[string]any) error { return c.Operators.Reconcile(alive, desired) }
 	c.world.Reports = func(kind, name string) map[string]any { return c.reports(alive, kind, name) }
-	c.world.Remove = func(gone []map[string]any) error { return c.Operators.Remove(alive, gone) }
+	c.world.Remove = func(removed []map[string]any) error { return c.Operators.Remove(alive, removed) }
 	if err := c.surround(ctx, result.Namespace); err != nil {
 		return c, fmt.Errorf("cannot prepare the cloud's surroundings: %w", err)
 	}
 	if err := c.converge(); err != nil {
 		return c, err
 	}
-	c.told("the control plane is ready")
+	c.logStep("the control plane is ready")
 	if o.Pool == nil {
 		return c, nil
 	}
@@ -132,7 +132,7 @@ func (c *Cloud) surround(ctx context.Context, tenant string) error {
 		if err := c.addStorage(ctx); err != nil {
 			return err
 		}
-		c.told("the storage is ready")
+		c.logStep("the storage is ready")
 	}
 	if c.options.Prepare == nil {
 		return nil
@@ -140,12 +140,12 @@ func (c *Cloud) surround(ctx context.Context, tenant string) error {
 	return c.options.Prepare(c)
 }
 
-// told tells of a step.
-func (c *Cloud) told(what string) { fmt.Fprintln(c.options.Progress, "cloud:", what) }
+// logStep tells of a step.
+func (c *Cloud) logStep(what string) { fmt.Fprintln(c.options.Progress, "cloud:", what) }
 
 // Change makes the control plane what another version of its claim says. Its pool learns of that with the next Follow.
 func (c *Cloud) Change(claim []byte) error {
-	next, err := preview.World(claim, c.options.Platform, kinds.Runners())
+	next, err := preview.NewCluster(claim, c.options.Platform, kinds.Runners())
 	if err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ const environment = "/opt/openstack"
 func (c *Cloud) image(ref string) (cluster.Image, error) {
 	i := cluster.Image{Mounts: []sandbox.Mount{{Source: c.bundle, Target: "/etc/ssl/certs/ca-certificates.crt"}}}
 	name, tag, _ := strings.Cut(ref[strings.LastIndex(ref, "/")+1:], ":")
-	_, part := release.PartOf(name)
+	_, part := release.ServiceOf(name)
 	if part || slices.Contains(release.Services(), name) {
 		// What several releases have in one version (Tempest) is built for the newest of them, as make images does.
 		for _, r := range slices.Backward(slices.Sorted(maps.Keys(c.options.Programs.Services))) {

@@ -153,7 +153,7 @@ func testNoKeystone(t *testing.T, cloud *Cloud) {
 
 // imagesBy is a client of the second cloud's Glance, with a token that the first cloud's Keystone has given.
 func imagesBy(cloud *Cloud, a admin, token string) *gophercloud.ServiceClient {
-	provider := &gophercloud.ProviderClient{TokenID: token, HTTPClient: http.Client{Timeout: answerWithin, Transport: &http.Transport{
+	provider := &gophercloud.ProviderClient{TokenID: token, HTTPClient: http.Client{Timeout: requestTimeout, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: cloud.Operators.Public.Pool(), MinVersion: tls.VersionTLS12}, DialContext: cloud.Cluster.Dial,
 		DisableKeepAlives: true,
 	}}}

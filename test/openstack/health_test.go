@@ -61,7 +61,7 @@ func startUWSGI(t *testing.T, hung, absent time.Duration, files ...string) *uwsg
 	t.Helper()
 	u := &uwsgi{t: t, dir: t.TempDir(), api: freeAddress(t), health: freeAddress(t), ended: make(chan error, 1)}
 	c := workload.UWSGI{
-		Module: "app:application", Listen: u.api, Processes: 2, Threads: 2, Mercy: time.Minute,
+		Module: "app:application", Listen: u.api, Processes: 2, Threads: 2, TerminationGracePeriod: time.Minute,
 		Health: workload.HealthEndpoint{Address: u.health, File: workload.HealthFile, Hung: hung, Absent: absent},
 	}
 	u.write("app.py", healthModule)

@@ -200,7 +200,7 @@ func (h orchestration) create(ctx context.Context, name, template string) (stack
 
 // until waits until a stack is in a state, or is gone if that is none.
 func (h orchestration) until(ctx context.Context, s stack, state string) (*stacks.RetrievedStack, error) {
-	var seen *stacks.RetrievedStack
+	var observed *stacks.RetrievedStack
 	err := h.cloud.Cluster.Wait(ctx, 4*time.Minute, s.name+" to be "+state, func(ctx context.Context) (bool, error) {
 		got, err := stacks.Get(ctx, h.ServiceClient, s.name, s.id).Extract()
 		if gophercloud.ResponseCodeIs(err, http.StatusNotFound) && state == "" {
@@ -209,16 +209,16 @@ func (h orchestration) until(ctx context.Context, s stack, state string) (*stack
 		if err != nil {
 			return false, err
 		}
-		seen = got
+		observed = got
 		if strings.HasSuffix(got.Status, "FAILED") {
 			return false, fmt.Errorf("%s: %s", got.Status, got.StatusReason)
 		}
 		return got.Status == state || state == "" && got.Status == "DELETE_COMPLETE", nil
 	})
-	if err != nil && seen != nil {
-		err = fmt.Errorf("%w: it is %s: %s", err, seen.Status, seen.StatusReason)
+	if err != nil && observed != nil {
+		err = fmt.Errorf("%w: it is %s: %s", err, observed.Status, observed.StatusReason)
 	}
-	return seen, err
+	return observed, err
 }
 
 // must is what a step has made.

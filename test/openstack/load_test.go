@@ -271,7 +271,7 @@ const tokenBytes = 16 << 10
 // testLargeToken: a token of 16 KiB reaches Keystone, and a user whose identity has that size logs in: the browser carries it as cookies.
 func testLargeToken(t *testing.T, p proxy, c *Client, provider *issuer) {
 	token := strings.Repeat("t", tokenBytes)
-	through := &Client{URL: c.URL, HTTP: &http.Client{Transport: p.transport(), Timeout: answerWithin}}
+	through := &Client{URL: c.URL, HTTP: &http.Client{Transport: p.transport(), Timeout: requestTimeout}}
 	header := http.Header{"X-Auth-Token": {token}, "X-Subject-Token": {token}}
 	_, err := through.Do(context.Background(), http.MethodGet, "/auth/tokens", header, nil, nil)
 	if status := (*StatusError)(nil); !errors.As(err, &status) || status.Status != http.StatusUnauthorized ||
@@ -507,11 +507,11 @@ func testBusyGlance(t *testing.T, cloud *Cloud, all []proxy, url, token string, 
 	for i := range slots + 4 {
 		p := all[i%len(all)]
 		clients.Go(func() {
-			asked := time.Now()
+			queried := time.Now()
 			got, err := slowDownload(p, url, token, release, &begun)
 			// A client that waits longer for a slot is told so, and comes again. Envoy gives up all requests that wait with the oldest one.
-			for ; StatusOf(err) >= 500 && (p.name == "Envoy" || time.Since(asked) >= capacity.Queue-time.Second); refused.Add(1) {
-				asked = time.Now()
+			for ; StatusOf(err) >= 500 && (p.name == "Envoy" || time.Since(queried) >= capacity.Queue-time.Second); refused.Add(1) {
+				queried = time.Now()
 				got, err = slowDownload(p, url, token, release, &begun)
 			}
 			if err == nil && got != want {
@@ -643,14 +643,14 @@ func silentConsole(p proxy, host, path string) error {
 		return err
 	}
 	conn.PayloadType = websocket.BinaryFrame
-	if err := plain.SetDeadline(time.Now().Add(answerWithin)); err != nil {
+	if err := plain.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
 		return err
 	}
 	if _, err := logIn(conn); err != nil {
 		return err
 	}
 	// The deadline is that of what follows the silence.
-	if err := plain.SetDeadline(time.Now().Add(*busy + answerWithin)); err != nil {
+	if err := plain.SetDeadline(time.Now().Add(*busy + requestTimeout)); err != nil {
 		return err
 	}
 	time.Sleep(*busy)
@@ -658,9 +658,9 @@ func silentConsole(p proxy, host, path string) error {
 	if _, err := io.WriteString(conn, typed); err != nil {
 		return err
 	}
-	seen := make([]byte, len(typed))
-	if _, err := io.ReadFull(conn, seen); err != nil || !bytes.Equal(seen, []byte(typed)) {
-		return fmt.Errorf("after %s of silence, typed %q and saw %q: %w", *busy, typed, seen, err)
+	observed := make([]byte, len(typed))
+	if _, err := io.ReadFull(conn, observed); err != nil || !bytes.Equal(observed, []byte(typed)) {
+		return fmt.Errorf("after %s of silence, typed %q and saw %q: %w", *busy, typed, observed, err)
 	}
 	return nil
 }

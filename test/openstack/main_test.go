@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 
 // run installs what is needed, while there is a network, and then runs the tests in a machine of their own.
 func run(m *testing.M) (int, error) {
-	wanted := install.Wanted{Releases: release.Releases(), Browser: true, Guests: true}
+	wanted := install.Options{Releases: release.Releases(), Browser: true, Guests: true}
 	wanted.Proxies = strings.Contains(flag.Lookup("test.run").Value.String(), "TestLoad")
 	if *service != "" {
 		if err := narrow(&wanted); err != nil {
@@ -81,7 +81,7 @@ func run(m *testing.M) (int, error) {
 }
 
 // narrow leaves what the tests of one service need.
-func narrow(wanted *install.Wanted) error {
+func narrow(wanted *install.Options) error {
 	s, err := find(*service)
 	if err != nil {
 		return err

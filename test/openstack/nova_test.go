@@ -410,7 +410,7 @@ func (n nova) console(host, path, cookie string, talk func(io.ReadWriter) (strin
 		return "", err
 	}
 	defer plain.Close()
-	if err := plain.SetDeadline(time.Now().Add(answerWithin)); err != nil {
+	if err := plain.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
 		return "", err
 	}
 	conn, err := websocket.NewClient(config, tls.Client(plain, &tls.Config{

@@ -61,7 +61,7 @@ type stores struct {
 	ceph     *operators.Ceph
 	// instance is the namespace of the StorageCluster, service what lets its object store in.
 	instance string
-	service  *simulate.World
+	service  *simulate.Cluster
 	// store is the CephObjectStore that Rook would be given.
 	store *unstructured.Unstructured
 	http  *http.Client
@@ -105,7 +105,7 @@ func (s *stores) compose(t *testing.T, plane []byte) {
 	t.Helper()
 	claim := append(read(t, "storage.yaml"), "  objectStores:\n  - name: objects\n"+
 		"    keystone: {controlPlaneRef: {namespace: tenant-a, name: "+nameOf(t, plane)+"}}\n"...)
-	w, err := preview.World(claim, read(t, "platform.yaml"), kinds.Runners())
+	w, err := preview.NewCluster(claim, read(t, "platform.yaml"), kinds.Runners())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,10 +160,10 @@ func (s *stores) letIn(plane, platform []byte, composed map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if s.service, err = preview.World(text, platform, kinds.Runners()); err != nil {
+	if s.service, err = preview.NewCluster(text, platform, kinds.Runners()); err != nil {
 		return err
 	}
-	if s.service.Others, err = preview.Bound(plane, s.cloud.world.XR); err != nil {
+	if s.service.RequiredResources, err = preview.Bound(plane, s.cloud.world.XR); err != nil {
 		return err
 	}
 	s.service.Reconcile, s.service.Remove = s.cloud.world.Reconcile, s.cloud.world.Remove
@@ -269,7 +269,7 @@ func (s *stores) serve(t *testing.T) {
 		t.Fatal("the certificate names no authority")
 	}
 	s.authority = pair["ca.crt"]
-	s.http = &http.Client{Timeout: answerWithin, Transport: &http.Transport{
+	s.http = &http.Client{Timeout: requestTimeout, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, DialContext: c.Dial, DisableKeepAlives: true,
 	}}
 }

@@ -37,7 +37,7 @@ type ovnCluster struct {
 	t         *testing.T
 	cluster   *cluster.Cluster
 	operators *operators.Operators
-	world     *simulate.World
+	world     *simulate.Cluster
 	applied   map[string]string // as it was written last, by the name of the object's kind and its own
 	namespace string
 }
@@ -58,7 +58,7 @@ func newOVN(t *testing.T, namespace string, replicas int) *ovnCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &ovnCluster{t: t, namespace: namespace, applied: map[string]string{}, world: &simulate.World{XR: xr, Kinds: kinds.Runners()}}
+	n := &ovnCluster{t: t, namespace: namespace, applied: map[string]string{}, world: &simulate.Cluster{XR: xr, Kinds: kinds.Runners()}}
 	image := func(string) (cluster.Image, error) {
 		return cluster.Image{Root: programs.Network, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}}, nil
 	}
@@ -71,12 +71,12 @@ func newOVN(t *testing.T, namespace string, replicas int) *ovnCluster {
 	t.Cleanup(func() { cancel(); n.cluster.Stop() })
 	n.operators = operators.New(ctx, n.cluster, public, programs.MariaDBOperator)
 	n.world.Reconcile = func(desired []map[string]any) error { return n.reconcile(ctx, desired) }
-	n.world.Remove = func(gone []map[string]any) error {
-		for _, m := range gone {
+	n.world.Remove = func(removed []map[string]any) error {
+		for _, m := range removed {
 			u := &unstructured.Unstructured{Object: m}
 			delete(n.applied, u.GetKind()+"/"+u.GetName())
 		}
-		return n.operators.Remove(ctx, gone)
+		return n.operators.Remove(ctx, removed)
 	}
 	return n
 }
@@ -137,7 +137,7 @@ func (n *ovnCluster) converge() {
 func (n *ovnCluster) look(ctx context.Context) error {
 	for name, o := range n.world.Observed {
 		inner := o
-		if wrapper.Is(o) {
+		if wrapper.IsObject(o) {
 			inner, _ = wrapper.Observed(o)
 		}
 		kind := inner.At("kind").Text()
@@ -148,7 +148,7 @@ func (n *ovnCluster) look(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if wrapper.Is(o) {
+		if wrapper.IsObject(o) {
 			is = wrapper.WithObserved(o, is)
 		}
 		n.world.Observed[name] = is

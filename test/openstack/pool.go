@@ -35,7 +35,7 @@ type Pool struct {
 	// of that.
 	Uplinks map[string]string
 
-	world *simulate.World
+	world *simulate.Cluster
 	spec  hypervisorv1.HypervisorClusterSpec
 }
 
@@ -59,14 +59,14 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	if err := yaml.Unmarshal(c.options.Pool, &claim); err != nil {
 		return fmt.Errorf("cannot read the claim of hypervisors: %w", err)
 	}
-	w, err := preview.World(c.options.Pool, c.options.Platform, kinds.Runners())
+	w, err := preview.NewCluster(c.options.Pool, c.options.Platform, kinds.Runners())
 	if err != nil {
 		return err
 	}
-	if w.Others, err = preview.Bound(c.options.Claim, c.world.XR); err != nil {
+	if w.RequiredResources, err = preview.Bound(c.options.Claim, c.world.XR); err != nil {
 		return err
 	}
-	w.Others = append(w.Others, c.options.Beside...)
+	w.RequiredResources = append(w.RequiredResources, c.options.OtherClaims...)
 	c.pool = &Pool{world: w, spec: claim.Spec, Uplinks: map[string]string{}}
 	c.Cluster.Nodes = map[string]map[string]string{}
 	for i := range max(c.options.Nodes, 1) {
@@ -88,14 +88,14 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	err = w.Run(func(simulate.Step) {})
 	c.pool.Namespace = w.XR.GetFields()["status"].GetStructValue().GetFields()["instance"].GetStringValue()
 	if err == nil {
-		c.told("the hypervisors are ready")
+		c.logStep("the hypervisors are ready")
 	}
 	return err
 }
 
 // ChangePool makes the pool what another version of its claim says.
 func (c *Cloud) ChangePool(claim []byte) error {
-	next, err := preview.World(claim, c.options.Platform, kinds.Runners())
+	next, err := preview.NewCluster(claim, c.options.Platform, kinds.Runners())
 	if err != nil {
 		return err
 	}
@@ -127,23 +127,23 @@ func (c *Cloud) plug() error {
 
 // WaitForHypervisors waits until Nova knows all nodes, and their cell has them. Compute is a client of it.
 func (c *Cloud) WaitForHypervisors(ctx context.Context, compute *gophercloud.ServiceClient) error {
-	var seen []hypervisors.Hypervisor
-	asked := time.Time{}
+	var observed []hypervisors.Hypervisor
+	queried := time.Time{}
 	err := c.Cluster.Wait(ctx, operators.Timeout, "the hypervisors", func(ctx context.Context) (bool, error) {
-		if time.Since(asked) > 5*time.Second { // The companion asks Nova once a minute, by its clock.
+		if time.Since(queried) > 5*time.Second { // The companion asks Nova once a minute, by its clock.
 			c.Operators.Forward(2 * time.Minute)
-			asked = time.Now()
+			queried = time.Now()
 		}
 		page, err := hypervisors.List(compute, nil).AllPages(ctx)
 		if err != nil {
 			return false, err
 		}
-		seen, err = hypervisors.ExtractHypervisors(page)
+		observed, err = hypervisors.ExtractHypervisors(page)
 		down := func(h hypervisors.Hypervisor) bool { return h.State != "up" }
-		return len(seen) == max(c.options.Nodes, 1) && !slices.ContainsFunc(seen, down), err
+		return len(observed) == max(c.options.Nodes, 1) && !slices.ContainsFunc(observed, down), err
 	})
 	if err != nil {
-		return fmt.Errorf("%.300w: %+v", err, seen)
+		return fmt.Errorf("%.300w: %+v", err, observed)
 	}
 	return nil
 }
@@ -237,17 +237,17 @@ func (c *Cloud) Status() map[string]any {
 	return maps.Clone(c.world.XR.GetFields()["status"].GetStructValue().AsMap())
 }
 
-// Says is what a condition of the pool's claim says: its status and its reason.
-func (p *Pool) Says(condition string) string {
+// ConditionMessage is what a condition of the pool's claim says: its status and its reason.
+func (p *Pool) ConditionMessage(condition string) string {
 	return says(p.world, "XHypervisorCluster.crossplane.c5c3.io", condition)
 }
 
-// Says is what a condition of the control plane's claim says.
-func (c *Cloud) Says(condition string) string {
+// ConditionMessage is what a condition of the control plane's claim says.
+func (c *Cloud) ConditionMessage(condition string) string {
 	return says(c.world, "XControlPlaneCluster.crossplane.c5c3.io", condition)
 }
 
-func says(w *simulate.World, kind, condition string) string {
+func says(w *simulate.Cluster, kind, condition string) string {
 	for _, c := range kinds.Runners()[kind].Run(w.Request()).Conditions {
 		if c.GetType() == condition {
 			return c.GetStatus().String() + " " + c.GetReason()

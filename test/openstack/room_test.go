@@ -64,7 +64,7 @@ func (c cinder) said(want string) error {
 	if err := c.cloud.Follow(); err != nil {
 		return err
 	}
-	if is := c.cloud.Says(cinderv1.CephConnected); is != want {
+	if is := c.cloud.ConditionMessage(cinderv1.CephConnected); is != want {
 		return fmt.Errorf("it says %q, want %q", is, want)
 	}
 	page, err := schedulerstats.List(c.ServiceClient, schedulerstats.ListOpts{Detail: true}).AllPages(context.Background())

@@ -48,7 +48,7 @@ func TestUWSGIStop(t *testing.T) {
 func testStop(t *testing.T, module string, request bool, until string) {
 	dir, address := t.TempDir(), freeAddress(t)
 	u := workload.UWSGI{
-		Module: "slow:application", Listen: address, Processes: 2, Threads: 1, Harakiri: time.Minute, Mercy: time.Minute,
+		Module: "slow:application", Listen: address, Processes: 2, Threads: 1, Harakiri: time.Minute, TerminationGracePeriod: time.Minute,
 		Health: workload.HealthEndpoint{Address: freeAddress(t), File: workload.HealthFile, Hung: time.Hour, Absent: time.Hour},
 	}
 	for file, text := range map[string]string{"slow.py": module, "uwsgi.ini": u.Config(), workload.HealthFile: workload.HealthScript} {

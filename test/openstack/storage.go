@@ -45,14 +45,14 @@ func planStorage(o Options) (*Storage, error) {
 // addStorage runs the Ceph that the claim asks for, lets those beside it know where that is, and gives them its keys.
 func (c *Cloud) addStorage(ctx context.Context) error {
 	s := c.storage
-	pools, users, err := askedOf(s.result)
+	pools, users, err := requestedPools(s.result)
 	if err != nil {
 		return err
 	}
 	if s.Ceph, s.stop, err = StartCeph(ctx, c.options.Programs, c.options.Disk, pools, users, c.options.Progress); err != nil {
 		return err
 	}
-	for _, o := range s.result.There {
+	for _, o := range s.result.Existing {
 		access := o.GetFields()["status"].GetStructValue().GetFields()["access"].GetStructValue()
 		if access == nil {
 			continue
@@ -63,8 +63,8 @@ func (c *Cloud) addStorage(ctx context.Context) error {
 	return c.GiveKeys(ctx)
 }
 
-// askedOf are the pools that a claim for storage asks of Rook, and the users, with what they may do.
-func askedOf(result *preview.Result) (pools []string, users map[string]operators.Caps, err error) {
+// requestedPools are the pools that a claim for storage asks of Rook, and the users, with what they may do.
+func requestedPools(result *preview.Result) (pools []string, users map[string]operators.Caps, err error) {
 	users = map[string]operators.Caps{}
 	for _, o := range result.Objects {
 		switch {

@@ -186,7 +186,7 @@ func testAttachable(t *testing.T, d *disks) {
 		if err := d.cloud.Follow(); err != nil {
 			t.Fatal(err)
 		}
-		if said := d.cloud.Pool().Says("VolumesAttachable"); said != "STATUS_CONDITION_TRUE AllBackends" {
+		if said := d.cloud.Pool().ConditionMessage("VolumesAttachable"); said != "STATUS_CONDITION_TRUE AllBackends" {
 			return fmt.Errorf("it says %q", said)
 		}
 		return nil

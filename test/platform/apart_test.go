@@ -38,7 +38,7 @@ var (
 
 // listen looks for values of Secrets in every call of a function, of whatever test. What it returns says what was found, and, where tests were
 // not chosen by their names, that nothing was heard.
-func listen(tap *platform.Tap, chosen bool) func() error {
+func listen(tap *platform.FunctionRecorder, chosen bool) func() error {
 	var mu sync.Mutex
 	calls, shown := 0, map[string]int{}
 	tap.Listen(func(request, response []byte) {

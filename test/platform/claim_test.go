@@ -219,7 +219,7 @@ func TestStale(t *testing.T) {
 	before := image(t, name)
 
 	schemas := schema.GroupKind{Group: "openstack.c5c3.io", Kind: "DatabaseSync"}
-	cloud.Operators.Hold(schemas, name)
+	cloud.Operators.PauseOwner(schemas, name)
 	newer := claim(t, "tenant-stale", set("2026.1", "spec", "openStackRelease"))
 	order(t, newer)
 	sync := schema.GroupVersionKind{Group: schemas.Group, Version: "v1alpha1", Kind: schemas.Kind}
@@ -280,7 +280,7 @@ func TestRollout(t *testing.T) {
 	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
 
 	pods := schema.GroupKind{Kind: "Pod"}
-	cloud.Operators.Hold(pods, name)
+	cloud.Operators.PauseOwner(pods, name)
 	more := claim(t, "tenant-rollout", set(int64(3), "spec", "services", "keystone", "replicas"))
 	order(t, more)
 	seen := 0
@@ -323,7 +323,7 @@ func TestWithdraw(t *testing.T) {
 	name := instance(t, ready(t, u))
 	before := image(t, name)
 
-	cloud.Operators.Hold(podKind.GroupKind(), name)
+	cloud.Operators.PauseOwner(podKind.GroupKind(), name)
 	order(t, claim(t, "tenant-withdraw", set("0000000", "spec", "services", "keystone", "image", "tag")))
 	eventually(t, soon, func() error {
 		c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName()), "KeystoneReady")

@@ -102,9 +102,9 @@ func (c *Cluster) tokenOf(ctx context.Context, namespace, name string) (string, 
 	return path, c.WriteKubeconfig(path, &clientcmdapi.AuthInfo{Token: r.Status.Token})
 }
 
-// may waits until a service account in Crossplane's namespace may do something with a resource. Rights that come by aggregation
+// waitForPermission waits until a service account in Crossplane's namespace may do something with a resource. Rights that come by aggregation
 // come a moment later.
-func (c *Cluster) may(ctx context.Context, account, verb string, resource schema.GroupResource) error {
+func (c *Cluster) waitForPermission(ctx context.Context, account, verb string, resource schema.GroupResource) error {
 	set, err := clientset.NewForConfig(c.Config)
 	if err != nil {
 		return err

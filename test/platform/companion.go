@@ -41,7 +41,7 @@ type companions struct {
 	running map[types.UID]*companion // by the ReplicaSet
 }
 
-var _ operators.Real = &companions{}
+var _ operators.RealOperator = &companions{}
 
 // companion is one process.
 type companion struct {
@@ -68,7 +68,7 @@ func (p *Platform) buildCompanion(ctx context.Context) error {
 
 // startFakes starts the fakes of a cluster, with a companion that is real unless Options say otherwise.
 func (p *Platform) startFakes(ctx context.Context, c *Cluster) (*operators.Operators, error) {
-	var owner operators.Real
+	var owner operators.RealOperator
 	if !p.options.FakeCompanion {
 		owner = newCompanions(c)
 	}
@@ -114,10 +114,10 @@ func (cs *companions) run(ctx context.Context, pod *corev1.Pod) (health string, 
 	if !slices.Contains(c.pods, pod.UID) {
 		c.pods = append(c.pods, pod.UID)
 	}
-	switch ended := c.process == nil || c.process.HasEnded(); {
-	case !ended && c.ending.IsZero():
+	switch finished := c.process == nil || c.process.HasEnded(); {
+	case !finished && c.ending.IsZero():
 		return c.health, c.restarts, nil
-	case !ended, c.process != nil && time.Since(c.since) < backoff:
+	case !finished, c.process != nil && time.Since(c.since) < backoff:
 		return "", c.restarts, nil
 	case c.process != nil && c.ending.IsZero():
 		c.restarts++

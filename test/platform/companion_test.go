@@ -58,7 +58,7 @@ func TestRotation(t *testing.T) {
 	show(t, name, "before the rotation")
 
 	// A node that starts no pod makes the moment last in which not every pod has the new keys.
-	cloud.Operators.Hold(podKind.GroupKind(), name)
+	cloud.Operators.PauseOwner(podKind.GroupKind(), name)
 	scheduled(minutely)
 	for _, r := range rotating {
 		eventually(t, soon, func() error {

@@ -73,7 +73,9 @@ func (x *crossplane) start(ctx context.Context, chart []*unstructured.Unstructur
 	// It defines its own kinds itself, but uses them before the API knows them, and fails; so they are defined before that, while its
 	// rights come together.
 	if err := together(ctx,
-		func(ctx context.Context) error { return x.may(ctx, "crossplane", "patch", definitionResource) },
+		func(ctx context.Context) error {
+			return x.waitForPermission(ctx, "crossplane", "patch", definitionResource)
+		},
 		func(ctx context.Context) error { return x.ownDefinitions(ctx) },
 	); err != nil {
 		return err

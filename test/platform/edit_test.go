@@ -37,7 +37,7 @@ func TestInvalidEdit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var refused *preview.Refused
+	var refused *preview.ValidationErrors
 	if _, err := preview.Run(doc, examples.Platform, kinds.Runners()); !errors.As(err, &refused) || len(refused.Sentences) != 1 {
 		t.Fatalf("the preview does not refuse the claim: %v", err)
 	}

@@ -56,10 +56,10 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	if p.Operators, err = p.startFakes(background, p.Cluster); err != nil {
 		return err
 	}
-	p.say("the chart is installed")
+	p.logf("the chart is installed")
 	if err := together(ctx,
 		func(ctx context.Context) error { return x.provider(ctx) },
-		func(ctx context.Context) error { return p.reachRemote(ctx, background, x) },
+		func(ctx context.Context) error { return p.connectRemoteCluster(ctx, background, x) },
 		func(ctx context.Context) error { return p.healthy(ctx, "Function", functionName) },
 		func(ctx context.Context) error { return p.healthy(ctx, "Provider", providerName) },
 		func(ctx context.Context) error {
@@ -68,7 +68,7 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	); err != nil {
 		return err
 	}
-	p.say("the packages are healthy")
+	p.logf("the packages are healthy")
 	return p.offered(ctx)
 }
 

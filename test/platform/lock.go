@@ -96,14 +96,14 @@ func Down(ctx context.Context, dir string) (bool, error) {
 }
 
 // end asks a process to end, and makes it end if it does not.
-func end(pid int, ended func() bool) error {
+func end(pid int, finished func() bool) error {
 	const grace, pause = 20 * time.Second, 100 * time.Millisecond
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("cannot stop process %d, which runs the platform: %w", pid, err)
 		}
 		for waited := time.Duration(0); waited < grace; waited += pause {
-			if ended() {
+			if finished() {
 				return nil
 			}
 			time.Sleep(pause)

@@ -64,7 +64,7 @@ type Platform struct {
 	// Operators are the fakes of the management cluster, RemoteOperators those of the remote one.
 	Operators, RemoteOperators *operators.Operators
 	// Tap hears what Crossplane says to functions, if Options.Tap says so, or is nil.
-	Tap *Tap
+	Tap *FunctionRecorder
 	// Store is what External Secrets keeps secrets in, in both.
 	Store operators.Store
 	// Dir is the folder of everything that the platform writes.
@@ -169,7 +169,7 @@ func (p *Platform) Stop() {
 	_ = p.lock.Close()
 }
 
-func (p *Platform) say(what string) {
+func (p *Platform) logf(what string) {
 	fmt.Fprintf(p.options.Progress, "%5.1f s  %s\n", time.Since(p.started).Seconds(), what)
 }
 
@@ -186,7 +186,7 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	}
 	x.Cluster, p.crossplane, p.background = p.Cluster, x, background
 	if o.Tap {
-		p.Tap = &Tap{asFunction: x.serverCertificate(), asCrossplane: x.File("crossplane/client")}
+		p.Tap = &FunctionRecorder{asFunction: x.serverCertificate(), asCrossplane: x.File("crossplane/client")}
 	}
 	if o.Remote != "" {
 		if p.Remote, err = startCluster(o.Remote, filepath.Join(p.Dir, "remote"), false, p.processes); err != nil {
@@ -216,7 +216,7 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	); err != nil {
 		return err
 	}
-	p.say("Kubernetes serves")
+	p.logf("Kubernetes serves")
 	if err := together(ctx,
 		func(ctx context.Context) error { return x.start(ctx, chart) },
 		func(ctx context.Context) error { return p.define(ctx, p.foreign) },
@@ -224,7 +224,7 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	); err != nil {
 		return err
 	}
-	p.say("Crossplane runs, the kinds of other projects are there")
+	p.logf("Crossplane runs, the kinds of other projects are there")
 	if err := p.install(ctx, background, x, provider); err != nil {
 		return fmt.Errorf("%w%s", err, p.processes.Logs(4, "crossplane", "crossplane-rbac", "function"))
 	}

@@ -21,7 +21,7 @@ func (x *crossplane) provider(ctx context.Context) error {
 	}
 	// The last of the rights that Crossplane's RBAC manager gives to a provider. One that starts before that looks only once which
 	// kinds there are, and ends; a pod would be started again.
-	if err := x.may(ctx, "provider-kubernetes", "watch", definitionResource); err != nil {
+	if err := x.waitForPermission(ctx, "provider-kubernetes", "watch", definitionResource); err != nil {
 		return err
 	}
 	ports, err := kubernetes.FreePorts(2)

@@ -123,7 +123,7 @@ func TestInvalid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var r *preview.Refused
+		var r *preview.ValidationErrors
 		if _, err := preview.Run(doc, examples.Platform, kinds.Runners()); !errors.As(err, &r) {
 			continue
 		}

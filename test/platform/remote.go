@@ -27,8 +27,8 @@ func (p *Platform) defineRemote(ctx context.Context, definitions []*unstructured
 	return p.Remote.define(ctx, definitions)
 }
 
-// reachRemote lets the provider come to the remote cluster.
-func (p *Platform) reachRemote(ctx, background context.Context, x *crossplane) (err error) {
+// connectRemoteCluster lets the provider come to the remote cluster.
+func (p *Platform) connectRemoteCluster(ctx, background context.Context, x *crossplane) (err error) {
 	if p.Remote == nil {
 		return nil
 	}

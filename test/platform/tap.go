@@ -18,9 +18,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 )
 
-// Tap hears what Crossplane says to functions, and what they answer: it stands before each of them, has its certificate and Crossplane's,
+// FunctionRecorder hears what Crossplane says to functions, and what they answer: it stands before each of them, has its certificate and Crossplane's,
 // and passes every message on as it is. The functions themselves know nothing of it.
-type Tap struct {
+type FunctionRecorder struct {
 	// asFunction and asCrossplane are the folders of the certificates.
 	asFunction, asCrossplane string
 
@@ -30,14 +30,14 @@ type Tap struct {
 }
 
 // Listen lets somebody hear every call from now on, one after the other, in the form in which it is sent.
-func (t *Tap) Listen(to func(request, response []byte)) {
+func (t *FunctionRecorder) Listen(to func(request, response []byte)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.listening = append(t.listening, to)
 }
 
 // before lets a tap listen before the function at an address, and returns its own address.
-func (t *Tap) before(function string) (string, error) {
+func (t *FunctionRecorder) before(function string) (string, error) {
 	server, err := certificateOf(t.asFunction)
 	if err != nil {
 		return "", err
@@ -49,7 +49,7 @@ func (t *Tap) before(function string) (string, error) {
 	}
 	const large = 256 << 20
 	upstream, err := grpc.NewClient("dns:///"+function, grpc.WithTransportCredentials(credentials.NewTLS(client)),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(asIs{}), grpc.WaitForReady(true),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{}), grpc.WaitForReady(true),
 			grpc.MaxCallRecvMsgSize(large), grpc.MaxCallSendMsgSize(large)))
 	if err != nil {
 		return "", err
@@ -58,7 +58,7 @@ func (t *Tap) before(function string) (string, error) {
 	if err != nil {
 		return "", errors.Join(err, upstream.Close())
 	}
-	s := grpc.NewServer(grpc.Creds(credentials.NewTLS(server)), grpc.ForceServerCodecV2(asIs{}), grpc.MaxRecvMsgSize(large),
+	s := grpc.NewServer(grpc.Creds(credentials.NewTLS(server)), grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(large),
 		grpc.MaxSendMsgSize(large), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error { return t.pass(stream, upstream) }))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,7 +68,7 @@ func (t *Tap) before(function string) (string, error) {
 }
 
 // pass passes one call on.
-func (t *Tap) pass(stream grpc.ServerStream, upstream *grpc.ClientConn) error {
+func (t *FunctionRecorder) pass(stream grpc.ServerStream, upstream *grpc.ClientConn) error {
 	method, _ := grpc.MethodFromServerStream(stream)
 	var request, response []byte
 	if err := stream.RecvMsg(&request); err != nil {
@@ -81,7 +81,7 @@ func (t *Tap) pass(stream grpc.ServerStream, upstream *grpc.ClientConn) error {
 	return stream.SendMsg(&response)
 }
 
-func (t *Tap) hear(request, response []byte) {
+func (t *FunctionRecorder) hear(request, response []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, to := range t.listening {
@@ -90,7 +90,7 @@ func (t *Tap) hear(request, response []byte) {
 }
 
 // stop ends it.
-func (t *Tap) stop() {
+func (t *FunctionRecorder) stop() {
 	if t == nil {
 		return
 	}
@@ -118,12 +118,12 @@ func certificateOf(dir string) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool, MinVersion: tls.VersionTLS13}, nil
 }
 
-// asIs is a codec of messages that are bytes already.
-type asIs struct{}
+// rawCodec is a codec of messages that are bytes already.
+type rawCodec struct{}
 
-func (asIs) Name() string { return "proto" }
+func (rawCodec) Name() string { return "proto" }
 
-func (asIs) Marshal(v any) (mem.BufferSlice, error) {
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	b, ok := v.(*[]byte)
 	if !ok {
 		return nil, fmt.Errorf("%T is no message", v)
@@ -131,7 +131,7 @@ func (asIs) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(*b)}, nil
 }
 
-func (asIs) Unmarshal(data mem.BufferSlice, v any) error {
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	b, ok := v.(*[]byte)
 	if !ok {
 		return fmt.Errorf("%T is no message", v)

@@ -37,7 +37,7 @@ func TestTap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tap := &Tap{asFunction: t.TempDir(), asCrossplane: t.TempDir()}
+	tap := &FunctionRecorder{asFunction: t.TempDir(), asCrossplane: t.TempDir()}
 	for _, dir := range []string{tap.asFunction, tap.asCrossplane} {
 		pair, err := authority.Issue(pki.Subject{User: "test", Hosts: []string{kubernetes.Loopback}})
 		if err != nil {

@@ -84,7 +84,7 @@ func TestRenderPool(t *testing.T) {
 	for _, state := range states {
 		t.Run(state, func(t *testing.T) {
 			pool := newParent(t, read("claim"))
-			pool.Others = plane.There
+			pool.RequiredResources = plane.Existing
 			check(t, "claim-hypervisor-"+state, render(t, target, simulated(t, pool, state), "hypervisor"))
 		})
 	}
@@ -112,7 +112,7 @@ func TestRenderStorage(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			check(t, "claim-storage-"+state, render(t, target, simulated(t, newParent(t, read("claim")), state), "storage"))
 			plane := newParent(t, read("control-plane"))
-			plane.Others = storage.There
+			plane.RequiredResources = storage.Existing
 			check(t, "storage-controlplane-"+state, render(t, target, simulated(t, plane, state), "controlplane"))
 		})
 	}
@@ -146,9 +146,9 @@ func serve(t *testing.T) string {
 	return address
 }
 
-func newParent(t *testing.T, claim []byte) *simulate.World {
+func newParent(t *testing.T, claim []byte) *simulate.Cluster {
 	t.Helper()
-	w, err := preview.World(claim, examples.Platform, kinds.Runners())
+	w, err := preview.NewCluster(claim, examples.Platform, kinds.Runners())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,23 +156,23 @@ func newParent(t *testing.T, claim []byte) *simulate.World {
 }
 
 // newKeystone is the Keystone that a claim's control plane composes.
-func newKeystone(t *testing.T, claim []byte) *simulate.World {
+func newKeystone(t *testing.T, claim []byte) *simulate.Cluster {
 	t.Helper()
 	w := newParent(t, claim)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	rsp := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"].Run(w.Request())
-	return &simulate.World{XR: rsp.Composed["keystone"].Object.Tree(), Kinds: w.Kinds}
+	return &simulate.Cluster{XR: rsp.Composed["keystone"].Object.Tree(), Kinds: w.Kinds}
 }
 
 // simulated calls the function as often as the state says.
-func simulated(t *testing.T, w *simulate.World, state string) *simulate.World {
+func simulated(t *testing.T, w *simulate.Cluster, state string) *simulate.Cluster {
 	t.Helper()
-	whole := &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required, Others: w.Others}
+	full := &simulate.Cluster{XR: w.XR, Kinds: w.Kinds, Required: w.Required, RequiredResources: w.RequiredResources}
 	calls := 0
 	for done := false; !done; calls++ {
-		done = call(t, whole)
+		done = call(t, full)
 	}
 	switch state {
 	case "half":
@@ -181,12 +181,12 @@ func simulated(t *testing.T, w *simulate.World, state string) *simulate.World {
 		}
 		begin(w)
 	case "ready":
-		return whole
+		return full
 	}
 	return w
 }
 
-func call(t *testing.T, w *simulate.World) (done bool) {
+func call(t *testing.T, w *simulate.Cluster) (done bool) {
 	t.Helper()
 	done, err := w.Call(func(simulate.Step) {})
 	if err != nil {
@@ -196,7 +196,7 @@ func call(t *testing.T, w *simulate.World) (done bool) {
 }
 
 // begin makes what is desired next exist, but not ready.
-func begin(w *simulate.World) {
+func begin(w *simulate.Cluster) {
 	rsp := w.Kinds[compose.KindOf(w.XR).GroupKind().String()].Run(w.Request())
 	for name, r := range rsp.Composed {
 		if w.Observed[name] == nil {
@@ -206,7 +206,7 @@ func begin(w *simulate.World) {
 }
 
 // render runs the crossplane CLI on a world.
-func render(t *testing.T, target string, w *simulate.World, kind string) []byte {
+func render(t *testing.T, target string, w *simulate.Cluster, kind string) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	file := func(name string, docs ...*structpb.Struct) string {
@@ -227,7 +227,7 @@ func render(t *testing.T, target string, w *simulate.World, kind string) []byte 
 	}
 	if required := w.Required["platform"]; len(required) > 0 {
 		// With the policies as docs/ci.md gives them to a job that has no cluster.
-		args = append(args, "-e", file("required.yaml", append(required, w.Others...)...), "-e", filepath.Join(root, "examples", "platform", "admission.yaml"))
+		args = append(args, "-e", file("required.yaml", append(required, w.RequiredResources...)...), "-e", filepath.Join(root, "examples", "platform", "admission.yaml"))
 	}
 	if len(w.Observed) > 0 {
 		args = append(args, "-o", file("observed.yaml", named(w.Observed)...))

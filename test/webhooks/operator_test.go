@@ -90,11 +90,11 @@ func (o *operator) ask(obj, old map[string]any) (string, error) {
 	if obj["apiVersion"] != "k8s.mariadb.com/v1alpha1" {
 		return "", nil
 	}
-	asks, known := webhooks[kind]
+	queries, known := webhooks[kind]
 	switch {
 	case !known:
 		return "", fmt.Errorf("nobody knows whether there is a webhook for %s", kind)
-	case !asks:
+	case !queries:
 		return "", nil
 	}
 	o.asked++
@@ -123,14 +123,14 @@ func (o *operator) ask(obj, old map[string]any) (string, error) {
 		return "", err
 	}
 	defer rsp.Body.Close()
-	answer := admissionv1.AdmissionReview{}
-	if err := json.NewDecoder(rsp.Body).Decode(&answer); err != nil || answer.Response == nil {
+	response := admissionv1.AdmissionReview{}
+	if err := json.NewDecoder(rsp.Body).Decode(&response); err != nil || response.Response == nil {
 		return "", fmt.Errorf("%s: no answer: %w", rsp.Status, err)
 	}
-	if answer.Response.Allowed {
+	if response.Response.Allowed {
 		return "", nil
 	}
-	return answer.Response.Result.Message, nil
+	return response.Response.Result.Message, nil
 }
 
 // certificate writes one of localhost, and returns what verifies it.

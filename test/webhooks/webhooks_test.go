@@ -209,7 +209,7 @@ type court struct {
 
 // made is an order that was applied, and the objects that it became. There is no world if the order is refused.
 type made struct {
-	world *simulate.World
+	world *simulate.Cluster
 	live  map[string]map[string]any
 }
 
@@ -241,7 +241,7 @@ func (c *court) settle(t *testing.T, o order) made {
 	}
 	var m made
 	w, err := world(o)
-	if refused := (*preview.Refused)(nil); errors.As(err, &refused) {
+	if rejected := (*preview.ValidationErrors)(nil); errors.As(err, &rejected) {
 		c.settled[o.name] = m
 		return m
 	} else if err != nil {
@@ -274,7 +274,7 @@ func (c *court) try(t *testing.T, tr trial) {
 		return // There is no such claim.
 	}
 	next, err := world(tr.to)
-	if refused := (*preview.Refused)(nil); errors.As(err, &refused) {
+	if rejected := (*preview.ValidationErrors)(nil); errors.As(err, &rejected) {
 		c.admission++
 		return
 	} else if err != nil {
@@ -314,19 +314,19 @@ func (c *court) try(t *testing.T, tr trial) {
 func (c *court) judge(t *testing.T, tr trial, o, old map[string]any) {
 	t.Helper()
 	text := fmt.Sprint(o, old)
-	answer, ok := c.seen[text]
+	response, ok := c.seen[text]
 	if !ok {
-		answer = c.answer(t, o, old)
-		c.seen[text] = answer
+		response = c.answer(t, o, old)
+		c.seen[text] = response
 	}
 	if old != nil {
 		c.updates++
 	}
-	if answer == "" {
+	if response == "" {
 		return
 	}
 	c.refused++
-	t.Errorf("%s → %s:\n%s\n%s", tr.from.name, tr.to.name, key(o), answer)
+	t.Errorf("%s → %s:\n%s\n%s", tr.from.name, tr.to.name, key(o), response)
 }
 
 func (c *court) answer(t *testing.T, o, old map[string]any) string {
@@ -344,18 +344,18 @@ func (c *court) answer(t *testing.T, o, old map[string]any) string {
 		}
 	}
 	if c.operator != nil {
-		answer, err := c.operator.ask(o, old)
+		response, err := c.operator.ask(o, old)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer != "" {
-			out = append(out, answer)
+		if response != "" {
+			out = append(out, response)
 		}
 	}
 	return strings.Join(out, "\n")
 }
 
-func world(w order) (*simulate.World, error) {
+func world(w order) (*simulate.Cluster, error) {
 	claim, err := yaml.Marshal(w.claim)
 	if err != nil {
 		return nil, err
@@ -364,7 +364,7 @@ func world(w order) (*simulate.World, error) {
 	if err != nil {
 		return nil, err
 	}
-	return preview.World(claim, platform, kinds.Runners())
+	return preview.NewCluster(claim, platform, kinds.Runners())
 }
 
 func key(o map[string]any) string {

@@ -41,7 +41,7 @@ type model struct {
 	kinds    map[string]function.Runner
 	required map[string][]*structpb.Struct
 	others   []*structpb.Struct
-	takes    pace
+	duration pace
 
 	now    time.Duration
 	events events
@@ -87,11 +87,11 @@ type worker struct{ busy, again bool }
 // converge orders a claim, beside those of others, and returns when nothing happens any more.
 func converge(t *testing.T, claim []byte, takes pace, others ...*structpb.Struct) *model {
 	t.Helper()
-	w, err := preview.World(claim, examples.Platform, kinds.Runners())
+	w, err := preview.NewCluster(claim, examples.Platform, kinds.Runners())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &model{kinds: w.Kinds, required: w.Required, others: others, takes: takes, passes: map[string]int{}}
+	m := &model{kinds: w.Kinds, required: w.Required, others: others, duration: takes, passes: map[string]int{}}
 	m.root = m.newXR(w.XR.AsMap(), nil, "")
 	m.root.changed()
 	for len(m.events) > 0 {
@@ -201,7 +201,7 @@ func (x *xr) pass(over func()) {
 	m := x.model
 	tree := x.tree()
 	m.passes[compose.KindOf(tree).Kind]++
-	world := &simulate.World{XR: tree, Observed: map[string]encoded.Struct{}, Required: m.required, Others: m.others}
+	world := &simulate.Cluster{XR: tree, Observed: map[string]encoded.Struct{}, Required: m.required, RequiredResources: m.others}
 	for name, c := range x.composed {
 		world.Observed[name] = c.observed
 	}
@@ -262,7 +262,7 @@ func (x *xr) apply(name string, desired encoded.Struct) {
 			})
 		}
 	}
-	takes := m.takes(kindOf(inner))
+	takes := m.duration(kindOf(inner))
 	for n, d := range takes {
 		m.after(d, func() {
 			if wrapped {

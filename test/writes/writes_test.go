@@ -23,19 +23,19 @@ func TestWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
-		claim []byte
-		takes pace
-		most  int
+		claim    []byte
+		duration pace
+		most     int
 	}{
-		"smallest at once": {claim: examples.Claim, takes: atOnce, most: 1795},
-		"smallest":         {claim: examples.Claim, takes: measured, most: 4540},
-		"full at once":     {claim: full, takes: atOnce, most: 2590},
-		"full":             {claim: full, takes: measured, most: 6230},
-		"services at once": {claim: everyService(t), takes: atOnce, most: 4110},
-		"services":         {claim: everyService(t), takes: measured, most: 9780},
+		"smallest at once": {claim: examples.Claim, duration: atOnce, most: 1795},
+		"smallest":         {claim: examples.Claim, duration: measured, most: 4540},
+		"full at once":     {claim: full, duration: atOnce, most: 2590},
+		"full":             {claim: full, duration: measured, most: 6230},
+		"services at once": {claim: everyService(t), duration: atOnce, most: 4110},
+		"services":         {claim: everyService(t), duration: measured, most: 9780},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := converge(t, tc.claim, tc.takes)
+			m := converge(t, tc.claim, tc.duration)
 			t.Logf("%d writes for %d objects, %.1f for each; %.1f s, passes %v", m.writes, m.objects, float64(m.writes)/float64(m.objects), m.now.Seconds(), m.passes)
 			if !m.root.ready {
 				t.Error("it never becomes ready")
@@ -50,28 +50,28 @@ func TestWrites(t *testing.T) {
 // TestComplete: the same of the claims of a whole cloud, each beside those that it refers to, and all of them together.
 func TestComplete(t *testing.T) {
 	for name, tc := range map[string]struct {
-		takes pace
-		most  int
+		duration pace
+		most     int
 	}{
 		"at once": {atOnce, 11400}, "as on a node": {measured, 28300},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var there []*structpb.Struct
+			var existing []*structpb.Struct
 			writes, objects := 0, 0
 			for _, file := range []string{"storage", "control-plane", "hypervisors"} {
 				claim, err := examples.Files.ReadFile("complete/" + file + ".yaml")
 				if err != nil {
 					t.Fatal(err)
 				}
-				w, err := preview.World(claim, examples.Platform, kinds.Runners())
+				w, err := preview.NewCluster(claim, examples.Platform, kinds.Runners())
 				if err != nil {
 					t.Fatal(err)
 				}
-				w.Others = there
+				w.RequiredResources = existing
 				if err := w.Run(func(simulate.Step) {}); err != nil { // With it comes what owners make besides, as Rook does.
 					t.Fatal(err)
 				}
-				m := converge(t, claim, tc.takes, w.Others...)
+				m := converge(t, claim, tc.duration, w.RequiredResources...)
 				if !m.root.ready {
 					t.Errorf("%s never becomes ready", file)
 				}
@@ -81,7 +81,7 @@ func TestComplete(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				there = append(there, bound...)
+				existing = append(existing, bound...)
 			}
 			t.Logf("%d writes for %d objects, %.1f for each", writes, objects, float64(writes)/float64(objects))
 			if writes > tc.most {

@@ -13,37 +13,37 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
-// failed is a sentence, and the code of the answer: 0 if there was none.
-type failed struct {
-	sentence string
-	code     int
+// statusError is a sentence, and the code of the answer: 0 if there was none.
+type statusError struct {
+	message string
+	code    int
 }
 
 // Error is the sentence.
-func (f *failed) Error() string { return f.sentence }
+func (f *statusError) Error() string { return f.message }
 
 // Refused reports whether a service said no: nothing came of the request. Of one that got no answer, or an error of the server's, nobody
 // knows.
 func Refused(err error) bool {
-	var f *failed
+	var f *statusError
 	return errors.As(err, &f) && f.code >= http.StatusBadRequest && f.code < http.StatusInternalServerError
 }
 
-// Explain makes a sentence of an error: what a service says, which Nova, Neutron and Cinder wrap in its name, and Placement lists.
-func Explain(service, what string, err error) error {
+// DescribeError makes a sentence of an error: what a service says, which Nova, Neutron and Cinder wrap in its name, and Placement lists.
+func DescribeError(service, what string, err error) error {
 	text, code := err.Error(), 0
-	var answer gophercloud.ErrUnexpectedResponseCode
-	if lost := steady.Unanswered(err); lost != "" {
-		text = lost
-	} else if errors.As(err, &answer) {
-		code = answer.Actual
-		text = strings.TrimSuffix(fmt.Sprintf("%s answers %d: %s", service, code, said(answer.Body)), ": ")
+	var response gophercloud.ErrUnexpectedResponseCode
+	if missing := steady.IsNoResponse(err); missing != "" {
+		text = missing
+	} else if errors.As(err, &response) {
+		code = response.Actual
+		text = strings.TrimSuffix(fmt.Sprintf("%s answers %d: %s", service, code, statusMessage(response.Body)), ": ")
 	}
-	return &failed{fmt.Sprintf("cannot %s: %s", what, text), code}
+	return &statusError{fmt.Sprintf("cannot %s: %s", what, text), code}
 }
 
-// said is what a service says of an error.
-func said(body []byte) string {
+// statusMessage is what a service says of an error.
+func statusMessage(body []byte) string {
 	var wrapped map[string]struct {
 		Message string `json:"message"`
 	}

@@ -19,21 +19,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// Times of a Job, in seconds. Deadline is the pod's, so that it stays and its output can be read, where its template has none; the Job's is
+// Timeouts of a Job, in seconds. Deadline is the pod's, so that it stays and its output can be read, where its template has none; the Job's is
 // longer by Start, for a pod that never starts. Keep is how long the Job stays when it has ended, for whoever looks at it.
-type Times struct {
-	Deadline, Start int64
-	Keep            int32
+type Timeouts struct {
+	ActiveDeadline, StartDeadline int64
+	TTL                           int32
 }
 
 // Once is a Job that runs a command in the first container of a template: one pod, once. It is suspended until what it is for is recorded.
 // Marks are labels of the Job and its pod, which are found by them, also when one has outlived the other.
-func Once(meta metav1.ObjectMeta, marks map[string]string, template *corev1.PodTemplateSpec, command []string, t Times) *batchv1.Job {
+func Once(meta metav1.ObjectMeta, marks map[string]string, template *corev1.PodTemplateSpec, command []string, t Timeouts) *batchv1.Job {
 	own := *template.DeepCopy()
 	meta.Labels, own.Labels = labels.Merge(template.Labels, marks), labels.Merge(template.Labels, marks)
 	pod := &own.Spec
 	pod.RestartPolicy = corev1.RestartPolicyNever
-	pod.ActiveDeadlineSeconds = new(ptr.Deref(pod.ActiveDeadlineSeconds, t.Deadline))
+	pod.ActiveDeadlineSeconds = new(ptr.Deref(pod.ActiveDeadlineSeconds, t.ActiveDeadline))
 	restrict(pod)
 	pod.Containers[0].Command, pod.Containers[0].Args = command, nil
 	return &batchv1.Job{
@@ -45,8 +45,8 @@ func Once(meta metav1.ObjectMeta, marks map[string]string, template *corev1.PodT
 			BackoffLimit: new(int32(0)),
 			// A pod that is being stopped may still write: no other one beside it.
 			PodReplacementPolicy:    new(batchv1.Failed),
-			ActiveDeadlineSeconds:   new(*pod.ActiveDeadlineSeconds + t.Start),
-			TTLSecondsAfterFinished: new(t.Keep),
+			ActiveDeadlineSeconds:   new(*pod.ActiveDeadlineSeconds + t.StartDeadline),
+			TTLSecondsAfterFinished: new(t.TTL),
 			Template:                own,
 		},
 	}
@@ -83,16 +83,16 @@ func Suspend(job *batchv1.Job, held bool) controller.Action {
 	}
 }
 
-// Suspended reports whether a Job has not been released, so that it has no pods.
-func Suspended(job *batchv1.Job) bool {
-	return ptr.Deref(job.Spec.Suspend, false) && !Ended(job)
+// IsSuspended reports whether a Job has not been released, so that it has no pods.
+func IsSuspended(job *batchv1.Job) bool {
+	return ptr.Deref(job.Spec.Suspend, false) && !IsFinished(job)
 }
 
-// Ended reports whether a Job is complete or has failed.
-func Ended(job *batchv1.Job) bool { return condition.Ending(job).Type != "" }
+// IsFinished reports whether a Job is complete or has failed.
+func IsFinished(job *batchv1.Job) bool { return condition.FinishedCondition(job).Type != "" }
 
-// PodsOf returns the pods of a Job, the newest last.
-func PodsOf(job *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
+// ListPods returns the pods of a Job, the newest last.
+func ListPods(job *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
 	var out []corev1.Pod
 	for _, p := range pods {
 		if metav1.IsControlledBy(&p, job) {
@@ -119,8 +119,8 @@ func Started(pod *corev1.Pod) bool {
 type Result struct {
 	// Code is nil where nobody knows: the pod was evicted, or went with its node.
 	Code *int32
-	// Why says what happened where there is no code.
-	Why string
+	// FailureMessage says what happened where there is no code.
+	FailureMessage string
 	// Digest of the image that ran, where the node reports one.
 	Digest string
 	// Message is what the container wrote at its end, where it did.
@@ -130,16 +130,16 @@ type Result struct {
 	Container string
 }
 
-// ResultOf reads how a Job that has ended went.
-func ResultOf(job *batchv1.Job, pods []corev1.Pod) Result {
-	end := condition.Ending(job)
+// GetResult reads how a Job that has ended went.
+func GetResult(job *batchv1.Job, pods []corev1.Pod) Result {
+	end := condition.FinishedCondition(job)
 	complete := end.Type == batchv1.JobComplete
-	own := PodsOf(job, pods)
+	own := ListPods(job, pods)
 	if len(own) == 0 {
 		if complete { // A Job of one pod is complete when that has ended with 0.
 			return Result{Code: new(int32(0))}
 		}
-		return Result{Why: fmt.Sprintf("its pod has gone (%s)", sentence(end.Reason, end.Message))}
+		return Result{FailureMessage: fmt.Sprintf("its pod has gone (%s)", sentence(end.Reason, end.Message))}
 	}
 	pod := &own[len(own)-1]
 	main := pod.Spec.Containers[0].Name
@@ -161,11 +161,11 @@ func ResultOf(job *batchv1.Job, pods []corev1.Pod) Result {
 		out.Code = new(int32(0))
 		return out
 	}
-	out.Why = sentence(cmp.Or(pod.Status.Reason, end.Reason), cmp.Or(pod.Status.Message, end.Message))
+	out.FailureMessage = sentence(cmp.Or(pod.Status.Reason, end.Reason), cmp.Or(pod.Status.Message, end.Message))
 	for _, c := range pod.Status.InitContainerStatuses {
 		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
 			out.Container = c.Name
-			out.Why = fmt.Sprintf("its init container %s ended with exit code %d", c.Name, t.ExitCode)
+			out.FailureMessage = fmt.Sprintf("its init container %s ended with exit code %d", c.Name, t.ExitCode)
 		}
 	}
 	return out
@@ -178,8 +178,8 @@ func sentence(reason, message string) string {
 	return fmt.Sprintf("%s: %s", cmp.Or(reason, "Failed"), message)
 }
 
-// Obstacle says what keeps a pod from starting: no words if nothing is known.
-func Obstacle(pod *corev1.Pod) string {
+// PodStartProblem says what keeps a pod from starting: no words if nothing is known.
+func PodStartProblem(pod *corev1.Pod) string {
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
 			return sentence(w.Reason, w.Message)

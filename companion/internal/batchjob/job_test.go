@@ -24,7 +24,7 @@ func TestPodsOf(t *testing.T) {
 		}}
 	}
 	var got []string
-	for _, p := range PodsOf(job, []corev1.Pod{pod("a", 2, job), pod("d", 1, job), pod("x", 3, other), pod("c", 1, job)}) {
+	for _, p := range ListPods(job, []corev1.Pod{pod("a", 2, job), pod("d", 1, job), pod("x", 3, other), pod("c", 1, job)}) {
 		got = append(got, p.Name)
 	}
 	if diff := cmp.Diff([]string{"c", "d", "a"}, got); diff != "" {
@@ -37,17 +37,17 @@ func TestStarted(t *testing.T) {
 	of := func(state, before corev1.ContainerState) []corev1.ContainerStatus {
 		return []corev1.ContainerStatus{{Name: "keystone", State: state, LastTerminationState: before}}
 	}
-	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
-	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
+	finished := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	for name, tc := range map[string]struct {
 		status corev1.PodStatus
 		want   bool
 	}{
 		"New":       {corev1.PodStatus{Phase: corev1.PodPending}, false},
-		"Waits":     {corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: of(waits, corev1.ContainerState{})}, false},
+		"Waits":     {corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: of(waiting, corev1.ContainerState{})}, false},
 		"Runs":      {corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: of(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{})}, true},
-		"Init":      {corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: of(ended, corev1.ContainerState{}), ContainerStatuses: of(waits, corev1.ContainerState{})}, true},
-		"Restarted": {corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: of(waits, ended)}, true},
+		"Init":      {corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: of(finished, corev1.ContainerState{}), ContainerStatuses: of(waiting, corev1.ContainerState{})}, true},
+		"Restarted": {corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: of(waiting, finished)}, true},
 		"Ended":     {corev1.PodStatus{Phase: corev1.PodFailed}, true},
 	} {
 		if got := Started(&corev1.Pod{Status: tc.status}); got != tc.want {
@@ -58,7 +58,7 @@ func TestStarted(t *testing.T) {
 
 // TestObstacle: what keeps a pod from starting is told, and what every pod goes through is not.
 func TestObstacle(t *testing.T) {
-	waits := func(reason, message string) corev1.PodStatus {
+	waiting := func(reason, message string) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
 			{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}},
 		}}
@@ -73,15 +73,15 @@ func TestObstacle(t *testing.T) {
 		status corev1.PodStatus
 		want   string
 	}{
-		"Image":     {waits("ErrImagePull", "no such image"), "ErrImagePull: no such image"},
-		"NoMessage": {waits("ImagePullBackOff", ""), "ImagePullBackOff"},
-		"Creating":  {waits("ContainerCreating", ""), ""},
-		"Init":      {waits("PodInitializing", ""), ""},
-		"NoReason":  {waits("", "soon"), ""},
+		"Image":     {waiting("ErrImagePull", "no such image"), "ErrImagePull: no such image"},
+		"NoMessage": {waiting("ImagePullBackOff", ""), "ImagePullBackOff"},
+		"Creating":  {waiting("ContainerCreating", ""), ""},
+		"Init":      {waiting("PodInitializing", ""), ""},
+		"NoReason":  {waiting("", "soon"), ""},
 		"NoNode":    {scheduled(corev1.ConditionFalse), "Unschedulable: 0/3 nodes"},
 		"HasNode":   {scheduled(corev1.ConditionTrue), ""},
 	} {
-		if got := Obstacle(&corev1.Pod{Status: tc.status}); got != tc.want {
+		if got := PodStartProblem(&corev1.Pod{Status: tc.status}); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
@@ -104,11 +104,11 @@ func TestOutputOf(t *testing.T) {
 	if _, err := Output(api.CoreV1(), 50)(context.Background(), pod, "keystone"); err != nil {
 		t.Fatal(err)
 	}
-	asked, ok := api.Actions()[0].(clienttesting.GenericAction)
+	queried, ok := api.Actions()[0].(clienttesting.GenericAction)
 	if !ok {
 		t.Fatalf("%+v", api.Actions())
 	}
-	if diff := cmp.Diff(&corev1.PodLogOptions{Container: "keystone", TailLines: new(int64(50))}, asked.GetValue()); diff != "" {
+	if diff := cmp.Diff(&corev1.PodLogOptions{Container: "keystone", TailLines: new(int64(50))}, queried.GetValue()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -124,7 +124,7 @@ func TestResultMessage(t *testing.T) {
 			Name: "keystone", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: "47147121"}},
 		}}},
 	}
-	if got := ResultOf(j, []corev1.Pod{pod}); got.Message != "47147121" || got.Digest != "" || got.Pod == nil || got.Container != "keystone" {
+	if got := GetResult(j, []corev1.Pod{pod}); got.Message != "47147121" || got.Digest != "" || got.Pod == nil || got.Container != "keystone" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -147,19 +147,19 @@ func TestResultOf(t *testing.T) {
 		"Code":     {"What it ended with.", batchv1.JobFailed, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 3)}}, Result{Code: new(int32(3)), Digest: digest, Container: "keystone"}},
 		"Zero":     {"The same.", batchv1.JobComplete, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 0)}}, Result{Code: new(int32(0)), Digest: digest, Container: "keystone"}},
 		"Complete": {"A Job is complete only with 0.", batchv1.JobComplete, nil, Result{Code: new(int32(0))}},
-		"Gone":     {"Nobody knows.", batchv1.JobFailed, nil, Result{Why: "its pod has gone (DeadlineExceeded: too long)"}},
+		"Gone":     {"Nobody knows.", batchv1.JobFailed, nil, Result{FailureMessage: "its pod has gone (DeadlineExceeded: too long)"}},
 		"Stopped": {
 			"A command that was told to stop may end with 0 before it is done.", batchv1.JobFailed,
 			&corev1.PodStatus{Reason: "Evicted", Message: "no memory", ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 0)}},
-			Result{Why: "Evicted: no memory", Digest: digest, Container: "keystone"},
+			Result{FailureMessage: "Evicted: no memory", Digest: digest, Container: "keystone"},
 		},
 		"Init": {
 			"It did not come to the step.", batchv1.JobFailed, &corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{terminated("wait", 7)}},
-			Result{Why: "its init container wait ended with exit code 7", Container: "wait"},
+			Result{FailureMessage: "its init container wait ended with exit code 7", Container: "wait"},
 		},
 		"Sidecar": {
 			"Only the first container counts.", batchv1.JobFailed, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("proxy", 9)}},
-			Result{Why: "DeadlineExceeded: too long", Container: "keystone"},
+			Result{FailureMessage: "DeadlineExceeded: too long", Container: "keystone"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestResultOf(t *testing.T) {
 					Spec:       j.Spec.Template.Spec, Status: *tc.status,
 				}}
 			}
-			got := ResultOf(j, pods)
+			got := GetResult(j, pods)
 			got.Pod = nil
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

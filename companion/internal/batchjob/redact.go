@@ -54,9 +54,9 @@ func generated(word string) bool {
 		strings.ContainsFunc(word, unicode.IsDigit)
 }
 
-// Excerpt is the end of an output, fit for a status: without secrets, which are removed before the text is cut, because half a
+// TailForStatus is the end of an output, fit for a status: without secrets, which are removed before the text is cut, because half a
 // URL shows its password.
-func Excerpt(output string) string {
+func TailForStatus(output string) string {
 	text := strings.TrimSpace(redacted(strings.ToValidUTF8(output, "?")))
 	if len(text) <= maxLog {
 		return text

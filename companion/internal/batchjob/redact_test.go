@@ -39,14 +39,14 @@ func TestRedacted(t *testing.T) {
 
 func TestExcerpt(t *testing.T) {
 	long := strings.Repeat("é"+strings.Repeat("x", 78)+"\n", 200) + "mysql://a:hunter2@b\nthe end\n"
-	got := Excerpt(long)
+	got := TailForStatus(long)
 	if len(got) > maxLog || !strings.HasPrefix(got, "é") || !strings.HasSuffix(got, "\nmysql://a:***@b\nthe end") {
 		t.Errorf("%d bytes: %.20s…", len(got), got)
 	}
-	if got := Excerpt(strings.Repeat("日", 3000)); len(got) > maxLog || !utf8.ValidString(got) {
+	if got := TailForStatus(strings.Repeat("日", 3000)); len(got) > maxLog || !utf8.ValidString(got) {
 		t.Errorf("%d bytes", len(got))
 	}
-	if got := Excerpt("\xff\xfe ok"); got != "? ok" {
+	if got := TailForStatus("\xff\xfe ok"); got != "? ok" {
 		t.Errorf("%q", got)
 	}
 }
@@ -61,7 +61,7 @@ func FuzzExcerpt(f *testing.F) {
 	f.Add(`a@b:c/d'e"f\g%h`, "x ", " y")
 	f.Add("://:@://:@", "", "")
 	f.Fuzz(func(t *testing.T, password, before, after string) {
-		if got := Excerpt(before + after); len(got) > maxLog || !utf8.ValidString(got) {
+		if got := TailForStatus(before + after); len(got) > maxLog || !utf8.ValidString(got) {
 			t.Fatalf("%d bytes", len(got))
 		}
 		if !plain.MatchString(password) || strings.ContainsAny(before, `'"\`) || strings.Contains(hidden+before+after, password) {
@@ -71,14 +71,14 @@ func FuzzExcerpt(f *testing.F) {
 		for _, form := range []string{
 			"password = " + password, `"password": "` + quoted + `"`, "--token=" + password, "X-Auth-Token: " + password,
 		} {
-			if got := Excerpt(before + "\n" + form + "\n" + after); strings.Contains(got, password) || strings.Contains(got, quoted) {
+			if got := TailForStatus(before + "\n" + form + "\n" + after); strings.Contains(got, password) || strings.Contains(got, quoted) {
 				t.Errorf("%q shows %q", got, password)
 			}
 		}
 		if strings.ContainsAny(password, `'"`) { // A URL has them encoded.
 			return
 		}
-		if got := Excerpt(before + "\nmysql+pymysql://keystone:" + password + "@db/keystone\n" + after); strings.Contains(got, password) {
+		if got := TailForStatus(before + "\nmysql+pymysql://keystone:" + password + "@db/keystone\n" + after); strings.Contains(got, password) {
 			t.Errorf("%q shows %q", got, password)
 		}
 	})

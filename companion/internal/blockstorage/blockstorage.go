@@ -34,22 +34,22 @@ type Service struct {
 // Pool is a part of a backend that volumes are placed in: most backends are one.
 type Pool struct {
 	Backend, Name string
-	// Looked is when a manager has last got an answer to how much room there is. Zero: it never has.
-	Looked time.Time
+	// ReportedAt is when a manager has last got an answer to how much room there is. Zero: it never has.
+	ReportedAt time.Time
 	// Total is what it has, and Free what is left of it.
-	Total, Free Room
+	Total, Free Capacity
 }
 
-// Room is an amount in GiB.
-type Room struct {
+// Capacity is an amount in GiB.
+type Capacity struct {
 	GiB int64
 	// Unknown: there is none that anybody could say. Endless: its driver says that there is no end.
-	Unknown, Endless bool
+	Unknown, Infinite bool
 }
 
-// Plus is the room of two pools together.
-func (r Room) Plus(o Room) Room {
-	return Room{r.GiB + o.GiB, r.Unknown || o.Unknown, r.Endless || o.Endless}
+// Add is the room of two pools together.
+func (r Capacity) Add(o Capacity) Capacity {
+	return Capacity{r.GiB + o.GiB, r.Unknown || o.Unknown, r.Infinite || o.Infinite}
 }
 
 // API is Cinder's, for a user who is logged in. Every error is a sentence with what was answered.
@@ -61,10 +61,10 @@ type API struct{ client *gophercloud.ServiceClient }
 // The oldest microversion is asked: by newer ones, the list of processes needs a scheduler that answers.
 func Find(
 	ctx context.Context, reader client.Reader, way identity.Transport, namespace string, ref common.CloudCredentialsReference,
-) (api *API, problem string, err error) {
-	_, service, problem, err := way.FindService(ctx, reader, namespace, ref, "block-storage")
-	if err != nil || problem != "" {
-		return nil, problem, err
+) (api *API, reason string, err error) {
+	_, service, reason, err := way.FindService(ctx, reader, namespace, ref, "block-storage")
+	if err != nil || reason != "" {
+		return nil, reason, err
 	}
 	return &API{service}, "", nil
 }
@@ -75,7 +75,7 @@ func (a *API) Services(ctx context.Context) ([]Service, error) {
 	const what = "list the services of Cinder"
 	pages, err := services.List(a.client, services.ListOpts{}).AllPages(ctx)
 	if err != nil {
-		return nil, explain(what, err)
+		return nil, describeError(what, err)
 	}
 	list, err := services.ExtractServices(pages)
 	if err != nil {
@@ -108,38 +108,38 @@ func (a *API) Pools(ctx context.Context) ([]Pool, error) {
 	}
 	address := a.client.ServiceURL("scheduler-stats", "get_pools") + "?detail=True"
 	if _, err := a.client.Get(ctx, address, &body, nil); err != nil {
-		return nil, explain("list the pools of Cinder", err)
+		return nil, describeError("list the pools of Cinder", err)
 	}
 	out := make([]Pool, 0, len(body.Pools))
 	for _, p := range body.Pools {
 		_, place, _ := strings.Cut(p.Name, "@")
 		backend, name, _ := strings.Cut(place, "#")
-		pool := Pool{Backend: backend, Name: name, Total: roomOf(p.Capabilities.Total), Free: roomOf(p.Capabilities.Free)}
+		pool := Pool{Backend: backend, Name: name, Total: parseCapacity(p.Capabilities.Total), Free: parseCapacity(p.Capabilities.Free)}
 		// It is in UTC, and may have fractions of seconds.
 		if at, err := time.Parse("2006-01-02T15:04:05", p.Capabilities.Timestamp); err == nil && p.Capabilities.State != "down" {
-			pool.Looked = at
+			pool.ReportedAt = at
 		}
 		out = append(out, pool)
 	}
 	slices.SortFunc(out, func(a, b Pool) int {
-		return cmp.Or(cmp.Compare(a.Backend, b.Backend), cmp.Compare(a.Name, b.Name), b.Looked.Compare(a.Looked))
+		return cmp.Or(cmp.Compare(a.Backend, b.Backend), cmp.Compare(a.Name, b.Name), b.ReportedAt.Compare(a.ReportedAt))
 	})
 	// A backend whose managers have begun to share it may be there twice: as it is, and as it was.
 	return slices.CompactFunc(out, func(a, b Pool) bool { return a.Backend == b.Backend && a.Name == b.Name }), nil
 }
 
-// roomOf reads an amount, which is a number, or says that it is none.
-func roomOf(value any) Room {
+// parseCapacity reads an amount, which is a number, or says that it is none.
+func parseCapacity(value any) Capacity {
 	if value == "infinite" {
-		return Room{Endless: true}
+		return Capacity{Infinite: true}
 	}
 	number, _ := value.(json.Number)
 	n, err := number.Float64()
 	if err != nil {
-		return Room{Unknown: true}
+		return Capacity{Unknown: true}
 	}
-	return Room{GiB: int64(max(n, 0))}
+	return Capacity{GiB: int64(max(n, 0))}
 }
 
-// explain makes a sentence of an error of Cinder's.
-func explain(what string, err error) error { return answer.Explain("Cinder", what, err) }
+// describeError makes a sentence of an error of Cinder's.
+func describeError(what string, err error) error { return answer.DescribeError("Cinder", what, err) }

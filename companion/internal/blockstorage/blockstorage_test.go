@@ -24,19 +24,19 @@ func find(t *testing.T, cinder http.RoundTripper, secrets ...client.Object) (*bl
 	t.Helper()
 	reader := crash.NewServer(clientgoscheme.Scheme, nil, secrets...)
 	ref := common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
-	api, problem, err := blockstorage.Find(t.Context(), reader, func([]byte) (http.RoundTripper, error) { return cinder, nil }, "cloud", ref)
+	api, reason, err := blockstorage.Find(t.Context(), reader, func([]byte) (http.RoundTripper, error) { return cinder, nil }, "cloud", ref)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return api, problem
+	return api, reason
 }
 
 func found(t *testing.T) (*blockstorage.API, *blockstoragetest.Cinder) {
 	t.Helper()
 	cinder := blockstoragetest.New(identitytest.New(map[string]string{"admin": password}))
-	api, problem := find(t, cinder, identitytest.Clouds("cloud", "clouds", password))
-	if problem != "" {
-		t.Fatal(problem)
+	api, reason := find(t, cinder, identitytest.Clouds("cloud", "clouds", password))
+	if reason != "" {
+		t.Fatal(reason)
 	}
 	return api, cinder
 }
@@ -72,30 +72,30 @@ func TestPools(t *testing.T) {
 		"None": {reason: "No manager has said anything.", want: []blockstorage.Pool{}},
 		"Known": {
 			"Parts of a GiB are no volume.",
-			[]blockstoragetest.Pool{{Name: "cinder@ceph-rbd#ceph-rbd", Looked: at, Total: 99.99, Free: 0.5, State: "up"}},
-			[]blockstorage.Pool{{Backend: "ceph-rbd", Name: "ceph-rbd", Looked: at, Total: blockstorage.Room{GiB: 99}}},
+			[]blockstoragetest.Pool{{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: at, Total: 99.99, Free: 0.5, State: "up"}},
+			[]blockstorage.Pool{{Backend: "ceph-rbd", Name: "ceph-rbd", ReportedAt: at, Total: blockstorage.Capacity{GiB: 99}}},
 		},
 		"Unknown": {
 			"A driver that could not ask says so.",
-			[]blockstoragetest.Pool{{Name: "cinder@ceph-rbd#ceph-rbd", Looked: at, Total: "unknown", Free: "unknown", State: "down"}},
-			[]blockstorage.Pool{{Backend: "ceph-rbd", Name: "ceph-rbd", Total: blockstorage.Room{Unknown: true}, Free: blockstorage.Room{Unknown: true}}},
+			[]blockstoragetest.Pool{{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: at, Total: "unknown", Free: "unknown", State: "down"}},
+			[]blockstorage.Pool{{Backend: "ceph-rbd", Name: "ceph-rbd", Total: blockstorage.Capacity{Unknown: true}, Free: blockstorage.Capacity{Unknown: true}}},
 		},
 		"Endless": {
 			"So does one of what has no end, and one that says nothing.",
-			[]blockstoragetest.Pool{{Name: "host@b", Looked: at, Total: "infinite"}},
-			[]blockstorage.Pool{{Backend: "b", Looked: at, Total: blockstorage.Room{Endless: true}, Free: blockstorage.Room{Unknown: true}}},
+			[]blockstoragetest.Pool{{Name: "host@b", ReportedAt: at, Total: "infinite"}},
+			[]blockstorage.Pool{{Backend: "b", ReportedAt: at, Total: blockstorage.Capacity{Infinite: true}, Free: blockstorage.Capacity{Unknown: true}}},
 		},
 		"More than all": {
 			"More may be promised than there is.",
 			[]blockstoragetest.Pool{{Name: "host@b#b", Total: 1, Free: -3.5}},
-			[]blockstorage.Pool{{Backend: "b", Name: "b", Total: blockstorage.Room{GiB: 1}}},
+			[]blockstorage.Pool{{Backend: "b", Name: "b", Total: blockstorage.Capacity{GiB: 1}}},
 		},
 		"Joined": {
 			"Its managers have begun to share it: what the last one alone said is over.",
 			[]blockstoragetest.Pool{
-				{Name: "cinder-volume-b-0@b#b", Looked: at.Add(-time.Hour), Total: 10, Free: 1}, {Name: "cinder@b#b", Looked: at, Total: 20, Free: 2},
+				{Name: "cinder-volume-b-0@b#b", ReportedAt: at.Add(-time.Hour), Total: 10, Free: 1}, {Name: "cinder@b#b", ReportedAt: at, Total: 20, Free: 2},
 			},
-			[]blockstorage.Pool{{Backend: "b", Name: "b", Looked: at, Total: blockstorage.Room{GiB: 20}, Free: blockstorage.Room{GiB: 2}}},
+			[]blockstorage.Pool{{Backend: "b", Name: "b", ReportedAt: at, Total: blockstorage.Capacity{GiB: 20}, Free: blockstorage.Capacity{GiB: 2}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestPools(t *testing.T) {
 
 // TestPlus: what is not known of a part is not known of the whole.
 func TestPlus(t *testing.T) {
-	got := blockstorage.Room{GiB: 1, Unknown: true}.Plus(blockstorage.Room{GiB: 2, Endless: true})
-	if want := (blockstorage.Room{GiB: 3, Unknown: true, Endless: true}); got != want {
+	got := blockstorage.Capacity{GiB: 1, Unknown: true}.Add(blockstorage.Capacity{GiB: 2, Infinite: true})
+	if want := (blockstorage.Capacity{GiB: 3, Unknown: true, Infinite: true}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -121,7 +121,7 @@ func TestPlus(t *testing.T) {
 func TestErrors(t *testing.T) {
 	api, cinder := found(t)
 	for want, prepare := range map[string]func(){
-		"Cinder answers 403: Policy doesn't allow it to be performed.": func() { cinder.Refuse("Policy doesn't allow it to be performed.") },
+		"Cinder answers 403: Policy doesn't allow it to be performed.": func() { cinder.FailRequests("Policy doesn't allow it to be performed.") },
 		"Cinder answers 503": func() { cinder.SetDown(true) },
 	} {
 		prepare()
@@ -131,7 +131,7 @@ func TestErrors(t *testing.T) {
 		if _, err := api.Pools(t.Context()); err == nil || err.Error() != "cannot list the pools of Cinder: "+want {
 			t.Errorf("%v, want %q", err, want)
 		}
-		cinder.Refuse("")
+		cinder.FailRequests("")
 		cinder.SetDown(false)
 	}
 }
@@ -152,12 +152,12 @@ func TestFind(t *testing.T) {
 			want: "cannot find service block-storage: Keystone's catalog has no internal endpoint of that type",
 		},
 	} {
-		var there []client.Object
+		var existing []client.Object
 		if tc.secret != nil {
-			there = append(there, tc.secret)
+			existing = append(existing, tc.secret)
 		}
-		if api, problem := find(t, cinder, there...); api != nil || !strings.Contains(problem, tc.want) {
-			t.Errorf("%s %q, want %q", tc.reason, problem, tc.want)
+		if api, reason := find(t, cinder, existing...); api != nil || !strings.Contains(reason, tc.want) {
+			t.Errorf("%s %q, want %q", tc.reason, reason, tc.want)
 		}
 	}
 }

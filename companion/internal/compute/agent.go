@@ -24,16 +24,16 @@ func (a *API) network() (*gophercloud.ServiceClient, error) {
 	return client, err
 }
 
-// Agents are all that there are. Of one whose chassis is gone Neutron does not know the host.
+// ListAgents are all that there are. Of one whose chassis is gone Neutron does not know the host.
 // https://docs.openstack.org/api-ref/network/v2/#networking-agents
-func (a *API) Agents(ctx context.Context) ([]Agent, error) {
+func (a *API) ListAgents(ctx context.Context) ([]Agent, error) {
 	client, err := a.network()
 	if err != nil {
 		return nil, err
 	}
 	pages, err := agents.List(client, agents.ListOpts{}).AllPages(ctx)
 	if err != nil {
-		return nil, explainOf("Neutron", "list agents", err)
+		return nil, describeErrorFrom("Neutron", "list agents", err)
 	}
 	list, err := agents.ExtractAgents(pages)
 	if err != nil {
@@ -53,5 +53,5 @@ func (a *API) DeleteAgent(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return removalOf("Neutron", "remove agent "+id, agents.Delete(ctx, client, id).Err)
+	return ignoreNotFoundFrom("Neutron", "remove agent "+id, agents.Delete(ctx, client, id).Err)
 }

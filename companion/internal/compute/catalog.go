@@ -29,7 +29,7 @@ func (a *API) catalog() *gophercloud.ServiceClient {
 func (a *API) Flavors(ctx context.Context) ([]common.Flavor, error) {
 	pages, err := flavors.ListDetail(a.catalog(), flavors.ListOpts{AccessType: flavors.AllAccess}).AllPages(ctx)
 	if err != nil {
-		return nil, explain("list flavors", err)
+		return nil, describeError("list flavors", err)
 	}
 	list, err := flavors.ExtractFlavors(pages)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *API) Flavors(ctx context.Context) ([]common.Flavor, error) {
 func (a *API) Projects(ctx context.Context, id string) ([]string, error) {
 	pages, err := flavors.ListAccesses(a.catalog(), id).AllPages(ctx)
 	if err != nil {
-		return nil, explain("list the projects of flavor "+id, err)
+		return nil, describeError("list the projects of flavor "+id, err)
 	}
 	list, err := flavors.ExtractAccesses(pages)
 	if err != nil {
@@ -64,16 +64,16 @@ func (a *API) Projects(ctx context.Context, id string) ([]string, error) {
 	return out, nil
 }
 
-// MakeFlavor makes a flavor and returns its ID. Its extra specs are set by SetExtraSpecs, its projects are let in by AddProject.
-func (a *API) MakeFlavor(ctx context.Context, f common.Flavor) (id string, err error) {
-	made, err := flavors.Create(ctx, a.catalog(), flavors.CreateOpts{
+// CreateFlavor makes a flavor and returns its ID. Its extra specs are set by SetExtraSpecs, its projects are let in by AddProject.
+func (a *API) CreateFlavor(ctx context.Context, f common.Flavor) (id string, err error) {
+	created, err := flavors.Create(ctx, a.catalog(), flavors.CreateOpts{
 		Name: f.Name, ID: f.ID, Description: f.Description, IsPublic: new(!f.Private), VCPUs: int(f.VCPUs), RAM: int(f.MemoryMiB),
 		Disk: new(int(f.DiskGiB)), Ephemeral: new(int(f.EphemeralGiB)), Swap: new(int(f.SwapMiB)),
 	}).Extract()
 	if err != nil {
-		return "", explain("make flavor "+f.Name, err)
+		return "", describeError("make flavor "+f.Name, err)
 	}
-	return made.ID, nil
+	return created.ID, nil
 }
 
 // description is that of a flavor, which may be none any more.
@@ -104,7 +104,7 @@ func (a *API) SetExtraSpecs(ctx context.Context, name, id string, specs map[stri
 
 // UnsetExtraSpec removes one.
 func (a *API) UnsetExtraSpec(ctx context.Context, name, id, key string) error {
-	return removal("remove extra spec "+key+" of flavor "+name, flavors.DeleteExtraSpec(ctx, a.catalog(), id, key).Err)
+	return ignoreNotFound("remove extra spec "+key+" of flavor "+name, flavors.DeleteExtraSpec(ctx, a.catalog(), id, key).Err)
 }
 
 // AddProject lets a project use a private flavor.
@@ -116,12 +116,12 @@ func (a *API) AddProject(ctx context.Context, name, id, project string) error {
 // RemoveProject does so no longer.
 func (a *API) RemoveProject(ctx context.Context, name, id, project string) error {
 	err := flavors.RemoveAccess(ctx, a.catalog(), id, flavors.RemoveAccessOpts{Tenant: project}).Err
-	return removal("take flavor "+name+" from project "+project, err)
+	return ignoreNotFound("take flavor "+name+" from project "+project, err)
 }
 
 // DeleteFlavor deletes a flavor. Virtual machines keep a copy of theirs.
 func (a *API) DeleteFlavor(ctx context.Context, name, id string) error {
-	return removal("delete flavor "+name, flavors.Delete(ctx, a.catalog(), id).Err)
+	return ignoreNotFound("delete flavor "+name, flavors.Delete(ctx, a.catalog(), id).Err)
 }
 
 // Aggregate is a host aggregate and its number.
@@ -138,7 +138,7 @@ const zoneKey = "availability_zone"
 func (a *API) Aggregates(ctx context.Context) ([]Aggregate, error) {
 	pages, err := aggregates.List(a.catalog()).AllPages(ctx)
 	if err != nil {
-		return nil, explain("list aggregates", err)
+		return nil, describeError("list aggregates", err)
 	}
 	list, err := aggregates.ExtractAggregates(pages)
 	if err != nil {
@@ -154,8 +154,8 @@ func (a *API) Aggregates(ctx context.Context) ([]Aggregate, error) {
 	return out, nil
 }
 
-// MakeAggregate makes an aggregate without hosts.
-func (a *API) MakeAggregate(ctx context.Context, name, zone string) error {
+// CreateAggregate makes an aggregate without hosts.
+func (a *API) CreateAggregate(ctx context.Context, name, zone string) error {
 	err := aggregates.Create(ctx, a.catalog(), aggregates.CreateOpts{Name: name, AvailabilityZone: zone}).Err
 	return failure("make aggregate "+name, err)
 }
@@ -190,7 +190,7 @@ func (a *API) RemoveHost(ctx context.Context, g Aggregate, host string) error {
 
 // DeleteAggregate deletes an aggregate without hosts.
 func (a *API) DeleteAggregate(ctx context.Context, g Aggregate) error {
-	return removal("delete aggregate "+g.Name, aggregates.Delete(ctx, a.catalog(), g.ID).Err)
+	return ignoreNotFound("delete aggregate "+g.Name, aggregates.Delete(ctx, a.catalog(), g.ID).Err)
 }
 
 // failure makes a sentence of an error, if it is one.
@@ -198,18 +198,18 @@ func failure(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return explain(what, err)
+	return describeError(what, err)
 }
 
-// removal does so of the error of a removal. That there is nothing to remove is none.
-func removal(what string, err error) error { return removalOf("Nova", what, err) }
+// ignoreNotFound does so of the error of a removal. That there is nothing to remove is none.
+func ignoreNotFound(what string, err error) error { return ignoreNotFoundFrom("Nova", what, err) }
 
-// removalOf does so of another service's.
-func removalOf(service, what string, err error) error {
+// ignoreNotFoundFrom does so of another service's.
+func ignoreNotFoundFrom(service, what string, err error) error {
 	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		return nil
 	}
-	return explainOf(service, what, err)
+	return describeErrorFrom(service, what, err)
 }
 
 func properties(values map[string]string) map[string]common.ComputeProperty {

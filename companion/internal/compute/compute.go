@@ -55,7 +55,7 @@ func Find(
 func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	pages, err := services.List(a.client, services.ListOpts{Binary: binary}).AllPages(ctx)
 	if err != nil {
-		return nil, explain("list compute services", err)
+		return nil, describeError("list compute services", err)
 	}
 	list, err := services.ExtractServices(pages)
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 
 // Delete removes a record. That there is none is no error.
 func (a *API) Delete(ctx context.Context, id string) error {
-	return removal("remove the record of compute service "+id, services.Delete(ctx, a.client, id).Err)
+	return ignoreNotFound("remove the record of compute service "+id, services.Delete(ctx, a.client, id).Err)
 }
 
 // Disable keeps new virtual machines from a hypervisor.
@@ -90,8 +90,10 @@ func (a *API) Enable(ctx context.Context, s Service) error {
 // Refused reports whether Nova said no: nothing came of the request. Of one that got no answer, or an error of the server's, nobody knows.
 func Refused(err error) bool { return answer.Refused(err) }
 
-// explain makes a sentence of an error of Nova's.
-func explain(what string, err error) error { return explainOf("Nova", what, err) }
+// describeError makes a sentence of an error of Nova's.
+func describeError(what string, err error) error { return describeErrorFrom("Nova", what, err) }
 
-// explainOf makes a sentence of an error of another service's.
-func explainOf(service, what string, err error) error { return answer.Explain(service, what, err) }
+// describeErrorFrom makes a sentence of an error of another service's.
+func describeErrorFrom(service, what string, err error) error {
+	return answer.DescribeError(service, what, err)
+}

@@ -55,7 +55,7 @@ func TestAPI(t *testing.T) {
 	if diff := cmp.Diff([]compute.Service{up}, nova.Services()); diff != "" {
 		t.Error(diff)
 	}
-	nova.Refuse("Policy doesn't allow os_compute_api:os-services:list to be performed.")
+	nova.FailRequests("Policy doesn't allow os_compute_api:os-services:list to be performed.")
 	if _, err := api.Services(t.Context(), ""); err == nil ||
 		err.Error() != "cannot list compute services: Nova answers 403: Policy doesn't allow os_compute_api:os-services:list to be performed." {
 		t.Error(err)
@@ -71,8 +71,8 @@ func TestFind(t *testing.T) {
 	keystone := identitytest.New(map[string]string{"admin": password})
 	nova := &computetest.Nova{Keystone: keystone} // It is not in the catalog.
 	clouds := identitytest.Clouds("cloud", "clouds", password)
-	elsewhere := identitytest.Clouds("cloud", "clouds", password)
-	elsewhere.Data["clouds.yaml"] = append(elsewhere.Data["clouds.yaml"], "    region_name: elsewhere\n"...)
+	external := identitytest.Clouds("cloud", "clouds", password)
+	external.Data["clouds.yaml"] = append(external.Data["clouds.yaml"], "    region_name: elsewhere\n"...)
 	wrong := identitytest.Clouds("cloud", "clouds", "another")
 	for _, tc := range []struct {
 		reason string
@@ -83,16 +83,16 @@ func TestFind(t *testing.T) {
 		{reason: "It has not come yet.", want: "spec.cloudCredentialsRef: Secret clouds does not exist"},
 		{reason: "Keystone says no.", secret: wrong, want: "cannot log in as user admin"},
 		{reason: "Nova is not there yet.", secret: clouds, want: "cannot find service compute: Keystone's catalog has no internal endpoint of that type"},
-		{reason: "It is in another region.", secret: elsewhere, enter: true, want: "no internal endpoint of that type in region elsewhere"},
+		{reason: "It is in another region.", secret: external, enter: true, want: "no internal endpoint of that type in region elsewhere"},
 	} {
 		if tc.enter {
 			keystone.SetEndpoint("compute", "https://nova.cloud.svc:8774/v2.1")
 		}
-		var there []client.Object
+		var existing []client.Object
 		if tc.secret != nil {
-			there = append(there, tc.secret)
+			existing = append(existing, tc.secret)
 		}
-		if api, problem := find(t, nova, there...); api != nil || !strings.Contains(problem, tc.want) {
+		if api, problem := find(t, nova, existing...); api != nil || !strings.Contains(problem, tc.want) {
 			t.Errorf("%s %q, want %q", tc.reason, problem, tc.want)
 		}
 	}
@@ -117,11 +117,11 @@ func TestNeighbours(t *testing.T) {
 		t.Error(none, err)
 	}
 	err = api.DeleteProvider(t.Context(), tree[2])
-	if said := "cannot remove resource provider name of root: Placement answers 409: Unable to delete resource provider root: Resource provider " +
-		"has allocations."; err == nil || err.Error() != said || !compute.Refused(err) {
+	if requested := "cannot remove resource provider name of root: Placement answers 409: Unable to delete resource provider root: Resource provider " +
+		"has allocations."; err == nil || err.Error() != requested || !compute.Refused(err) {
 		t.Error(err)
 	}
-	agents, err := api.Agents(t.Context())
+	agents, err := api.ListAgents(t.Context())
 	if diff := cmp.Diff([]compute.Agent{agent}, agents); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -130,7 +130,7 @@ func TestNeighbours(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if diff := cmp.Diff([]string{"provider root", "provider b"}, nova.Remains("node-1")); diff != "" {
+	if diff := cmp.Diff([]string{"provider root", "provider b"}, nova.Leftovers("node-1")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -146,7 +146,7 @@ func TestHypervisors(t *testing.T) {
 	if problem != "" {
 		t.Fatal(problem)
 	}
-	got, err := api.Hypervisors(t.Context())
+	got, err := api.ListHypervisors(t.Context())
 	want := map[string]compute.Hypervisor{"node-1": {Provider: "a", Servers: 2}, "node-2": {Provider: "b"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -157,30 +157,30 @@ func TestHypervisors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		has    map[string]computetest.Inventory
-		want   compute.Room
+		want   compute.Capacity
 	}{
 		"None":     {reason: "It has registered, and said nothing yet."},
-		"Plain":    {"A processor is one.", map[string]computetest.Inventory{"VCPU": of(8, 0, 3, 1), "MEMORY_MB": of(4096, 0, 512, 1)}, compute.Room{VCPU: 8, FreeVCPU: 5, MemoryMiB: 4096, FreeMemoryMiB: 3584}},
-		"Reserved": {"What is reserved is not promised either.", map[string]computetest.Inventory{"VCPU": of(8, 2, 0, 4), "MEMORY_MB": of(4096, 512, 0, 1.5)}, compute.Room{VCPU: 24, FreeVCPU: 24, MemoryMiB: 5376, FreeMemoryMiB: 5376}},
-		"Own":      {"Some processors are shared, and others are given to one.", map[string]computetest.Inventory{"VCPU": of(4, 0, 1, 2), "PCPU": of(6, 0, 4, 1)}, compute.Room{VCPU: 14, FreeVCPU: 9}},
-		"Decimal":  {"0.7 of 10 is 7, also in 32 bits.", map[string]computetest.Inventory{"VCPU": of(10, 0, 0, 0.7)}, compute.Room{VCPU: 7, FreeVCPU: 7}},
-		"Less":     {"More was given away than is promised now: nothing is left, and no less.", map[string]computetest.Inventory{"VCPU": of(4, 0, 12, 2)}, compute.Room{VCPU: 8}},
-		"All":      {"More is reserved than there is.", map[string]computetest.Inventory{"MEMORY_MB": of(512, 1024, 0, 1)}, compute.Room{}},
-		"Others":   {"Disks and devices are no processors.", map[string]computetest.Inventory{"DISK_GB": of(100, 0, 0, 1), "CUSTOM_GPU": of(2, 0, 0, 1)}, compute.Room{}},
+		"Plain":    {"A processor is one.", map[string]computetest.Inventory{"VCPU": of(8, 0, 3, 1), "MEMORY_MB": of(4096, 0, 512, 1)}, compute.Capacity{VCPU: 8, FreeVCPU: 5, MemoryMiB: 4096, FreeMemoryMiB: 3584}},
+		"Reserved": {"What is reserved is not promised either.", map[string]computetest.Inventory{"VCPU": of(8, 2, 0, 4), "MEMORY_MB": of(4096, 512, 0, 1.5)}, compute.Capacity{VCPU: 24, FreeVCPU: 24, MemoryMiB: 5376, FreeMemoryMiB: 5376}},
+		"Own":      {"Some processors are shared, and others are given to one.", map[string]computetest.Inventory{"VCPU": of(4, 0, 1, 2), "PCPU": of(6, 0, 4, 1)}, compute.Capacity{VCPU: 14, FreeVCPU: 9}},
+		"Decimal":  {"0.7 of 10 is 7, also in 32 bits.", map[string]computetest.Inventory{"VCPU": of(10, 0, 0, 0.7)}, compute.Capacity{VCPU: 7, FreeVCPU: 7}},
+		"Less":     {"More was given away than is promised now: nothing is left, and no less.", map[string]computetest.Inventory{"VCPU": of(4, 0, 12, 2)}, compute.Capacity{VCPU: 8}},
+		"All":      {"More is reserved than there is.", map[string]computetest.Inventory{"MEMORY_MB": of(512, 1024, 0, 1)}, compute.Capacity{}},
+		"Others":   {"Disks and devices are no processors.", map[string]computetest.Inventory{"DISK_GB": of(100, 0, 0, 1), "CUSTOM_GPU": of(2, 0, 0, 1)}, compute.Capacity{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nova.SetHypervisors(computetest.Hypervisor{Host: "node-1", Provider: "a", Inventories: tc.has})
-			got, err := api.Room(t.Context(), "a")
+			got, err := api.Capacity(t.Context(), "a")
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("%s %v (-want +got):\n%s", tc.reason, err, diff)
 			}
 		})
 	}
-	if got, err := api.Room(t.Context(), "another"); got != (compute.Room{}) || err != nil {
+	if got, err := api.Capacity(t.Context(), "another"); got != (compute.Capacity{}) || err != nil {
 		t.Errorf("of a provider that is not there: %+v, %v", got, err)
 	}
 	nova.SetDown(true)
-	if _, err := api.Hypervisors(t.Context()); err == nil || err.Error() != "cannot list hypervisors: Nova answers 503" {
+	if _, err := api.ListHypervisors(t.Context()); err == nil || err.Error() != "cannot list hypervisors: Nova answers 503" {
 		t.Error(err)
 	}
 }

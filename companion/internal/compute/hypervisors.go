@@ -23,13 +23,13 @@ type Hypervisor struct {
 	Servers int
 }
 
-// Hypervisors are all of them, by their hosts. What they have room for, Nova does not know: it counts processors without those that are
+// ListHypervisors are all of them, by their hosts. What they have room for, Nova does not know: it counts processors without those that are
 // kept for some virtual machines and those that are promised more than once, and says no numbers at all from microversion 2.88 on.
 // https://docs.openstack.org/api-ref/compute/#hypervisors-os-hypervisors
-func (a *API) Hypervisors(ctx context.Context) (map[string]Hypervisor, error) {
+func (a *API) ListHypervisors(ctx context.Context) (map[string]Hypervisor, error) {
 	pages, err := hypervisors.List(a.client, hypervisors.ListOpts{WithServers: new(true)}).AllPages(ctx)
 	if err != nil {
-		return nil, explain("list hypervisors", err)
+		return nil, describeError("list hypervisors", err)
 	}
 	list, err := hypervisors.ExtractHypervisors(pages)
 	if err != nil {
@@ -45,11 +45,11 @@ func (a *API) Hypervisors(ctx context.Context) (map[string]Hypervisor, error) {
 // Server is a virtual machine: its status is ACTIVE while it runs, and its task what is being done with it, if anything is.
 type Server struct{ ID, Name, Status, Task string }
 
-// ServersOn are the virtual machines of a host, whoever's they are.
-func (a *API) ServersOn(ctx context.Context, host string) ([]Server, error) {
+// ListServers are the virtual machines of a host, whoever's they are.
+func (a *API) ListServers(ctx context.Context, host string) ([]Server, error) {
 	pages, err := servers.List(a.client, servers.ListOpts{Host: host, AllTenants: true}).AllPages(ctx)
 	if err != nil {
-		return nil, explain("list the virtual machines of "+host, err)
+		return nil, describeError("list the virtual machines of "+host, err)
 	}
 	list, err := servers.ExtractServers(pages)
 	if err != nil {
@@ -68,30 +68,30 @@ var ended = []string{"cancelled", "completed", "confirmed", "done", "error", "fa
 
 // Migration is one from a host or to it.
 type Migration struct {
-	Server string `json:"instance_uuid"`
-	Status string `json:"status"`
-	Source string `json:"source_compute"`
-	Made   string `json:"created_at"`
+	Server  string `json:"instance_uuid"`
+	Status  string `json:"status"`
+	Source  string `json:"source_compute"`
+	Created string `json:"created_at"`
 }
 
-// Over says that nothing is left to do.
-func (m Migration) Over() bool { return slices.Contains(ended, m.Status) }
+// IsFinished says that nothing is left to do.
+func (m Migration) IsFinished() bool { return slices.Contains(ended, m.Status) }
 
-// FailedSince says that it ended without the virtual machine having moved, and was begun at a time or after.
-func (m Migration) FailedSince(t time.Time) bool {
-	made, err := time.Parse("2006-01-02T15:04:05", m.Made) // It may have fractions of seconds, and is in UTC.
-	return slices.Contains([]string{"cancelled", "error", "failed"}, m.Status) && err == nil && !made.Before(t.Truncate(time.Second))
+// FailedAfter says that it ended without the virtual machine having moved, and was begun at a time or after.
+func (m Migration) FailedAfter(t time.Time) bool {
+	created, err := time.Parse("2006-01-02T15:04:05", m.Created) // It may have fractions of seconds, and is in UTC.
+	return slices.Contains([]string{"cancelled", "error", "failed"}, m.Status) && err == nil && !created.Before(t.Truncate(time.Second))
 }
 
-// Migrations are all from or to a host that Nova remembers.
+// ListMigrations are all from or to a host that Nova remembers.
 // https://docs.openstack.org/api-ref/compute/#list-migrations
-func (a *API) Migrations(ctx context.Context, host string) ([]Migration, error) {
+func (a *API) ListMigrations(ctx context.Context, host string) ([]Migration, error) {
 	var body struct {
 		Migrations []Migration `json:"migrations"`
 	}
 	address := a.client.ServiceURL("os-migrations") + "?" + url.Values{"host": {host}}.Encode()
 	if _, err := a.client.Get(ctx, address, &body, nil); err != nil { //nolint:bodyclose // the client does
-		return nil, explain("list the migrations of "+host, err)
+		return nil, describeError("list the migrations of "+host, err)
 	}
 	return body.Migrations, nil
 }

@@ -39,7 +39,7 @@ func (a *API) Tree(ctx context.Context, root string) ([]Provider, error) {
 	}
 	pages, err := resourceproviders.List(client, resourceproviders.ListOpts{InTree: root}).AllPages(ctx)
 	if err != nil {
-		return nil, explainOf("Placement", "list resource providers", err)
+		return nil, describeErrorFrom("Placement", "list resource providers", err)
 	}
 	list, err := resourceproviders.ExtractResourceProviders(pages)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *API) Tree(ctx context.Context, root string) ([]Provider, error) {
 	for _, p := range deepestFirst(list) {
 		has, err := resourceproviders.GetAllocations(ctx, client, p.UUID).Extract()
 		if err != nil {
-			return nil, explainOf("Placement", "list allocations of resource provider "+p.Name, err)
+			return nil, describeErrorFrom("Placement", "list allocations of resource provider "+p.Name, err)
 		}
 		out = append(out, Provider{ID: p.UUID, Name: p.Name, Consumers: len(has.Allocations)})
 	}
@@ -78,19 +78,19 @@ func (a *API) DeleteProvider(ctx context.Context, p Provider) error {
 	if err != nil {
 		return err
 	}
-	return removalOf("Placement", "remove resource provider "+p.Name, resourceproviders.Delete(ctx, client, p.ID).Err)
+	return ignoreNotFoundFrom("Placement", "remove resource provider "+p.Name, resourceproviders.Delete(ctx, client, p.ID).Err)
 }
 
-// Room is what virtual machines can have of a resource provider.
-type Room struct {
+// Capacity is what virtual machines can have of a resource provider.
+type Capacity struct {
 	// VCPU are virtual CPUs, on processors that are shared and on such of their own alike, and MemoryMiB is memory: as many as Placement gives
 	// away, and what it has left of them.
 	VCPU, FreeVCPU, MemoryMiB, FreeMemoryMiB int64
 }
 
-// Room asks Placement, by which Nova's scheduler goes: what there is less what is reserved, as often as it is promised
+// Capacity asks Placement, by which Nova's scheduler goes: what there is less what is reserved, as often as it is promised
 // (https://docs.openstack.org/api-ref/placement/#list-resource-provider-inventories). A provider that is not there yet has none.
-func (a *API) Room(ctx context.Context, provider string) (out Room, err error) {
+func (a *API) Capacity(ctx context.Context, provider string) (out Capacity, err error) {
 	client, err := a.placement()
 	if err != nil {
 		return out, err
@@ -100,26 +100,26 @@ func (a *API) Room(ctx context.Context, provider string) (out Room, err error) {
 		return out, nil
 	}
 	if err != nil {
-		return out, explainOf("Placement", "list inventories of resource provider "+provider, err)
+		return out, describeErrorFrom("Placement", "list inventories of resource provider "+provider, err)
 	}
 	used, err := resourceproviders.GetUsages(ctx, client, provider).Extract()
 	if err != nil {
-		return out, explainOf("Placement", "list usages of resource provider "+provider, err)
+		return out, describeErrorFrom("Placement", "list usages of resource provider "+provider, err)
 	}
 	for class, i := range has.Inventories {
-		gives, left := given(i, used.Usages[class])
+		gives, remaining := given(i, used.Usages[class])
 		switch class {
 		case "VCPU", "PCPU":
-			out.VCPU, out.FreeVCPU = out.VCPU+gives, out.FreeVCPU+left
+			out.VCPU, out.FreeVCPU = out.VCPU+gives, out.FreeVCPU+remaining
 		case "MEMORY_MB":
-			out.MemoryMiB, out.FreeMemoryMiB = gives, left
+			out.MemoryMiB, out.FreeMemoryMiB = gives, remaining
 		}
 	}
 	return out, nil
 }
 
 // given is how much of an inventory Placement gives away, and what is left of that. More may have been given than is promised now.
-func given(i resourceproviders.Inventory, used int) (gives, left int64) {
+func given(i resourceproviders.Inventory, used int) (gives, remaining int64) {
 	// The ratio is a decimal, which 32 bits miss by a little.
 	ratio, err := strconv.ParseFloat(strconv.FormatFloat(float64(i.AllocationRatio), 'g', -1, 32), 64)
 	if err != nil {

@@ -29,7 +29,7 @@ func False(reason, message string) State { return State{false, reason, message} 
 // Set sets a condition.
 func Set(conditions *[]metav1.Condition, name string, generation int64, now time.Time, s State) {
 	c := metav1.Condition{
-		Type: name, Status: metav1.ConditionFalse, Reason: s.Reason, Message: Cut(s.Message, limit),
+		Type: name, Status: metav1.ConditionFalse, Reason: s.Reason, Message: Truncate(s.Message, limit),
 		ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
 	}
 	if s.True {
@@ -38,8 +38,8 @@ func Set(conditions *[]metav1.Condition, name string, generation int64, now time
 	meta.SetStatusCondition(conditions, c)
 }
 
-// Cut is the beginning of a text, at most so many bytes and whole runes.
-func Cut(text string, most int) string {
+// Truncate is the beginning of a text, at most so many bytes and whole runes.
+func Truncate(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
@@ -49,8 +49,8 @@ func Cut(text string, most int) string {
 	return text[:most]
 }
 
-// Ending reports how a Job ended: its condition Complete or Failed, or an empty one if it has not ended.
-func Ending(j *batchv1.Job) batchv1.JobCondition {
+// FinishedCondition reports how a Job ended: its condition Complete or Failed, or an empty one if it has not ended.
+func FinishedCondition(j *batchv1.Job) batchv1.JobCondition {
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
 			return c

@@ -51,21 +51,21 @@ func TestEnding(t *testing.T) {
 		"Complete":  {[]batchv1.JobCondition{of(batchv1.JobSuspended, corev1.ConditionFalse), of(batchv1.JobComplete, corev1.ConditionTrue)}, batchv1.JobComplete},
 		"Failed":    {[]batchv1.JobCondition{of(batchv1.JobFailed, corev1.ConditionTrue)}, batchv1.JobFailed},
 	} {
-		if got := Ending(&batchv1.Job{Status: batchv1.JobStatus{Conditions: tc.conditions}}); got.Type != tc.want {
+		if got := FinishedCondition(&batchv1.Job{Status: batchv1.JobStatus{Conditions: tc.conditions}}); got.Type != tc.want {
 			t.Errorf("%s: %q, want %q", name, got.Type, tc.want)
 		}
 	}
 }
 
-func TestCut(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abcd", "abcde": "abcd", "abcé": "abc", "abé": "abé", "日本": "日", "𝄞x": "𝄞"} {
-		if got := Cut(text, 4); got != want {
+		if got := Truncate(text, 4); got != want {
 			t.Errorf("%q becomes %q, not %q", text, got, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text, most := rapid.String().Draw(t, "text"), rapid.IntRange(0, 40).Draw(t, "most")
-		got := Cut(text, most)
+		got := Truncate(text, most)
 		if len(got) > most || !strings.HasPrefix(text, got) || !utf8.ValidString(got) || len(text)-len(got) > max(0, len(text)-most)+utf8.UTFMax-1 {
 			t.Fatalf("%q becomes %q", text, got)
 		}

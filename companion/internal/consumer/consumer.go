@@ -69,142 +69,142 @@ func Observe(ctx context.Context, reader client.Reader, kind string, key client.
 }
 
 // as is the workload with what the kinds have in common, and the selector of its pods.
-func (w Workload) as(object client.Object) (Workload, *metav1.LabelSelector) {
-	w.object = object
+func (obs Workload) as(object client.Object) (Workload, *metav1.LabelSelector) {
+	obs.object = object
 	generation := object.GetGeneration()
 	switch o := object.(type) {
 	case *appsv1.Deployment:
 		s := o.Status
-		w.template = &o.Spec.Template
-		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, ptr.Deref(o.Spec.Replicas, 1), s.Replicas
-		w.updated, w.available = s.UpdatedReplicas, s.AvailableReplicas
-		return w, o.Spec.Selector
+		obs.template = &o.Spec.Template
+		obs.observed, obs.replicas, obs.total = s.ObservedGeneration >= generation, ptr.Deref(o.Spec.Replicas, 1), s.Replicas
+		obs.updated, obs.available = s.UpdatedReplicas, s.AvailableReplicas
+		return obs, o.Spec.Selector
 	case *appsv1.StatefulSet:
 		s := o.Status
-		w.template = &o.Spec.Template
-		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, ptr.Deref(o.Spec.Replicas, 1), s.Replicas
-		w.updated, w.available = s.UpdatedReplicas, s.AvailableReplicas
-		return w, o.Spec.Selector
+		obs.template = &o.Spec.Template
+		obs.observed, obs.replicas, obs.total = s.ObservedGeneration >= generation, ptr.Deref(o.Spec.Replicas, 1), s.Replicas
+		obs.updated, obs.available = s.UpdatedReplicas, s.AvailableReplicas
+		return obs, o.Spec.Selector
 	case *appsv1.DaemonSet:
 		s := o.Status
-		w.template = &o.Spec.Template
-		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, s.DesiredNumberScheduled, s.DesiredNumberScheduled
-		w.updated, w.available = s.UpdatedNumberScheduled, s.NumberAvailable
-		return w, o.Spec.Selector
+		obs.template = &o.Spec.Template
+		obs.observed, obs.replicas, obs.total = s.ObservedGeneration >= generation, s.DesiredNumberScheduled, s.DesiredNumberScheduled
+		obs.updated, obs.available = s.UpdatedNumberScheduled, s.NumberAvailable
+		return obs, o.Spec.Selector
 	}
-	return w, nil
+	return obs, nil
 }
 
-// settled: the workload's controller has seen the template, and all pods are to be of it.
-func (w Workload) settled() bool { return w.observed && w.updated == w.total }
+// rolloutComplete: the workload's controller has seen the template, and all pods are to be of it.
+func (obs Workload) rolloutComplete() bool { return obs.observed && obs.updated == obs.total }
 
 // String is kind and name.
-func (w Workload) String() string { return w.kind + " " + w.name }
+func (obs Workload) String() string { return obs.kind + " " + obs.name }
 
 // Template is what its pods are made of: nil if there is no such workload.
-func (w Workload) Template() *corev1.PodTemplateSpec { return w.template }
+func (obs Workload) Template() *corev1.PodTemplateSpec { return obs.template }
 
 // Named reports whether new pods are started with an annotation of that value.
-func (w Workload) Named(annotation, value string) bool {
-	return w.object != nil && w.template.Annotations[annotation] == value
+func (obs Workload) Named(annotation, value string) bool {
+	return obs.object != nil && obs.template.Annotations[annotation] == value
 }
 
-// Unnamed reports whether nothing has ever been named to its pods, and so none was rolled for it.
-func (w Workload) Unnamed(annotation string) bool {
-	return w.object != nil && w.template.Annotations[annotation] == ""
+// NeverAnnotated reports whether nothing has ever been named to its pods, and so none was rolled for it.
+func (obs Workload) NeverAnnotated(annotation string) bool {
+	return obs.object != nil && obs.template.Annotations[annotation] == ""
 }
 
-// Marked reports whether the workload itself carries the annotation with that value (Mark), and its pods none.
-func (w Workload) Marked(annotation, value string) bool {
-	return w.Unnamed(annotation) && w.object.GetAnnotations()[annotation] == value
+// HasAnnotation reports whether the workload itself carries the annotation with that value (Mark), and its pods none.
+func (obs Workload) HasAnnotation(annotation, value string) bool {
+	return obs.NeverAnnotated(annotation) && obs.object.GetAnnotations()[annotation] == value
 }
 
 // Earlier is what an annotation named last, on the pods or on the workload: nothing if it is not there.
-func (w Workload) Earlier(annotation string) string {
-	if w.object == nil {
+func (obs Workload) Earlier(annotation string) string {
+	if obs.object == nil {
 		return ""
 	}
-	if named := w.template.Annotations[annotation]; named != "" {
+	if named := obs.template.Annotations[annotation]; named != "" {
 		return named
 	}
-	return w.object.GetAnnotations()[annotation]
+	return obs.object.GetAnnotations()[annotation]
 }
 
 // has reports whether a pod was started with an annotation of that value, or is one of a workload that was made later than what
 // the annotation names. A pod that is older than the workload is another one's, of the same name.
-func (w Workload) has(p corev1.Pod, annotation, value string) bool {
+func (obs Workload) has(p corev1.Pod, annotation, value string) bool {
 	if named := p.Annotations[annotation]; named != "" {
 		return named == value
 	}
-	made := w.object.GetCreationTimestamp()
-	return w.Marked(annotation, value) && !p.CreationTimestamp.Before(&made)
+	created := obs.object.GetCreationTimestamp()
+	return obs.HasAnnotation(annotation, value) && !p.CreationTimestamp.Before(&created)
 }
 
-// WaitsFor says why it is not proven that every pod was started with an annotation of that value: no words if it is. Pods that
+// AnnotationPendingReason says why it is not proven that every pod was started with an annotation of that value: no words if it is. Pods that
 // are stopping count: they still work. What names in the plural what the others have, such as "earlier keys".
-func (w Workload) WaitsFor(annotation, value, what string) string {
-	if w.object == nil {
-		return w.String() + " does not exist"
+func (obs Workload) AnnotationPendingReason(annotation, value, what string) string {
+	if obs.object == nil {
+		return obs.String() + " does not exist"
 	}
 	without := 0
-	for _, p := range w.pods {
-		if Running(&p) && !w.has(p, annotation, value) {
+	for _, p := range obs.pods {
+		if Running(&p) && !obs.has(p, annotation, value) {
 			without++
 		}
 	}
 	switch {
 	case without > 0:
-		return fmt.Sprintf("%d of %d pods of %s were started with %s", without, len(w.pods), w, what)
-	case !w.Named(annotation, value) && !w.Marked(annotation, value) || !w.settled():
-		return w.String() + " rolls out"
+		return fmt.Sprintf("%d of %d pods of %s were started with %s", without, len(obs.pods), obs, what)
+	case !obs.Named(annotation, value) && !obs.HasAnnotation(annotation, value) || !obs.rolloutComplete():
+		return obs.String() + " rolls out"
 	}
 	return ""
 }
 
-// WaitsForImage says why it is not proven that all of its pods run an image: no words if they do. A pod that is being stopped still works.
-func (w Workload) WaitsForImage(image string) string {
+// ImagePendingReason says why it is not proven that all of its pods run an image: no words if they do. A pod that is being stopped still works.
+func (obs Workload) ImagePendingReason(image string) string {
 	switch {
-	case w.object == nil:
-		return w.String() + " does not exist"
-	case !runs(&w.template.Spec, image):
-		return fmt.Sprintf("%s is still of another image", w)
-	case !w.observed:
-		return fmt.Sprintf("%s has changed and its controller has not seen it yet", w)
-	case w.updated != w.replicas:
-		return fmt.Sprintf("%d of %d pods of %s are of its current template", w.updated, w.replicas, w)
-	case w.total != w.replicas:
-		return fmt.Sprintf("%d old pods of %s are still to be removed", w.total-w.replicas, w)
-	case w.available != w.replicas:
-		return fmt.Sprintf("%d of %d pods of %s are available", w.available, w.replicas, w)
+	case obs.object == nil:
+		return obs.String() + " does not exist"
+	case !hasImage(&obs.template.Spec, image):
+		return fmt.Sprintf("%s is still of another image", obs)
+	case !obs.observed:
+		return fmt.Sprintf("%s has changed and its controller has not seen it yet", obs)
+	case obs.updated != obs.replicas:
+		return fmt.Sprintf("%d of %d pods of %s are of its current template", obs.updated, obs.replicas, obs)
+	case obs.total != obs.replicas:
+		return fmt.Sprintf("%d old pods of %s are still to be removed", obs.total-obs.replicas, obs)
+	case obs.available != obs.replicas:
+		return fmt.Sprintf("%d of %d pods of %s are available", obs.available, obs.replicas, obs)
 	}
-	for i := range w.pods {
-		if p := &w.pods[i]; Running(p) && !runs(&p.Spec, image) {
-			return fmt.Sprintf("Pod %s of %s still runs another image", p.Name, w)
+	for i := range obs.pods {
+		if p := &obs.pods[i]; Running(p) && !hasImage(&p.Spec, image) {
+			return fmt.Sprintf("Pod %s of %s still runs another image", p.Name, obs)
 		}
 	}
 	return ""
 }
 
-// WaitsForStop says why it is not proven that none of its pods runs and that none is about to: no words if it is.
-func (w Workload) WaitsForStop() string {
+// StopPendingReason says why it is not proven that none of its pods runs and that none is about to: no words if it is.
+func (obs Workload) StopPendingReason() string {
 	switch {
-	case w.object == nil:
+	case obs.object == nil:
 		return ""
-	case w.replicas > 0:
-		return w.String() + " is not scaled to zero"
-	case !w.observed:
-		return fmt.Sprintf("%s has changed and its controller has not seen it yet", w)
+	case obs.replicas > 0:
+		return obs.String() + " is not scaled to zero"
+	case !obs.observed:
+		return fmt.Sprintf("%s has changed and its controller has not seen it yet", obs)
 	}
-	for i := range w.pods {
-		if p := &w.pods[i]; Running(p) {
-			return fmt.Sprintf("Pod %s of %s still runs", p.Name, w)
+	for i := range obs.pods {
+		if p := &obs.pods[i]; Running(p) {
+			return fmt.Sprintf("Pod %s of %s still runs", p.Name, obs)
 		}
 	}
 	return ""
 }
 
-// runs reports whether a pod has a container of an image.
-func runs(pod *corev1.PodSpec, image string) bool {
+// hasImage reports whether a pod has a container of an image.
+func hasImage(pod *corev1.PodSpec, image string) bool {
 	return slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool { return c.Image == image })
 }
 
@@ -213,22 +213,22 @@ func Running(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// Roll makes the workload start pods with an annotation of that value, which replaces those that run. It writes over exactly
+// RestartWithAnnotation makes the workload start pods with an annotation of that value, which replaces those that run. It writes over exactly
 // the version that was observed.
-func (w Workload) Roll(ctx context.Context, writer client.Writer, annotation, value string) error {
-	if err := w.patch(ctx, writer, func(o client.Object) {
+func (obs Workload) RestartWithAnnotation(ctx context.Context, writer client.Writer, annotation, value string) error {
+	if err := obs.patch(ctx, writer, func(o client.Object) {
 		changed, _ := Workload{}.as(o)
 		metav1.SetMetaDataAnnotation(&changed.template.ObjectMeta, annotation, value)
 	}); err != nil {
-		return fmt.Errorf("cannot roll %s: %w", w, err)
+		return fmt.Errorf("cannot roll %s: %w", obs, err)
 	}
 	return nil
 }
 
 // Mark notes on the workload that it was made after what the annotation names, and so all of its pods were. No pod is replaced. It
 // writes over exactly the version that was observed; with the workload, the mark goes.
-func (w Workload) Mark(ctx context.Context, writer client.Writer, annotation, value string) error {
-	if err := w.patch(ctx, writer, func(o client.Object) {
+func (obs Workload) Mark(ctx context.Context, writer client.Writer, annotation, value string) error {
+	if err := obs.patch(ctx, writer, func(o client.Object) {
 		all := maps.Clone(o.GetAnnotations())
 		if all == nil {
 			all = map[string]string{}
@@ -236,16 +236,16 @@ func (w Workload) Mark(ctx context.Context, writer client.Writer, annotation, va
 		all[annotation] = value
 		o.SetAnnotations(all)
 	}); err != nil {
-		return fmt.Errorf("cannot annotate %s: %w", w, err)
+		return fmt.Errorf("cannot annotate %s: %w", obs, err)
 	}
 	return nil
 }
 
-func (w Workload) patch(ctx context.Context, writer client.Writer, change func(client.Object)) error {
-	changed, ok := w.object.DeepCopyObject().(client.Object)
+func (obs Workload) patch(ctx context.Context, writer client.Writer, change func(client.Object)) error {
+	changed, ok := obs.object.DeepCopyObject().(client.Object)
 	if !ok {
-		return fmt.Errorf("cannot copy %s", w)
+		return fmt.Errorf("cannot copy %s", obs)
 	}
 	change(changed)
-	return writer.Patch(ctx, changed, client.MergeFromWithOptions(w.object, client.MergeFromWithOptimisticLock{}))
+	return writer.Patch(ctx, changed, client.MergeFromWithOptions(obs.object, client.MergeFromWithOptimisticLock{}))
 }

@@ -32,19 +32,19 @@ func template(value string) corev1.PodTemplateSpec {
 }
 
 // workloads are one of each kind, whose controller has seen a generation and updated a number of two replicas.
-func workloads(value string, seen int64, updated int32) map[string]client.Object {
+func workloads(value string, observed int64, updated int32) map[string]client.Object {
 	return map[string]client.Object{
 		"Deployment": &appsv1.Deployment{
 			ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Selector: selector, Template: template(value)},
-			Status: appsv1.DeploymentStatus{ObservedGeneration: seen, Replicas: 2, UpdatedReplicas: updated},
+			Status: appsv1.DeploymentStatus{ObservedGeneration: observed, Replicas: 2, UpdatedReplicas: updated},
 		},
 		"StatefulSet": &appsv1.StatefulSet{
 			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Selector: selector, Template: template(value)},
-			Status: appsv1.StatefulSetStatus{ObservedGeneration: seen, Replicas: 2, UpdatedReplicas: updated},
+			Status: appsv1.StatefulSetStatus{ObservedGeneration: observed, Replicas: 2, UpdatedReplicas: updated},
 		},
 		"DaemonSet": &appsv1.DaemonSet{
 			ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template(value)},
-			Status: appsv1.DaemonSetStatus{ObservedGeneration: seen, DesiredNumberScheduled: 2, UpdatedNumberScheduled: updated},
+			Status: appsv1.DaemonSetStatus{ObservedGeneration: observed, DesiredNumberScheduled: 2, UpdatedNumberScheduled: updated},
 		},
 	}
 }
@@ -65,7 +65,7 @@ func api(objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objects...).Build()
 }
 
-func TestWaitsFor(t *testing.T) {
+func TestAnnotationPendingReason(t *testing.T) {
 	other := pod("other", "old", corev1.PodRunning)
 	other.Labels = map[string]string{"app": "nova"}
 	for name, tc := range map[string]struct {
@@ -97,7 +97,7 @@ func TestWaitsFor(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, want := w.WaitsFor(annotation, "new", "earlier keys"), strings.ReplaceAll(tc.want, "%s", kind); got != want {
+				if got, want := w.AnnotationPendingReason(annotation, "new", "earlier keys"), strings.ReplaceAll(tc.want, "%s", kind); got != want {
 					t.Errorf("%s: %q, want %q", tc.reason, got, want)
 				}
 				if got := w.Named(annotation, "new"); got != (tc.template == "new") {
@@ -110,7 +110,7 @@ func TestWaitsFor(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	w, err := Observe(context.Background(), api(), "Deployment", key)
-	if err != nil || w.Template() != nil || w.Named(annotation, "") || w.Unnamed(annotation) || w.Marked(annotation, "") || w.Earlier(annotation) != "" || w.WaitsFor(annotation, "new", "") != "Deployment glance does not exist" {
+	if err != nil || w.Template() != nil || w.Named(annotation, "") || w.NeverAnnotated(annotation) || w.HasAnnotation(annotation, "") || w.Earlier(annotation) != "" || w.AnnotationPendingReason(annotation, "new", "") != "Deployment glance does not exist" {
 		t.Errorf("%v, %v", w, err)
 	}
 	if _, err := Observe(context.Background(), api(), "Job", key); err == nil {
@@ -127,14 +127,14 @@ func TestRoll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Roll(ctx, c, annotation, "new"); err != nil {
+			if err := w.RestartWithAnnotation(ctx, c, annotation, "new"); err != nil {
 				t.Fatal(err)
 			}
 			after, err := Observe(ctx, c, kind, key)
 			if err != nil || !after.Named(annotation, "new") || after.template.Labels["app"] != "glance" || w.Named(annotation, "new") {
 				t.Errorf("%v, %v", after.template, err)
 			}
-			if err := w.Roll(ctx, c, annotation, "newer"); !apierrors.IsConflict(err) {
+			if err := w.RestartWithAnnotation(ctx, c, annotation, "newer"); !apierrors.IsConflict(err) {
 				t.Errorf("over another version: %v", err)
 			}
 		})
@@ -144,9 +144,9 @@ func TestRoll(t *testing.T) {
 // TestMark: of a workload that was made later than what is named, every pod has it that is its own and names nothing else; no pod is
 // replaced, and with what comes next the mark is of no use.
 func TestMark(t *testing.T) {
-	made := metav1.Now()
+	created := metav1.Now()
 	younger, older := pod("younger", "", corev1.PodRunning), pod("older", "", corev1.PodRunning)
-	younger.CreationTimestamp, older.CreationTimestamp = made, metav1.NewTime(made.Add(-time.Minute))
+	younger.CreationTimestamp, older.CreationTimestamp = created, metav1.NewTime(created.Add(-time.Minute))
 	for name, tc := range map[string]struct {
 		reason, template, value string
 		pods                    []client.Object
@@ -163,7 +163,7 @@ func TestMark(t *testing.T) {
 		for kind, object := range workloads(tc.template, 2, 2) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				ctx := context.Background()
-				object.SetCreationTimestamp(made)
+				object.SetCreationTimestamp(created)
 				c := api(append(tc.pods, object)...)
 				before, err := Observe(ctx, c, kind, key)
 				if err != nil {
@@ -176,7 +176,7 @@ func TestMark(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, want := w.WaitsFor(annotation, tc.value, "earlier keys"), strings.ReplaceAll(tc.want, "%s", kind); got != want {
+				if got, want := w.AnnotationPendingReason(annotation, tc.value, "earlier keys"), strings.ReplaceAll(tc.want, "%s", kind); got != want {
 					t.Errorf("%s: %q, want %q", tc.reason, got, want)
 				}
 				if got, want := w.Earlier(annotation), cmp.Or(tc.template, "new"); got != want {
@@ -208,8 +208,8 @@ func TestAnnotation(t *testing.T) {
 	}
 }
 
-// TestWaitsForImage: what is shown of a roll-out is not over before the last pod of another image has gone.
-func TestWaitsForImage(t *testing.T) {
+// TestImagePendingReason: what is shown of a roll-out is not over before the last pod of another image has gone.
+func TestImagePendingReason(t *testing.T) {
 	pod := func(image string, phase corev1.PodPhase) corev1.Pod {
 		return corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}},
@@ -237,17 +237,17 @@ func TestWaitsForImage(t *testing.T) {
 				pods: []corev1.Pod{pod("new", corev1.PodRunning), pod("new", corev1.PodRunning)},
 			}
 			tc.do(&c)
-			if got := c.WaitsForImage("new"); (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+			if got := c.ImagePendingReason("new"); (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%q", got)
 			}
 		})
 	}
 }
 
-// TestWaitsForStop: a workload is stopped when it is to have no pods, its controller knows, and the last one has ended.
-func TestWaitsForStop(t *testing.T) {
+// TestStopPendingReason: a workload is stopped when it is to have no pods, its controller knows, and the last one has ended.
+func TestStopPendingReason(t *testing.T) {
 	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
-	ended := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}
+	finished := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}
 	for name, tc := range map[string]struct {
 		workload Workload
 		want     string
@@ -255,11 +255,11 @@ func TestWaitsForStop(t *testing.T) {
 		"Missing":  {Workload{}, ""},
 		"Replicas": {Workload{object: &appsv1.Deployment{}, replicas: 1, observed: true}, "Deployment engine is not scaled to zero"},
 		"NotSeen":  {Workload{object: &appsv1.Deployment{}}, "Deployment engine has changed and its controller has not seen it yet"},
-		"Stopping": {Workload{object: &appsv1.Deployment{}, observed: true, pods: []corev1.Pod{ended, running}}, "Pod p of Deployment engine still runs"},
-		"Stopped":  {Workload{object: &appsv1.Deployment{}, observed: true, pods: []corev1.Pod{ended}}, ""},
+		"Stopping": {Workload{object: &appsv1.Deployment{}, observed: true, pods: []corev1.Pod{finished, running}}, "Pod p of Deployment engine still runs"},
+		"Stopped":  {Workload{object: &appsv1.Deployment{}, observed: true, pods: []corev1.Pod{finished}}, ""},
 	} {
 		tc.workload.kind, tc.workload.name = "Deployment", "engine"
-		if got := tc.workload.WaitsForStop(); got != tc.want {
+		if got := tc.workload.StopPendingReason(); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
@@ -269,24 +269,24 @@ func TestWaitsForStop(t *testing.T) {
 func TestImage(t *testing.T) {
 	spec := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "glance", Image: "new"}}}}
 	const n = 3
-	for kind, w := range map[string]func(wanted *int32, total, updated, available int32) client.Object{
-		"Deployment": func(wanted *int32, total, updated, available int32) client.Object {
+	for kind, w := range map[string]func(desired *int32, total, updated, available int32) client.Object{
+		"Deployment": func(desired *int32, total, updated, available int32) client.Object {
 			return &appsv1.Deployment{
-				ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: wanted, Selector: selector, Template: spec},
+				ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: desired, Selector: selector, Template: spec},
 				Status: appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: total, UpdatedReplicas: updated, AvailableReplicas: available},
 			}
 		},
-		"StatefulSet": func(wanted *int32, total, updated, available int32) client.Object {
+		"StatefulSet": func(desired *int32, total, updated, available int32) client.Object {
 			return &appsv1.StatefulSet{
-				ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: wanted, Selector: selector, Template: spec},
+				ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: desired, Selector: selector, Template: spec},
 				Status: appsv1.StatefulSetStatus{ObservedGeneration: 2, Replicas: total, UpdatedReplicas: updated, AvailableReplicas: available},
 			}
 		},
-		"DaemonSet": func(wanted *int32, _, updated, available int32) client.Object {
+		"DaemonSet": func(desired *int32, _, updated, available int32) client.Object {
 			return &appsv1.DaemonSet{
 				ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: spec},
 				Status: appsv1.DaemonSetStatus{
-					ObservedGeneration: 2, DesiredNumberScheduled: ptr.Deref(wanted, 1), UpdatedNumberScheduled: updated, NumberAvailable: available,
+					ObservedGeneration: 2, DesiredNumberScheduled: ptr.Deref(desired, 1), UpdatedNumberScheduled: updated, NumberAvailable: available,
 				},
 			}
 		},
@@ -302,7 +302,7 @@ func TestImage(t *testing.T) {
 			"NotAvailable": {new(int32(n)), n, n, 1, "1 of 3 pods of " + kind + " glance are available"},
 		} {
 			got, err := Observe(t.Context(), api(w(tc.wanted, tc.total, tc.updated, tc.available)), kind, key)
-			if why := got.WaitsForImage("new"); err != nil || why != tc.want {
+			if why := got.ImagePendingReason("new"); err != nil || why != tc.want {
 				t.Errorf("%s %s: %q, %v, want %q", kind, name, why, err, tc.want)
 			}
 		}
@@ -311,10 +311,10 @@ func TestImage(t *testing.T) {
 
 // TestLongName: a name has at most 63 characters after the slash.
 func TestLongName(t *testing.T) {
-	for length, whole := range map[int]bool{63: true, 64: false} {
+	for length, full := range map[int]bool{63: true, 64: false} {
 		name := strings.Repeat("x", length)
 		got := Annotation("keys/", name)
-		if (got == "keys/"+name) != whole || len(got) > len("keys/")+63 {
+		if (got == "keys/"+name) != full || len(got) > len("keys/")+63 {
 			t.Errorf("%d characters become %s", length, got)
 		}
 	}

@@ -38,7 +38,7 @@ type Env struct {
 	// Random is what keys, passwords and salts are made of.
 	Random io.Reader
 	// Secrets requeues for changes of Secrets; nil: nothing does.
-	Secrets *named.Secrets
+	Secrets *named.Source
 
 	// last is when Limit let an object pass. Nothing is lost with it but the limit.
 	last map[client.ObjectKey]time.Time
@@ -47,7 +47,7 @@ type Env struct {
 // Event records an Event of a type about an object. Reason is one word in CamelCase; a note that is too long is cut.
 func (e *Env) Event(about client.Object, kind, reason, note string) {
 	const limit = 1024 // NoteLengthLimit of k8s.io/kubernetes/pkg/apis/core/validation, above which the API refuses an Event.
-	e.Events.Eventf(about, nil, kind, reason, "Reconcile", "%s", condition.Cut(note, limit))
+	e.Events.Eventf(about, nil, kind, reason, "Reconcile", "%s", condition.Truncate(note, limit))
 }
 
 // Limit is how long an object has to wait for what it may do once in an interval. Zero: it does so now.

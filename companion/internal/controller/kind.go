@@ -43,15 +43,15 @@ type Kind[T client.Object, W any] struct {
 	// Observe reads the world.
 	Observe func(context.Context, *Env, T) (W, error)
 	// Next decides. It depends on nothing but the world.
-	Next func(W) Step
+	Next func(W) Decision
 
 	// Conditions of an object's status.
 	Conditions func(T) *[]metav1.Condition
 	// Warns are the conditions that are a warning when they become false for a new reason. The first takes a Refusal.
 	Warns []string
 	// Metrics are shown for each object, and Measure, if any, sets those that the kind has added.
-	Metrics *Metrics
-	Measure func(T)
+	Metrics       *Metrics
+	ExportMetrics func(T)
 }
 
 // Reconcile makes one pass over one object.
@@ -60,7 +60,7 @@ func (k *Kind[T, W]) Reconcile(ctx context.Context, env *Env, req reconcile.Requ
 	switch {
 	case IsConflict(err):
 		log.FromContext(ctx).V(1).Info("conflict, requeueing", "error", err.Error())
-		return reconcile.Result{RequeueAfter: AtOnce}, nil
+		return reconcile.Result{RequeueAfter: MinRequeueInterval}, nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
@@ -72,7 +72,7 @@ func (k *Kind[T, W]) pass(ctx context.Context, env *Env, key client.ObjectKey) (
 	err := env.Reader.Get(ctx, key, o)
 	if apierrors.IsNotFound(err) || err == nil && o.GetDeletionTimestamp() != nil && !k.Finalizes {
 		k.Metrics.forget(key)
-		env.Secrets.Follow(key)
+		env.Secrets.Watch(key)
 		delete(env.last, key)
 		return 0, nil
 	}
@@ -80,17 +80,17 @@ func (k *Kind[T, W]) pass(ctx context.Context, env *Env, key client.ObjectKey) (
 		return 0, fmt.Errorf("cannot read the %s: %w", k.Name, err)
 	}
 	if k.Secrets != nil {
-		env.Secrets.Follow(key, k.Secrets(o)...)
+		env.Secrets.Watch(key, k.Secrets(o)...)
 	}
 	w, err := k.Observe(ctx, env, o)
 	if err != nil {
 		return 0, err
 	}
-	return k.take(ctx, env, o, k.Next(w))
+	return k.execute(ctx, env, o, k.Next(w))
 }
 
-// take reports and takes a step, and gives when to check again.
-func (k *Kind[T, W]) take(ctx context.Context, env *Env, o T, s Step) (time.Duration, error) {
+// execute reports and takes a step, and gives when to check again.
+func (k *Kind[T, W]) execute(ctx context.Context, env *Env, o T, s Decision) (time.Duration, error) {
 	if s.Status != nil {
 		before := clone(o)
 		s.Status()
@@ -98,42 +98,42 @@ func (k *Kind[T, W]) take(ctx context.Context, env *Env, o T, s Step) (time.Dura
 			return 0, err
 		}
 	}
-	if s.Do != nil {
+	if s.Action != nil {
 		before := clone(o)
-		if err := s.Do(ctx, env); err != nil {
+		if err := s.Action(ctx, env); err != nil {
 			return k.refused(ctx, env, before, o, err)
 		}
-		s.After = max(s.After, AtOnce)
+		s.RequeueAfter = max(s.RequeueAfter, MinRequeueInterval)
 	}
-	if s.Do != nil || s.Note != "" {
+	if s.Action != nil || s.Note != "" {
 		log.FromContext(ctx).Info("took a step", "step", s.Name, "note", s.Note)
 	}
 	if s.Note != "" {
 		kind := map[bool]string{false: corev1.EventTypeNormal, true: corev1.EventTypeWarning}[s.Warning]
 		env.Event(o, kind, s.Name, s.Note)
 	}
-	return s.After, nil
+	return s.RequeueAfter, nil
 }
 
 // refused reports an error of an Action if that is a Refusal, with what the Action has set in the status. Any other is given back.
 func (k *Kind[T, W]) refused(ctx context.Context, env *Env, before, o T, err error) (time.Duration, error) {
-	var refusal *Refusal
+	var refusal *TerminalError
 	if !errors.As(err, &refusal) {
 		return 0, err
 	}
 	condition.Set(k.Conditions(o), k.Warns[0], o.GetGeneration(), env.Clock.Now(), condition.False(refusal.Reason, refusal.Message))
-	if err := k.report(ctx, env, before, o, Step{}); err != nil {
+	if err := k.report(ctx, env, before, o, Decision{}); err != nil {
 		return 0, err
 	}
-	return cmp.Or(refusal.After, Poll), refusal.Cause
+	return cmp.Or(refusal.RequeueAfter, Poll), refusal.Cause
 }
 
 // report updates the status if it has changed, and warns of what has become false.
-func (k *Kind[T, W]) report(ctx context.Context, env *Env, before, o T, s Step) error {
-	was, is := *k.Conditions(before), *k.Conditions(o)
-	k.Metrics.show(o, was, is)
-	if k.Measure != nil {
-		k.Measure(o)
+func (k *Kind[T, W]) report(ctx context.Context, env *Env, before, o T, s Decision) error {
+	previous, is := *k.Conditions(before), *k.Conditions(o)
+	k.Metrics.setMetrics(o, previous, is)
+	if k.ExportMetrics != nil {
+		k.ExportMetrics(o)
 	}
 	if !s.Record && equality.Semantic.DeepEqual(before, o) {
 		return nil
@@ -142,7 +142,7 @@ func (k *Kind[T, W]) report(ctx context.Context, env *Env, before, o T, s Step) 
 		return fmt.Errorf("cannot write the status: %w", err)
 	}
 	for _, name := range k.Warns {
-		c, last := meta.FindStatusCondition(is, name), meta.FindStatusCondition(was, name)
+		c, last := meta.FindStatusCondition(is, name), meta.FindStatusCondition(previous, name)
 		if c != nil && c.Status == metav1.ConditionFalse && !s.Expected && (last == nil || last.Reason != c.Reason) {
 			env.Event(o, corev1.EventTypeWarning, c.Reason, c.Message)
 		}

@@ -42,7 +42,7 @@ var (
 type object = openstackv1.EndpointRegion
 
 // testKind is one whose world is the object.
-func testKind(next func(*object) Step) *Kind[*object, *object] {
+func testKind(next func(*object) Decision) *Kind[*object, *object] {
 	return &Kind[*object, *object]{
 		Name: "EndpointRegion", Object: &object{}, List: &openstackv1.EndpointRegionList{},
 		Observe:    func(_ context.Context, _ *Env, o *object) (*object, error) { return o, nil },
@@ -99,7 +99,7 @@ func TestReconcile(t *testing.T) {
 		reason string
 		before []metav1.Condition
 		fails  error
-		next   func(*object) Step
+		next   func(*object) Decision
 		want   reconcile.Result
 		err    error
 		writes int
@@ -108,103 +108,107 @@ func TestReconcile(t *testing.T) {
 	}{
 		"Waits": {
 			reason: "What is reported is written once.",
-			next:   func(o *object) Step { return Step{Status: set(o, up), After: time.Minute} },
+			next:   func(o *object) Decision { return Decision{Status: set(o, up), RequeueAfter: time.Minute} },
 			want:   reconcile.Result{RequeueAfter: time.Minute}, writes: 1, state: "True Up",
 		},
 		"Same": {
 			reason: "Whatever is written wakes Crossplane.", before: with(up),
-			next: func(o *object) Step { return Step{Status: set(o, up)} }, state: "True Up",
+			next: func(o *object) Decision { return Decision{Status: set(o, up)} }, state: "True Up",
 		},
 		"Record": {
 			reason: "Who has seen the past gets no further than the write.", before: with(up),
-			next: func(o *object) Step { return Step{Status: set(o, up), Record: true} }, writes: 1, state: "True Up",
+			next: func(o *object) Decision { return Decision{Status: set(o, up), Record: true} }, writes: 1, state: "True Up",
 		},
 		"Warning": {
 			reason: "It is told when it becomes false.", before: with(up),
-			next: func(o *object) Step { return Step{Status: set(o, down)} }, writes: 1,
+			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1,
 			events: []string{"Warning Down it is not there"}, state: "False Down",
 		},
 		"WarnedAlready": {
 			reason: "The reason is known.", before: with(condition.False("Down", "it was not there")),
-			next: func(o *object) Step { return Step{Status: set(o, down)} }, writes: 1, state: "False Down",
+			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1, state: "False Down",
 		},
 		"AnotherReason": {
 			reason: "A new reason is news.", before: with(condition.False("Away", "it is elsewhere")),
-			next: func(o *object) Step { return Step{Status: set(o, down)} }, writes: 1,
+			next: func(o *object) Decision { return Decision{Status: set(o, down)} }, writes: 1,
 			events: []string{"Warning Down it is not there"}, state: "False Down",
 		},
 		"Expected": {
 			reason: "It is false in the course of things.",
-			next:   func(o *object) Step { return Step{Status: set(o, down), Expected: true} }, writes: 1, state: "False Down",
+			next:   func(o *object) Decision { return Decision{Status: set(o, down), Expected: true} }, writes: 1, state: "False Down",
 		},
 		"Conflict": {
 			reason: "Someone has written the object: it is looked at again, and nothing is told or done.",
 			fails:  apierrors.NewConflict(secrets, "a", nil),
-			next:   func(o *object) Step { return Step{Status: set(o, down), Do: does(errTest), Note: "done"} },
-			want:   reconcile.Result{RequeueAfter: AtOnce}, writes: 1,
+			next:   func(o *object) Decision { return Decision{Status: set(o, down), Action: does(errTest), Note: "done"} },
+			want:   reconcile.Result{RequeueAfter: MinRequeueInterval}, writes: 1,
 		},
 		"NotWritten": {
 			reason: "Nothing is done that is not recorded.", fails: errTest,
-			next: func(o *object) Step { return Step{Status: set(o, up), Do: does(nil), Note: "done"} }, err: errTest, writes: 1,
+			next: func(o *object) Decision { return Decision{Status: set(o, up), Action: does(nil), Note: "done"} }, err: errTest, writes: 1,
 		},
 		"Does": {
 			reason: "There may be more to do.",
-			next:   func(*object) Step { return Step{Name: "Done", Do: does(nil), Note: "did it"} },
-			want:   reconcile.Result{RequeueAfter: AtOnce}, events: []string{"Normal Done did it"},
+			next:   func(*object) Decision { return Decision{Name: "Done", Action: does(nil), Note: "did it"} },
+			want:   reconcile.Result{RequeueAfter: MinRequeueInterval}, events: []string{"Normal Done did it"},
 		},
 		"DoesAndRests": {
 			reason: "What was done takes its time.",
-			next: func(*object) Step {
-				return Step{Name: "Done", Do: does(nil), Note: "did it", Warning: true, After: time.Minute}
+			next: func(*object) Decision {
+				return Decision{Name: "Done", Action: does(nil), Note: "did it", Warning: true, RequeueAfter: time.Minute}
 			},
 			want: reconcile.Result{RequeueAfter: time.Minute}, events: []string{"Warning Done did it"},
 		},
 		"Note": {
-			reason: "Something was seen to be over.", next: func(*object) Step { return Step{Name: "Over", Note: "it is over"} },
+			reason: "Something was seen to be over.", next: func(*object) Decision { return Decision{Name: "Over", Note: "it is over"} },
 			events: []string{"Normal Over it is over"},
 		},
 		"Late": {
 			reason: "Someone else has done it, however that is wrapped.",
-			next: func(*object) Step {
-				return Step{Do: does(fmt.Errorf("cannot make it: %w", apierrors.NewAlreadyExists(secrets, "a"))), Note: "did it"}
+			next: func(*object) Decision {
+				return Decision{Action: does(fmt.Errorf("cannot make it: %w", apierrors.NewAlreadyExists(secrets, "a"))), Note: "did it"}
 			},
-			want: reconcile.Result{RequeueAfter: AtOnce},
+			want: reconcile.Result{RequeueAfter: MinRequeueInterval},
 		},
 		"Fails": {
 			reason: "It is tried again with a growing pause.",
-			next:   func(*object) Step { return Step{Do: does(errTest), Note: "did it", After: time.Minute} }, err: errTest,
+			next: func(*object) Decision {
+				return Decision{Action: does(errTest), Note: "did it", RequeueAfter: time.Minute}
+			}, err: errTest,
 		},
 		"Missing": {
 			reason: "Other answers of the API are failures.",
-			next:   func(*object) Step { return Step{Do: does(apierrors.NewNotFound(secrets, "a"))} }, err: apierrors.NewNotFound(secrets, "a"),
+			next:   func(*object) Decision { return Decision{Action: does(apierrors.NewNotFound(secrets, "a"))} }, err: apierrors.NewNotFound(secrets, "a"),
 		},
 		"Refused": {
 			reason: "People read why.", before: with(up),
-			next: func(*object) Step { return Step{Do: does(Refused("KeystoneRefuses", errTest)), Note: "did it"} },
+			next: func(*object) Decision {
+				return Decision{Action: does(Refused("KeystoneRefuses", errTest)), Note: "did it"}
+			},
 			want: reconcile.Result{RequeueAfter: Poll}, writes: 1,
 			events: []string{"Warning KeystoneRefuses it is broken"}, state: "False KeystoneRefuses",
 		},
 		"RefusedAgain": {
 			reason: "What the action takes back is written, also if the words are the same as before.", before: with(condition.False("KeystoneRefuses", "it is broken")),
-			next: func(o *object) Step {
-				return Step{Do: func(context.Context, *Env) error {
+			next: func(o *object) Decision {
+				return Decision{Action: func(context.Context, *Env) error {
 					o.Status.ID = "taken back"
-					return &Refusal{Reason: "KeystoneRefuses", Message: errTest.Error(), After: time.Hour}
+					return &TerminalError{Reason: "KeystoneRefuses", Message: errTest.Error(), RequeueAfter: time.Hour}
 				}}
 			},
 			want: reconcile.Result{RequeueAfter: time.Hour}, writes: 1, state: "False KeystoneRefuses",
 		},
 		"RefusedForACause": {
 			reason: "People read why, and it is tried again with a growing pause.", before: with(up),
-			next: func(*object) Step {
-				return Step{Do: does(&Refusal{Reason: "WriteFailed", Message: "no", Cause: errTest})}
+			next: func(*object) Decision {
+				return Decision{Action: does(&TerminalError{Reason: "WriteFailed", Message: "no", Cause: errTest})}
 			},
 			err: errTest, writes: 1, events: []string{"Warning WriteFailed no"}, state: "False WriteFailed",
 		},
 		"RefusedUnheard": {
 			reason: "What cannot be written is seen the next time.", fails: apierrors.NewConflict(secrets, "a", nil),
-			next: func(*object) Step { return Step{Do: does(Refused("KeystoneRefuses", errTest))} },
-			want: reconcile.Result{RequeueAfter: AtOnce}, writes: 1,
+			next: func(*object) Decision { return Decision{Action: does(Refused("KeystoneRefuses", errTest))} },
+			want: reconcile.Result{RequeueAfter: MinRequeueInterval}, writes: 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,8 +242,8 @@ func TestReconcile(t *testing.T) {
 // TestOrder: the status is written before anything is done, so that nothing is done that is not recorded.
 func TestOrder(t *testing.T) {
 	writes := 0
-	k := testKind(func(o *object) Step {
-		return Step{Status: func() { o.Status.ID = "x" }, Do: func(context.Context, *Env) error {
+	k := testKind(func(o *object) Decision {
+		return Decision{Status: func() { o.Status.ID = "x" }, Action: func(context.Context, *Env) error {
 			if writes != 1 {
 				t.Errorf("done after %d writes", writes)
 			}
@@ -251,8 +255,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestGone: an object that is gone or about to be is not observed, unless the kind has to take leave, and nothing is remembered of it.
-func TestGone(t *testing.T) {
+// TestCredentialMissing: an object that is gone or about to be is not observed, unless the kind has to take leave, and nothing is remembered of it.
+func TestCredentialMissing(t *testing.T) {
 	deleted := newObject()
 	deleted.DeletionTimestamp, deleted.Finalizers = &metav1.Time{Time: now}, []string{"somebody/else"}
 	for name, tc := range map[string]struct {
@@ -267,12 +271,12 @@ func TestGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			writes, observed := 0, false
-			k := testKind(func(o *object) Step {
+			k := testKind(func(o *object) Decision {
 				observed = true
-				return Step{Status: func() { o.Status.ID = "x" }, After: time.Minute}
+				return Decision{Status: func() { o.Status.ID = "x" }, RequeueAfter: time.Minute}
 			})
 			k.Finalizes = tc.finalizes
-			k.Metrics.show(newObject(), nil, []metav1.Condition{{Type: "Available", Status: metav1.ConditionTrue}})
+			k.Metrics.setMetrics(newObject(), nil, []metav1.Condition{{Type: "Available", Status: metav1.ConditionTrue}})
 			env := newEnv(server(nil, &writes, tc.objects...))
 			env.Limit(request.NamespacedName, time.Hour)
 			result, err := k.Reconcile(t.Context(), env, request)
@@ -288,7 +292,7 @@ func TestGone(t *testing.T) {
 
 // TestErrors: what cannot be read is said, and nothing is decided.
 func TestErrors(t *testing.T) {
-	k := testKind(func(*object) Step { t.Error("decided"); return Step{} })
+	k := testKind(func(*object) Decision { t.Error("decided"); return Decision{} })
 	writes := 0
 	env := newEnv(server(nil, &writes, newObject()))
 	k.Observe = func(context.Context, *Env, *object) (*object, error) { return nil, errTest }
@@ -307,9 +311,9 @@ func TestErrors(t *testing.T) {
 
 // TestMeasure: what a kind shows is what it reports.
 func TestMeasure(t *testing.T) {
-	k := testKind(func(o *object) Step { return Step{Status: func() { o.Status.ID = "x" }} })
+	k := testKind(func(o *object) Decision { return Decision{Status: func() { o.Status.ID = "x" }} })
 	shown := ""
-	k.Measure = func(o *object) { shown = o.Status.ID }
+	k.ExportMetrics = func(o *object) { shown = o.Status.ID }
 	writes := 0
 	if _, err := k.Reconcile(t.Context(), newEnv(server(nil, &writes, newObject())), request); err != nil || shown != "x" {
 		t.Errorf("%q, %v", shown, err)

@@ -19,22 +19,22 @@ import (
 func TestLog(t *testing.T) {
 	nothing := func(context.Context, *Env) error { return nil }
 	for name, tc := range map[string]struct {
-		step Step
+		step Decision
 		want string
 	}{
-		"Done":  {Step{Name: "Made", Do: nothing, Note: "made it"}, "INFO took a step {\"step\": \"Made\", \"note\": \"made it\"}\n"},
-		"Quiet": {Step{Name: "Made", Do: nothing}, "INFO took a step {\"step\": \"Made\", \"note\": \"\"}\n"},
-		"Told":  {Step{Name: "Back", Note: "it is back"}, "INFO took a step {\"step\": \"Back\", \"note\": \"it is back\"}\n"},
-		"Waits": {Step{Name: "Waits", Wait: "for something"}, ""},
+		"Done":  {Decision{Name: "Made", Action: nothing, Note: "made it"}, "INFO took a step {\"step\": \"Made\", \"note\": \"made it\"}\n"},
+		"Quiet": {Decision{Name: "Made", Action: nothing}, "INFO took a step {\"step\": \"Made\", \"note\": \"\"}\n"},
+		"Told":  {Decision{Name: "Back", Note: "it is back"}, "INFO took a step {\"step\": \"Back\", \"note\": \"it is back\"}\n"},
+		"Waits": {Decision{Name: "Waits", Wait: "for something"}, ""},
 		"Conflict": {
-			Step{Name: "Made", Do: func(context.Context, *Env) error { return apierrors.NewConflict(secrets, "x", errTest) }},
+			Decision{Name: "Made", Action: func(context.Context, *Env) error { return apierrors.NewConflict(secrets, "x", errTest) }},
 			"DEBUG conflict, requeueing {\"error\": \"Operation cannot be fulfilled on secrets \\\"x\\\": it is broken\"}\n",
 		},
 	} {
 		var out bytes.Buffer
 		ctx := log.IntoContext(t.Context(), zap.New(zap.WriteTo(&out), zap.UseDevMode(true)))
 		writes := 0
-		if _, err := testKind(func(*object) Step { return tc.step }).Reconcile(ctx, newEnv(server(nil, &writes, newObject())), request); err != nil {
+		if _, err := testKind(func(*object) Decision { return tc.step }).Reconcile(ctx, newEnv(server(nil, &writes, newObject())), request); err != nil {
 			t.Error(err)
 		}
 		got := regexp.MustCompile(`(?m)^\S+\t(\w+)\t([^\t]*)\t`).ReplaceAllString(out.String(), "$1 $2 ")
@@ -62,7 +62,7 @@ func TestEventAction(t *testing.T) {
 // TestConditionMetric: dashboards and alerts ask for conditions by this name.
 func TestConditionMetric(t *testing.T) {
 	m := NewMetrics("test")
-	m.show(newObject(), nil, []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}})
+	m.setMetrics(newObject(), nil, []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}})
 	registry := prometheus.NewPedanticRegistry()
 	if err := m.Register(registry); err != nil {
 		t.Fatal(err)

@@ -62,8 +62,8 @@ func (m *Metrics) Register(registry prometheus.Registerer) error {
 	return nil
 }
 
-// show shows conditions, and no longer those that were there before and no longer apply.
-func (m *Metrics) show(o client.Object, before, now []metav1.Condition) {
+// setMetrics shows conditions, and no longer those that were there before and no longer apply.
+func (m *Metrics) setMetrics(o client.Object, before, now []metav1.Condition) {
 	for _, c := range slices.Concat(before, now) {
 		switch {
 		case meta.IsStatusConditionTrue(now, c.Type):

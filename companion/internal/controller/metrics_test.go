@@ -53,7 +53,7 @@ func TestMetrics(t *testing.T) {
 		histogram.WithLabelValues(o.Namespace, o.Name).Observe(5)
 	}
 	up, down := metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue}, metav1.Condition{Type: "BackedUp", Status: metav1.ConditionFalse}
-	m.show(newObject(), nil, []metav1.Condition{up, down})
+	m.setMetrics(newObject(), nil, []metav1.Condition{up, down})
 	both := func(v float64) map[string]float64 { return map[string]float64{"cloud/glance": v, "cloud/nova": v} }
 	want := map[string]map[string]float64{
 		"companion_test_keys": both(3), "companion_test_writes_total": both(2), "companion_test_duration_seconds": both(5),
@@ -62,7 +62,7 @@ func TestMetrics(t *testing.T) {
 	if diff := cmp.Diff(want, series(t, m)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	m.show(newObject(), []metav1.Condition{up, down}, []metav1.Condition{up})
+	m.setMetrics(newObject(), []metav1.Condition{up, down}, []metav1.Condition{up})
 	delete(want, "BackedUp")
 	if diff := cmp.Diff(want, series(t, m)); diff != "" {
 		t.Errorf("when one applies no longer (-want +got):\n%s", diff)

@@ -20,16 +20,16 @@ import (
 )
 
 func TestFirst(t *testing.T) {
-	rules := []func(int) *Step{
-		func(n int) *Step {
+	rules := []func(int) *Decision{
+		func(n int) *Decision {
 			if n > 1 {
-				return &Step{Name: "Many"}
+				return &Decision{Name: "Many"}
 			}
 			return nil
 		},
-		func(n int) *Step {
+		func(n int) *Decision {
 			if n > 0 {
-				return &Step{Name: "Some"}
+				return &Decision{Name: "Some"}
 			}
 			return nil
 		},
@@ -43,13 +43,13 @@ func TestFirst(t *testing.T) {
 
 // TestTimes: as docs/reliability.md says, it looks at everything every ten minutes, and every ten seconds at what it waits for.
 func TestTimes(t *testing.T) {
-	if Longest != 10*time.Minute || Poll != 10*time.Second || AtOnce <= 0 || AtOnce > time.Second {
-		t.Errorf("%s, %s, %s", Longest, Poll, AtOnce)
+	if ResyncInterval != 10*time.Minute || Poll != 10*time.Second || MinRequeueInterval <= 0 || MinRequeueInterval > time.Second {
+		t.Errorf("%s, %s, %s", ResyncInterval, Poll, MinRequeueInterval)
 	}
 	for after, want := range map[time.Duration]time.Duration{
-		-time.Hour: AtOnce, 0: AtOnce, time.Minute: time.Minute, time.Hour: Longest,
+		-time.Hour: MinRequeueInterval, 0: MinRequeueInterval, time.Minute: time.Minute, time.Hour: ResyncInterval,
 	} {
-		if got := Until(now.Add(after), now); got != want {
+		if got := RequeueIn(now.Add(after), now); got != want {
 			t.Errorf("until %s from now: %s, want %s", after, got, want)
 		}
 	}
@@ -100,15 +100,15 @@ func TestRandomText(t *testing.T) {
 func TestWrite(t *testing.T) {
 	api := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build()
 	env := &Env{Client: api}
-	made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "a"}}
-	if err := env.Write(t.Context(), made.DeepCopy()); err != nil {
+	created := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "a"}}
+	if err := env.Write(t.Context(), created.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	if err := env.Write(t.Context(), made.DeepCopy()); !IsConflict(err) || !strings.HasPrefix(err.Error(), "cannot write Secret a: ") {
+	if err := env.Write(t.Context(), created.DeepCopy()); !IsConflict(err) || !strings.HasPrefix(err.Error(), "cannot write Secret a: ") {
 		t.Errorf("made twice: %v", err)
 	}
 	read := &corev1.Secret{}
-	if err := api.Get(t.Context(), client.ObjectKeyFromObject(made), read); err != nil {
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(created), read); err != nil {
 		t.Fatal(err)
 	}
 	for _, value := range []string{"first", "second"} {
@@ -157,7 +157,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestValidation(t *testing.T) {
 	if err := Refused("KeystoneRefuses", nil); err != nil {
 		t.Errorf("nothing was refused: %v", err)
 	}

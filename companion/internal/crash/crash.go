@@ -26,14 +26,14 @@ import (
 type Fault string
 
 const (
-	// Before means: the call does not reach the API server, and the process dies.
-	Before Fault = "fails before"
-	// After means: the write is done, but the answer is lost, and the process dies.
-	After Fault = "fails after"
+	// FailBeforeWrite means: the call does not reach the API server, and the process dies.
+	FailBeforeWrite Fault = "fails before"
+	// FailAfterWrite means: the write is done, but the answer is lost, and the process dies.
+	FailAfterWrite Fault = "fails after"
 	// Conflict means: someone else has written the object.
 	Conflict Fault = "conflict"
-	// Rival means: this leader stalls while another one does what API.Meanwhile does, and then goes on with what it had read.
-	Rival Fault = "rival"
+	// ConcurrentWriter means: this leader stalls while another one does what API.Meanwhile does, and then goes on with what it had read.
+	ConcurrentWriter Fault = "rival"
 )
 
 // A Point is where and how a run goes wrong.
@@ -45,8 +45,8 @@ type Point struct {
 	Stale bool
 }
 
-// Nowhere is the point of a run in which nothing goes wrong.
-var Nowhere = Point{Call: -1}
+// NoFault is the point of a run in which nothing goes wrong.
+var NoFault = Point{Call: -1}
 
 // String names a run.
 func (p Point) String() string {
@@ -64,36 +64,36 @@ type API struct {
 	Calls int
 	// Writes are the calls that were writes, and what they wrote: "*v1.Secret namespace/name".
 	Writes map[int]string
-	// Meanwhile is what a rival does.
-	Meanwhile func()
+	// OnConcurrentWrite is what a rival does.
+	OnConcurrentWrite func()
 	// Written is called after each write of the controller, done or not.
 	Written func()
 
 	server client.WithWatch
 	point  Point
-	// blind is how many passes still see the past. Previous are all objects before their last write; nil: there was none.
-	blind    int
-	previous map[string]client.Object
+	// stalePasses is how many passes still see the past. Previous are all objects before their last write; nil: there was none.
+	stalePasses int
+	previous    map[string]client.Object
 }
 
 // New goes wrong at a point.
 func New(server client.WithWatch, at Point) *API {
 	return &API{
-		Writes: map[int]string{}, Meanwhile: func() {}, Written: func() {},
+		Writes: map[int]string{}, OnConcurrentWrite: func() {}, Written: func() {},
 		server: server, point: at, previous: map[string]client.Object{},
 	}
 }
 
-// PassEnded notes that the controller has ended a pass. Until a fault it reads live, and again after the pass that follows it.
-func (a *API) PassEnded() { a.blind = max(a.blind-1, 0) }
+// ReconcileDone notes that the controller has ended a pass. Until a fault it reads live, and again after the pass that follows it.
+func (a *API) ReconcileDone() { a.stalePasses = max(a.stalePasses-1, 0) }
 
 // Points are all points of a run like this one.
 func (a *API) Points() []Point {
 	var out []Point
 	for call := range a.Calls {
-		faults := []Fault{Before, Rival}
+		faults := []Fault{FailBeforeWrite, ConcurrentWriter}
 		if a.Writes[call] != "" {
-			faults = append(faults, After, Conflict)
+			faults = append(faults, FailAfterWrite, Conflict)
 		}
 		for _, f := range faults {
 			out = append(out, Point{call, f, false}, Point{call, f, true})
@@ -105,7 +105,7 @@ func (a *API) Points() []Point {
 // Client is the API as the controller sees it.
 func (a *API) Client() client.Client {
 	write := func(o client.Object, do func() error) error {
-		a.remember(o)
+		a.snapshot(o)
 		err := a.call(name(o, client.ObjectKeyFromObject(o)), do)
 		a.Written()
 		return err
@@ -115,7 +115,7 @@ func (a *API) Client() client.Client {
 			return a.call("", func() error {
 				old, known := a.previous[name(o, k)]
 				switch {
-				case a.blind == 0 || !known:
+				case a.stalePasses == 0 || !known:
 					return c.Get(ctx, k, o, opts...)
 				case old == nil:
 					return apierrors.NewNotFound(schema.GroupResource{}, k.Name)
@@ -167,25 +167,25 @@ func (a *API) call(written string, do func() error) error {
 	}
 	defer func() {
 		if a.point.Stale {
-			a.blind = 2 // The rest of this pass, and the next one.
+			a.stalePasses = 2 // The rest of this pass, and the next one.
 		}
 	}()
 	switch a.point.Fault {
-	case Before:
+	case FailBeforeWrite:
 		return errFault
-	case After:
+	case FailAfterWrite:
 		_ = do()
 		return errFault
 	case Conflict:
 		return apierrors.NewConflict(schema.GroupResource{}, "", errFault)
-	case Rival:
-		a.Meanwhile()
+	case ConcurrentWriter:
+		a.OnConcurrentWrite()
 	}
 	return do()
 }
 
-// remember keeps an object as it is, before a write to it.
-func (a *API) remember(o client.Object) {
+// snapshot keeps an object as it is, before a write to it.
+func (a *API) snapshot(o client.Object) {
 	key := client.ObjectKeyFromObject(o)
 	a.previous[name(o, key)] = nil
 	if old, ok := o.DeepCopyObject().(client.Object); ok && a.server.Get(context.Background(), key, old) == nil {

@@ -6,23 +6,23 @@ import (
 )
 
 // HTTP is a way to a service that goes wrong as the API does. A login writes nothing.
-func (a *API) HTTP(service http.RoundTripper) http.RoundTripper { return way{a, service} }
+func (a *API) HTTP(service http.RoundTripper) http.RoundTripper { return faultyTransport{a, service} }
 
-type way struct {
+type faultyTransport struct {
 	api     *API
 	service http.RoundTripper
 }
 
 // RoundTrip makes a request.
-func (w way) RoundTrip(r *http.Request) (*http.Response, error) {
+func (obs faultyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	written := ""
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && !strings.HasSuffix(r.URL.Path, "/auth/tokens") {
 		written = r.Method + " " + r.URL.Path
 	}
 	var response *http.Response
-	err := w.api.Other(written, func() error {
+	err := obs.api.Other(written, func() error {
 		var err error
-		response, err = w.service.RoundTrip(r) //nolint:bodyclose // The client that asked closes it.
+		response, err = obs.service.RoundTrip(r) //nolint:bodyclose // The client that asked closes it.
 		return err
 	})
 	if err != nil {

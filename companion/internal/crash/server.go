@@ -32,35 +32,35 @@ func NewServer(scheme *runtime.Scheme, statuses []client.Object, objects ...clie
 		WithObjects(objects...).WithStatusSubresource(statuses...).Build()
 	s := &store{scheme: scheme, tracker: tracker}
 	return interceptor.NewClient(server, interceptor.Funcs{
-		Create: s.create, Get: s.get, List: s.list, Update: s.update, Patch: s.patch, SubResourceUpdate: s.updatePart,
+		Create: s.create, Get: s.get, List: s.list, Update: s.update, Patch: s.patch, SubResourceUpdate: s.updateSubresource,
 	})
 }
 
 type store struct {
-	scheme  *runtime.Scheme
-	tracker clienttesting.ObjectTracker
-	born    int
+	scheme    *runtime.Scheme
+	tracker   clienttesting.ObjectTracker
+	createdAt int
 }
 
 func (s *store) create(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 	if o.GetUID() == "" {
-		s.born++
-		o.SetUID(types.UID(fmt.Sprintf("uid-%d", s.born)))
+		s.createdAt++
+		o.SetUID(types.UID(fmt.Sprintf("uid-%d", s.createdAt)))
 	}
 	return c.Create(ctx, o, opts...)
 }
 
 func (s *store) update(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-	if err := same(ctx, c, o); err != nil {
+	if err := rejectReplacedObject(ctx, c, o); err != nil {
 		return err
 	}
 	return c.Update(ctx, o, opts...)
 }
 
-func (s *store) updatePart(
+func (s *store) updateSubresource(
 	ctx context.Context, c client.Client, part string, o client.Object, opts ...client.SubResourceUpdateOption,
 ) error {
-	if err := same(ctx, c, o); err != nil {
+	if err := rejectReplacedObject(ctx, c, o); err != nil {
 		return err
 	}
 	return c.SubResource(part).Update(ctx, o, opts...)
@@ -72,16 +72,16 @@ func (s *store) patch(ctx context.Context, c client.WithWatch, o client.Object, 
 		return err
 	}
 	if bytes.Contains(data, []byte(`"resourceVersion"`)) {
-		if err := same(ctx, c, o); err != nil {
+		if err := rejectReplacedObject(ctx, c, o); err != nil {
 			return err
 		}
 	}
 	return c.Patch(ctx, o, p, opts...)
 }
 
-// same refuses to write over an object that has taken the place of another one of its name. An API server has no version twice; here each
+// rejectReplacedObject refuses to write over an object that has taken the place of another one of its name. An API server has no version twice; here each
 // object begins with the same.
-func same(ctx context.Context, c client.Client, o client.Object) error {
+func rejectReplacedObject(ctx context.Context, c client.Client, o client.Object) error {
 	now, ok := o.DeepCopyObject().(client.Object)
 	if !ok || c.Get(ctx, client.ObjectKeyFromObject(o), now) != nil || o.GetUID() == "" || now.GetUID() == o.GetUID() {
 		return nil //nolint:nilerr // The write itself finds what is wrong.

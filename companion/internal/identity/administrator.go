@@ -21,7 +21,7 @@ import (
 // FindCloud reads the cloud that an object of a namespace refers to. What the Secret lacks is the problem; an error is the API server's.
 func FindCloud(
 	ctx context.Context, reader client.Reader, namespace string, ref common.CloudCredentialsReference,
-) (c Cloud, problem string, err error) {
+) (c Cloud, reason string, err error) {
 	key := client.ObjectKey{Namespace: namespace, Name: string(ref.SecretName)}
 	s, err := live.Get(ctx, reader, "Secret", key, &corev1.Secret{})
 	switch {
@@ -40,10 +40,10 @@ func FindCloud(
 // problem; an error is the API server's.
 func (t Transport) FindService(
 	ctx context.Context, reader client.Reader, namespace string, ref common.CloudCredentialsReference, service string,
-) (user *User, api *gophercloud.ServiceClient, problem string, err error) {
-	cloud, problem, err := FindCloud(ctx, reader, namespace, ref)
-	if err != nil || problem != "" {
-		return nil, nil, problem, err
+) (user *User, api *gophercloud.ServiceClient, reason string, err error) {
+	cloud, reason, err := FindCloud(ctx, reader, namespace, ref)
+	if err != nil || reason != "" {
+		return nil, nil, reason, err
 	}
 	user, err = t.Login(ctx, cloud)
 	if err != nil {
@@ -74,8 +74,8 @@ func (u *User) APIVersion(ctx context.Context) (string, error) {
 	return body.Version.ID, nil
 }
 
-// Assigned reports whether a role is given, by IDs.
-func (u *User) Assigned(ctx context.Context, a openstackv1.RoleAssignmentIDs) (bool, error) {
+// HasRole reports whether a role is given, by IDs.
+func (u *User) HasRole(ctx context.Context, a openstackv1.RoleAssignmentIDs) (bool, error) {
 	err := roles.Validate(ctx, u.service, a.RoleID, roles.ValidateOpts(optionsOf(a))).Err
 	switch {
 	case err == nil:
@@ -94,8 +94,8 @@ func (u *User) Assign(ctx context.Context, a openstackv1.RoleAssignmentIDs) erro
 	return nil
 }
 
-// Unassign takes a role away. That it is not given, or that one of the two is gone, is no error.
-func (u *User) Unassign(ctx context.Context, a openstackv1.RoleAssignmentIDs) error {
+// RemoveRole takes a role away. That it is not given, or that one of the two is gone, is no error.
+func (u *User) RemoveRole(ctx context.Context, a openstackv1.RoleAssignmentIDs) error {
 	err := roles.Unassign(ctx, u.service, a.RoleID, roles.UnassignOpts(optionsOf(a))).Err
 	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		return nil
@@ -124,11 +124,11 @@ func (u *User) SetEndpointRegion(ctx context.Context, id, region string) error {
 	return nil
 }
 
-// exemptions are the options by which a user that a program logs in as is spared what is meant for people: being locked out by the failed
+// userOptionsExempt are the options by which a user that a program logs in as is spared what is meant for people: being locked out by the failed
 // logins of anybody who knows its name, and passwords that expire or have to be changed at the first login
 // (https://docs.openstack.org/keystone/latest/admin/resource-options.html#user-options). keystone-manage bootstrap sets none of them. Rules
 // for several factors are left as they are.
-var exemptions = []users.Option{
+var userOptionsExempt = []users.Option{
 	users.IgnoreLockoutFailureAttempts, users.IgnoreChangePasswordUponFirstUse, users.IgnorePasswordExpiry,
 }
 
@@ -143,7 +143,7 @@ func (u *User) Exempt(ctx context.Context, id string) (changed bool, err error) 
 		return false, explain("look at user "+id, err)
 	}
 	lacking := map[users.Option]any{}
-	for _, o := range exemptions {
+	for _, o := range userOptionsExempt {
 		if is.Options[string(o)] != true {
 			lacking[o] = true
 		}

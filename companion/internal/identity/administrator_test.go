@@ -48,21 +48,21 @@ func TestAssign(t *testing.T) {
 	} {
 		k := identitytest.New(map[string]string{"admin": password})
 		u := administrator(t, k)
-		if given, err := u.Assigned(t.Context(), ids); given || err != nil {
-			t.Errorf("%s before: %v, %v", path, given, err)
+		if provided, err := u.HasRole(t.Context(), ids); provided || err != nil {
+			t.Errorf("%s before: %v, %v", path, provided, err)
 		}
 		if err := u.Assign(t.Context(), ids); err != nil {
 			t.Error(err)
 		}
-		if given, err := u.Assigned(t.Context(), ids); !given || err != nil {
-			t.Errorf("%s after: %v, %v", path, given, err)
+		if provided, err := u.HasRole(t.Context(), ids); !provided || err != nil {
+			t.Errorf("%s after: %v, %v", path, provided, err)
 		}
-		if diff := cmp.Diff([]string{path}, k.Given()); diff != "" {
+		if diff := cmp.Diff([]string{path}, k.AssignedRoles()); diff != "" {
 			t.Errorf("given (-want +got):\n%s", diff)
 		}
 		for range 2 { // Again is no error.
-			if err := u.Unassign(t.Context(), ids); err != nil || len(k.Given()) != 0 {
-				t.Errorf("%s at the end: %v, %v", path, k.Given(), err)
+			if err := u.RemoveRole(t.Context(), ids); err != nil || len(k.AssignedRoles()) != 0 {
+				t.Errorf("%s at the end: %v, %v", path, k.AssignedRoles(), err)
 			}
 		}
 	}
@@ -75,12 +75,12 @@ func TestAdministratorsErrors(t *testing.T) {
 	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodHead, http.MethodGet, http.MethodPatch} {
 		k.Refuse(method, "You are not authorized.")
 	}
-	_, assigned := u.Assigned(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"})
+	_, assigned := u.HasRole(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"})
 	_, region := u.EndpointRegion(t.Context(), "e")
 	exempted, exempt := u.Exempt(t.Context(), "x")
 	for what, err := range map[string]error{
 		"give the role":                      u.Assign(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"}),
-		"take the role away":                 u.Unassign(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"}),
+		"take the role away":                 u.RemoveRole(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"}),
 		"look whether the role is given":     assigned,
 		"look at endpoint e":                 region,
 		"look at user x":                     exempt,
@@ -143,12 +143,12 @@ func TestFindCloud(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reader                   client.Reader
 		namespace, secret, cloud string
-		user, problem, err       string
+		user, errorMessage, err  string
 	}{
 		"There":      {reader: api, namespace: "cloud", secret: "clouds", cloud: "admin", user: "admin"},
-		"NoSecret":   {reader: api, namespace: "cloud", secret: "other", cloud: "admin", problem: "spec.cloudCredentialsRef: Secret other does not exist"},
-		"Elsewhere":  {reader: api, namespace: "other", secret: "clouds", cloud: "admin", problem: "spec.cloudCredentialsRef: Secret clouds does not exist"},
-		"OtherCloud": {reader: api, namespace: "cloud", secret: "clouds", cloud: "x", problem: `spec.cloudCredentialsRef: Secret clouds: its clouds.yaml has no cloud "x": it has admin`},
+		"NoSecret":   {reader: api, namespace: "cloud", secret: "other", cloud: "admin", errorMessage: "spec.cloudCredentialsRef: Secret other does not exist"},
+		"Elsewhere":  {reader: api, namespace: "other", secret: "clouds", cloud: "admin", errorMessage: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+		"OtherCloud": {reader: api, namespace: "cloud", secret: "clouds", cloud: "x", errorMessage: `spec.cloudCredentialsRef: Secret clouds: its clouds.yaml has no cloud "x": it has admin`},
 		"Broken":     {reader: broken, namespace: "cloud", secret: "clouds", cloud: "admin", err: "cannot read Secret clouds: no"},
 	} {
 		ref := common.CloudCredentialsReference{}
@@ -156,9 +156,9 @@ func TestFindCloud(t *testing.T) {
 		if tc.secret != "clouds" {
 			ref.SecretName = "other"
 		}
-		c, problem, err := FindCloud(t.Context(), tc.reader, tc.namespace, ref)
-		if c.Username != tc.user || problem != tc.problem || (err == nil) != (tc.err == "") || err != nil && err.Error() != tc.err {
-			t.Errorf("%s: %s, %q, %v", name, c.Username, problem, err)
+		c, reason, err := FindCloud(t.Context(), tc.reader, tc.namespace, ref)
+		if c.Username != tc.user || reason != tc.errorMessage || (err == nil) != (tc.err == "") || err != nil && err.Error() != tc.err {
+			t.Errorf("%s: %s, %q, %v", name, c.Username, reason, err)
 		}
 	}
 }
@@ -270,24 +270,24 @@ func TestTransport(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
-		want Unreachable
+		want ConnectError
 	}{
-		{x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time 12:00"}, Unreachable{CertificateRefused, "the certificate of k has expired or is not valid yet"}},
+		{x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time 12:00"}, ConnectError{ReasonCertificateRejected, "the certificate of k has expired or is not valid yet"}},
 		{
 			fmt.Errorf("get: %w", x509.UnknownAuthorityError{}),
-			Unreachable{CertificateRefused, "the certificate of k is not trusted by the system's authorities: x509: certificate signed by unknown authority"},
+			ConnectError{ReasonCertificateRejected, "the certificate of k is not trusted by the system's authorities: x509: certificate signed by unknown authority"},
 		},
-		{errors.New("reset"), Unreachable{ConnectionFailed, "no connection to k: reset"}},
+		{errors.New("reset"), ConnectError{ReasonConnectionFailed, "no connection to k: reset"}},
 	} {
 		if diff := cmp.Diff(tc.want, *unreachable("k", tc.err)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
 	broken := Transport(func([]byte) (http.RoundTripper, error) { return nil, errors.New("no way") })
-	if diff := cmp.Diff(&Unreachable{ConnectionFailed, "no way"}, broken.Visit(t.Context(), "https://k")); diff != "" {
+	if diff := cmp.Diff(&ConnectError{ReasonConnectionFailed, "no way"}, broken.Visit(t.Context(), "https://k")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(&Unreachable{ConnectionFailed, `":" is no address`}, Transport(TLS).Visit(t.Context(), ":")); diff != "" {
+	if diff := cmp.Diff(&ConnectError{ReasonConnectionFailed, `":" is no address`}, Transport(TLS).Visit(t.Context(), ":")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

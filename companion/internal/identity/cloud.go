@@ -85,8 +85,8 @@ func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 	return c, nil
 }
 
-// errRefused is why nobody can log in.
-var errRefused = errors.New("the password is not accepted by Keystone, or the user is locked out")
+// errUnauthorized is why nobody can log in.
+var errUnauthorized = errors.New("the password is not accepted by Keystone, or the user is locked out")
 
 // errRevoked is the same of an application credential, which locks nobody out.
 var errRevoked = errors.New("not accepted by Keystone: it is revoked or has expired, or its secret is another one")

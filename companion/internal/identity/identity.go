@@ -31,8 +31,8 @@ type ApplicationCredential struct {
 	ID, Name string
 }
 
-// IsRefused reports whether a login failed because Keystone does not accept the password.
-func IsRefused(err error) bool { return errors.Is(err, errRefused) }
+// IsUnauthorized reports whether a login failed because Keystone does not accept the password.
+func IsUnauthorized(err error) bool { return errors.Is(err, errUnauthorized) }
 
 // Transport returns a way to Keystone for the certificate of an authority.
 type Transport func(ca []byte) (http.RoundTripper, error)
@@ -63,12 +63,12 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 		return nil, fmt.Errorf("cannot log in: application credential %s is %w", c.ApplicationCredentialID, errRevoked)
 	case c.ProjectName != "" || c.ProjectID != "": // Keystone does not tell one from the other.
 		return nil, fmt.Errorf("cannot log in as user %s: %w, or has no role in project %s",
-			c.Username, errRefused, cmp.Or(c.ProjectName, c.ProjectID))
+			c.Username, errUnauthorized, cmp.Or(c.ProjectName, c.ProjectID))
 	default:
-		return nil, fmt.Errorf("cannot log in as user %s: %w", c.Username, errRefused)
+		return nil, fmt.Errorf("cannot log in as user %s: %w", c.Username, errUnauthorized)
 	}
 	if result.Err != nil {
-		return nil, explain("log in as "+c.who(), result.Err, c.Password, c.ApplicationCredentialSecret)
+		return nil, explain("log in as "+c.userName(), result.Err, c.Password, c.ApplicationCredentialSecret)
 	}
 	who, err := result.ExtractUser()
 	if err != nil || who == nil {
@@ -77,7 +77,7 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 	if err := provider.SetTokenAndAuthResult(result); err != nil {
 		return nil, errors.New("cannot log in: Keystone's answer has no token")
 	}
-	given, err := result.ExtractRoles()
+	provided, err := result.ExtractRoles()
 	if err != nil {
 		return nil, errors.New("cannot log in: Keystone's answer has roles that are none")
 	}
@@ -85,7 +85,7 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 	if user.catalog, err = result.ExtractServiceCatalog(); err != nil {
 		return nil, errors.New("cannot log in: Keystone's answer has a catalog that is none")
 	}
-	for _, role := range given {
+	for _, role := range provided {
 		user.roles = append(user.roles, role.Name)
 	}
 	return user, nil
@@ -112,8 +112,8 @@ func (c Cloud) options() *tokens.AuthOptions {
 	}
 }
 
-// who logs in.
-func (c Cloud) who() string {
+// userName logs in.
+func (c Cloud) userName() string {
 	if c.ApplicationCredentialID != "" {
 		return "application credential " + c.ApplicationCredentialID
 	}
@@ -175,8 +175,8 @@ func in(region string) string {
 	return " in region " + region
 }
 
-// Lacks are those of some roles, by their names, that the user does not have where it logged in to, in the order that they are given in.
-func (u *User) Lacks(roles []string) []string {
+// MissingRoles are those of some roles, by their names, that the user does not have where it logged in to, in the order that they are given in.
+func (u *User) MissingRoles(roles []string) []string {
 	return slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return slices.Contains(u.roles, role) })
 }
 
@@ -234,17 +234,17 @@ func (u *User) ChangePassword(ctx context.Context, from, to string) error {
 // were sent are taken out in any case.
 func explain(what string, err error, secrets ...string) error {
 	text := err.Error()
-	var answer gophercloud.ErrUnexpectedResponseCode
-	if lost := steady.Unanswered(err); lost != "" {
-		text = lost
-	} else if errors.As(err, &answer) {
+	var response gophercloud.ErrUnexpectedResponseCode
+	if missing := steady.IsNoResponse(err); missing != "" {
+		text = missing
+	} else if errors.As(err, &response) {
 		var body struct {
 			Error struct {
 				Message string `json:"message"`
 			} `json:"error"`
 		}
-		text = fmt.Sprintf("Keystone answers %d", answer.Actual)
-		if json.Unmarshal(answer.Body, &body) == nil && body.Error.Message != "" {
+		text = fmt.Sprintf("Keystone answers %d", response.Actual)
+		if json.Unmarshal(response.Body, &body) == nil && body.Error.Message != "" {
 			text += ": " + body.Error.Message
 		}
 	}

@@ -29,7 +29,7 @@ func TestReadCloud(t *testing.T) {
 	text := func(auth string) map[string][]byte {
 		return map[string][]byte{"clouds.yaml": []byte("clouds:\n  glance:\n    auth:\n" + auth), "cacert": []byte("pem")}
 	}
-	whole := "      auth_url: https://k:5000/v3\n      username: glance\n      password: x\n      user_domain_name: Default\n"
+	full := "      auth_url: https://k:5000/v3\n      username: glance\n      password: x\n      user_domain_name: Default\n"
 	for name, tc := range map[string]struct {
 		reason string
 		data   map[string][]byte
@@ -38,7 +38,7 @@ func TestReadCloud(t *testing.T) {
 	}{
 		"Whole": {
 			reason: "As Keystone's SecretAggregate writes it.",
-			data:   text(whole + "      project_name: service\n      project_domain_name: Default\n"),
+			data:   text(full + "      project_name: service\n      project_domain_name: Default\n"),
 			want: Cloud{
 				AuthURL: "https://k:5000/v3", CA: []byte("pem"), Username: "glance", Password: "x", UserDomainName: "Default",
 				ProjectName: "service", ProjectDomainName: "Default",
@@ -49,7 +49,7 @@ func TestReadCloud(t *testing.T) {
 		"WrongType":  {reason: "Nothing of it is quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: " + password)}, err: "cannot be read as YAML"},
 		"OtherCloud": {reason: "It says which there are.", data: map[string][]byte{"clouds.yaml": []byte("clouds: {b: {}, a: {}}")}, err: `has no cloud "glance": it has a, b`},
 		"NoAddress":  {reason: "Nobody to ask.", data: text("      username: glance\n"), err: "needs auth_url"},
-		"PlainText":  {reason: "Everybody could read the password.", data: text(strings.Replace(whole, "https", "http", 1)), err: "begins with https://"},
+		"PlainText":  {reason: "Everybody could read the password.", data: text(strings.Replace(full, "https", "http", 1)), err: "begins with https://"},
 		"NoDomain":   {reason: "A user's name is one of a domain's.", data: text("      auth_url: https://k\n"), err: "needs user_domain_name"},
 		"Credential": {
 			reason: "An application credential is of a user and a project.",
@@ -58,10 +58,10 @@ func TestReadCloud(t *testing.T) {
 		},
 		"HalfCredential": {reason: "An ID alone logs nobody in.", data: text("      auth_url: https://k\n      application_credential_id: i\n"), err: "needs application_credential_secret"},
 		"Domain": {
-			reason: "Who manages a domain logs in to it.", data: text(whole + "      domain_name: acme\n"),
+			reason: "Who manages a domain logs in to it.", data: text(full + "      domain_name: acme\n"),
 			want: Cloud{AuthURL: "https://k:5000/v3", CA: []byte("pem"), Username: "glance", Password: "x", UserDomainName: "Default", DomainName: "acme"},
 		},
-		"NoProjectDomain": {reason: "So is a project's.", data: text(whole + "      project_name: service\n"), err: "needs project_domain_name"},
+		"NoProjectDomain": {reason: "So is a project's.", data: text(full + "      project_name: service\n"), err: "needs project_domain_name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ReadCloud(tc.data, "glance")
@@ -92,7 +92,7 @@ func TestApplicationCredentials(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Name != "first" || list[1].Name != "second" {
 		t.Fatalf("%v, %v", list, err)
 	}
-	if !k.Accepts(list[0].ID, "secret of first") {
+	if !k.AcceptsCredential(list[0].ID, "secret of first") {
 		t.Error("nobody can log in by it")
 	}
 	for range 2 { // Again is no error.
@@ -100,7 +100,7 @@ func TestApplicationCredentials(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if k.Accepts(list[0].ID, "secret of first") || !k.Accepts(list[1].ID, "secret of second") {
+	if k.AcceptsCredential(list[0].ID, "secret of first") || !k.AcceptsCredential(list[1].ID, "secret of second") {
 		t.Error("revoked another one")
 	}
 }
@@ -114,10 +114,10 @@ func TestRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"admin", "Service"}, u.Lacks([]string{"admin", "service", "Service", "reader"})); diff != "" {
+	if diff := cmp.Diff([]string{"admin", "Service"}, u.MissingRoles([]string{"admin", "service", "Service", "reader"})); diff != "" {
 		t.Errorf("Lacks(...): -want +got:\n%s", diff)
 	}
-	if got := u.Lacks(nil); len(got) > 0 {
+	if got := u.MissingRoles(nil); len(got) > 0 {
 		t.Errorf("Lacks(nil) = %v", got)
 	}
 	if err := u.CreateApplicationCredential(t.Context(), "some", "", "x", []string{"service"}); err != nil {
@@ -126,10 +126,10 @@ func TestRoles(t *testing.T) {
 	if err := u.CreateApplicationCredential(t.Context(), "all", "", "x", nil); err != nil {
 		t.Error(err)
 	}
-	const refused = "cannot make an application credential: Keystone answers 400: Invalid application credential: " +
+	const rejected = "cannot make an application credential: Keystone answers 400: Invalid application credential: " +
 		"Cannot create an application credential with unassigned role"
-	if err := u.CreateApplicationCredential(t.Context(), "more", "", "x", []string{"service", "admin"}); err == nil || err.Error() != refused {
-		t.Errorf("%v, want %s", err, refused)
+	if err := u.CreateApplicationCredential(t.Context(), "more", "", "x", []string{"service", "admin"}); err == nil || err.Error() != rejected {
+		t.Errorf("%v, want %s", err, rejected)
 	}
 	got := map[string][]string{}
 	for _, c := range k.Credentials() {
@@ -139,12 +139,12 @@ func TestRoles(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	k.SetRoles("glance")
-	if _, err := through(k)(t.Context(), cloud()); !IsRefused(err) || !strings.HasSuffix(err.Error(), ", or has no role in project service") {
+	if _, err := through(k)(t.Context(), cloud()); !IsUnauthorized(err) || !strings.HasSuffix(err.Error(), ", or has no role in project service") {
 		t.Errorf("without a role: %v", err)
 	}
 	nowhere := cloud()
 	nowhere.ProjectName, nowhere.ProjectDomainName, nowhere.Password = "", "", "wrong"
-	if _, err := through(k)(t.Context(), nowhere); !IsRefused(err) || strings.Contains(err.Error(), "project") {
+	if _, err := through(k)(t.Context(), nowhere); !IsUnauthorized(err) || strings.Contains(err.Error(), "project") {
 		t.Errorf("without a project: %v", err)
 	}
 }
@@ -154,7 +154,7 @@ func TestLoginByCredential(t *testing.T) {
 	k := identitytest.New(map[string]string{"glance": password})
 	c := Cloud{AuthURL: "https://keystone.cloud.svc:5000/v3", ApplicationCredentialID: k.Add("glance", "mine"), ApplicationCredentialSecret: "theirs"}
 	u, err := through(k)(t.Context(), c)
-	if err != nil || u.ID() != "id-glance" || len(u.Lacks([]string{"service"})) > 0 {
+	if err != nil || u.ID() != "id-glance" || len(u.MissingRoles([]string{"service"})) > 0 {
 		t.Fatalf("%v, %v", u, err)
 	}
 	k.Remove("glance")
@@ -180,7 +180,7 @@ func TestChangePassword(t *testing.T) {
 	if err := u.ChangePassword(ctx, password, "new"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := through(k)(ctx, c); !IsRefused(err) {
+	if _, err := through(k)(ctx, c); !IsUnauthorized(err) {
 		t.Errorf("the old password: %v", err)
 	}
 	c.Password = "new"
@@ -205,7 +205,7 @@ func TestErrors(t *testing.T) {
 	}
 	wrong := cloud()
 	wrong.Password = "wrong"
-	_, refused := through(k)(ctx, wrong)
+	_, rejected := through(k)(ctx, wrong)
 	nowhere := cloud()
 	nowhere.AuthURL = "https://127.0.0.1:1/v3"
 	_, unreachable := Transport(TLS).Login(ctx, nowhere)
@@ -216,7 +216,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		"Down":        {down(), "cannot log in as user glance: Keystone answers 503: Service Unavailable"},
-		"Refused":     {refused, "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
+		"Refused":     {rejected, "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
 		"Unreachable": {unreachable, "cannot log in as user glance: no answer from 127.0.0.1:1: connection refused"},
 		"NoCA":        {noCA, "key cacert: it is not PEM"},
 		// Keystone quotes the input.
@@ -227,7 +227,7 @@ func TestErrors(t *testing.T) {
 			if tc.err == nil || !strings.Contains(tc.err.Error(), tc.want) || strings.Contains(tc.err.Error(), password) {
 				t.Errorf("%v, want %q", tc.err, tc.want)
 			}
-			if IsRefused(tc.err) != (name == "Refused") {
+			if IsUnauthorized(tc.err) != (name == "Refused") {
 				t.Error("refused or not?")
 			}
 		})
@@ -248,15 +248,15 @@ func TestTLS(t *testing.T) {
 	if _, err := Transport(mine).Login(context.Background(), c); err != nil {
 		t.Error(err)
 	}
-	asked := false
-	elsewhere := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
-	defer elsewhere.Close()
+	queried := false
+	external := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { queried = true }))
+	defer external.Close()
 	redirects := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		http.Redirect(w, r, external.URL, http.StatusTemporaryRedirect)
 	}))
 	defer redirects.Close()
 	c.AuthURL = redirects.URL + "/v3"
-	if _, err := Transport(mine).Login(context.Background(), c); err == nil || asked {
+	if _, err := Transport(mine).Login(context.Background(), c); err == nil || queried {
 		t.Errorf("followed: %v", err)
 	}
 }
@@ -278,18 +278,18 @@ func TestVisit(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	for name, tc := range map[string]struct {
-		way     Transport
-		address string
-		reason  string
-		says    string
+		way         Transport
+		address     string
+		reason      string
+		wantMessage string
 	}{
 		"Keystone":    {way: trusting, address: keystone.URL + "/v3"},
-		"Certificate": {TLS, keystone.URL + "/v3", CertificateRefused, "is not trusted by the system's authorities"},
-		"Name":        {TLS, "https://identity.invalid/v3", NameUnknown, "the name of identity.invalid cannot be resolved"},
-		"Refused":     {TLS, closed.URL, ConnectionFailed, "connection refused"},
-		"NoTLS":       {TLS, strings.Replace(plain.URL, "http:", "https:", 1), ConnectionFailed, "no connection to"},
-		"Redirect":    {TLS, plain.URL + "/v3", WrongAnswer, "answers 302 Found"},
-		"SomeoneElse": {TLS, plain.URL + "/", WrongAnswer, "not as Keystone does"},
+		"Certificate": {TLS, keystone.URL + "/v3", ReasonCertificateRejected, "is not trusted by the system's authorities"},
+		"Name":        {TLS, "https://identity.invalid/v3", ReasonNameResolutionFailed, "the name of identity.invalid cannot be resolved"},
+		"Refused":     {TLS, closed.URL, ReasonConnectionFailed, "connection refused"},
+		"NoTLS":       {TLS, strings.Replace(plain.URL, "http:", "https:", 1), ReasonConnectionFailed, "no connection to"},
+		"Redirect":    {TLS, plain.URL + "/v3", ReasonUnexpectedResponse, "answers 302 Found"},
+		"SomeoneElse": {TLS, plain.URL + "/", ReasonUnexpectedResponse, "not as Keystone does"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, second := tc.way.Visit(t.Context(), tc.address), tc.way.Visit(t.Context(), tc.address)
@@ -299,8 +299,8 @@ func TestVisit(t *testing.T) {
 			switch {
 			case (first == nil) != (tc.reason == ""):
 				t.Errorf("%v", first)
-			case first != nil && (first.Reason != tc.reason || !strings.Contains(first.Error(), tc.says)):
-				t.Errorf("%s: %s, want %s: %s", first.Reason, first, tc.reason, tc.says)
+			case first != nil && (first.Reason != tc.reason || !strings.Contains(first.Error(), tc.wantMessage)):
+				t.Errorf("%s: %s, want %s: %s", first.Reason, first, tc.reason, tc.wantMessage)
 			}
 		})
 	}

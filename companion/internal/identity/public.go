@@ -17,58 +17,58 @@ import (
 
 // Reasons why an address does not answer as Keystone does.
 const (
-	NameUnknown        = "NameUnknown"
-	ConnectionFailed   = "ConnectionFailed"
-	CertificateRefused = "CertificateRefused"
-	WrongAnswer        = "WrongAnswer"
+	ReasonNameResolutionFailed = "NameUnknown"
+	ReasonConnectionFailed     = "ConnectionFailed"
+	ReasonCertificateRejected  = "CertificateRefused"
+	ReasonUnexpectedResponse   = "WrongAnswer"
 )
 
-// Unreachable is why a client does not get through to Keystone.
-type Unreachable struct {
+// ConnectError is why a client does not get through to Keystone.
+type ConnectError struct {
 	// Reason is one of the above, Message a sentence.
 	Reason, Message string
 }
 
 // Error is the message.
-func (u *Unreachable) Error() string { return u.Message }
+func (u *ConnectError) Error() string { return u.Message }
 
 // Visit asks for the version of Keystone's API at an address, as a client does before it logs in: with nobody's password. It follows no
 // redirect, since clients send passwords to the address that the catalog names.
-func (t Transport) Visit(ctx context.Context, address string) *Unreachable {
+func (t Transport) Visit(ctx context.Context, address string) *ConnectError {
 	const timeout, limit = 10 * time.Second, 1 << 16
 	way, err := t(nil)
 	if err != nil {
-		return &Unreachable{ConnectionFailed, err.Error()}
+		return &ConnectError{ReasonConnectionFailed, err.Error()}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return &Unreachable{ConnectionFailed, fmt.Sprintf("%q is no address", address)}
+		return &ConnectError{ReasonConnectionFailed, fmt.Sprintf("%q is no address", address)}
 	}
 	client := http.Client{
 		Transport: way, Timeout: timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	answer, err := client.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return unreachable(request.URL.Host, err)
 	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusOK {
-		return &Unreachable{WrongAnswer, fmt.Sprintf("%s answers %s: what leads there does not lead to Keystone", address, answer.Status)}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return &ConnectError{ReasonUnexpectedResponse, fmt.Sprintf("%s answers %s: what leads there does not lead to Keystone", address, response.Status)}
 	}
 	var body struct {
 		Version struct {
 			ID string `json:"id"`
 		} `json:"version"`
 	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, limit)).Decode(&body); err != nil || body.Version.ID == "" {
-		return &Unreachable{WrongAnswer, address + " answers, but not as Keystone does: it is something else"}
+	if err := json.NewDecoder(io.LimitReader(response.Body, limit)).Decode(&body); err != nil || body.Version.ID == "" {
+		return &ConnectError{ReasonUnexpectedResponse, address + " answers, but not as Keystone does: it is something else"}
 	}
 	return nil
 }
 
 // unreachable says in which step a request has failed.
-func unreachable(host string, err error) *Unreachable {
+func unreachable(host string, err error) *ConnectError {
 	var (
 		name        *net.DNSError
 		certificate *tls.CertificateVerificationError
@@ -77,13 +77,13 @@ func unreachable(host string, err error) *Unreachable {
 	)
 	switch {
 	case errors.As(err, &name):
-		return &Unreachable{NameUnknown, fmt.Sprintf("the name of %s cannot be resolved: %s", host, steady.Words(err))}
-	case steady.Expired(err):
-		return &Unreachable{CertificateRefused, fmt.Sprintf("the certificate of %s has expired or is not valid yet", host)}
+		return &ConnectError{ReasonNameResolutionFailed, fmt.Sprintf("the name of %s cannot be resolved: %s", host, steady.StableMessage(err))}
+	case steady.IsCertificateExpired(err):
+		return &ConnectError{ReasonCertificateRejected, fmt.Sprintf("the certificate of %s has expired or is not valid yet", host)}
 	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &other):
-		return &Unreachable{
-			CertificateRefused, fmt.Sprintf("the certificate of %s is not trusted by the system's authorities: %s", host, steady.Words(err)),
+		return &ConnectError{
+			ReasonCertificateRejected, fmt.Sprintf("the certificate of %s is not trusted by the system's authorities: %s", host, steady.StableMessage(err)),
 		}
 	}
-	return &Unreachable{ConnectionFailed, fmt.Sprintf("no connection to %s: %s", host, steady.Words(err))}
+	return &ConnectError{ReasonConnectionFailed, fmt.Sprintf("no connection to %s: %s", host, steady.StableMessage(err))}
 }

@@ -16,7 +16,7 @@ import (
 var Version = schema.GroupVersion{Group: "openstack.k-orc.cloud", Version: "v1alpha1"}
 
 // ID of an object in Keystone. What it waits for is said instead, if it is not there yet; an error is the API server's.
-func ID(ctx context.Context, reader client.Reader, kind, namespace, name string) (id, waits string, err error) {
+func ID(ctx context.Context, reader client.Reader, kind, namespace, name string) (id, waiting string, err error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(Version.WithKind(kind))
 	err = reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u)

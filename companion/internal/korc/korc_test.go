@@ -33,9 +33,9 @@ func TestID(t *testing.T) {
 	going := object("going", "g")
 	going.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1e9, 0)})
 	going.SetFinalizers([]string{"openstack.k-orc.cloud/user"})
-	elsewhere := object("elsewhere", "e")
-	elsewhere.SetNamespace("other")
-	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object("made", "m"), object("new", ""), going, elsewhere).Build()
+	external := object("elsewhere", "e")
+	external.SetNamespace("other")
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object("made", "m"), object("new", ""), going, external).Build()
 	fails := func(err error) client.Reader {
 		return interceptor.NewClient(api, interceptor.Funcs{
 			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -54,9 +54,9 @@ func TestID(t *testing.T) {
 		"unknown":   {reader: fails(&meta.NoKindMatchError{}), waits: "K-ORC's User unknown does not exist"},
 		"broken":    {reader: fails(errors.New("no")), err: "cannot read User broken: no"},
 	} {
-		id, waits, err := ID(t.Context(), tc.reader, "User", "cloud", name)
-		if id != tc.id || waits != tc.waits || (err == nil) != (tc.err == "") || err != nil && err.Error() != tc.err {
-			t.Errorf("%s: %q, %q, %v", name, id, waits, err)
+		id, waiting, err := ID(t.Context(), tc.reader, "User", "cloud", name)
+		if id != tc.id || waiting != tc.waits || (err == nil) != (tc.err == "") || err != nil && err.Error() != tc.err {
+			t.Errorf("%s: %q, %q, %v", name, id, waiting, err)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 func TestGet(t *testing.T) {
 	key := client.ObjectKey{Namespace: "cloud", Name: "a"}
-	there := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "a"}}
-	api := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(there).Build()
+	existing := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "a"}}
+	api := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(existing).Build()
 	if got, err := Get(t.Context(), api, "Secret", key, &corev1.Secret{}); err != nil || got == nil || got.Name != "a" {
 		t.Errorf("%v, %v", got, err)
 	}

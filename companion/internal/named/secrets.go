@@ -20,22 +20,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Secrets are a source of a controller: they wake each object whose Secrets have changed. Only metadata is watched and kept: no value
+// Source are a source of a controller: they wake each object whose Secrets have changed. Only metadata is watched and kept: no value
 // stays in memory. A nil one wakes nobody.
-type Secrets struct {
+type Source struct {
 	client metadata.Interface
 
 	mu sync.Mutex
-	// ended and queue are there from when the controller has started. Watches that begin later end with it.
-	ended <-chan struct{}
+	// done and queue are there from when the controller has started. Watches that begin later end with it.
+	done  <-chan struct{}
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-	// followed are the names of the Secrets of each object; watches are those that run, by the name of the Secret.
-	followed map[types.NamespacedName][]string
-	watches  map[types.NamespacedName]chan struct{}
+	// watchedNames are the names of the Secrets of each object; watches are those that run, by the name of the Secret.
+	watchedNames map[types.NamespacedName][]string
+	watches      map[types.NamespacedName]chan struct{}
 }
 
 // New watches by a manager's configuration.
-func New(mgr ctrl.Manager) (*Secrets, error) {
+func New(mgr ctrl.Manager) (*Source, error) {
 	c, err := metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client for metadata: %w", err)
@@ -43,22 +43,22 @@ func New(mgr ctrl.Manager) (*Secrets, error) {
 	return with(c), nil
 }
 
-func with(c metadata.Interface) *Secrets {
-	return &Secrets{client: c, followed: map[types.NamespacedName][]string{}, watches: map[types.NamespacedName]chan struct{}{}}
+func with(c metadata.Interface) *Source {
+	return &Source{client: c, watchedNames: map[types.NamespacedName][]string{}, watches: map[types.NamespacedName]chan struct{}{}}
 }
 
 // Start lets the controller's queue be filled. It is called by the controller, before it reconciles anything.
-func (s *Secrets) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (s *Source) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended, s.queue = ctx.Done(), queue
+	s.done, s.queue = ctx.Done(), queue
 	return nil
 }
 
-// Follow wakes an object from now on when one of these Secrets of its namespace changes, and for no other. It is to be called before they
+// Watch wakes an object from now on when one of these Secrets of its namespace changes, and for no other. It is to be called before they
 // are read, so that no change falls in between; the first time, each Secret that is there wakes the object once more. Without a name the
 // object is woken no more.
-func (s *Secrets) Follow(object types.NamespacedName, names ...string) {
+func (s *Source) Watch(object types.NamespacedName, names ...string) {
 	if s == nil {
 		return
 	}
@@ -67,26 +67,26 @@ func (s *Secrets) Follow(object types.NamespacedName, names ...string) {
 	if s.queue == nil {
 		return
 	}
-	before := s.followed[object]
-	s.followed[object] = names
+	before := s.watchedNames[object]
+	s.watchedNames[object] = names
 	if len(names) == 0 {
-		delete(s.followed, object)
+		delete(s.watchedNames, object)
 	}
 	for _, name := range names {
 		s.watch(types.NamespacedName{Namespace: object.Namespace, Name: name}, object)
 	}
 	for _, name := range before {
-		if secret := (types.NamespacedName{Namespace: object.Namespace, Name: name}); len(s.followers(secret)) == 0 && s.watches[secret] != nil {
+		if secret := (types.NamespacedName{Namespace: object.Namespace, Name: name}); len(s.watchers(secret)) == 0 && s.watches[secret] != nil {
 			close(s.watches[secret])
 			delete(s.watches, secret)
 		}
 	}
 }
 
-// followers are the objects that a Secret wakes.
-func (s *Secrets) followers(secret types.NamespacedName) []types.NamespacedName {
+// watchers are the objects that a Secret wakes.
+func (s *Source) watchers(secret types.NamespacedName) []types.NamespacedName {
 	var out []types.NamespacedName
-	for object, names := range s.followed {
+	for object, names := range s.watchedNames {
 		if object.Namespace == secret.Namespace && slices.Contains(names, secret.Name) {
 			out = append(out, object)
 		}
@@ -96,7 +96,7 @@ func (s *Secrets) followers(secret types.NamespacedName) []types.NamespacedName 
 
 // watch begins to watch a Secret, if nobody does yet. The informer starts over by itself after every failure, with a growing pause: as long
 // as the right is missing, too.
-func (s *Secrets) watch(secret, object types.NamespacedName) {
+func (s *Source) watch(secret, object types.NamespacedName) {
 	if s.watches[secret] != nil {
 		return
 	}
@@ -104,7 +104,7 @@ func (s *Secrets) watch(secret, object types.NamespacedName) {
 		cache.Indexers{}, func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, secret.Name).String()
 		}).Informer()
-	wake := func() { s.wake(secret) }
+	wake := func() { s.enqueue(secret) }
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { wake() },
 		UpdateFunc: func(any, any) { wake() },
@@ -114,22 +114,22 @@ func (s *Secrets) watch(secret, object types.NamespacedName) {
 		ctrl.Log.WithName("named").Error(err, "cannot watch a Secret", "secret", secret, "object", object)
 		return
 	}
-	stop, ended, end := make(chan struct{}), s.ended, make(chan struct{})
+	stop, finished, end := make(chan struct{}), s.done, make(chan struct{})
 	s.watches[secret] = stop
 	go informer.Run(end)
 	go func() {
 		defer close(end)
 		select {
 		case <-stop:
-		case <-ended:
+		case <-finished:
 		}
 	}()
 }
 
-func (s *Secrets) wake(secret types.NamespacedName) {
+func (s *Source) enqueue(secret types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, object := range s.followers(secret) {
+	for _, object := range s.watchers(secret) {
 		s.queue.Add(reconcile.Request{NamespacedName: object})
 	}
 }

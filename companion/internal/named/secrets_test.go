@@ -74,7 +74,7 @@ func secret(name string) *metav1.PartialObjectMetadata {
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-func start(t *testing.T, a *api) (*Secrets, queue) {
+func start(t *testing.T, a *api) (*Source, queue) {
 	t.Helper()
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(q.ShutDown)
@@ -118,7 +118,7 @@ func touch(t *testing.T, a *api, name string) {
 func TestFollow(t *testing.T) {
 	a := newAPI(t, "keystone-admin")
 	s, q := start(t, a)
-	s.Follow(key("clouds"), "keystone-admin")
+	s.Watch(key("clouds"), "keystone-admin")
 	if got := woken(t, q); got != "clouds" {
 		t.Errorf("first %s", got)
 	}
@@ -137,30 +137,30 @@ func TestFollow(t *testing.T) {
 func TestShared(t *testing.T) {
 	a := newAPI(t, "keystone-admin", "keystone-tls")
 	s, q := start(t, a)
-	s.Follow(key("clouds"), "keystone-admin")
+	s.Watch(key("clouds"), "keystone-admin")
 	woken(t, q)
-	s.Follow(key("korc-clouds"), "keystone-admin")
-	s.Follow(key("clouds"), "keystone-admin") // As each pass does.
+	s.Watch(key("korc-clouds"), "keystone-admin")
+	s.Watch(key("clouds"), "keystone-admin") // As each pass does.
 	if len(s.watches) != 1 {
 		t.Errorf("%d watches", len(s.watches))
 	}
-	s.Follow(key("clouds"))
+	s.Watch(key("clouds"))
 	touch(t, a, "keystone-admin")
 	if got := woken(t, q); got != "korc-clouds" {
 		t.Errorf("woken %s", got)
 	}
-	s.Follow(key("korc-clouds"), "keystone-tls")
+	s.Watch(key("korc-clouds"), "keystone-tls")
 	if s.watches[key("keystone-admin")] != nil || s.watches[key("keystone-tls")] == nil {
 		t.Errorf("watches %v", s.watches)
 	}
 }
 
-// TestNobody: a reconciler without one, and one whose controller has not started, follow nothing.
-func TestNobody(t *testing.T) {
-	var none *Secrets
-	none.Follow(key("clouds"), "keystone-admin")
+// TestNoOwner: a reconciler without one, and one whose controller has not started, follow nothing.
+func TestNoOwner(t *testing.T) {
+	var none *Source
+	none.Watch(key("clouds"), "keystone-admin")
 	s := with(newAPI(t))
-	s.Follow(key("clouds"), "keystone-admin")
+	s.Watch(key("clouds"), "keystone-admin")
 	if len(s.watches) > 0 {
 		t.Error("it watches for nobody")
 	}
@@ -170,7 +170,7 @@ func TestNobody(t *testing.T) {
 func TestDeleted(t *testing.T) {
 	a := newAPI(t, "keystone-admin")
 	s, q := start(t, a)
-	s.Follow(key("clouds"), "keystone-admin")
+	s.Watch(key("clouds"), "keystone-admin")
 	woken(t, q)
 	if err := a.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("secrets"), namespace, "keystone-admin"); err != nil {
 		t.Fatal(err)
@@ -184,19 +184,19 @@ func TestDeleted(t *testing.T) {
 type closed struct {
 	watch.Interface
 
-	once  sync.Once
-	ended chan struct{}
+	once sync.Once
+	done chan struct{}
 }
 
 func (c *closed) Stop() {
-	c.once.Do(func() { close(c.ended) })
+	c.once.Do(func() { close(c.done) })
 	c.Interface.Stop()
 }
 
 // TestEnded: nothing is watched when the controller has ended.
 func TestEnded(t *testing.T) {
 	a := newAPI(t, "keystone-admin")
-	w := &closed{Interface: watch.NewRaceFreeFake(), ended: make(chan struct{})}
+	w := &closed{Interface: watch.NewRaceFreeFake(), done: make(chan struct{})}
 	opened := make(chan struct{})
 	a.PrependWatchReactor("secrets", func(clienttesting.Action) (bool, watch.Interface, error) {
 		close(opened)
@@ -209,12 +209,12 @@ func TestEnded(t *testing.T) {
 	if err := s.Start(ctx, q); err != nil {
 		t.Fatal(err)
 	}
-	s.Follow(key("clouds"), "keystone-admin")
+	s.Watch(key("clouds"), "keystone-admin")
 	woken(t, q) // By the list. One that ends before the watch never opens it.
 	<-opened
 	end()
 	select {
-	case <-w.ended:
+	case <-w.done:
 	case <-time.After(10 * time.Second):
 		t.Error("it watches for ever")
 	}

@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// Expired reports whether a certificate was refused for the time, which the error's own text has in it.
-func Expired(err error) bool {
+// IsCertificateExpired reports whether a certificate was refused for the time, which the error's own text has in it.
+func IsCertificateExpired(err error) bool {
 	var invalid x509.CertificateInvalidError
 	return errors.As(err, &invalid) && invalid.Reason == x509.Expired
 }
 
-// Words are those of the innermost error, which have neither method nor address, and no time.
-func Words(err error) string {
+// StableMessage are those of the innermost error, which have neither method nor address, and no time.
+func StableMessage(err error) string {
 	var (
 		name    *net.DNSError
 		timeout net.Error
 	)
 	switch {
-	case Expired(err):
+	case IsCertificateExpired(err):
 		return "the certificate has expired or is not valid yet"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		// Which of the two clocks rings first, that of the context or that of the connection, is chance.
@@ -36,9 +36,9 @@ func Words(err error) string {
 	return last(err).Error()
 }
 
-// Unanswered says of a request over HTTP that there is no answer, from which host, and why: nothing if there is one, or if it was never
+// IsNoResponse says of a request over HTTP that there is no answer, from which host, and why: nothing if there is one, or if it was never
 // sent.
-func Unanswered(err error) string {
+func IsNoResponse(err error) string {
 	var sent *url.Error
 	if !errors.As(err, &sent) {
 		return ""
@@ -47,7 +47,7 @@ func Unanswered(err error) string {
 	if at, err := url.Parse(sent.URL); err == nil && at.Host != "" {
 		host = at.Host
 	}
-	return "no answer from " + host + ": " + Words(err)
+	return "no answer from " + host + ": " + StableMessage(err)
 }
 
 func last(err error) error {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestWords: whatever changes from one attempt to the next is left out.
-func TestWords(t *testing.T) {
+// TestMessages: whatever changes from one attempt to the next is left out.
+func TestMessages(t *testing.T) {
 	from := func(port int, op string, err error) error {
 		return &net.OpError{
 			Op: op, Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: port}, Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 6641}, Err: err,
@@ -55,7 +55,7 @@ func TestWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, err := range tc.errs {
-				if got := Words(err); got != tc.want {
+				if got := StableMessage(err); got != tc.want {
 					t.Errorf("%s %q, want %q", tc.reason, got, tc.want)
 				}
 			}

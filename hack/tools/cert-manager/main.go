@@ -52,13 +52,13 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ended := make(chan error)
+	finished := make(chan error)
 	for name, build := range controller.Known() {
 		c, err := build(factory)
 		if err != nil {
 			return fmt.Errorf("cannot make the controller %s: %w", name, err)
 		}
-		go func() { ended <- c.Run(5, ctx) }()
+		go func() { finished <- c.Run(5, ctx) }()
 	}
 	root.SharedInformerFactory.Start(ctx.Done())
 	root.KubeSharedInformerFactory.Start(ctx.Done())
@@ -66,7 +66,7 @@ func run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case err := <-ended:
+	case err := <-finished:
 		return err
 	}
 }

@@ -95,7 +95,7 @@ func read(in io.Reader) (*v1alpha1.MariaDB, *v1alpha1.PhysicalBackup, error) {
 	}
 }
 
-func backupJob(made *builder.Builder, m *v1alpha1.MariaDB, b *v1alpha1.PhysicalBackup) (*batchv1.Job, error) {
+func backupJob(created *builder.Builder, m *v1alpha1.MariaDB, b *v1alpha1.PhysicalBackup) (*batchv1.Job, error) {
 	if err := b.Validate(); err != nil {
 		return nil, fmt.Errorf("PhysicalBackup %s: %w", b.Name, err)
 	}
@@ -108,13 +108,13 @@ func backupJob(made *builder.Builder, m *v1alpha1.MariaDB, b *v1alpha1.PhysicalB
 	// The controller names Job and file like this.
 	now := operatortime.Format(time.Now())
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: m.Name + "-0"}, Spec: corev1.PodSpec{NodeName: "node"}}
-	return made.BuildPhysicalBackupJob(types.NamespacedName{Namespace: b.Namespace, Name: b.Name + "-" + now}, b, m, pod,
+	return created.BuildPhysicalBackupJob(types.NamespacedName{Namespace: b.Namespace, Name: b.Name + "-" + now}, b, m, pod,
 		fmt.Sprintf("physicalbackup-%s.xb.%s", now, extension))
 }
 
-func restoreJob(made *builder.Builder, m *v1alpha1.MariaDB, _ *v1alpha1.PhysicalBackup) (*batchv1.Job, error) {
+func restoreJob(created *builder.Builder, m *v1alpha1.MariaDB, _ *v1alpha1.PhysicalBackup) (*batchv1.Job, error) {
 	if m.Spec.BootstrapFrom == nil {
 		return nil, fmt.Errorf("MariaDB %s starts from no backup", m.Name)
 	}
-	return made.BuildPhysicalBackupRestoreJob(m.PhysicalBackupInitJobKey(0), m, new(int), builder.WithBootstrapFrom(m.Spec.BootstrapFrom))
+	return created.BuildPhysicalBackupRestoreJob(m.PhysicalBackupInitJobKey(0), m, new(int), builder.WithBootstrapFrom(m.Spec.BootstrapFrom))
 }

@@ -41,15 +41,15 @@ func evaluate(in io.Reader, out io.Writer) error {
 	}
 	p := parser.NewParser(parser.Options{})
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1e7, Timeout: time.Minute, Parser: p})
-	answers := make([][]map[string]string, len(questions))
+	responses := make([][]map[string]string, len(questions))
 	for i, q := range questions {
 		firing, err := q.answer(engine, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.Expr, err)
 		}
-		answers[i] = firing
+		responses[i] = firing
 	}
-	return json.NewEncoder(out).Encode(answers)
+	return json.NewEncoder(out).Encode(responses)
 }
 
 func (q question) answer(engine *promql.Engine, p parser.Parser) ([]map[string]string, error) {

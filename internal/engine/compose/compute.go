@@ -42,12 +42,12 @@ func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference
 		if err != nil {
 			return Plan{}, fmt.Errorf("cannot compose %s: %w", c.Name, err)
 		}
-		part := Part{Name: c.Name, Phase: c.Phase, Condition: c.Condition, After: slices.Concat(c.Needs, c.Follows)}
+		part := ComponentStatus{Name: c.Name, Phase: c.Phase, Condition: c.Condition, After: slices.Concat(c.Needs, c.Follows)}
 		if c.Version != nil {
 			part.Version = c.Version(m)
 		}
 		part.Needs = append(missing(p.ready, c.Needs), missing(p.exists, c.Follows)...)
-		p.rollsAfter = missing(p.ready, c.RollsAfter)
+		p.rolloutAfter = missing(p.ready, c.RolloutAfter)
 		if err := p.stages(&part, stages); err != nil {
 			return Plan{}, fmt.Errorf("cannot compose %s: %w", c.Name, err)
 		}
@@ -57,7 +57,7 @@ func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference
 	if err := p.keepRevisions(); err != nil {
 		return Plan{}, err
 	}
-	p.plan.Retired = g.retired(p.plan.Parts)
+	p.plan.Retired = g.disabledConditions(p.plan.Parts)
 	return p.plan, nil
 }
 
@@ -69,7 +69,7 @@ type planner struct {
 	items         map[string]*Item  // every wanted resource, desired now or not
 	ready, exists map[string]bool   // by component; what is switched off is both
 	notReady      map[string]string // by resource that is not ready: its component
-	rollsAfter    []string          // components that new versions wait for
+	rolloutAfter  []string          // components that new versions wait for
 	revisions     map[string]Item   // by what the names of all revisions share: the wanted one
 }
 
@@ -85,7 +85,7 @@ func missing(have map[string]bool, wanted []string) []string {
 }
 
 // stages opens one stage after the other.
-func (p *planner) stages(part *Part, stages []Stage) error {
+func (p *planner) stages(part *ComponentStatus, stages []Stage) error {
 	open, total := len(part.Needs) == 0, 0
 	for _, stage := range stages {
 		total += len(stage)
@@ -107,7 +107,7 @@ func (p *planner) stages(part *Part, stages []Stage) error {
 
 // resource adds one resource to its part, and reports whether it is ready. Of revisions of which none is wanted it only notes how they
 // are kept.
-func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
+func (p *planner) resource(part *ComponentStatus, r Resource, open bool) (bool, error) {
 	if r.Name == "" && r.Object == nil && r.Refer == nil && r.Revisions != "" {
 		p.revisions[r.Revisions] = Item{Retain: r.Retain, Management: r.Management, Cluster: r.Cluster}
 		return true, nil
@@ -116,7 +116,7 @@ func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	held, err := p.held(r)
+	held, err := p.blockedBy(r)
 	if err != nil {
 		return false, err
 	}
@@ -125,9 +125,9 @@ func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
 	case item.Observed || open && len(held) == 0 || p.replaces(r, item):
 		part.Items = append(part.Items, item)
 	case open:
-		part.Held = union(part.Held, held)
+		part.BlockedBy = union(part.BlockedBy, held)
 	}
-	if !item.Verdict.Ready {
+	if !item.Readiness.Ready {
 		p.notReady[r.Name] = part.Name
 		return false, nil
 	}
@@ -142,8 +142,8 @@ func (p *planner) replaces(r Resource, item Item) bool {
 		slices.ContainsFunc(p.seen.Names(), func(name string) bool { return strings.HasPrefix(name, r.Revisions+"-") })
 }
 
-// held returns the components that hold a resource back: those of what it comes after, where that is not ready.
-func (p *planner) held(r Resource) ([]string, error) {
+// blockedBy returns the components that hold a resource back: those of what it comes after, where that is not ready.
+func (p *planner) blockedBy(r Resource) ([]string, error) {
 	var out []string
 	for _, name := range r.After {
 		if _, ok := p.items[name]; !ok || name == r.Name {
@@ -199,10 +199,10 @@ func (p *planner) item(r Resource) (Item, error) {
 	}
 	seen, ok := p.seen.Get(r.Name)
 	item.Observed = ok
-	item.Verdict = verdict(seen, ok, hash, check)
+	item.Readiness = verdict(seen, ok, hash, check)
 	if ok {
-		item.Since, item.Fate = seen.Since(), fate(item, seen)
-		if err := p.holdVersion(&item, body, seen); err != nil {
+		item.Since, item.DataPolicy = seen.Since(), dataPolicy(item, seen)
+		if err := p.keepObservedVersion(&item, body, seen); err != nil {
 			return Item{}, fmt.Errorf("cannot hold back the new version of %s: %w", r.Name, err)
 		}
 	}
@@ -234,7 +234,7 @@ func (p *planner) object(r Resource) (runtime.Object, error) {
 const outdated = "Outdated"
 
 // verdict is invariant 6: up to date, at its current generation, and ready. What is only looked at has no hash.
-func verdict(o *observe.Object, observed bool, hash string, check ready.Check) ready.Verdict {
+func verdict(o *observe.Object, observed bool, hash string, check ready.Check) ready.Result {
 	switch {
 	case !observed:
 		return ready.Wait("NotCreated", "it is not created yet")
@@ -256,7 +256,7 @@ func verdict(o *observe.Object, observed bool, hash string, check ready.Check) r
 }
 
 // wrapper checks that an Object has applied what was applied last.
-func wrapper(w *observe.Object) ready.Verdict {
+func wrapper(w *observe.Object) ready.Result {
 	c, ok := w.Condition("Synced")
 	switch {
 	case !ok:
@@ -281,7 +281,7 @@ func (p *planner) keepRevisions() error {
 			continue
 		}
 		o, _ := p.seen.Get(name)
-		body, err := asDesired(o)
+		body, err := withoutServerFields(o)
 		if err != nil {
 			return fmt.Errorf("cannot keep the older revision %s: %w", name, err)
 		}
@@ -289,10 +289,10 @@ func (p *planner) keepRevisions() error {
 		rule, _ := ready.For(kind.GroupKind())
 		item := Item{
 			Name: name, Body: body, Kind: kind, Rule: rule, Retain: wanted.Retain, Management: wanted.Management,
-			Cluster: wanted.Cluster, Observed: true, Verdict: ready.Yes,
+			Cluster: wanted.Cluster, Observed: true, Readiness: ready.Yes,
 		}
-		item.Fate = fate(item, o)
-		p.plan.Kept = append(p.plan.Kept, item)
+		item.DataPolicy = dataPolicy(item, o)
+		p.plan.RetainedRevisions = append(p.plan.RetainedRevisions, item)
 	}
 	return nil
 }
@@ -307,8 +307,8 @@ func (p *planner) revision(name string) (Item, bool) {
 	return Item{}, false
 }
 
-// asDesired is an observed object without what its server owns.
-func asDesired(o *observe.Object) (encoded.Struct, error) {
+// withoutServerFields is an observed object without what its server owns.
+func withoutServerFields(o *observe.Object) (encoded.Struct, error) {
 	desired := o.Desired()
 	full := desired.Full()
 	meta, _ := full["metadata"].(map[string]any)

@@ -27,14 +27,14 @@ func TestStates(t *testing.T) {
 			}
 			plan := m.compute(t)
 			item := plan.Items()[0]
-			if item.Verdict.Ready != (s.wrong == "") || s.wrong != "" && item.Verdict.Reason != s.wrong {
-				t.Errorf("the verdict is %+v, want reason %q", item.Verdict, s.wrong)
+			if item.Readiness.Ready != (s.wrong == "") || s.wrong != "" && item.Readiness.Reason != s.wrong {
+				t.Errorf("the verdict is %+v, want reason %q", item.Readiness, s.wrong)
 			}
-			if !item.Verdict.Ready && item.Verdict.Message == "" {
-				t.Errorf("the verdict %+v does not say why", item.Verdict)
+			if !item.Readiness.Ready && item.Readiness.Message == "" {
+				t.Errorf("the verdict %+v does not say why", item.Readiness)
 			}
-			if plan.Ready() != item.Verdict.Ready {
-				t.Errorf("Ready() = %t of %+v", plan.Ready(), item.Verdict)
+			if plan.Ready() != item.Readiness.Ready {
+				t.Errorf("Ready() = %t of %+v", plan.Ready(), item.Readiness)
 			}
 		})
 	}
@@ -131,7 +131,7 @@ func TestRefer(t *testing.T) {
 
 // TestOwnCheck: a resource's own check takes the place of its kind's, and a kind without a rule needs one.
 func TestOwnCheck(t *testing.T) {
-	never := func(*observe.Object) ready.Verdict { return ready.Fail("Never", "it never is") }
+	never := func(*observe.Object) ready.Result { return ready.Fail("Never", "it never is") }
 	secret := object("ConfigMap", "r")
 	secret.SetKind("Unheard")
 	for name, o := range map[string]*unstructured.Unstructured{"known kind": object("ConfigMap", "r"), "unknown kind": secret} {
@@ -141,15 +141,15 @@ func TestOwnCheck(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Compute(...): %v", err)
 			}
-			if got := plan.Items()[0].Verdict.Reason; got != "Never" {
+			if got := plan.Items()[0].Readiness.Reason; got != "Never" {
 				t.Errorf("the verdict's reason is %q, want that of the resource's own check", got)
 			}
 		})
 	}
 }
 
-// TestKeptFails: an older revision that cannot be composed again is an error, since one that is left out is deleted.
-func TestKeptFails(t *testing.T) {
+// TestRetainedRevisionFails: an older revision that cannot be composed again is an error, since one that is left out is deleted.
+func TestRetainedRevisionFails(t *testing.T) {
 	for name, observed := range map[string]map[string]any{
 		"NoMetadata": {"apiVersion": "v1", "kind": "ConfigMap"},
 		"NoNumber":   {"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "old"}, "data": math.NaN()},
@@ -168,9 +168,9 @@ func TestKeptFails(t *testing.T) {
 	}
 }
 
-// TestKept: an older revision is composed again as it was: without what its server owns or Crossplane sets, and with all else, because a
+// TestRetained: an older revision is composed again as it was: without what its server owns or Crossplane sets, and with all else, because a
 // field that is left out is removed.
-func TestKept(t *testing.T) {
+func TestRetained(t *testing.T) {
 	direct := applied(t, object("ConfigMap", "old"))
 	hash := direct["metadata"].(map[string]any)["annotations"].(map[string]any)[compose.HashAnnotation]
 	direct["extra"] = map[string]any{"creationTimestamp": nil, "list": []any{map[string]any{"a": nil, "b": "c"}}}
@@ -246,9 +246,9 @@ func TestKept(t *testing.T) {
 					t.Fatalf("Compute(...): %v", err)
 				}
 				var got []map[string]any
-				for _, i := range plan.Kept {
+				for _, i := range plan.RetainedRevisions {
 					got = append(got, i.Body.Map())
-					if i.Name != "config-old" || i.Kind.Kind != i.Body.Map()["kind"] || !i.Retain || !i.Management || !i.Observed || !i.Verdict.Ready {
+					if i.Name != "config-old" || i.Kind.Kind != i.Body.Map()["kind"] || !i.Retain || !i.Management || !i.Observed || !i.Readiness.Ready {
 						t.Errorf("%s\n%s is wanted, kept as %+v", tc.reason, wanted, i)
 					}
 				}
@@ -310,7 +310,7 @@ func TestValidate(t *testing.T) {
 		},
 		"RollsAfterLater": {
 			reason: "Nobody could say whether that one is ready.",
-			graph:  compose.Graph[struct{}]{{Name: "a", Build: build, RollsAfter: []string{"b"}}, {Name: "b", Build: build}},
+			graph:  compose.Graph[struct{}]{{Name: "a", Build: build, RolloutAfter: []string{"b"}}, {Name: "b", Build: build}},
 			want:   `component "a" needs "b", which is not declared before it`,
 		},
 		"NeedsLater": {
@@ -351,7 +351,7 @@ func TestValidate(t *testing.T) {
 // TestObserve: what is somebody else's is only looked at. It has no hash, waits as whoever declares it says, and is ready whatever else is
 // written on it.
 func TestObserve(t *testing.T) {
-	check := func(o *observe.Object) ready.Verdict {
+	check := func(o *observe.Object) ready.Result {
 		if o.String("data", "said") == "" {
 			return ready.Wait("Silent", "nobody has said it")
 		}
@@ -395,8 +395,8 @@ func TestObserve(t *testing.T) {
 				t.Fatal(err)
 			}
 			item := plan.Items()[0]
-			if item.Verdict.Ready != (tc.want == "") || !item.Verdict.Ready && item.Verdict.Reason != tc.want {
-				t.Errorf("%s\nthe verdict is %+v, want reason %q", tc.reason, item.Verdict, tc.want)
+			if item.Readiness.Ready != (tc.want == "") || !item.Readiness.Ready && item.Readiness.Reason != tc.want {
+				t.Errorf("%s\nthe verdict is %+v, want reason %q", tc.reason, item.Readiness, tc.want)
 			}
 			if !item.Observe || item.Body.At("metadata", "annotations", compose.HashAnnotation).Text() != "" {
 				t.Errorf("%s\nit is to be written: %s", tc.reason, item.Body)

@@ -15,13 +15,13 @@ func ConditionType(component string) string {
 		if slices.Contains(initialisms, word) {
 			word = strings.ToUpper(word)
 		}
-		out.WriteString(capital(word))
+		out.WriteString(upperFirst(word))
 	}
 	return out.String() + "Ready"
 }
 
-// capital is a word with a capital letter.
-func capital(word string) string {
+// upperFirst is a word with a capital letter.
+func upperFirst(word string) string {
 	if word == "" {
 		return ""
 	}
@@ -32,7 +32,7 @@ func capital(word string) string {
 func formerConditionType(component string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(component, "-") {
-		out.WriteString(capital(word))
+		out.WriteString(upperFirst(word))
 	}
 	return out.String() + "Ready"
 }
@@ -40,7 +40,7 @@ func formerConditionType(component string) string {
 func (c Component[M]) conditionType() string { return named(c.Condition, c.Name) }
 
 // ConditionType is the type of the condition on the component.
-func (p Part) ConditionType() string { return named(p.Condition, p.Name) }
+func (p ComponentStatus) ConditionType() string { return named(p.Condition, p.Name) }
 
 // named is a condition's type: its own, or else that of its component's name.
 func named(condition, component string) string {
@@ -59,9 +59,9 @@ func (g Graph[M]) ConditionTypes() []string {
 	return out
 }
 
-// retired are the types of conditions that a composite resource may have and that no part of its plan has: those on components that are
+// disabledConditions are the types of conditions that a composite resource may have and that no part of its plan has: those on components that are
 // switched off, and former names.
-func (g Graph[M]) retired(parts []Part) []string {
+func (g Graph[M]) disabledConditions(parts []ComponentStatus) []string {
 	current := make([]string, len(parts))
 	for i, p := range parts {
 		current[i] = p.ConditionType()

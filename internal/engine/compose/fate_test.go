@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-// TestFate: what counts is what Crossplane and its provider would do with what is observed, and of several the worst.
-func TestFate(t *testing.T) {
+// TestDataPolicy: what counts is what Crossplane and its provider would do with what is observed, and of several the worst.
+func TestDataPolicy(t *testing.T) {
 	around := func(policies ...any) map[string]any {
 		o := wrapped(applied(t, object("ConfigMap", "data")))
 		o["spec"].(map[string]any)["managementPolicies"] = policies
@@ -30,7 +30,7 @@ func TestFate(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		observed map[string]map[string]any
-		want     compose.Fate
+		want     compose.DataPolicy
 	}{
 		"Nothing": {
 			reason: "There is no data.",

@@ -62,9 +62,9 @@ type Component[M any] struct {
 	Needs []string
 	// Follows are the components whose objects must exist first, ready or not. Each is declared earlier.
 	Follows []string
-	// RollsAfter are the components that a new version of this one waits for, once both are there: what runs keeps its images or its release
+	// RolloutAfter are the components that a new version of this one waits for, once both are there: what runs keeps its images or its release
 	// until those are ready as they are desired now. Each is declared earlier.
-	RollsAfter []string
+	RolloutAfter []string
 	// Enabled reports whether the component is wanted. Nil: always.
 	Enabled func(M) bool
 	// Build returns the component's objects.
@@ -108,7 +108,7 @@ func (g Graph[M]) Validate() error {
 		if typ := c.conditionType(); slices.Contains(conditions, typ) && !slices.Contains(seen, c.Name) {
 			errs = append(errs, fmt.Errorf("component %q has the condition %s, as one before it", c.Name, typ))
 		}
-		for _, n := range slices.Concat(c.Needs, c.Follows, c.RollsAfter) {
+		for _, n := range slices.Concat(c.Needs, c.Follows, c.RolloutAfter) {
 			if !slices.Contains(seen, n) {
 				errs = append(errs, fmt.Errorf("component %q needs %q, which is not declared before it", c.Name, n))
 			}

@@ -11,27 +11,27 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// holdVersion keeps the version of an observed object as it was desired last, while a component that has to be rolled out first is not
+// keepObservedVersion keeps the version of an observed object as it was desired last, while a component that has to be rolled out first is not
 // ready, and says so in the verdict.
 //
 // It keeps no more than that, and only of what serves, so that no mistake waits for itself: a component that fails is mended whatever the
 // ones before it are like, and one whose pods take the room of others is scaled down at once.
-func (p *planner) holdVersion(item *Item, wanted encoded.Struct, seen *observe.Object) error {
+func (p *planner) keepObservedVersion(item *Item, wanted encoded.Struct, seen *observe.Object) error {
 	roll := item.Rule.Rollout
-	if len(p.rollsAfter) == 0 || roll == nil || !seen.Exists() || !roll.Serving(seen) {
+	if len(p.rolloutAfter) == 0 || roll == nil || !seen.Exists() || !roll.Serving(seen) {
 		return nil
 	}
-	last, err := asDesired(seen)
+	last, err := withoutServerFields(seen)
 	if err != nil {
 		return err
 	}
 	if !roll.NewVersion(last, wanted) {
 		return nil
 	}
-	full, was := wanted.Map(), last.Map()
+	full, previous := wanted.Map(), last.Map()
 	for _, field := range roll.Fields {
 		unstructured.RemoveNestedField(full, field...)
-		if value, ok, _ := unstructured.NestedFieldNoCopy(was, field...); ok {
+		if value, ok, _ := unstructured.NestedFieldNoCopy(previous, field...); ok {
 			if err := unstructured.SetNestedField(full, value, field...); err != nil {
 				return err
 			}
@@ -42,8 +42,8 @@ func (p *planner) holdVersion(item *Item, wanted encoded.Struct, seen *observe.O
 		return err
 	}
 	item.Body = withHash(body, body.Hash())
-	if item.Verdict.Ready || item.Verdict.Reason == outdated {
-		item.Verdict = ready.Wait("WaitingForRollout", "its new version waits for the roll-out of %s", strings.Join(p.rollsAfter, ", "))
+	if item.Readiness.Ready || item.Readiness.Reason == outdated {
+		item.Readiness = ready.Wait("WaitingForRollout", "its new version waits for the roll-out of %s", strings.Join(p.rolloutAfter, ", "))
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ import (
 
 // A process is what one component runs: its Deployment is named as it is.
 type process struct {
-	name       string
-	rollsAfter []string
-	wanted     version
+	name         string
+	rolloutAfter []string
+	wanted       version
 	// now is what runs, nil if nothing does yet.
 	now *running
 }
@@ -71,7 +71,7 @@ func (s service) plan(t tb, lazily bool) compose.Plan {
 	var g compose.Graph[struct{}]
 	observed := map[string]*structpb.Struct{}
 	for _, p := range s {
-		g = append(g, compose.Component[struct{}]{Name: p.name, RollsAfter: p.rollsAfter, Build: func(struct{}) ([]compose.Stage, error) {
+		g = append(g, compose.Component[struct{}]{Name: p.name, RolloutAfter: p.rolloutAfter, Build: func(struct{}) ([]compose.Stage, error) {
 			return []compose.Stage{{{Name: p.name, Object: p.wanted.deployment(p.name)}}}, nil
 		}})
 		if p.now != nil {
@@ -88,7 +88,7 @@ func (s service) plan(t tb, lazily bool) compose.Plan {
 // asked is the version that a plan asks for.
 func asked(t tb, item compose.Item) version {
 	t.Helper()
-	replicas, _ := item.Body.At("spec", "replicas").Whole()
+	replicas, _ := item.Body.At("spec", "replicas").Int64()
 	v := version{replicas: replicas}
 	for c := range item.Body.At("spec", "template", "spec", "containers").Elements() {
 		v.image = c.Field("image").Text()
@@ -106,11 +106,11 @@ func asked(t tb, item compose.Item) version {
 	return v
 }
 
-// TestHold: what waits for a roll-out keeps its version and nothing else, and never what would mend it.
-func TestHold(t *testing.T) {
+// TestVersionHold: what waits for a roll-out keeps its version and nothing else, and never what would mend it.
+func TestVersionHold(t *testing.T) {
 	v := func(image string) version { return version{image: image, config: "a", replicas: 3} }
 	well := func(v version) *running { return &running{version: v, available: v.replicas} }
-	const waits = "Deployment api: its new version waits for the roll-out of conductor"
+	const waiting = "Deployment api: its new version waits for the roll-out of conductor"
 	for name, tc := range map[string]struct {
 		reason         string
 		conductor, api *running
@@ -121,7 +121,7 @@ func TestHold(t *testing.T) {
 		"first": {
 			reason:    "The conductor is rolled out first, with its config.",
 			conductor: well(v("1")), api: well(v("1")), conductorWants: v("2"),
-			wanted: version{"2", "b", 3}, want: v("1"), words: waits,
+			wanted: version{"2", "b", 3}, want: v("1"), words: waiting,
 		},
 		"then": {
 			reason:    "The conductor is ready as it is desired now.",
@@ -131,12 +131,12 @@ func TestHold(t *testing.T) {
 		"rolling": {
 			reason:    "Some of its pods are not there yet.",
 			conductor: &running{version: v("2"), available: 2}, api: well(v("1")), conductorWants: v("2"),
-			wanted: v("2"), want: v("1"), words: waits,
+			wanted: v("2"), want: v("1"), words: waiting,
 		},
 		"scaled": {
 			reason:    "Pods may have to make room for those that are waited for.",
 			conductor: &running{version: v("2"), available: 2}, api: well(v("1")), conductorWants: v("2"),
-			wanted: version{"2", "a", 1}, want: version{"1", "a", 1}, words: waits,
+			wanted: version{"2", "a", 1}, want: version{"1", "a", 1}, words: waiting,
 		},
 		"config": {
 			reason:    "It is not another version: a mistake in it may be what the conductor fails by.",
@@ -161,20 +161,20 @@ func TestHold(t *testing.T) {
 		"wrapped": {
 			reason:    "In another cluster it is the same.",
 			conductor: well(v("1")), api: &running{version: v("1"), available: 3, wrapped: true}, conductorWants: v("2"),
-			wanted: v("2"), want: v("1"), words: waits,
+			wanted: v("2"), want: v("1"), words: waiting,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := service{
 				{name: "conductor", wanted: tc.conductorWants, now: tc.conductor},
-				{name: "api", rollsAfter: []string{"conductor"}, wanted: tc.wanted, now: tc.api},
+				{name: "api", rolloutAfter: []string{"conductor"}, wanted: tc.wanted, now: tc.api},
 			}.plan(t, false)
-			part, _ := plan.Part("api")
+			part, _ := plan.ComponentStatus("api")
 			if diff := cmp.Diff(tc.want, asked(t, part.Items[0]), cmp.AllowUnexported(version{})); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
-			if _, words := part.Waiting(); words != tc.words {
-				t.Errorf("%s\nit says %q, want %q", tc.reason, words, tc.words)
+			if _, text := part.Waiting(); text != tc.words {
+				t.Errorf("%s\nit says %q, want %q", tc.reason, text, tc.words)
 			}
 		})
 	}
@@ -189,7 +189,7 @@ func TestHoldDisabled(t *testing.T) {
 	}
 	plan, err := compose.Graph[struct{}]{
 		{Name: "conductor", Build: build, Enabled: func(struct{}) bool { return false }},
-		{Name: "api", Build: build, RollsAfter: []string{"conductor"}},
+		{Name: "api", Build: build, RolloutAfter: []string{"conductor"}},
 	}.MustValidate().Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"api": old.observed(t, "api")}, false), compose.Item.Reference)
 	if err != nil {
 		t.Fatal(err)
@@ -219,12 +219,12 @@ func TestHoldComposite(t *testing.T) {
 	wanted := keystone(map[string]any{"openStackRelease": "2025.2", "image": map[string]any{"tag": "2"}, "region": "b"})
 	plan, err := compose.Graph[struct{}]{
 		{Name: "first", Build: object(version{}.deployment("first"))},
-		{Name: "second", Build: object(wanted), RollsAfter: []string{"first"}},
+		{Name: "second", Build: object(wanted), RolloutAfter: []string{"first"}},
 	}.MustValidate().Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"k": observed}, false), compose.Item.Reference)
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, _ := plan.Part("second")
+	part, _ := plan.ComponentStatus("second")
 	want := map[string]any{"openStackRelease": "2025.1", "images": map[string]any{"api": "1"}, "region": "b"}
 	if diff := cmp.Diff(want, part.Items[0].Body.Map()["spec"]); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -243,7 +243,7 @@ func drawService(t *rapid.T) service {
 		p := &process{name: fmt.Sprintf("c%d", i), wanted: draw()}
 		for _, earlier := range s {
 			if rapid.Bool().Draw(t, "rolls after") {
-				p.rollsAfter = append(p.rollsAfter, earlier.name)
+				p.rolloutAfter = append(p.rolloutAfter, earlier.name)
 			}
 		}
 		if rapid.IntRange(0, 3).Draw(t, "runs") > 0 {
@@ -265,7 +265,7 @@ func (p *process) done() bool {
 func (s service) waitsFor(p *process) []string {
 	var out []string
 	for _, earlier := range s {
-		if slices.Contains(p.rollsAfter, earlier.name) && !earlier.done() {
+		if slices.Contains(p.rolloutAfter, earlier.name) && !earlier.done() {
 			out = append(out, earlier.name)
 		}
 	}
@@ -276,7 +276,7 @@ func (s service) waitsFor(p *process) []string {
 func (s service) wrong(t tb, plan compose.Plan) string {
 	t.Helper()
 	for _, p := range s {
-		part, _ := plan.Part(p.name)
+		part, _ := plan.ComponentStatus(p.name)
 		if len(part.Items) != 1 {
 			return p.name + " is not desired"
 		}
@@ -291,8 +291,8 @@ func (s service) wrong(t tb, plan compose.Plan) string {
 			return fmt.Sprintf("%s is desired as %+v, want %+v", p.name, got, want)
 		case part.IsReady() != p.done():
 			return fmt.Sprintf("%s is ready: %t, want %t", p.name, part.IsReady(), p.done())
-		case held != (part.Items[0].Verdict.Reason == "WaitingForRollout"):
-			return fmt.Sprintf("%s says %+v, and is held: %t", p.name, part.Items[0].Verdict, held)
+		case held != (part.Items[0].Readiness.Reason == "WaitingForRollout"):
+			return fmt.Sprintf("%s says %+v, and is held: %t", p.name, part.Items[0].Readiness, held)
 		}
 	}
 	return ""
@@ -316,10 +316,10 @@ func TestHoldInvariants(t *testing.T) {
 			}
 			next := map[string]*running{}
 			for _, p := range s {
-				part, _ := plan.Part(p.name)
+				part, _ := plan.ComponentStatus(p.name)
 				v := asked(t, part.Items[0])
-				if waits := s.waitsFor(p); p.now != nil && p.now.available > 0 && v.image != p.now.image && len(waits) > 0 {
-					t.Fatalf("%s gets another version before %v", p.name, waits)
+				if waiting := s.waitsFor(p); p.now != nil && p.now.available > 0 && v.image != p.now.image && len(waiting) > 0 {
+					t.Fatalf("%s gets another version before %v", p.name, waiting)
 				}
 				next[p.name] = &running{version: v, available: v.replicas, wrapped: p.now != nil && p.now.wrapped}
 			}
@@ -331,13 +331,13 @@ func TestHoldInvariants(t *testing.T) {
 	})
 }
 
-// TestHoldBreaks: the check finds a plan without order, and one that waits where nothing has to.
-func TestHoldBreaks(t *testing.T) {
+// TestVersionHoldBreaks: the check finds a plan without order, and one that waits where nothing has to.
+func TestVersionHoldBreaks(t *testing.T) {
 	old, wanted := version{"1", "a", 1}, version{"2", "a", 1}
 	two := func(rollsAfter []string, api version) service {
 		return service{
 			{name: "conductor", wanted: wanted, now: &running{version: old, available: 1}},
-			{name: "api", rollsAfter: rollsAfter, wanted: api, now: &running{version: old, available: 1}},
+			{name: "api", rolloutAfter: rollsAfter, wanted: api, now: &running{version: old, available: 1}},
 		}
 	}
 	ordered, unordered := two([]string{"conductor"}, wanted), two(nil, wanted)

@@ -14,23 +14,23 @@ import (
 // Plan is what must exist now, and how far each component has come.
 type Plan struct {
 	// Parts are the enabled components, in the order of the graph.
-	Parts []Part
+	Parts []ComponentStatus
 	// Retired are the types of conditions on components that are none of these, which a composite resource may still have.
 	Retired []string
-	// Kept are older revisions that pods may still read.
-	Kept []Item
+	// RetainedRevisions are older revisions that pods may still read.
+	RetainedRevisions []Item
 }
 
-// Part is one component of a plan.
-type Part struct {
+// ComponentStatus is one component of a plan.
+type ComponentStatus struct {
 	// Name, Phase and Version of the component.
 	Name, Phase, Version string
 	// Condition is the type of its condition, where it has one of its own.
 	Condition string
 	// After are the components that have to come first, Needs those of them that it waits for.
 	After, Needs []string
-	// Held are the components whose objects some of its own come after, and wait for.
-	Held []string
+	// BlockedBy are the components whose objects some of its own come after, and wait for.
+	BlockedBy []string
 	// Items are the objects that must exist now.
 	Items []Item
 	// Ready of Total wanted objects are ready; those held back count as wanted.
@@ -47,12 +47,12 @@ type Item struct {
 	Body encoded.Struct
 	// Rule is what is known of its kind.
 	Rule ready.Rule
-	// Verdict on what is observed of it.
-	Verdict ready.Verdict
+	// Readiness on what is observed of it.
+	Readiness ready.Result
 	// Observed says that it exists already.
 	Observed bool
-	// Fate is what would become of data if the composite resource were deleted now, as far as this object is concerned.
-	Fate Fate
+	// DataPolicy is what would become of data if the composite resource were deleted now, as far as this object is concerned.
+	DataPolicy DataPolicy
 	// Since is when its condition last changed (RFC 3339), if it reports.
 	Since string
 	// Retain, Management, Observe and Cluster are those of the resource.
@@ -81,17 +81,17 @@ func (p Plan) Items() []Item {
 	for _, part := range p.Parts {
 		lists = append(lists, part.Items)
 	}
-	return slices.Concat(append(lists, p.Kept)...)
+	return slices.Concat(append(lists, p.RetainedRevisions)...)
 }
 
-// Part returns a component by name, and whether it is enabled.
-func (p Plan) Part(name string) (Part, bool) {
+// ComponentStatus returns a component by name, and whether it is enabled.
+func (p Plan) ComponentStatus(name string) (ComponentStatus, bool) {
 	for _, part := range p.Parts {
 		if part.Name == name {
 			return part, true
 		}
 	}
-	return Part{}, false
+	return ComponentStatus{}, false
 }
 
 // Phase is the phase of the first component that is not ready, or the given one.
@@ -105,12 +105,12 @@ func (p Plan) Phase(done string) string {
 }
 
 // IsReady says that every wanted object of the component is ready. It speaks of the component alone, not of its needs.
-func (p Part) IsReady() bool { return p.Ready == p.Total }
+func (p ComponentStatus) IsReady() bool { return p.Ready == p.Total }
 
 // Exists says that every wanted object of the component is there, whatever it is like.
-func (p Part) Exists() bool { return p.observed() == p.Total }
+func (p ComponentStatus) Exists() bool { return p.observed() == p.Total }
 
-func (p Part) observed() int {
+func (p ComponentStatus) observed() int {
 	n := 0
 	for _, i := range p.Items {
 		if i.Observed {
@@ -123,7 +123,7 @@ func (p Part) observed() int {
 // Waiting says what the whole waits for: the first component with something that will not become ready by waiting, or else the first
 // that is not ready. It is empty when all is ready.
 func (p Plan) Waiting() (reason, message string) {
-	var first *Part
+	var first *ComponentStatus
 	for i := range p.Parts {
 		part := &p.Parts[i]
 		if _, failed := part.Failed(); failed {
@@ -142,9 +142,9 @@ func (p Plan) Waiting() (reason, message string) {
 }
 
 // Failed is the first object that will not become ready by waiting.
-func (p Part) Failed() (Item, bool) {
+func (p ComponentStatus) Failed() (Item, bool) {
 	for _, i := range p.Items {
-		if i.Verdict.Failed {
+		if i.Readiness.Failed {
 			return i, true
 		}
 	}
@@ -152,9 +152,9 @@ func (p Part) Failed() (Item, bool) {
 }
 
 // Waiting says in one sentence what the component waits for; it is empty when the component is ready.
-func (p Part) Waiting() (reason, message string) {
+func (p ComponentStatus) Waiting() (reason, message string) {
 	if i, ok := p.Failed(); ok {
-		return i.Verdict.Reason, i.describe()
+		return i.Readiness.Reason, i.describe()
 	}
 	if len(p.Needs) > 0 && !p.IsReady() {
 		return "WaitingForNeeds", "waits for " + strings.Join(p.Needs, ", ")
@@ -162,7 +162,7 @@ func (p Part) Waiting() (reason, message string) {
 	var names []string
 	var first *Item
 	for n, i := range p.Items {
-		if i.Verdict.Ready {
+		if i.Readiness.Ready {
 			continue
 		}
 		if first == nil {
@@ -171,20 +171,20 @@ func (p Part) Waiting() (reason, message string) {
 		names = append(names, i.Name)
 	}
 	switch {
-	case first == nil && len(p.Held) > 0:
-		return "WaitingForNeeds", "waits for " + strings.Join(p.Held, ", ")
+	case first == nil && len(p.BlockedBy) > 0:
+		return "WaitingForNeeds", "waits for " + strings.Join(p.BlockedBy, ", ")
 	case first == nil:
 		return "", ""
 	case len(names) == 1:
-		return first.Verdict.Reason, first.describe()
+		return first.Readiness.Reason, first.describe()
 	}
-	return first.Verdict.Reason, fmt.Sprintf("%s; %d more are not ready: %s", first.describe(), len(names)-1, strings.Join(names[1:], ", "))
+	return first.Readiness.Reason, fmt.Sprintf("%s; %d more are not ready: %s", first.describe(), len(names)-1, strings.Join(names[1:], ", "))
 }
 
 // describe names the object and says what it waits for. What a nested composite resource waits for names its object itself.
 func (i Item) describe() string {
-	if i.Verdict.Propagated {
-		return i.Verdict.Message
+	if i.Readiness.Propagated {
+		return i.Readiness.Message
 	}
-	return fmt.Sprintf("%s %s: %s", i.Kind.Kind, i.Body.At("metadata", "name").Text(), i.Verdict.Message)
+	return fmt.Sprintf("%s %s: %s", i.Kind.Kind, i.Body.At("metadata", "name").Text(), i.Readiness.Message)
 }

@@ -13,61 +13,61 @@ import (
 )
 
 // item is an object with a verdict.
-func item(name string, v ready.Verdict) compose.Item {
+func item(name string, v ready.Result) compose.Item {
 	body := encoded.Struct{}.With(encoded.Text("my-"+name), "metadata", "name")
-	return compose.Item{Name: name, Kind: schema.GroupVersionKind{Kind: "Thing"}, Body: body, Verdict: v}
+	return compose.Item{Name: name, Kind: schema.GroupVersionKind{Kind: "Thing"}, Body: body, Readiness: v}
 }
 
 func TestWaiting(t *testing.T) {
-	done, waits, failed := ready.Yes, ready.Wait("Later", "it takes its time"), ready.Fail("Broken", "it is broken")
+	done, waiting, failed := ready.Yes, ready.Wait("Later", "it takes its time"), ready.Fail("Broken", "it is broken")
 	cases := map[string]struct {
 		reason      string
-		part        compose.Part
+		part        compose.ComponentStatus
 		want, words string
 	}{
 		"Ready": {
 			reason: "There is nothing to say.",
-			part:   compose.Part{Items: []compose.Item{item("a", done)}, Ready: 1, Total: 1},
+			part:   compose.ComponentStatus{Items: []compose.Item{item("a", done)}, Ready: 1, Total: 1},
 		},
 		"Needs": {
 			reason: "A part that may not begin says what it waits for.",
-			part:   compose.Part{Needs: []string{"database", "cache"}, Total: 1},
+			part:   compose.ComponentStatus{Needs: []string{"database", "cache"}, Total: 1},
 			want:   "WaitingForNeeds", words: "waits for database, cache",
 		},
 		"ReadyWithoutNeeds": {
 			reason: "What was built before stays ready when something below it is not.",
-			part:   compose.Part{Needs: []string{"database"}, Items: []compose.Item{item("a", done)}, Ready: 1, Total: 1},
+			part:   compose.ComponentStatus{Needs: []string{"database"}, Items: []compose.Item{item("a", done)}, Ready: 1, Total: 1},
 		},
 		"Held": {
 			reason: "One whose objects are all there or held back says by whom.",
-			part:   compose.Part{Held: []string{"database", "cache"}, Items: []compose.Item{item("a", done)}, Ready: 1, Total: 2},
+			part:   compose.ComponentStatus{BlockedBy: []string{"database", "cache"}, Items: []compose.Item{item("a", done)}, Ready: 1, Total: 2},
 			want:   "WaitingForNeeds", words: "waits for database, cache",
 		},
 		"One": {
 			reason: "The object's own words.",
-			part:   compose.Part{Items: []compose.Item{item("a", done), item("b", waits)}, Ready: 1, Total: 2},
+			part:   compose.ComponentStatus{Items: []compose.Item{item("a", done), item("b", waiting)}, Ready: 1, Total: 2},
 			want:   "Later", words: "Thing my-b: it takes its time",
 		},
 		"Several": {
 			reason: "The first in full, the others by name.",
-			part:   compose.Part{Items: []compose.Item{item("a", waits), item("b", done), item("c", waits), item("d", waits)}, Ready: 1, Total: 4},
+			part:   compose.ComponentStatus{Items: []compose.Item{item("a", waiting), item("b", done), item("c", waiting), item("d", waiting)}, Ready: 1, Total: 4},
 			want:   "Later", words: "Thing my-a: it takes its time; 2 more are not ready: c, d",
 		},
 		"Lifted": {
 			reason: "What a component of the object waits for names its object itself.",
-			part:   compose.Part{Items: []compose.Item{item("a", ready.Verdict{Reason: "Later", Message: "api: Thing b: it takes its time", Propagated: true})}, Total: 1},
+			part:   compose.ComponentStatus{Items: []compose.Item{item("a", ready.Result{Reason: "Later", Message: "api: Thing b: it takes its time", Propagated: true})}, Total: 1},
 			want:   "Later", words: "api: Thing b: it takes its time",
 		},
 		"Failed": {
 			reason: "What does not recover by itself comes first, and before needs.",
-			part:   compose.Part{Needs: []string{"x"}, Items: []compose.Item{item("a", waits), item("b", failed)}, Total: 2},
+			part:   compose.ComponentStatus{Needs: []string{"x"}, Items: []compose.Item{item("a", waiting), item("b", failed)}, Total: 2},
 			want:   "Broken", words: "Thing my-b: it is broken",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, words := tc.part.Waiting()
-			if diff := cmp.Diff([]string{tc.want, tc.words}, []string{got, words}); diff != "" {
+			got, text := tc.part.Waiting()
+			if diff := cmp.Diff([]string{tc.want, tc.words}, []string{got, text}); diff != "" {
 				t.Errorf("%s\nWaiting(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -76,22 +76,22 @@ func TestWaiting(t *testing.T) {
 
 // TestPlanWaiting: of all components one says what the whole waits for.
 func TestPlanWaiting(t *testing.T) {
-	done := compose.Part{Name: "done", Items: []compose.Item{item("a", ready.Yes)}, Ready: 1, Total: 1}
-	waits := compose.Part{Name: "database", Items: []compose.Item{item("b", ready.Wait("Later", "it takes its time"))}, Total: 1}
-	needs := compose.Part{Name: "api", Needs: []string{"database"}, Total: 1}
-	failed := compose.Part{Name: "cache", Items: []compose.Item{item("c", ready.Fail("Broken", "it is broken"))}, Total: 1}
+	done := compose.ComponentStatus{Name: "done", Items: []compose.Item{item("a", ready.Yes)}, Ready: 1, Total: 1}
+	waiting := compose.ComponentStatus{Name: "database", Items: []compose.Item{item("b", ready.Wait("Later", "it takes its time"))}, Total: 1}
+	needs := compose.ComponentStatus{Name: "api", Needs: []string{"database"}, Total: 1}
+	failed := compose.ComponentStatus{Name: "cache", Items: []compose.Item{item("c", ready.Fail("Broken", "it is broken"))}, Total: 1}
 	for name, tc := range map[string]struct {
 		reason      string
-		parts       []compose.Part
+		parts       []compose.ComponentStatus
 		want, words string
 	}{
-		"Ready":  {"There is nothing to say.", []compose.Part{done}, "", ""},
-		"First":  {"The others wait for it.", []compose.Part{done, waits, needs}, "Later", "database: Thing my-b: it takes its time"},
-		"Failed": {"What does not recover by itself comes first.", []compose.Part{waits, needs, failed}, "Broken", "cache: Thing my-c: it is broken"},
+		"Ready":  {"There is nothing to say.", []compose.ComponentStatus{done}, "", ""},
+		"First":  {"The others wait for it.", []compose.ComponentStatus{done, waiting, needs}, "Later", "database: Thing my-b: it takes its time"},
+		"Failed": {"What does not recover by itself comes first.", []compose.ComponentStatus{waiting, needs, failed}, "Broken", "cache: Thing my-c: it is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, words := compose.Plan{Parts: tc.parts}.Waiting()
-			if diff := cmp.Diff([]string{tc.want, tc.words}, []string{got, words}); diff != "" {
+			got, text := compose.Plan{Parts: tc.parts}.Waiting()
+			if diff := cmp.Diff([]string{tc.want, tc.words}, []string{got, text}); diff != "" {
 				t.Errorf("%s\nWaiting(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -101,12 +101,12 @@ func TestPlanWaiting(t *testing.T) {
 func TestPlan(t *testing.T) {
 	observed := compose.Item{Name: "b", Observed: true}
 	plan := compose.Plan{
-		Parts: []compose.Part{
+		Parts: []compose.ComponentStatus{
 			{Name: "first", Phase: "One", Items: []compose.Item{{Name: "a", Observed: true}}, Ready: 1, Total: 1},
 			{Name: "second", Phase: "Two", Items: []compose.Item{observed}, Total: 2},
 			{Name: "third", Phase: "Three", Total: 1},
 		},
-		Kept: []compose.Item{{Name: "old"}},
+		RetainedRevisions: []compose.Item{{Name: "old"}},
 	}
 	var names []string
 	for _, i := range plan.Items() {
@@ -124,13 +124,13 @@ func TestPlan(t *testing.T) {
 	if got := (compose.Plan{Parts: plan.Parts[:1]}).Phase("Done"); got != "Done" {
 		t.Errorf("Phase(Done) = %s of a plan that is ready", got)
 	}
-	if p, ok := plan.Part("second"); !ok || p.Phase != "Two" || p.Exists() || p.IsReady() {
+	if p, ok := plan.ComponentStatus("second"); !ok || p.Phase != "Two" || p.Exists() || p.IsReady() {
 		t.Errorf("Part(second) = %+v, %t: half of it exists", p, ok)
 	}
-	if p, ok := plan.Part("first"); !ok || !p.Exists() || !p.IsReady() {
+	if p, ok := plan.ComponentStatus("first"); !ok || !p.Exists() || !p.IsReady() {
 		t.Errorf("Part(first) = %+v, %t: all of it exists and is ready", p, ok)
 	}
-	if p, ok := plan.Part("fourth"); ok {
+	if p, ok := plan.ComponentStatus("fourth"); ok {
 		t.Errorf("Part(fourth) = %+v: there is none", p)
 	}
 }

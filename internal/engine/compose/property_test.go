@@ -202,7 +202,7 @@ func (m *toy) checkStays(t *rapid.T, plan compose.Plan) {
 func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 	allReady := true
 	for _, c := range m.components {
-		part, ok := plan.Part(c.name)
+		part, ok := plan.ComponentStatus(c.name)
 		if ok == c.disabled {
 			t.Fatalf("Part(%s) is there: %t", c.name, ok)
 		}
@@ -216,7 +216,7 @@ func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 		for _, first := range c.follows {
 			open = open && m.all(first, m.exists)
 		}
-		if waits := len(part.Needs) > 0; waits == open {
+		if waiting := len(part.Needs) > 0; waiting == open {
 			t.Errorf("%s waits for %v, but open is %t", c.name, part.Needs, open)
 		}
 		total, ready, held := 0, 0, false
@@ -224,10 +224,10 @@ func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 			next := open
 			for _, r := range stage {
 				desired := slices.ContainsFunc(part.Items, func(i compose.Item) bool { return i.Name == r.name })
-				waits := slices.ContainsFunc(r.after, func(name string) bool { return !m.done(name) })
-				there := m.exists(r) || m.replaces(r)
-				held = held || open && waits && !there
-				if want := open && !waits || there; desired != want {
+				waiting := slices.ContainsFunc(r.after, func(name string) bool { return !m.done(name) })
+				existing := m.exists(r) || m.replaces(r)
+				held = held || open && waiting && !existing
+				if want := open && !waiting || existing; desired != want {
 					t.Errorf("%s: desired is %t, want %t", r.name, desired, want)
 				}
 				total++
@@ -238,8 +238,8 @@ func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 			}
 			open = next
 		}
-		if held != (len(part.Held) > 0) {
-			t.Errorf("%s is held by %v, want any: %t", c.name, part.Held, held)
+		if held != (len(part.BlockedBy) > 0) {
+			t.Errorf("%s is held by %v, want any: %t", c.name, part.BlockedBy, held)
 		}
 		if _, message := part.Waiting(); (message == "") != (ready == total) {
 			t.Errorf("%s: %d of %d are ready, and it waits for %q", c.name, ready, total, message)
@@ -253,8 +253,8 @@ func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 			if s, ok := m.seen[i.Name]; ok {
 				want = states[s].wrong
 			}
-			if i.Verdict.Ready != (want == "") || !i.Verdict.Ready && i.Verdict.Reason != want {
-				t.Errorf("%s is %s: verdict %+v, want reason %q", i.Name, m.seen[i.Name], i.Verdict, want)
+			if i.Readiness.Ready != (want == "") || !i.Readiness.Ready && i.Readiness.Reason != want {
+				t.Errorf("%s is %s: verdict %+v, want reason %q", i.Name, m.seen[i.Name], i.Readiness, want)
 			}
 		}
 	}
@@ -280,7 +280,7 @@ func (m *toy) checkSame(t *rapid.T, plan compose.Plan) {
 // checkBodies: an object is what its builder made, with the hash of that.
 func (m *toy) checkBodies(t *rapid.T, plan compose.Plan) {
 	items := plan.Items()
-	for _, i := range items[:len(items)-len(plan.Kept)] {
+	for _, i := range items[:len(items)-len(plan.RetainedRevisions)] {
 		want, err := encode.Object(object(i.Kind.Kind, i.Name))
 		if err != nil {
 			t.Fatalf("Object(...): %v", err)

@@ -27,8 +27,8 @@ type Input[X any] struct {
 	Claim Claim
 	// Channel are the labels of the Composition's revisions that the composite resource is bound to; empty where it is not.
 	Channel map[string]string
-	// Seen are the composed resources as they are observed.
-	Seen observe.State
+	// Observed are the composed resources as they are observed.
+	Observed observe.State
 	// Required are the resources that the Composition or the kind itself asks for, by requirement name. A name that is missing was not asked
 	// for; an empty list was asked for and does not exist.
 	Required map[string][]*structpb.Struct
@@ -48,26 +48,26 @@ type Kind[X, M any] struct {
 	Requires func(Input[X]) map[string]wire.Selector
 	// Derive makes the model that builders read: names, endpoints, images, releases, each once. It refuses what is wrong.
 	Derive func(Input[X]) (M, error)
-	// Place says where the objects live.
-	Place func(M) respond.Place
+	// Target says where the objects live.
+	Target func(M) respond.Target
 	// Status is the composite resource's status.
 	Status func(M, compose.Plan) any
-	// Remarks are conditions on what nobody waits for, such as nodes that somebody else looks after.
-	Remarks []Remark[M]
+	// AdvisoryConditions are conditions on what nobody waits for, such as nodes that somebody else looks after.
+	AdvisoryConditions []AdvisoryCondition[M]
 }
 
-// Remark is a condition on something that is no part of what is composed: it makes nothing wait, and nothing Ready or not.
-type Remark[M any] struct {
+// AdvisoryCondition is a condition on something that is no part of what is composed: it makes nothing wait, and nothing Ready or not.
+type AdvisoryCondition[M any] struct {
 	// Type of the condition.
 	Type string
 	// Verdict is what it says. Without a reason there is nothing to say.
-	Verdict func(M) ready.Verdict
+	Verdict func(M) ready.Result
 }
 
 // conditionTypes are those of all conditions that the kind's function sets, besides those of all kinds.
 func (k Kind[X, M]) conditionTypes() []string {
 	out := k.Graph.ConditionTypes()
-	for _, r := range k.Remarks {
+	for _, r := range k.AdvisoryConditions {
 		out = append(out, r.Type)
 	}
 	return out
@@ -105,9 +105,9 @@ func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, er
 	composed, err := k.compose(req, req.Composite)
 	switch {
 	case err == nil && composed.asks:
-		return respond.Ask(req, composed.requirements), compose.Plan{}, nil
+		return respond.RequireResources(req, composed.requirements), compose.Plan{}, nil
 	case err == nil:
-		return composed.remarked(req, respond.Success(req, composed.plan, composed.place, composed.status)), composed.plan, nil
+		return composed.withAdvisoryConditions(req, respond.Success(req, composed.plan, composed.place, composed.status)), composed.plan, nil
 	}
 	last, ok := asLastValid(req.Composite)
 	if !invalid.Is(err) || !ok {
@@ -120,15 +120,15 @@ func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, er
 	// Both specs are looked at in each call: an answer that asked for what one of them names would not have what the other one does.
 	held.requirements = both(held.requirements, composed.requirements)
 	if held.asks {
-		return respond.Ask(req, held.requirements), compose.Plan{}, nil
+		return respond.RequireResources(req, held.requirements), compose.Plan{}, nil
 	}
-	return held.remarked(req, respond.Invalid(req, held.plan, held.place, held.status, err)), held.plan, err
+	return held.withAdvisoryConditions(req, respond.Invalid(req, held.plan, held.place, held.status, err)), held.plan, err
 }
 
 // composition is what becomes of a composite resource.
 type composition struct {
 	plan    compose.Plan
-	place   respond.Place
+	place   respond.Target
 	status  encoded.Struct
 	remarks []respond.Remark
 	// requirements are what is asked for. Asks: not all of it was looked for yet, so that there is nothing else.
@@ -136,16 +136,16 @@ type composition struct {
 	asks         bool
 }
 
-// remarked is a response with what all of them have besides: one that asks for less than the one before would be asked again.
-func (c composition) remarked(req *wire.Request, rsp *wire.Response) *wire.Response {
+// withAdvisoryConditions is a response with what all of them have besides: one that asks for less than the one before would be asked again.
+func (c composition) withAdvisoryConditions(req *wire.Request, rsp *wire.Response) *wire.Response {
 	rsp.Requirements = c.requirements
-	return respond.Remarked(req, rsp, c.remarks...)
+	return respond.WithAdvisoryConditions(req, rsp, c.remarks...)
 }
 
 // compose says what becomes of a composite resource, given all else that is requested.
 func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (composition, error) {
 	in := Input[X]{Required: req.Required, Claim: claim(composite), Channel: channel(composite)}
-	read := withoutUnread(composite)
+	read := withoutUnusedFields(composite)
 	if err := Decode(read, &in.XR); err != nil {
 		// A status that cannot be read, such as one of another version, is no reason to stop: it is rewritten.
 		in.XR = *new(X)
@@ -153,21 +153,21 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 			return composition{}, fmt.Errorf("cannot read the composite resource: %w", err)
 		}
 	}
-	seen, err := observe.New(req.Observed)
+	observed, err := observe.New(req.Observed)
 	if err != nil {
 		return composition{}, fmt.Errorf("cannot read what is observed: %w", err)
 	}
-	in.Seen = seen
-	requirements, asks := k.requirements(in)
-	if asks {
+	in.Observed = observed
+	requirements, queries := k.requirements(in)
+	if queries {
 		return composition{requirements: requirements, asks: true}, nil
 	}
 	m, err := k.Derive(in)
 	if err != nil {
 		return composition{requirements: requirements}, err
 	}
-	place := k.Place(m)
-	plan, err := k.Graph.Compute(m, seen, place.Reference)
+	place := k.Target(m)
+	plan, err := k.Graph.Compute(m, observed, place.Reference)
 	if err != nil {
 		return composition{requirements: requirements}, err
 	}
@@ -178,11 +178,11 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	if policy := respond.DeletionPolicy(plan, place); policy != "" {
 		status = status.With(encoded.Text(policy), "deletionPolicy")
 	}
-	if spec := encoded.Of(ownSpec(composite)); len(spec) <= maxLastValidSpec {
+	if spec := encoded.Of(specWithoutCrossplane(composite)); len(spec) <= maxLastValidSpec {
 		status = status.With(spec.Value(), lastValidSpec)
 	}
 	out := composition{plan: plan, place: place, status: status, requirements: requirements}
-	for _, r := range k.Remarks {
+	for _, r := range k.AdvisoryConditions {
 		out.remarks = append(out.remarks, respond.Remark{Type: r.Type, Verdict: r.Verdict(m)})
 	}
 	return out, nil
@@ -199,21 +199,21 @@ func both(first, second map[string]wire.Selector) map[string]wire.Selector {
 }
 
 // requirements are what the kind asks for, and whether some of it was not looked for yet.
-func (k Kind[X, M]) requirements(in Input[X]) (out map[string]wire.Selector, asks bool) {
+func (k Kind[X, M]) requirements(in Input[X]) (out map[string]wire.Selector, queries bool) {
 	if k.Requires == nil {
 		return nil, false
 	}
 	out = k.Requires(in)
 	for name := range out {
 		if _, looked := in.Required[name]; !looked {
-			asks = true
+			queries = true
 		}
 	}
-	return out, asks
+	return out, queries
 }
 
-// withoutUnread is a composite resource without what no kind reads, and is most of it.
-func withoutUnread(composite *structpb.Struct) *structpb.Struct {
+// withoutUnusedFields is a composite resource without what no kind reads, and is most of it.
+func withoutUnusedFields(composite *structpb.Struct) *structpb.Struct {
 	for field, name := range map[string]string{"metadata": "managedFields", "status": lastValidSpec} {
 		if inside := composite.GetFields()[field].GetStructValue(); inside != nil {
 			composite = with(composite, field, structpb.NewStructValue(without(inside, name)))

@@ -37,11 +37,11 @@ type thing struct {
 }
 
 // kind is the function of things. It notes what it was given.
-func kind(given *function.Input[thing]) function.Runner {
+func kind(provided *function.Input[thing]) function.Runner {
 	return function.Kind[thing, thing]{
 		Graph: compose.Graph[thing]{{Name: "config", Build: build}},
 		Derive: func(in function.Input[thing]) (thing, error) {
-			*given = in
+			*provided = in
 			switch in.XR.Spec.Fail {
 			case "invalid":
 				return thing{}, invalid.Field("spec.fail", "it is invalid")
@@ -52,7 +52,7 @@ func kind(given *function.Input[thing]) function.Runner {
 			}
 			return in.XR, nil
 		},
-		Place:  func(thing) respond.Place { return respond.Place{} },
+		Target: func(thing) respond.Target { return respond.Target{} },
 		Status: func(m thing, _ compose.Plan) any { return map[string]any{"phase": "Next", "was": m.Status.Phase} },
 	}
 }
@@ -162,12 +162,12 @@ func TestRun(t *testing.T) {
 
 // said are the conditions of a response.
 func said(rsp *fnv1.RunFunctionResponse) map[string]string {
-	words := map[fnv1.Status]string{
+	text := map[fnv1.Status]string{
 		fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False", fnv1.Status_STATUS_CONDITION_UNKNOWN: "Unknown",
 	}
 	out := map[string]string{}
 	for _, c := range rsp.GetConditions() {
-		out[c.GetType()] = words[c.GetStatus()] + ": " + c.GetMessage()
+		out[c.GetType()] = text[c.GetStatus()] + ": " + c.GetMessage()
 	}
 	return out
 }
@@ -203,10 +203,10 @@ func TestInput(t *testing.T) {
 	if diff := cmp.Diff(want, in.Required, protocmp.Transform()); diff != "" {
 		t.Errorf("Required: -want, +got:\n%s", diff)
 	}
-	if o, ok := in.Seen.Get("config"); !ok || o.Kind() != "ConfigMap" {
+	if o, ok := in.Observed.Get("config"); !ok || o.Kind() != "ConfigMap" {
 		t.Error("Seen has not what is observed")
 	}
-	if i := plan.Items()[0]; i.Name != "config" || !i.Observed || i.Verdict.Ready {
+	if i := plan.Items()[0]; i.Name != "config" || !i.Observed || i.Readiness.Ready {
 		t.Errorf("the plan is not that of the answer: %+v", plan)
 	}
 	wantStatus := structOf(t, map[string]any{
@@ -352,8 +352,8 @@ func TestUnread(t *testing.T) {
 	in := function.Input[m]{}
 	runner := function.Kind[m, m]{
 		Graph:  compose.Graph[m]{{Name: "none", Build: func(m) ([]compose.Stage, error) { return nil, nil }}},
-		Derive: func(given function.Input[m]) (m, error) { in = given; return given.XR, nil },
-		Place:  func(m) respond.Place { return respond.Place{DeleteData: true} },
+		Derive: func(provided function.Input[m]) (m, error) { in = provided; return provided.XR, nil },
+		Target: func(m) respond.Target { return respond.Target{DeleteData: true} },
 		Status: func(m, compose.Plan) any { return m{} },
 	}
 	req := request(t, m{"a": "b"}, m{"phase": "Before", "lastValidSpec": m{"a": "c"}})
@@ -400,21 +400,21 @@ func TestUnreadableStatus(t *testing.T) {
 	}
 }
 
-// TestRemarks: a remark is said on both, holds nothing up, and is taken back when there is nothing to say any more.
-func TestRemarks(t *testing.T) {
-	verdict := ready.Verdict{}
+// TestAdvisoryConditions: a remark is said on both, holds nothing up, and is taken back when there is nothing to say any more.
+func TestAdvisoryConditions(t *testing.T) {
+	result := ready.Result{}
 	remarking := function.Kind[thing, thing]{
-		Graph:   compose.Graph[thing]{{Name: "config", Build: build}},
-		Derive:  func(in function.Input[thing]) (thing, error) { return in.XR, nil },
-		Place:   func(thing) respond.Place { return respond.Place{} },
-		Status:  func(thing, compose.Plan) any { return map[string]any{} },
-		Remarks: []function.Remark[thing]{{Type: "WellFed", Verdict: func(thing) ready.Verdict { return verdict }}},
+		Graph:              compose.Graph[thing]{{Name: "config", Build: build}},
+		Derive:             func(in function.Input[thing]) (thing, error) { return in.XR, nil },
+		Target:             func(thing) respond.Target { return respond.Target{} },
+		Status:             func(thing, compose.Plan) any { return map[string]any{} },
+		AdvisoryConditions: []function.AdvisoryCondition[thing]{{Type: "WellFed", Verdict: func(thing) ready.Result { return result }}},
 	}
 	before := map[string]any{"conditions": []any{map[string]any{"type": "WellFed", "status": "False", "reason": "Hungry"}}}
 	for name, tc := range map[string]struct {
 		reason  string
 		status  any
-		verdict ready.Verdict
+		verdict ready.Result
 		want    string
 	}{
 		"Nothing":   {reason: "Nobody knows of it."},
@@ -422,7 +422,7 @@ func TestRemarks(t *testing.T) {
 		"Good":      {reason: "What is good is said, too.", status: before, verdict: ready.Yes, want: "True: "},
 		"NoMore":    {reason: "Crossplane keeps what nobody takes back.", status: before, want: "Unknown: there is nothing any more that this would be about"},
 	} {
-		verdict = tc.verdict
+		result = tc.verdict
 		rsp := remarking.Run(wire.RequestOf(request(t, map[string]any{"replicas": 1}, tc.status))).Message()
 		if got := said(rsp)["WellFed"]; got != tc.want {
 			t.Errorf("%s: %s\n got %s\nwant %s", name, tc.reason, got, tc.want)

@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// TestHeld: while a spec has a mistake, what the last valid one says is composed.
-func TestHeld(t *testing.T) {
+// TestBlockedBy: while a spec has a mistake, what the last valid one says is composed.
+func TestBlockedBy(t *testing.T) {
 	type m = map[string]any
 	type told struct {
 		// Replicas of what is desired; nothing is desired of a fatal response.

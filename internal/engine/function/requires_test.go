@@ -34,7 +34,7 @@ func asking(derived *int) function.Runner {
 			}
 			return in.XR, nil
 		},
-		Place:  func(thing) respond.Place { return respond.Place{} },
+		Target: func(thing) respond.Target { return respond.Target{} },
 		Status: func(thing, compose.Plan) any { return map[string]any{} },
 	}
 }
@@ -112,15 +112,15 @@ func TestRequiresOfTwoSpecs(t *testing.T) {
 			}
 			return in.XR, nil
 		},
-		Place:  func(thing) respond.Place { return respond.Place{} },
+		Target: func(thing) respond.Target { return respond.Target{} },
 		Status: func(thing, compose.Plan) any { return map[string]any{} },
 	}
 	req := wire.RequestOf(request(t, map[string]any{"fail": "invalid"}, map[string]any{"lastValidSpec": map[string]any{"replicas": 2}}))
-	var asked [][]string
+	var queried [][]string
 	for range 4 { // As often as Crossplane calls in a row, and once less.
 		rsp := kind.Run(req)
 		names := slices.Sorted(maps.Keys(rsp.Requirements))
-		if asked = append(asked, names); len(asked) > 1 && slices.Equal(names, asked[len(asked)-2]) {
+		if queried = append(queried, names); len(queried) > 1 && slices.Equal(names, queried[len(queried)-2]) {
 			break
 		}
 		req.Required = map[string][]*structpb.Struct{}
@@ -128,7 +128,7 @@ func TestRequiresOfTwoSpecs(t *testing.T) {
 			req.Required[name] = []*structpb.Struct{}
 		}
 	}
-	if diff := gocmp.Diff([][]string{{"of-invalid"}, {"of-invalid", "of-valid"}, {"of-invalid", "of-valid"}}, asked); diff != "" {
+	if diff := gocmp.Diff([][]string{{"of-invalid"}, {"of-invalid", "of-valid"}, {"of-invalid", "of-valid"}}, queried); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

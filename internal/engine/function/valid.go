@@ -22,8 +22,8 @@ var machinery = []string{
 	"crossplane", "resourceRefs", "writeConnectionSecretToRef",
 }
 
-// ownSpec is a composite resource's spec without what is Crossplane's.
-func ownSpec(composite *structpb.Struct) *structpb.Struct {
+// specWithoutCrossplane is a composite resource's spec without what is Crossplane's.
+func specWithoutCrossplane(composite *structpb.Struct) *structpb.Struct {
 	fields := maps.Clone(composite.GetFields()["spec"].GetStructValue().GetFields())
 	for _, name := range machinery {
 		delete(fields, name)
@@ -54,8 +54,8 @@ func asLastValid(composite *structpb.Struct) (*structpb.Struct, bool) {
 		spec[policy] = structpb.NewStringValue(common.DeletionPolicyRetain)
 	}
 	out := with(composite, "spec", structpb.NewStructValue(&structpb.Struct{Fields: spec}))
-	if seen, ok := status["observedGeneration"].GetKind().(*structpb.Value_NumberValue); ok {
-		meta := with(composite.GetFields()["metadata"].GetStructValue(), "generation", structpb.NewNumberValue(seen.NumberValue))
+	if observed, ok := status["observedGeneration"].GetKind().(*structpb.Value_NumberValue); ok {
+		meta := with(composite.GetFields()["metadata"].GetStructValue(), "generation", structpb.NewNumberValue(observed.NumberValue))
 		out = with(out, "metadata", structpb.NewStructValue(meta))
 	}
 	return out, true

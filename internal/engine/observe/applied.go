@@ -56,7 +56,7 @@ func owned(value any, fields map[string]any) any {
 		out := map[string]any{}
 		for key, of := range fields {
 			name, isField := strings.CutPrefix(key, "f:")
-			if inside, there := v[name]; isField && there {
+			if inside, existing := v[name]; isField && existing {
 				below, _ := of.(map[string]any)
 				out[name] = owned(inside, below)
 			}

@@ -115,10 +115,10 @@ func desired(t *testing.T, o map[string]any) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, err := observe.New(map[string]encoded.Struct{"o": body})
+	observed, err := observe.New(map[string]encoded.Struct{"o": body})
 	if err != nil {
 		t.Fatal(err)
 	}
-	is, _ := seen.Get("o")
+	is, _ := observed.Get("o")
 	return is.Desired().Map()
 }

@@ -18,7 +18,7 @@ type Object struct {
 
 // unwrap is the object inside, if o is a wrapper, or else o.
 func unwrap(o *Object) *Object {
-	if !wrapper.Is(o.raw) {
+	if !wrapper.IsObject(o.raw) {
 		return o
 	}
 	inner := &Object{wrapper: o}
@@ -56,8 +56,8 @@ func (o *Object) Desired() *Object {
 	return o
 }
 
-// Keeps reports whether the object is a wrapper that lets go of what it is around when it is deleted.
-func (o *Object) Keeps() bool { return o != nil && wrapper.Keeps(o.raw) }
+// OrphansOnDelete reports whether the object is a wrapper that lets go of what it is around when it is deleted.
+func (o *Object) OrphansOnDelete() bool { return o != nil && wrapper.OrphansOnDelete(o.raw) }
 
 // APIVersion is the object's apiVersion.
 func (o *Object) APIVersion() string { return o.String("apiVersion") }
@@ -96,7 +96,7 @@ func (o *Object) Keep(want string, path ...string) string {
 }
 
 // Int is the whole number at a path. It is false if there is none, or it has a fraction, or is beyond ±2^53.
-func (o *Object) Int(path ...string) (int64, bool) { return o.at(path...).Whole() }
+func (o *Object) Int(path ...string) (int64, bool) { return o.at(path...).Int64() }
 
 // Bool is the boolean at a path. The second result is false if there is none.
 func (o *Object) Bool(path ...string) (b, ok bool) { return o.at(path...).Bool() }
@@ -135,7 +135,7 @@ type Condition struct {
 func (o *Object) Condition(kind string) (Condition, bool) {
 	for c := range o.at("status", "conditions").Elements() {
 		if c.Field("type").Text() == kind {
-			generation, _ := c.Field("observedGeneration").Whole()
+			generation, _ := c.Field("observedGeneration").Int64()
 			return Condition{
 				Status:             c.Field("status").Text(),
 				Reason:             c.Field("reason").Text(),

@@ -321,27 +321,27 @@ func TestNewErrors(t *testing.T) {
 
 // TestDesired: what is wrapped is told from what was seen of it; what is not is itself.
 func TestDesired(t *testing.T) {
-	seen := get(t, wrapper+"  atProvider: {manifest: {apiVersion: apps/v1, kind: Deployment, metadata: {name: seen}}}\n")
+	observed := get(t, wrapper+"  atProvider: {manifest: {apiVersion: apps/v1, kind: Deployment, metadata: {name: seen}}}\n")
 	unseen, direct, bare := get(t, wrapper), get(t, deployment), get(t, "{apiVersion: kubernetes.m.crossplane.io/v1alpha1, kind: Object}")
 	for name, tc := range map[string]struct {
 		o      *observe.Object
 		want   string
 		exists bool
 	}{
-		"seen": {seen, "keystone-api", true}, "unseen": {unseen, "keystone-api", true}, "direct": {direct, "keystone-api", true}, "bare": {bare, "", false},
+		"seen": {observed, "keystone-api", true}, "unseen": {unseen, "keystone-api", true}, "direct": {direct, "keystone-api", true}, "bare": {bare, "", false},
 	} {
 		got := tc.o.Desired()
 		if got.String("metadata", "name") != tc.want || got.Exists() != tc.exists || got.Wrapper() != nil {
 			t.Errorf("%s: Desired() is %q, exists: %t", name, got.String("metadata", "name"), got.Exists())
 		}
 	}
-	if direct.Desired() != direct || seen.String("metadata", "name") != "seen" || unseen.Exists() {
+	if direct.Desired() != direct || observed.String("metadata", "name") != "seen" || unseen.Exists() {
 		t.Error("what is seen and what is desired are mixed up")
 	}
 }
 
-// TestSince: of all conditions the one that changed last.
-func TestSince(t *testing.T) {
+// TestDisabledSince: of all conditions the one that changed last.
+func TestDisabledSince(t *testing.T) {
 	for conditions, want := range map[string]string{
 		"[]": "",
 		`[{type: A}, {type: B, lastTransitionTime: "2025-10-01T12:00:00Z"}]`:                                                                     "2025-10-01T12:00:00Z",
@@ -360,11 +360,11 @@ func get(t *testing.T, text string) *observe.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(s)})
+	observed, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(s)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, ok := seen.Get("o")
+	o, ok := observed.Get("o")
 	if !ok {
 		t.Fatal("it is not observed")
 	}

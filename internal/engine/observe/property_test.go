@@ -82,13 +82,13 @@ func compare(t *rapid.T, name string, tree any, o *observe.Object, paths map[str
 		}
 	}
 	conditions, _ := lookup(tree, []string{"status", "conditions"}).([]any)
-	seen := map[string]bool{}
+	observed := map[string]bool{}
 	for _, c := range conditions {
 		kind, _ := lookup(c, []string{"type"}).(string)
-		if _, isObject := c.(map[string]any); !isObject || seen[kind] {
+		if _, isObject := c.(map[string]any); !isObject || observed[kind] {
 			continue
 		}
-		seen[kind] = true
+		observed[kind] = true
 		status, _ := lookup(c, []string{"status"}).(string)
 		if got, ok := o.Condition(kind); !ok || got.Status != status {
 			t.Errorf("%s: Condition(%q) = %v, %t, want status %q", name, kind, got, ok, status)

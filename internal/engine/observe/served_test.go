@@ -56,9 +56,9 @@ func TestAppliedAsServed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			was := &unstructured.Unstructured{Object: asJSON(t, body.Map())}
-			server := managedfieldstest.NewTestFieldManager(applyconfigurations.NewTypeConverter(scheme.Scheme), was.GroupVersionKind())
-			if err := server.Apply(was.DeepCopy(), "apiextensions.crossplane.io/composed/0123", true); err != nil {
+			previous := &unstructured.Unstructured{Object: asJSON(t, body.Map())}
+			server := managedfieldstest.NewTestFieldManager(applyconfigurations.NewTypeConverter(scheme.Scheme), previous.GroupVersionKind())
+			if err := server.Apply(previous.DeepCopy(), "apiextensions.crossplane.io/composed/0123", true); err != nil {
 				t.Fatal(err)
 			}
 			if err := server.Update(written(t, server.Live()), "somebody"); err != nil {

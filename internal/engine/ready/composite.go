@@ -17,7 +17,7 @@ const phaseReady = "Ready"
 // before an edit calls the edit ready. Phase and generation that the function writes are written together, of what it saw.
 func composite() Rule {
 	return Rule{
-		Check: func(o *observe.Object) Verdict {
+		Check: func(o *observe.Object) Result {
 			if v, bad := refused(o); bad {
 				return v
 			}
@@ -27,9 +27,9 @@ func composite() Rule {
 				return Wait(cmp.Or(c.Reason, "NotReady"), "%s",
 					"it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
 			}
-			seen, told := o.Int("status", "observedGeneration")
+			observed, told := o.Int("status", "observedGeneration")
 			switch {
-			case told && seen != o.Generation():
+			case told && observed != o.Generation():
 				return Wait("Reconciling", "its function has not seen the last change yet")
 			case is.Ready && (!told || o.String("status", "phase") == phaseReady):
 				return is
@@ -42,7 +42,7 @@ func composite() Rule {
 			}
 			return is
 		},
-		CEL: conditions("Ready").CEL + " && " + no("False", "SpecValid", "Composed", "Synced") +
+		CEL: conditions("Ready").CEL + " && " + celNoCondition("False", "SpecValid", "Composed", "Synced") +
 			" && (!has(object.status.observedGeneration) || object.status.observedGeneration == object.metadata.generation" +
 			" && has(object.status.phase) && object.status.phase == '" + phaseReady + "')",
 		Rollout:   releaseRollout(),
@@ -55,7 +55,7 @@ func composite() Rule {
 func claim() Rule {
 	r := conditions("Ready")
 	check := r.Check
-	r.Check = func(o *observe.Object) Verdict {
+	r.Check = func(o *observe.Object) Result {
 		if v, bad := refused(o); bad {
 			return v
 		}
@@ -65,12 +65,12 @@ func claim() Rule {
 		}
 		return is
 	}
-	r.CEL += " && " + no("False", "SpecValid", "Composed", "Synced")
+	r.CEL += " && " + celNoCondition("False", "SpecValid", "Composed", "Synced")
 	return r
 }
 
 // refused is why its function or Crossplane does not go on with a composite resource, if that is so.
-func refused(o *observe.Object) (v Verdict, bad bool) {
+func refused(o *observe.Object) (v Result, bad bool) {
 	for _, typ := range []string{"SpecValid", "Composed", "Synced"} {
 		c, ok := o.Condition(typ)
 		switch {
@@ -81,20 +81,20 @@ func refused(o *observe.Object) (v Verdict, bad bool) {
 			return fromCondition(Fail, typ, c), true
 		}
 	}
-	return Verdict{}, false
+	return Result{}, false
 }
 
 // propagated is what a composite resource's components wait for: the first that failed, or else the first that is not ready. Those that
 // it needs come before it, so that this one waits for nothing but itself.
-func propagated(o *observe.Object) (Verdict, bool) {
-	var first Verdict
+func propagated(o *observe.Object) (Result, bool) {
+	var first Result
 	for _, c := range o.List("status", "components") {
 		part, _ := c.(map[string]any)
 		name, phase, message := text(part, "name"), text(part, "phase"), text(part, "message")
 		if name == "" || message == "" || phase == common.ComponentReady {
 			continue
 		}
-		v := Verdict{
+		v := Result{
 			Failed: phase == common.ComponentFailed, Reason: cmp.Or(text(part, "reason"), "NotReady"),
 			Message: name + ": " + message, Propagated: true,
 		}

@@ -15,7 +15,7 @@ import (
 func backups() Rule {
 	const typ, failed = "Complete", "JobFailed"
 	return Rule{
-		Check: func(o *observe.Object) Verdict {
+		Check: func(o *observe.Object) Result {
 			switch c, ok := o.Condition(typ); {
 			case !ok:
 				return Wait("Waiting", "it does not report %s yet", typ)
@@ -32,7 +32,7 @@ func backups() Rule {
 
 // exists: done as soon as it is there.
 func exists() Rule {
-	return Rule{Check: func(*observe.Object) Verdict { return Yes }}
+	return Rule{Check: func(*observe.Object) Result { return Yes }}
 }
 
 func clusterScoped(r Rule) Rule {
@@ -61,13 +61,13 @@ var podSelector = [][]string{
 func when(path, value string) Rule {
 	fields := strings.Split(path, ".")
 	return Rule{
-		Check: func(o *observe.Object) Verdict {
+		Check: func(o *observe.Object) Result {
 			if got := o.String(fields...); got != value {
 				return Wait("NotReady", "%s is %q, expected %q", path, got, value)
 			}
 			return Yes
 		},
-		CEL: guarded(fields) + fmt.Sprintf(" && object.%s == '%s'", path, value),
+		CEL: celHasPath(fields) + fmt.Sprintf(" && object.%s == '%s'", path, value),
 	}
 }
 
@@ -77,7 +77,7 @@ func reached() Rule {
 	const phase = "Ready"
 	r := atGeneration(when("status.phase", phase))
 	check := r.Check
-	r.Check = func(o *observe.Object) Verdict {
+	r.Check = func(o *observe.Object) Result {
 		v := check(o)
 		if is := o.String("status", "phase"); !v.Ready && is != "" && is != phase {
 			return Wait(is, "%s", cmp.Or(o.String("status", "message"), fmt.Sprintf("its phase is %s, expected %s", is, phase)))
@@ -87,8 +87,8 @@ func reached() Rule {
 	return r
 }
 
-// guarded is the CEL that asks whether a path is there, level by level.
-func guarded(fields []string) string {
+// celHasPath is the CEL that asks whether a path is there, level by level.
+func celHasPath(fields []string) string {
 	var has []string
 	for i := range fields {
 		has = append(has, "has(object."+strings.Join(fields[:i+1], ".")+")")
@@ -99,8 +99,8 @@ func guarded(fields []string) string {
 // atGeneration: only if status.observedGeneration is the current generation, where it is reported.
 func atGeneration(r Rule) Rule {
 	check := r.Check
-	r.Check = func(o *observe.Object) Verdict {
-		if seen, ok := o.Int("status", "observedGeneration"); ok && seen != o.Generation() {
+	r.Check = func(o *observe.Object) Result {
+		if observed, ok := o.Int("status", "observedGeneration"); ok && observed != o.Generation() {
 			return Wait("Reconciling", "its controller has not seen the last change yet")
 		}
 		return check(o)
@@ -112,14 +112,14 @@ func atGeneration(r Rule) Rule {
 // hasConditions begins the CEL of what looks at conditions.
 const hasConditions = "has(object.status) && has(object.status.conditions) && "
 
-// isTrue is the CEL that asks whether c is the condition of a type, true, and not about an older generation.
-func isTrue(typ string) string {
+// celConditionTrue is the CEL that asks whether c is the condition of a type, true, and not about an older generation.
+func celConditionTrue(typ string) string {
 	return fmt.Sprintf("c.type == '%s' && c.status == 'True' && "+
 		"(!has(c.observedGeneration) || c.observedGeneration == 0 || c.observedGeneration == object.metadata.generation)", typ)
 }
 
-// no is the CEL that asks that no condition of these types has a status.
-func no(status string, types ...string) string {
+// celNoCondition is the CEL that asks that no condition of these types has a status.
+func celNoCondition(status string, types ...string) string {
 	return fmt.Sprintf("!object.status.conditions.exists(c, c.type in ['%s'] && c.status == '%s')", strings.Join(types, "', '"), status)
 }
 
@@ -128,10 +128,10 @@ func no(status string, types ...string) string {
 func conditions(types ...string) Rule {
 	var cel []string
 	for _, t := range types {
-		cel = append(cel, fmt.Sprintf("object.status.conditions.exists(c, %s)", isTrue(t)))
+		cel = append(cel, fmt.Sprintf("object.status.conditions.exists(c, %s)", celConditionTrue(t)))
 	}
 	return Rule{
-		Check: func(o *observe.Object) Verdict {
+		Check: func(o *observe.Object) Result {
 			for _, t := range types {
 				if v := condition(o, t); !v.Ready {
 					return v
@@ -143,7 +143,7 @@ func conditions(types ...string) Rule {
 	}
 }
 
-func condition(o *observe.Object, typ string) Verdict {
+func condition(o *observe.Object, typ string) Result {
 	c, ok := o.Condition(typ)
 	switch {
 	case !ok:
@@ -157,8 +157,8 @@ func condition(o *observe.Object, typ string) Verdict {
 }
 
 // fromCondition is a verdict with the reason and message of a condition, if it has them.
-func fromCondition(verdict func(reason, format string, args ...any) Verdict, typ string, c observe.Condition) Verdict {
-	return verdict(cmp.Or(c.Reason, "NotReady"), "%s", cmp.Or(c.Message, fmt.Sprintf("%s is %s", typ, c.Status)))
+func fromCondition(result func(reason, format string, args ...any) Result, typ string, c observe.Condition) Result {
+	return result(cmp.Or(c.Reason, "NotReady"), "%s", cmp.Or(c.Message, fmt.Sprintf("%s is %s", typ, c.Status)))
 }
 
 // rollout: every pod runs the current template and is available.
@@ -168,17 +168,17 @@ func rollout() Rule {
 		" && has(object.status.availableReplicas) && object.status.availableReplicas == object.spec.replicas" +
 		" && (!has(object.status.replicas) || object.status.replicas <= object.spec.replicas)"
 	return Rule{
-		Check: func(o *observe.Object) Verdict {
+		Check: func(o *observe.Object) Result {
 			want, ok := o.Int("spec", "replicas")
 			if !ok {
 				want = 1
 			}
-			seen, _ := o.Int("status", "observedGeneration")
+			observed, _ := o.Int("status", "observedGeneration")
 			updated, _ := o.Int("status", "updatedReplicas")
 			available, _ := o.Int("status", "availableReplicas")
 			total, _ := o.Int("status", "replicas")
 			switch {
-			case seen != o.Generation():
+			case observed != o.Generation():
 				return Wait("Reconciling", "its controller has not seen the last change yet")
 			case updated != want:
 				return Wait("RollingOut", "%d of %d pods run the current version", updated, want)
@@ -199,13 +199,13 @@ func rollout() Rule {
 func everyNode() Rule {
 	const onDelete = "OnDelete"
 	return Rule{
-		Check: func(o *observe.Object) Verdict {
-			seen, _ := o.Int("status", "observedGeneration")
+		Check: func(o *observe.Object) Result {
+			observed, _ := o.Int("status", "observedGeneration")
 			want, _ := o.Int("status", "desiredNumberScheduled")
 			updated, _ := o.Int("status", "updatedNumberScheduled")
 			available, _ := o.Int("status", "numberAvailable")
 			switch {
-			case seen != o.Generation():
+			case observed != o.Generation():
 				return Wait("Reconciling", "its controller has not seen the last change yet")
 			case updated != want && o.String("spec", "updateStrategy", "type") != onDelete:
 				return Wait("RollingOut", "the pods of %d of %d nodes run the current version", updated, want)
@@ -231,7 +231,7 @@ func reported(field string) string {
 // job: ran to its end.
 func job() Rule {
 	return Rule{
-		Check: func(o *observe.Object) Verdict {
+		Check: func(o *observe.Object) Result {
 			if c, ok := o.Condition("Failed"); ok && c.Status == "True" {
 				return Fail("JobFailed", "%s; its pods' logs say why; delete the Job to run it again", cmp.Or(c.Message, "the Job failed"))
 			}
@@ -240,21 +240,21 @@ func job() Rule {
 			}
 			return Wait("JobRunning", "the Job has not finished yet")
 		},
-		CEL: hasConditions + "object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True') && " + no("True", "Failed"),
+		CEL: hasConditions + "object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True') && " + celNoCondition("True", "Failed"),
 	}
 }
 
 // accepted: at least one Gateway has accepted the route, as it is now.
 func accepted() Rule {
 	return Rule{
-		Check: func(o *observe.Object) Verdict {
+		Check: func(o *observe.Object) Result {
 			for _, p := range o.List("status", "parents") {
 				parent, _ := p.(map[string]any)
 				conds, _ := parent["conditions"].([]any)
 				for _, c := range conds {
 					m, _ := c.(map[string]any)
-					seen := number(m, "observedGeneration")
-					if m["type"] == "Accepted" && m["status"] == "True" && (seen == 0 || seen == o.Generation()) {
+					observed := number(m, "observedGeneration")
+					if m["type"] == "Accepted" && m["status"] == "True" && (observed == 0 || observed == o.Generation()) {
 						return Yes
 					}
 				}
@@ -262,7 +262,7 @@ func accepted() Rule {
 			return Wait("NotAccepted", "no Gateway has accepted the route yet; check that the Gateway exists and allows routes from this namespace")
 		},
 		CEL: "has(object.status) && has(object.status.parents) && " +
-			"object.status.parents.exists(p, p.conditions.exists(c, " + isTrue("Accepted") + "))",
+			"object.status.parents.exists(p, p.conditions.exists(c, " + celConditionTrue("Accepted") + "))",
 	}
 }
 
@@ -270,7 +270,7 @@ func accepted() Rule {
 func databaseSync() Rule {
 	r := conditions("Ready")
 	check := r.Check
-	r.Check = func(o *observe.Object) Verdict {
+	r.Check = func(o *observe.Object) Result {
 		if o.String("status", "phase") == "Failed" {
 			c, _ := o.Condition("Ready")
 			return Fail("SchemaFailed", "%s", cmp.Or(c.Message, "the schema Job failed"))

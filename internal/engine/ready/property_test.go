@@ -23,12 +23,12 @@ func TestAgreement(t *testing.T) {
 				change := rapid.SampledFrom(slices.Sorted(maps.Keys(changes))).Draw(t, "change")
 				changes[change](t, o)
 			}
-			verdict := checked(t, rule, o)
-			if got := query(t, rule, o); got != verdict.Ready {
-				t.Errorf("Check(...) = %+v, but %s is %t, of %v", verdict, rule.CEL, got, o)
+			result := checked(t, rule, o)
+			if got := query(t, rule, o); got != result.Ready {
+				t.Errorf("Check(...) = %+v, but %s is %t, of %v", result, rule.CEL, got, o)
 			}
-			if !verdict.Ready && (verdict.Reason == "" || verdict.Message == "") {
-				t.Errorf("Check(...) = %+v does not say why, of %v", verdict, o)
+			if !result.Ready && (result.Reason == "" || result.Message == "") {
+				t.Errorf("Check(...) = %+v does not say why, of %v", result, o)
 			}
 		}))
 	}
@@ -64,8 +64,8 @@ func status(o map[string]any) map[string]any {
 	return s
 }
 
-// draw draws one of some things, or nothing if there are none.
-func draw[T any](t *rapid.T, label string, from []T) (T, bool) {
+// gen draws one of some things, or nothing if there are none.
+func gen[T any](t *rapid.T, label string, from []T) (T, bool) {
 	if len(from) == 0 {
 		return *new(T), false
 	}
@@ -73,13 +73,13 @@ func draw[T any](t *rapid.T, label string, from []T) (T, bool) {
 }
 
 func loseField(t *rapid.T, o map[string]any) {
-	if name, ok := draw(t, "field", slices.Sorted(maps.Keys(status(o)))); ok {
+	if name, ok := gen(t, "field", slices.Sorted(maps.Keys(status(o)))); ok {
 		delete(status(o), name)
 	}
 }
 
 func changeField(t *rapid.T, o map[string]any) {
-	name, _ := draw(t, "field", slices.Sorted(maps.Keys(status(o))))
+	name, _ := gen(t, "field", slices.Sorted(maps.Keys(status(o))))
 	switch status(o)[name].(type) {
 	case float64:
 		status(o)[name] = float64(rapid.IntRange(0, 4).Draw(t, "number"))
@@ -100,7 +100,7 @@ func holders(o map[string]any) []map[string]any {
 
 // aCondition draws one of the conditions, and what holds it.
 func aCondition(t *rapid.T, o map[string]any) (holder map[string]any, at int, ok bool) {
-	holder, _ = draw(t, "holder", holders(o))
+	holder, _ = gen(t, "holder", holders(o))
 	conditions, _ := holder["conditions"].([]any)
 	if len(conditions) == 0 {
 		return nil, 0, false
@@ -133,7 +133,7 @@ func changeCondition(t *rapid.T, o map[string]any) {
 
 // getCondition adds a condition of a type that is not there: servers hold one of each.
 func getCondition(t *rapid.T, o map[string]any) {
-	holder, _ := draw(t, "holder", holders(o))
+	holder, _ := gen(t, "holder", holders(o))
 	conditions, _ := holder["conditions"].([]any)
 	var types []string
 	for _, typ := range []string{"Ready", "Synced", "SpecValid", "Responsive", "Failed", "Complete", "Available", "Accepted", "Other"} {
@@ -141,7 +141,7 @@ func getCondition(t *rapid.T, o map[string]any) {
 			types = append(types, typ)
 		}
 	}
-	typ, ok := draw(t, "type", types)
+	typ, ok := gen(t, "type", types)
 	if !ok {
 		return
 	}

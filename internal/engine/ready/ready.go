@@ -14,8 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 )
 
-// Verdict is the answer to "is it ready?".
-type Verdict struct {
+// Result is the answer to "is it ready?".
+type Result struct {
 	// Ready says that it is.
 	Ready bool
 	// Failed says that it will not become ready by waiting.
@@ -27,20 +27,20 @@ type Verdict struct {
 }
 
 // Yes is the verdict on what is ready.
-var Yes = Verdict{Ready: true, Reason: "Ready"}
+var Yes = Result{Ready: true, Reason: "Ready"}
 
 // Wait is the verdict on what is not ready yet.
-func Wait(reason, format string, args ...any) Verdict {
-	return Verdict{Reason: reason, Message: fmt.Sprintf(format, args...)}
+func Wait(reason, format string, args ...any) Result {
+	return Result{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 // Fail is the verdict on what will not become ready by waiting.
-func Fail(reason, format string, args ...any) Verdict {
-	return Verdict{Failed: true, Reason: reason, Message: fmt.Sprintf(format, args...)}
+func Fail(reason, format string, args ...any) Result {
+	return Result{Failed: true, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 // Check returns the verdict on an observed object.
-type Check func(o *observe.Object) Verdict
+type Check func(o *observe.Object) Result
 
 // Rule is what is known of one kind.
 type Rule struct {

@@ -45,17 +45,17 @@ func finished(t tb, kind schema.GroupKind) map[string]any {
 }
 
 // checked is the verdict of a rule on an object.
-func checked(t tb, rule ready.Rule, obj map[string]any) ready.Verdict {
+func checked(t tb, rule ready.Rule, obj map[string]any) ready.Result {
 	t.Helper()
 	s, err := structpb.NewStruct(asJSON(t, obj))
 	if err != nil {
 		t.Fatalf("cannot make a Struct: %v", err)
 	}
-	seen, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(s)})
+	observed, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(s)})
 	if err != nil {
 		t.Fatalf("cannot observe: %v", err)
 	}
-	o, _ := seen.Get("o")
+	o, _ := observed.Get("o")
 	if o.Deleting() {
 		return ready.Wait("Deleting", "it is being deleted") // Compose asks that before it asks the rule.
 	}
@@ -171,11 +171,11 @@ func TestStale(t *testing.T) {
 		}
 		o := finished(t, kind)
 		o["metadata"].(map[string]any)["generation"] = int64(4)
-		verdict := checked(t, rule, o)
+		result := checked(t, rule, o)
 		_, isSilent := silent[kind.String()]
-		if verdict.Ready != isSilent || query(t, rule, o) != isSilent {
+		if result.Ready != isSilent || query(t, rule, o) != isSilent {
 			t.Errorf("%s, ready at the generation before this one: Check(...) = %+v, %s is %t, want %t",
-				kind, verdict, rule.CEL, query(t, rule, o), isSilent)
+				kind, result, rule.CEL, query(t, rule, o), isSilent)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func TestCheck(t *testing.T) {
 		kind   schema.GroupKind
 		// spec and status replace those of a finished object.
 		spec, status map[string]any
-		want         ready.Verdict
+		want         ready.Result
 	}{
 		"NoStatus": {
 			reason: "An owner that has said nothing has done nothing.",
@@ -422,7 +422,7 @@ func TestCheck(t *testing.T) {
 				component("credentials", "Ready", "", "It was slow."),
 				component("database", "Creating", "ConnectionFailed", "User keystone: cannot connect"), component("api", "Waiting", "WaitingForNeeds", "waits for database"),
 			}},
-			want: ready.Verdict{Reason: "ConnectionFailed", Message: "database: User keystone: cannot connect", Propagated: true},
+			want: ready.Result{Reason: "ConnectionFailed", Message: "database: User keystone: cannot connect", Propagated: true},
 		},
 		"CompositeFailed": {
 			reason: "What does not recover by itself comes first, wherever it stands.",
@@ -430,7 +430,7 @@ func TestCheck(t *testing.T) {
 			status: map[string]any{"observedGeneration": int64(3), "conditions": []any{condition("Ready", "False")}, "components": []any{
 				component("database", "Updating", "Slow", "User keystone: it takes its time"), component("bootstrap", "Failed", "JobFailed", "Job b: it failed"),
 			}},
-			want: ready.Verdict{Failed: true, Reason: "JobFailed", Message: "bootstrap: Job b: it failed", Propagated: true},
+			want: ready.Result{Failed: true, Reason: "JobFailed", Message: "bootstrap: Job b: it failed", Propagated: true},
 		},
 		"CompositeWaitsAndIsNotYetDenied": {
 			reason: "Components are written together with the phase, so that they say why before the condition does.",
@@ -439,7 +439,7 @@ func TestCheck(t *testing.T) {
 				"observedGeneration": int64(3), "phase": "Updating", "conditions": []any{condition("Ready", "True")},
 				"components": []any{component("api", "Updating", "", "Deployment keystone: 1 of 2 pods are available")},
 			},
-			want: ready.Verdict{Reason: "NotReady", Message: "api: Deployment keystone: 1 of 2 pods are available", Propagated: true},
+			want: ready.Result{Reason: "NotReady", Message: "api: Deployment keystone: 1 of 2 pods are available", Propagated: true},
 		},
 		"CompositeWaitedBefore": {
 			reason: "What components say of an older generation may be over.",

@@ -24,9 +24,9 @@ func podRollout(available string) *Rollout {
 	template := []string{"spec", "template"}
 	return &Rollout{
 		NewVersion: func(last, desired encoded.Struct) bool {
-			was, is := images(last.At(template...)), images(desired.At(template...))
+			previous, is := images(last.At(template...)), images(desired.At(template...))
 			return slices.ContainsFunc(slices.Collect(maps.Keys(is)), func(container string) bool {
-				image, there := was[container]
+				image, there := previous[container]
 				return there && image != is[container]
 			})
 		},

@@ -63,11 +63,11 @@ func TestServing(t *testing.T) {
 	} {
 		rule, _ := ready.For(kind)
 		for name, tc := range cases {
-			seen, err := observe.New(map[string]encoded.Struct{"o": structOf(t, map[string]any{"status": tc.status})})
+			observed, err := observe.New(map[string]encoded.Struct{"o": structOf(t, map[string]any{"status": tc.status})})
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, _ := seen.Get("o")
+			o, _ := observed.Get("o")
 			if got := rule.Rollout.Serving(o); got != tc.want {
 				t.Errorf("%s, %s: Serving() = %t, want %t", kind, name, got, tc.want)
 			}

@@ -46,11 +46,11 @@ func TestDefaultReplicas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, err := observe.New(map[string]encoded.Struct{"a": encoded.Of(object)})
+		observed, err := observe.New(map[string]encoded.Struct{"a": encoded.Of(object)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, _ := seen.Get("a")
+		o, _ := observed.Get("a")
 		rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
 		if got := rule.Check(o); got.Ready != want {
 			t.Errorf("%v pods: %+v, want ready %t", pods, got, want)
@@ -58,9 +58,9 @@ func TestDefaultReplicas(t *testing.T) {
 	}
 }
 
-// TestVerdicts: each gives a reason, which stands in conditions and may not be empty.
-func TestVerdicts(t *testing.T) {
-	for want, got := range map[ready.Verdict]ready.Verdict{
+// TestReadiness: each gives a reason, which stands in conditions and may not be empty.
+func TestReadiness(t *testing.T) {
+	for want, got := range map[ready.Result]ready.Result{
 		{Ready: true, Reason: "Ready"}:                            ready.Yes,
 		{Reason: "Later", Message: "it has 1 of 2"}:               ready.Wait("Later", "it has %d of %d", 1, 2),
 		{Failed: true, Reason: "Never", Message: "it has 1 of 2"}: ready.Fail("Never", "it has %d of %d", 1, 2),

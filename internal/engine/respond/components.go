@@ -49,7 +49,7 @@ func shorten(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
 }
 
-func phase(p compose.Part, was string) string {
+func phase(p compose.ComponentStatus, was string) string {
 	_, failed := p.Failed()
 	switch {
 	case p.IsReady():
@@ -65,7 +65,7 @@ func phase(p compose.Part, was string) string {
 }
 
 // since is the newest change of a condition among the component's objects.
-func since(p compose.Part) *metav1.Time {
+func since(p compose.ComponentStatus) *metav1.Time {
 	newest := ""
 	for _, i := range p.Items {
 		newest = max(newest, i.Since)

@@ -12,26 +12,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// maxLine is the longest message that is meant for a line of a table.
-const maxLine = 256
+// maxColumnMessage is the longest message that is meant for a line of a table.
+const maxColumnMessage = 256
 
 // oneLine is a text for a line of a table.
-func oneLine(s string) string { return shorten(strings.ReplaceAll(s, "\n", "; "), maxLine) }
+func oneLine(s string) string { return shorten(strings.ReplaceAll(s, "\n", "; "), maxColumnMessage) }
 
 // repeated are the conditions of some types, as they were found last.
 func repeated(req *wire.Request, types []string) []*fnv1.Condition {
-	ours := map[string]bool{}
+	managed := map[string]bool{}
 	for _, t := range types {
-		ours[t] = true
+		managed[t] = true
 	}
 	var out []*fnv1.Condition
 	for _, c := range observedConditions(req) {
 		typ := c["type"].GetStringValue()
 		value, ok := statuses[c["status"].GetStringValue()]
-		if !ok || !ours[typ] {
+		if !ok || !managed[typ] {
 			continue
 		}
-		delete(ours, typ) // once
+		delete(managed, typ) // once
 		out = append(out, newCondition(typ, value, c["reason"].GetStringValue(), c["message"].GetStringValue()))
 	}
 	return out
@@ -73,11 +73,11 @@ type Remark struct {
 	// Type of the condition.
 	Type string
 	// Verdict is what it says.
-	Verdict ready.Verdict
+	Verdict ready.Result
 }
 
-// Remarked adds remarks to a response. One without a reason has nothing to say: what was said before is taken back.
-func Remarked(req *wire.Request, rsp *wire.Response, remarks ...Remark) *wire.Response {
+// WithAdvisoryConditions adds remarks to a response. One without a reason has nothing to say: what was said before is taken back.
+func WithAdvisoryConditions(req *wire.Request, rsp *wire.Response, remarks ...Remark) *wire.Response {
 	for _, r := range remarks {
 		if r.Verdict.Reason == "" {
 			rsp.Conditions = append(rsp.Conditions, retired(req, []string{r.Type})...)
@@ -88,8 +88,8 @@ func Remarked(req *wire.Request, rsp *wire.Response, remarks ...Remark) *wire.Re
 	return rsp
 }
 
-// partCondition reports how far a component is, with what it waits for.
-func partCondition(p compose.Part) *fnv1.Condition {
+// componentCondition reports how far a component is, with what it waits for.
+func componentCondition(p compose.ComponentStatus) *fnv1.Condition {
 	if p.IsReady() {
 		return condition(p.ConditionType(), true, "Ready", "")
 	}

@@ -43,15 +43,15 @@ const (
 	internalError = "InternalError"
 )
 
-// Ask responds with nothing but what is asked for. Crossplane takes no other notice of it: it looks for that, and calls again.
-func Ask(req *wire.Request, requirements map[string]wire.Selector) *wire.Response {
+// RequireResources responds with nothing but what is asked for. Crossplane takes no other notice of it: it looks for that, and calls again.
+func RequireResources(req *wire.Request, requirements map[string]wire.Selector) *wire.Response {
 	rsp := newResponse(req)
 	rsp.TTL, rsp.Requirements = waitingTTL, requirements
 	return rsp
 }
 
 // Success responds with a plan and the composite resource's own status.
-func Success(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct) *wire.Response {
+func Success(req *wire.Request, plan compose.Plan, place Target, status encoded.Struct) *wire.Response {
 	done := plan.Ready()
 	current := condition(Current, true, Current, "")
 	if !done {
@@ -68,7 +68,7 @@ func Success(req *wire.Request, plan compose.Plan, place Place, status encoded.S
 
 // Invalid responds to an invalid spec with the plan of the last valid one: what runs goes on being looked after. The composite resource
 // is not ready, since what runs is not what is asked for, and the tenant learns why from a condition and from the event of a warning.
-func Invalid(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct, err error) *wire.Response {
+func Invalid(req *wire.Request, plan compose.Plan, place Target, status encoded.Struct, err error) *wire.Response {
 	rsp := composed(req, plan, place, status)
 	rsp.TTL = ttl(req, false, invalidTTL)
 	rsp.Conditions = append(rsp.Conditions,
@@ -78,21 +78,21 @@ func Invalid(req *wire.Request, plan compose.Plan, place Place, status encoded.S
 }
 
 // composed is what all responses with a plan have in common.
-func composed(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct) *wire.Response {
+func composed(req *wire.Request, plan compose.Plan, place Target, status encoded.Struct) *wire.Response {
 	rsp := newResponse(req)
 	rsp.Desired = req.Desired
 	rsp.Composed = map[string]wire.Resource{}
 	for _, i := range plan.Items() {
 		body := i.Body
-		if place.wrapped(i) {
+		if place.needsObject(i) {
 			body = place.wrap(i)
 		}
-		rsp.Composed[i.Name] = wire.Resource{Object: body, Ready: i.Verdict.Ready}
+		rsp.Composed[i.Name] = wire.Resource{Object: body, Ready: i.Readiness.Ready}
 	}
 	rsp.Composite = &wire.Resource{Object: compositeStatus(req, status)}
 	rsp.Conditions = []*fnv1.Condition{condition(Composed, true, "Composed", "")}
 	for _, part := range plan.Parts {
-		rsp.Conditions = append(rsp.Conditions, partCondition(part))
+		rsp.Conditions = append(rsp.Conditions, componentCondition(part))
 	}
 	rsp.Conditions = append(rsp.Conditions, retired(req, plan.Retired)...)
 	return rsp

@@ -65,9 +65,9 @@ const (
 )
 
 func TestSuccess(t *testing.T) {
-	part := func(v ready.Verdict) compose.Part {
-		p := compose.Part{Name: "part", Total: 1, Items: []compose.Item{{
-			Name: "a", Body: encoded.Of(structOf(t, map[string]any{"kind": "A", "metadata": map[string]any{"name": "my-a"}})), Verdict: v,
+	part := func(v ready.Result) compose.ComponentStatus {
+		p := compose.ComponentStatus{Name: "part", Total: 1, Items: []compose.Item{{
+			Name: "a", Body: encoded.Of(structOf(t, map[string]any{"kind": "A", "metadata": map[string]any{"name": "my-a"}})), Readiness: v,
 		}}}
 		p.Items[0].Kind.Kind = "A"
 		if v.Ready {
@@ -75,7 +75,7 @@ func TestSuccess(t *testing.T) {
 		}
 		return p
 	}
-	done := compose.Part{Name: "done-already"}
+	done := compose.ComponentStatus{Name: "done-already"}
 	cases := map[string]struct {
 		reason string
 		plan   compose.Plan
@@ -88,7 +88,7 @@ func TestSuccess(t *testing.T) {
 	}{
 		"Ready": {
 			reason: "When all is ready, nothing but a changed PlatformConfig is waited for.",
-			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Yes)}},
+			plan:   compose.Plan{Parts: []compose.ComponentStatus{done, part(ready.Yes)}},
 			ttl:    10 * time.Minute,
 			ready:  fnv1.Ready_READY_TRUE,
 			last:   newCondition("PartReady", yes, "Ready", ""),
@@ -97,7 +97,7 @@ func TestSuccess(t *testing.T) {
 		},
 		"Waiting": {
 			reason: "While something is not ready, the composite resource is not ready.",
-			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Wait("Later", "it takes its time"))}},
+			plan:   compose.Plan{Parts: []compose.ComponentStatus{done, part(ready.Wait("Later", "it takes its time"))}},
 			ttl:    2 * time.Minute,
 			ready:  fnv1.Ready_READY_FALSE,
 			last:   newCondition("PartReady", no, "Later", "A my-a: it takes its time"),
@@ -106,7 +106,7 @@ func TestSuccess(t *testing.T) {
 		},
 		"Deaf": {
 			reason: "Where Crossplane drops events, the next call is soon.",
-			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Wait("Later", "it takes its time"))}},
+			plan:   compose.Plan{Parts: []compose.ComponentStatus{done, part(ready.Wait("Later", "it takes its time"))}},
 			open:   true,
 			ttl:    10 * time.Second,
 			ready:  fnv1.Ready_READY_FALSE,
@@ -124,7 +124,7 @@ func TestSuccess(t *testing.T) {
 				}))
 			}
 			before := proto.Clone(req)
-			got := respond.Success(wire.RequestOf(req), tc.plan, respond.Place{}, encoded.Of(structOf(t, map[string]any{"phase": "X"}))).Message()
+			got := respond.Success(wire.RequestOf(req), tc.plan, respond.Target{}, encoded.Of(structOf(t, map[string]any{"phase": "X"}))).Message()
 			want := &fnv1.RunFunctionResponse{
 				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
 				Context: req.GetContext(),
@@ -157,7 +157,7 @@ func TestInvalid(t *testing.T) {
 	err := errors.Join(invalid.Field("spec.size", "choose another"), invalid.Field("spec.release", "it is unknown"))
 	sentence := "spec.size: choose another\nspec.release: it is unknown"
 	reason := "InvalidSpec"
-	done := compose.Part{Name: "done-already"}
+	done := compose.ComponentStatus{Name: "done-already"}
 	for name, tc := range map[string]struct {
 		reason string
 		open   bool
@@ -173,7 +173,7 @@ func TestInvalid(t *testing.T) {
 					"conditions": []any{map[string]any{"type": "Responsive", "status": "False"}},
 				}))
 			}
-			got := respond.Invalid(wire.RequestOf(req), compose.Plan{Parts: []compose.Part{done}}, respond.Place{},
+			got := respond.Invalid(wire.RequestOf(req), compose.Plan{Parts: []compose.ComponentStatus{done}}, respond.Target{},
 				encoded.Of(structOf(t, map[string]any{"phase": "X"})), err).Message()
 			want := &fnv1.RunFunctionResponse{
 				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
@@ -310,9 +310,9 @@ func TestRetired(t *testing.T) {
 		map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "ApiReady", "status": "True"},
 		map[string]any{"type": "OtherReady", "status": "True"}, nil,
 	}}))
-	plan := compose.Plan{Parts: []compose.Part{{Name: "api"}}, Retired: []string{"CacheReady", "ApiReady"}}
+	plan := compose.Plan{Parts: []compose.ComponentStatus{{Name: "api"}}, Retired: []string{"CacheReady", "ApiReady"}}
 	got := map[string]fnv1.Status{}
-	for _, c := range respond.Success(wire.RequestOf(req), plan, respond.Place{}, nil).Conditions {
+	for _, c := range respond.Success(wire.RequestOf(req), plan, respond.Target{}, nil).Conditions {
 		got[c.GetType()] = c.GetStatus()
 		if c.GetStatus() != yes && c.GetMessage() == "" {
 			t.Errorf("%v does not say why", c)
@@ -328,18 +328,18 @@ func TestRetired(t *testing.T) {
 func TestDeletionPolicy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
-		fate   compose.Fate
-		place  respond.Place
+		fate   compose.DataPolicy
+		place  respond.Target
 		want   string
 	}{
-		"Kept":     {"All that is observed is kept, and goes on being kept.", compose.Kept, respond.Place{}, "Retain"},
-		"Deleted":  {"Something observed is not kept yet.", compose.Deleted, respond.Place{}, "Delete"},
-		"Composed": {"Objects are applied before the status.", compose.Kept, respond.Place{DeleteData: true}, "Delete"},
-		"Unknown":  {"What is not known is not said.", compose.Unknown, respond.Place{}, ""},
-		"Both":     {"But where anything is to be deleted, that is.", compose.Unknown, respond.Place{DeleteData: true}, "Delete"},
+		"Kept":     {"All that is observed is kept, and goes on being kept.", compose.DataKept, respond.Target{}, "Retain"},
+		"Deleted":  {"Something observed is not kept yet.", compose.Deleted, respond.Target{}, "Delete"},
+		"Composed": {"Objects are applied before the status.", compose.DataKept, respond.Target{DeleteData: true}, "Delete"},
+		"Unknown":  {"What is not known is not said.", compose.Unknown, respond.Target{}, ""},
+		"Both":     {"But where anything is to be deleted, that is.", compose.Unknown, respond.Target{DeleteData: true}, "Delete"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := compose.Plan{Kept: []compose.Item{{Fate: compose.Kept}, {Fate: tc.fate}}}
+			plan := compose.Plan{RetainedRevisions: []compose.Item{{DataPolicy: compose.DataKept}, {DataPolicy: tc.fate}}}
 			if got := respond.DeletionPolicy(plan, tc.place); got != tc.want {
 				t.Errorf("%s\nDeletionPolicy(...) = %q, want %q", tc.reason, got, tc.want)
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Place says where a composite resource's objects live, which decides how they are composed.
-type Place struct {
+// Target says where a composite resource's objects live, which decides how they are composed.
+type Target struct {
 	// Namespaced: the composite resource has a namespace, which Crossplane forces on everything that it composes.
 	Namespaced bool
 	// Namespace of the composite resource, if it has one.
@@ -27,11 +27,11 @@ type Place struct {
 	DeleteData bool
 }
 
-// wrapped reports whether an item has to be composed as an Object of provider-kubernetes: if it lives in another cluster, if it is
+// needsObject reports whether an item has to be composed as an Object of provider-kubernetes: if it lives in another cluster, if it is
 // retained (Crossplane cannot orphan what it composes directly), if it is only looked at, or if its scope or namespace does not fit.
-func (p Place) wrapped(i compose.Item) bool {
+func (p Target) needsObject(i compose.Item) bool {
 	switch {
-	case p.elsewhere(i):
+	case p.isRemote(i):
 		return true
 	case i.Retain, i.Observe:
 		return true
@@ -41,8 +41,8 @@ func (p Place) wrapped(i compose.Item) bool {
 	return false
 }
 
-// elsewhere reports whether an item lives in another cluster than the management cluster.
-func (p Place) elsewhere(i compose.Item) bool {
+// isRemote reports whether an item lives in another cluster than the management cluster.
+func (p Target) isRemote(i compose.Item) bool {
 	if i.Cluster != "" {
 		return i.Cluster != p.Management
 	}
@@ -50,12 +50,12 @@ func (p Place) elsewhere(i compose.Item) bool {
 }
 
 // wrap makes the Object around an item.
-func (p Place) wrap(i compose.Item) encoded.Struct {
+func (p Target) wrap(i compose.Item) encoded.Struct {
 	w := wrapper.Wrapper{
 		Name: p.objectName(i.Name), ProviderConfig: p.Management, Keep: i.Retain && !p.DeleteData, Observe: i.Observe,
 		ReadyCEL: i.Rule.CEL, Desired: i.Body,
 	}
-	if p.elsewhere(i) {
+	if p.isRemote(i) {
 		w.ProviderConfig = cmp.Or(i.Cluster, p.Workload)
 	}
 	if p.Namespaced {
@@ -65,9 +65,9 @@ func (p Place) wrap(i compose.Item) encoded.Struct {
 }
 
 // Reference is what an item is composed as: the object itself, or the Object around it.
-func (p Place) Reference(i compose.Item) compose.Reference {
+func (p Target) Reference(i compose.Item) compose.Reference {
 	switch {
-	case !p.wrapped(i):
+	case !p.needsObject(i):
 		return i.Reference()
 	case p.Namespaced:
 		return compose.Reference{Kind: wrapper.Namespaced, Namespace: p.Namespace, Name: p.objectName(i.Name)}
@@ -82,7 +82,7 @@ const longestObjectName = 128 - len("provider-kubernetes/")
 
 // objectName is the name of the Object around a resource. provider-kubernetes owns fields under it: it must never change. A name that is
 // too long is cut, and ends with a hash of all of it.
-func (p Place) objectName(resource string) string {
+func (p Target) objectName(resource string) string {
 	name := p.Prefix + "-" + resource
 	if len(name) <= longestObjectName {
 		return name

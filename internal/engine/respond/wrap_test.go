@@ -17,11 +17,11 @@ import (
 
 func TestWrap(t *testing.T) {
 	body := map[string]any{"kind": "A", "metadata": map[string]any{"name": "a", "namespace": "cloud"}}
-	local := respond.Place{Prefix: "cloud", Management: "here", Workload: "here"}
-	remote := respond.Place{Prefix: "cloud", Management: "here", Workload: "there", Remote: true}
-	namespaced := respond.Place{Namespaced: true, Namespace: "cloud", Prefix: "keystone", Management: "here", Workload: "here"}
-	elsewhere := namespaced
-	elsewhere.Namespace = "other"
+	local := respond.Target{Prefix: "cloud", Management: "here", Workload: "here"}
+	remote := respond.Target{Prefix: "cloud", Management: "here", Workload: "there", Remote: true}
+	namespaced := respond.Target{Namespaced: true, Namespace: "cloud", Prefix: "keystone", Management: "here", Workload: "here"}
+	external := namespaced
+	external.Namespace = "other"
 	deleting := local
 	deleting.DeleteData = true
 
@@ -49,7 +49,7 @@ func TestWrap(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		place  respond.Place
+		place  respond.Target
 		item   compose.Item
 		want   map[string]any
 	}{
@@ -131,7 +131,7 @@ func TestWrap(t *testing.T) {
 		},
 		"NamespacedElsewhere": {
 			reason: "Crossplane would force its namespace on what lies in another.",
-			place:  elsewhere,
+			place:  external,
 			want:   namespacedObject("other"),
 		},
 		"NamespacedClusterScoped": {
@@ -144,7 +144,7 @@ func TestWrap(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.item.Name, tc.item.Kind, tc.item.Body = "r", schema.GroupVersionKind{Kind: "A"}, encoded.Of(structOf(t, maps.Clone(body)))
-			plan := compose.Plan{Kept: []compose.Item{tc.item}}
+			plan := compose.Plan{RetainedRevisions: []compose.Item{tc.item}}
 			rsp := respond.Success(wire.RequestOf(request(t)), plan, tc.place, nil).Message()
 			if diff := cmp.Diff(tc.want, rsp.GetDesired().GetResources()["r"].GetResource().AsMap()); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
@@ -165,7 +165,7 @@ func TestWrap(t *testing.T) {
 // always was.
 func TestObjectName(t *testing.T) {
 	const longest = 128 - len("provider-kubernetes/")
-	place := respond.Place{Prefix: strings.Repeat("p", 63), Management: "here", Workload: "there", Remote: true}
+	place := respond.Target{Prefix: strings.Repeat("p", 63), Management: "here", Workload: "there", Remote: true}
 	seen := map[string]bool{}
 	for n := 1; n <= 120; n++ {
 		resource := strings.Repeat("r", n)

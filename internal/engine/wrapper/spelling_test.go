@@ -26,7 +26,7 @@ func rootOf(t *testing.T) string {
 // TestSpelling: nobody else spells what an Object of provider-kubernetes looks like, but tests and fakes.
 func TestSpelling(t *testing.T) {
 	root := rootOf(t)
-	words := []string{"kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "forProvider", "atProvider", "managementPolicies"}
+	text := []string{"kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "forProvider", "atProvider", "managementPolicies"}
 	read := 0
 	for _, dir := range []string{"cmd", "companion", "functions", "internal"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
@@ -44,7 +44,7 @@ func TestSpelling(t *testing.T) {
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
 				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-					for _, w := range words {
+					for _, w := range text {
 						if strings.Contains(lit.Value, w) {
 							t.Errorf("%s spells %s: ask package wrapper, or observe", path, w)
 						}

@@ -41,12 +41,12 @@ type Wrapper struct {
 	Desired encoded.Struct
 }
 
-// everything is what an Object may do by default, keepPolicies all of that but Delete, lookPolicies nothing but to look.
+// managementPoliciesAll is what an Object may do by default, keepPolicies all of that but Delete, lookPolicies nothing but to look.
 // https://docs.crossplane.io/latest/managed-resources/managed-resources/#managementpolicies
 var (
-	everything   = encoded.List(encoded.Text("*"))
-	keepPolicies = encoded.List(encoded.Text("Observe"), encoded.Text("Create"), encoded.Text("Update"), encoded.Text("LateInitialize"))
-	lookPolicies = encoded.List(encoded.Text("Observe"))
+	managementPoliciesAll      = encoded.List(encoded.Text("*"))
+	managementPoliciesNoDelete = encoded.List(encoded.Text("Observe"), encoded.Text("Create"), encoded.Text("Update"), encoded.Text("LateInitialize"))
+	managementPoliciesObserve  = encoded.List(encoded.Text("Observe"))
 )
 
 // Struct is the Object as it is composed.
@@ -57,12 +57,12 @@ func (w Wrapper) Struct() encoded.Struct {
 		meta["namespace"] = encoded.Text(w.Namespace)
 		config["kind"] = encoded.Text("ClusterProviderConfig")
 	}
-	policies := everything
+	policies := managementPoliciesAll
 	switch {
 	case w.Observe:
-		policies = lookPolicies
+		policies = managementPoliciesObserve
 	case w.Keep:
-		policies = keepPolicies
+		policies = managementPoliciesNoDelete
 	}
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	return encoded.Fields{
@@ -88,8 +88,8 @@ func (w Wrapper) readiness() encoded.Value {
 	return encoded.Fields{"policy": encoded.Text("DeriveFromCelQuery"), "celQuery": encoded.Text(w.ReadyCEL)}.Value()
 }
 
-// Is reports whether something is an Object.
-func Is(o encoded.Struct) bool {
+// IsObject reports whether something is an Object.
+func IsObject(o encoded.Struct) bool {
 	if o.At("kind").Text() != kind {
 		return false
 	}
@@ -99,7 +99,7 @@ func Is(o encoded.Struct) bool {
 
 // Desired is the object inside as it is desired. It is false of what is no Object.
 func Desired(o encoded.Struct) (encoded.Struct, bool) {
-	if !Is(o) {
+	if !IsObject(o) {
 		return nil, false
 	}
 	return o.At(desiredPath...).Struct()
@@ -116,15 +116,15 @@ func WithObserved(o, inside encoded.Struct) encoded.Struct {
 // ProviderConfig names the cluster that the object inside lives in. It is empty of what is no Object.
 func ProviderConfig(o encoded.Struct) string { return o.At("spec", "providerConfigRef", "name").Text() }
 
-// Observes reports whether the object inside is only looked at.
-func Observes(o encoded.Struct) bool {
+// IsObserveOnly reports whether the object inside is only looked at.
+func IsObserveOnly(o encoded.Struct) bool {
 	policies := o.At("spec", "managementPolicies").List()
-	return Is(o) && len(policies) == 1 && policies[0] == any("Observe")
+	return IsObject(o) && len(policies) == 1 && policies[0] == any("Observe")
 }
 
-// Keeps reports whether the object inside outlives the Object, which may do everything but delete it. What is no Object keeps nothing.
-func Keeps(o encoded.Struct) bool {
-	if !Is(o) {
+// OrphansOnDelete reports whether the object inside outlives the Object, which may do everything but delete it. What is no Object keeps nothing.
+func OrphansOnDelete(o encoded.Struct) bool {
+	if !IsObject(o) {
 		return false
 	}
 	policies := o.At("spec", "managementPolicies").List()

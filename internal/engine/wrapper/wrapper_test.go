@@ -38,7 +38,7 @@ func TestIs(t *testing.T) {
 			o := structOf(t, map[string]any{"apiVersion": tc.apiVersion, "kind": tc.kind, "spec": map[string]any{
 				"forProvider": map[string]any{"manifest": map[string]any{"kind": "A"}},
 			}})
-			if got := wrapper.Is(o); got != tc.want {
+			if got := wrapper.IsObject(o); got != tc.want {
 				t.Errorf("%s\nIs(...) = %t, want %t", tc.reason, got, tc.want)
 			}
 			if inside, ok := wrapper.Desired(o); ok != tc.want || ok && inside.At("kind").Text() != "A" {
@@ -48,7 +48,7 @@ func TestIs(t *testing.T) {
 	}
 }
 
-func TestKeeps(t *testing.T) {
+func TestOrphansOnDelete(t *testing.T) {
 	object := func(kind string, policies ...any) encoded.Struct {
 		return structOf(t, map[string]any{
 			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": kind, "spec": map[string]any{"managementPolicies": policies},
@@ -70,7 +70,7 @@ func TestKeeps(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := wrapper.Keeps(tc.object); got != tc.want {
+			if got := wrapper.OrphansOnDelete(tc.object); got != tc.want {
 				t.Errorf("%s\nKeeps(...) = %t, want %t", tc.reason, got, tc.want)
 			}
 		})
@@ -90,12 +90,12 @@ func TestObserves(t *testing.T) {
 		"Writes": {"It does everything.", wrapper.Wrapper{Name: "a"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := wrapper.Observes(tc.wrapper.Struct()); got != tc.want {
+			if got := wrapper.IsObserveOnly(tc.wrapper.Struct()); got != tc.want {
 				t.Errorf("%s\nObserves(...) = %t, want %t", tc.reason, got, tc.want)
 			}
 		})
 	}
-	if wrapper.Observes(structOf(t, map[string]any{"kind": "A", "spec": map[string]any{"managementPolicies": []any{"Observe"}}})) {
+	if wrapper.IsObserveOnly(structOf(t, map[string]any{"kind": "A", "spec": map[string]any{"managementPolicies": []any{"Observe"}}})) {
 		t.Error("what is no Object does not look at another one")
 	}
 }
@@ -144,8 +144,8 @@ func TestStruct(t *testing.T) {
 			if _, ok := wrapper.Observed(o); ok {
 				t.Errorf("%s\nObserved(...) of what has seen nothing", tc.reason)
 			}
-			seen, ok := wrapper.Observed(wrapper.WithObserved(o, structOf(t, map[string]any{"kind": "B"})))
-			if kind := seen.At("kind").Text(); !ok || kind != "B" {
+			observed, ok := wrapper.Observed(wrapper.WithObserved(o, structOf(t, map[string]any{"kind": "B"})))
+			if kind := observed.At("kind").Text(); !ok || kind != "B" {
 				t.Errorf("%s\nObserved(...) is of kind %q, want B", tc.reason, kind)
 			}
 		})
@@ -155,15 +155,15 @@ func TestStruct(t *testing.T) {
 // TestObserved: where the provider writes what it saw.
 func TestObserved(t *testing.T) {
 	object := wrapper.Wrapper{Name: "a", Desired: structOf(t, map[string]any{"kind": "A"})}.Struct()
-	seen := structOf(t, map[string]any{"kind": "A", "status": map[string]any{"ready": true}})
+	observed := structOf(t, map[string]any{"kind": "A", "status": map[string]any{"ready": true}})
 	want := object.Map()
-	want["status"] = map[string]any{"atProvider": map[string]any{"manifest": seen.Map()}}
-	got := wrapper.WithObserved(object, seen)
+	want["status"] = map[string]any{"atProvider": map[string]any{"manifest": observed.Map()}}
+	got := wrapper.WithObserved(object, observed)
 	if diff := cmp.Diff(want, got.Map()); diff != "" {
 		t.Errorf("WithObserved(...): -want, +got:\n%s", diff)
 	}
 	inside, ok := wrapper.Observed(structOf(t, want))
-	if diff := cmp.Diff(seen.Map(), inside.Map()); !ok || diff != "" {
+	if diff := cmp.Diff(observed.Map(), inside.Map()); !ok || diff != "" {
 		t.Errorf("Observed(...), %t: -want, +got:\n%s", ok, diff)
 	}
 }

@@ -53,11 +53,11 @@ func (s series) errors() string {
 func Alerts(w workload.Workload, conf common.Monitoring) runtime.Object {
 	s := seriesOf(w)
 	return monitoring.Rules(w.Meta(), conf,
-		slices.Concat(s.ofItself(), s.ofKeys(), s.ofSchemas(), s.ofCredentials(), s.ofKeystone(), s.ofNova(), s.ofNeutron(), s.ofTests())...)
+		slices.Concat(s.companionAlerts(), s.keyAlerts(), s.schemaAlerts(), s.credentialAlerts(), s.keystoneAlerts(), s.novaAlerts(), s.neutronAlerts(), s.testAlerts())...)
 }
 
-// ofItself are alerts on the companion's own pods.
-func (s series) ofItself() []monitoring.Alert {
+// companionAlerts are alerts on the companion's own pods.
+func (s series) companionAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "CompanionDown", Severity: monitoring.Warning, For: "15m",
@@ -80,8 +80,8 @@ func (s series) ofItself() []monitoring.Alert {
 	}
 }
 
-// ofKeys are alerts on KeyRepositories.
-func (s series) ofKeys() []monitoring.Alert {
+// keyAlerts are alerts on KeyRepositories.
+func (s series) keyAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "KeysNotReady", Severity: monitoring.Critical, For: "15m",
@@ -123,8 +123,8 @@ func (s series) ofKeys() []monitoring.Alert {
 	}
 }
 
-// ofSchemas are alerts on DatabaseSyncs.
-func (s series) ofSchemas() []monitoring.Alert {
+// schemaAlerts are alerts on DatabaseSyncs.
+func (s series) schemaAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "SchemaStepLong", Severity: monitoring.Warning, For: "1h",
@@ -153,8 +153,8 @@ func (s series) ofSchemas() []monitoring.Alert {
 	}
 }
 
-// ofCredentials are alerts on CredentialRotations and SecretAggregates.
-func (s series) ofCredentials() []monitoring.Alert {
+// credentialAlerts are alerts on CredentialRotations and SecretAggregates.
+func (s series) credentialAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "CredentialNotReady", Severity: monitoring.Critical, For: "15m",
@@ -184,8 +184,8 @@ func (s series) ofCredentials() []monitoring.Alert {
 	}
 }
 
-// ofKeystone are alerts on what only Keystone knows.
-func (s series) ofKeystone() []monitoring.Alert {
+// keystoneAlerts are alerts on what only Keystone knows.
+func (s series) keystoneAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "KeystoneGivesNoTokens", Severity: monitoring.Critical, For: "5m",
@@ -208,8 +208,8 @@ func (s series) ofKeystone() []monitoring.Alert {
 	}
 }
 
-// ofNova are alerts on what only Nova knows.
-func (s series) ofNova() []monitoring.Alert {
+// novaAlerts are alerts on what only Nova knows.
+func (s series) novaAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "CellNotReady", Severity: monitoring.Warning, For: "15m",
@@ -251,8 +251,8 @@ func (s series) ofNova() []monitoring.Alert {
 	}
 }
 
-// ofNeutron are alerts on what only a comparison with OVN shows.
-func (s series) ofNeutron() []monitoring.Alert {
+// neutronAlerts are alerts on what only a comparison with OVN shows.
+func (s series) neutronAlerts() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "NetworksDrifted", Severity: monitoring.Warning, For: "5m",
@@ -269,8 +269,8 @@ func (s series) ofNeutron() []monitoring.Alert {
 	}
 }
 
-// ofTests are alerts on how tests ended.
-func (s series) ofTests() []monitoring.Alert {
+// testAlerts are alerts on how tests ended.
+func (s series) testAlerts() []monitoring.Alert {
 	return []monitoring.Alert{{
 		Name: "TestsFailed", Severity: monitoring.Warning, For: "5m",
 		Expr:    s.isFalse("test_report", "TestsPassed"),

@@ -16,13 +16,13 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 	s, meta := seriesOf(w), w.Meta()
 	meta.Name += "-dashboard"
 	increase := func(metric, window string) string { return fmt.Sprintf("increase(%s[%s])", s.of(metric, ""), window) }
-	one := func(expr, legend string) []monitoring.Line { return []monitoring.Line{{Expr: expr, Legend: legend}} }
-	left := func(metric string) string { return fmt.Sprintf("(%s > 0) - time()", s.of(metric, "")) }
-	notTrue := func(kind string) []monitoring.Line {
+	one := func(expr, legend string) []monitoring.Query { return []monitoring.Query{{Expr: expr, Legend: legend}} }
+	remaining := func(metric string) string { return fmt.Sprintf("(%s > 0) - time()", s.of(metric, "")) }
+	notTrue := func(kind string) []monitoring.Query {
 		return one(s.of("companion_"+kind+"_condition", "")+" == 0", "{{name}} {{condition}}")
 	}
 	panels := []monitoring.Panel{
-		{Title: "Pods and leaders", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Pods and leaders", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("kube_deployment_status_replicas_available", fmt.Sprintf(`,deployment=%q`, w.Name)), Legend: "pods"},
 			{Expr: s.leaders(), Legend: "leaders"},
 		}},
@@ -33,9 +33,9 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 		},
 		{
 			Title: "Until keys rotate (below 0: overdue)", Unit: monitoring.Seconds,
-			Lines: one(left("companion_key_repository_next_rotation_timestamp_seconds"), "{{name}}"),
+			Lines: one(remaining("companion_key_repository_next_rotation_timestamp_seconds"), "{{name}}"),
 		},
-		{Title: "Keys", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Keys", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_key_repository_keys", ""), Legend: "{{name}}"},
 			{Expr: s.of("companion_key_repository_needed_keys", ""), Legend: "{{name}} needed"},
 			{Expr: increase("companion_key_repository_rotations_total", "1d"), Legend: "{{name}} rotations in a day"},
@@ -46,7 +46,7 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 		},
 		{Title: "Conditions of keys that are not true", Unit: monitoring.Number, Lines: notTrue("key_repository")},
 		{Title: "Conditions of schemas that are not true", Unit: monitoring.Number, Lines: notTrue("database_sync")},
-		{Title: "Schema steps", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Schema steps", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_database_sync_running", ""), Legend: "{{name}} runs"},
 			{Expr: increase("companion_database_sync_failures_total", "1h"), Legend: "{{name}} {{step}} failed in an hour"},
 		}},
@@ -60,16 +60,16 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 		},
 		{
 			Title: "Until credentials are replaced (below 0: overdue)", Unit: monitoring.Seconds,
-			Lines: one(left("companion_credential_rotation_next_rotation_timestamp_seconds"), "{{name}}"),
+			Lines: one(remaining("companion_credential_rotation_next_rotation_timestamp_seconds"), "{{name}}"),
 		},
 		{
 			Title: "Conditions of credentials that are not true", Unit: monitoring.Number, Lines: notTrue("credential_rotation"),
 		},
-		{Title: "Credentials and Secrets written in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Credentials and Secrets written in a day", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: increase("companion_credential_rotation_rotations_total", "1d"), Legend: "{{name}} replaced"},
 			{Expr: increase("companion_secret_aggregate_writes_total", "1d"), Legend: "{{name}} written"},
 		}},
-		{Title: "Time for a token of Keystone", Unit: monitoring.Seconds, Lines: []monitoring.Line{
+		{Title: "Time for a token of Keystone", Unit: monitoring.Seconds, Lines: []monitoring.Query{
 			{
 				Expr: fmt.Sprintf("histogram_quantile(0.9, sum by (le) (rate(%s[1h])))",
 					s.of("companion_identity_check_duration_seconds_bucket", "")),
@@ -77,14 +77,14 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 			},
 			{Expr: s.age("companion_identity_check_last_token_timestamp_seconds"), Legend: "since the last token"},
 		}},
-		{Title: "What is not as it should be", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "What is not as it should be", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.isFalse("secret_aggregate", "Ready"), Legend: "Secret of {{name}}"},
 			{Expr: s.isFalse("remote_consumer", "Current"), Legend: "credentials of {{name}}"},
 			{Expr: s.isFalse("identity_check", "Reachable"), Legend: "tokens of Keystone"},
 			{Expr: s.isFalse("role_assignment", "Available"), Legend: "role assignment {{name}}"},
 			{Expr: s.isFalse("endpoint_region", "Available"), Legend: "region of {{name}}"},
 		}},
-		{Title: "Repairs in Keystone, and failed logins, in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Repairs in Keystone, and failed logins, in a day", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: increase("companion_role_assignment_given_total", "1d"), Legend: "role assignment {{name}}"},
 			{Expr: increase("companion_endpoint_region_writes_total", "1d"), Legend: "region of {{name}}"},
 			{Expr: increase("companion_identity_check_failures_total", "1d"), Legend: "logins that failed"},
@@ -95,7 +95,7 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 
 // networks are the panels of the clusters of databases that the companion remembers.
 func (s series) networks() []monitoring.Panel {
-	return []monitoring.Panel{{Title: "Members of raft clusters", Unit: monitoring.Number, Lines: []monitoring.Line{
+	return []monitoring.Panel{{Title: "Members of raft clusters", Unit: monitoring.Number, Lines: []monitoring.Query{
 		{Expr: s.of("companion_raft_cluster_members", ""), Legend: "{{name}} {{state}} members"},
 		{Expr: s.of("companion_raft_cluster_leaders", ""), Legend: "{{name}} leaders"},
 		{Expr: s.of("companion_raft_cluster_chassis", ""), Legend: "{{name}} {{state}} nodes"},
@@ -106,11 +106,11 @@ func (s series) networks() []monitoring.Panel {
 // tests are the panels of how tests ended.
 func (s series) tests() []monitoring.Panel {
 	return []monitoring.Panel{
-		{Title: "Tests of the last run", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Tests of the last run", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_test_report_tests", ""), Legend: "{{name}} {{result}}"},
 			{Expr: s.isFalse("test_report", "TestsPassed"), Legend: "{{name}} has not passed"},
 		}},
-		{Title: "Since tests began to run last", Unit: monitoring.Seconds, Lines: []monitoring.Line{
+		{Title: "Since tests began to run last", Unit: monitoring.Seconds, Lines: []monitoring.Query{
 			{Expr: s.age("companion_test_report_last_run_timestamp_seconds"), Legend: "{{name}}"},
 		}},
 	}
@@ -120,16 +120,16 @@ func (s series) tests() []monitoring.Panel {
 func (s series) compute() []monitoring.Panel {
 	increase := func(metric, window string) string { return fmt.Sprintf("increase(%s[%s])", s.of(metric, ""), window) }
 	return []monitoring.Panel{
-		{Title: "Conditions of cells, and of flavors and aggregates, that are not true", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Conditions of cells, and of flavors and aggregates, that are not true", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_cell_mapping_condition", "") + " == 0", Legend: "{{name}} {{condition}}"},
 			{Expr: s.of("companion_compute_catalog_condition", "") + " == 0", Legend: "{{name}} {{condition}} of flavors and aggregates"},
 			{Expr: increase("companion_compute_catalog_changes_total", "1h"), Legend: "{{name}} changes of flavors and aggregates in an hour"},
 		}},
-		{Title: "Hosts of cells, and commands in an hour", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Hosts of cells, and commands in an hour", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_cell_mapping_hosts", ""), Legend: "{{name}}"},
 			{Expr: increase("companion_cell_mapping_runs_total", "1h"), Legend: "{{name}} {{command}} {{result}}"},
 		}},
-		{Title: "Processes of services", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Processes of services", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_service_check_up", ""), Legend: "{{name}} {{binary}} up"},
 			{Expr: s.of("companion_service_check_down", ""), Legend: "{{name}} {{binary}} down"},
 			{Expr: increase("companion_service_check_removed_total", "1d"), Legend: "{{name}} records removed in a day"},
@@ -137,7 +137,7 @@ func (s series) compute() []monitoring.Panel {
 			{Expr: s.isFalse("service_check", "Cleared"), Legend: "{{name}} has virtual machines on a node that has left"},
 			{Expr: s.isFalse("service_check", "Evicted"), Legend: "{{name}} has virtual machines on a node that is cordoned"},
 		}},
-		{Title: "Differences between Neutron and OVN, and comparisons in an hour", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Differences between Neutron and OVN, and comparisons in an hour", Unit: monitoring.Number, Lines: []monitoring.Query{
 			{Expr: s.of("companion_ovn_sync_differences", ""), Legend: "{{name}}"},
 			{Expr: s.of("companion_ovn_sync_condition", "") + " == 0", Legend: "{{name}} not {{condition}}"},
 			{Expr: increase("companion_ovn_sync_runs_total", "1h"), Legend: "{{name}} {{command}} {{result}}"},

@@ -107,9 +107,9 @@ func bindingOf(meta object.Meta, role string) *rbacv1.RoleBinding {
 	}
 }
 
-// Lookout lets the companion of another namespace see where pods are, and for which nodes some DaemonSets are: a Role of the namespace of
+// PodReader lets the companion of another namespace see where pods are, and for which nodes some DaemonSets are: a Role of the namespace of
 // meta, and its binding.
-func Lookout(meta object.Meta, companion string, daemonSets []string) (role *rbacv1.Role, binding *rbacv1.RoleBinding) {
+func PodReader(meta object.Meta, companion string, daemonSets []string) (role *rbacv1.Role, binding *rbacv1.RoleBinding) {
 	var rules []rbacv1.PolicyRule
 	if len(daemonSets) > 0 { // Without a name, a rule is for all of them.
 		rules = []rbacv1.PolicyRule{

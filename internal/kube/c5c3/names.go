@@ -16,8 +16,8 @@ const SuffixDigits = 10
 // made.
 func DerivedName(name, suffix string) string {
 	const limit = 63
-	if room := limit - 1 - len(suffix); len(name) > room {
-		name = strings.TrimRight(name[:room-SuffixDigits-1], "-.") + "-" + names.Hash(SuffixDigits, name)
+	if capacity := limit - 1 - len(suffix); len(name) > capacity {
+		name = strings.TrimRight(name[:capacity-SuffixDigits-1], "-.") + "-" + names.Hash(SuffixDigits, name)
 	}
 	return name + "-" + suffix
 }

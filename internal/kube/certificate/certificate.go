@@ -54,7 +54,7 @@ func Server(meta object.Meta, issuer common.IssuerReference, hosts ...string) *u
 			dnsNames = append(dnsNames, h)
 		}
 	}
-	return object.New(apiVersion, "Certificate", meta, object.With(object.Map{
+	return object.New(apiVersion, "Certificate", meta, object.WithOptional(object.Map{
 		"secretName": meta.Name,
 		"dnsNames":   object.Array(dnsNames...),
 		"privateKey": object.Map{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"},
@@ -82,8 +82,8 @@ func issuerKind(i common.IssuerReference) string {
 	return i.Kind
 }
 
-// Trusted makes a Secret with the authority of somebody else's certificate, which a source has under a key, and with nothing else: for
+// CABundleSecret makes a Secret with the authority of somebody else's certificate, which a source has under a key, and with nothing else: for
 // those who verify a server, and have no business with what else the source has of it. It stays when the object goes.
-func Trusted(meta object.Meta, from secret.Source, key string) *unstructured.Unstructured {
+func CABundleSecret(meta object.Meta, from secret.Source, key string) *unstructured.Unstructured {
 	return secret.Composed(meta, from, nil, object.Map{CAKey: "{{ .authority }}"}, object.Map{"authority": key})
 }

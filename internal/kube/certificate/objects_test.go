@@ -126,7 +126,7 @@ spec:
 		},
 		"trusted": {
 			Reason: "Of what a source has there is the authority, and nothing else.",
-			Got: []runtime.Object{certificate.Trusted(
+			Got: []runtime.Object{certificate.CABundleSecret(
 				object.Meta{Name: "queue-tls", Namespace: "cloud"}, secret.Source{Store: "tenant", StoreKind: "SecretStore", Key: "authorities"}, "a.pem",
 			)},
 			Want: `

@@ -63,7 +63,7 @@ func (b Backend) authority() object.Map {
 
 // Route makes the HTTPRoute to a backend, and the policy by which the Gateway trusts the backend's certificate.
 func Route(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Object {
-	parent := object.With(object.Map{"name": string(e.Gateway.Name), "namespace": string(e.Gateway.Namespace)},
+	parent := object.WithOptional(object.Map{"name": string(e.Gateway.Name), "namespace": string(e.Gateway.Namespace)},
 		object.Map{"sectionName": string(e.Gateway.SectionName)})
 	rule := object.Map{
 		"matches":     object.List{object.Map{"path": object.Map{"type": "PathPrefix", "value": path(e)}}},

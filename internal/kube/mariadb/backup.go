@@ -40,7 +40,7 @@ func (b Bucket) s3() object.Map {
 	if b.PrivateCA {
 		tls["caSecretKeyRef"] = object.Map{"name": b.Secret, "key": bucketCAKey}
 	}
-	return object.With(object.Map{
+	return object.WithOptional(object.Map{
 		"bucket":                      b.Name,
 		"endpoint":                    b.Endpoint,
 		"accessKeyIdSecretKeyRef":     object.Map{"name": b.Secret, "key": accessKeyIDKey},
@@ -51,7 +51,7 @@ func (b Bucket) s3() object.Map {
 
 // Bootstrap is what a new server starts from: the backup of a bucket that is closest to a moment (RFC 3339), or the newest.
 func Bootstrap(from Bucket, moment string) object.Map {
-	return object.With(object.Map{"backupContentType": "Physical", "s3": from.s3()}, object.Map{"targetRecoveryTime": moment})
+	return object.WithOptional(object.Map{"backupContentType": "Physical", "s3": from.s3()}, object.Map{"targetRecoveryTime": moment})
 }
 
 // Backup is regular physical backups of a server, each taken from a member that takes no writes, if there is one.
@@ -80,11 +80,11 @@ type Backup struct {
 // deletes it (waitForRunningJobs in internal/controller/physicalbackup_controller_job.go of v25.10.4).
 const backoffLimit = 20
 
-// Fixed is what the operator does not allow to change in a PhysicalBackup: a change needs another object.
-func (b Backup) Fixed() object.Map {
+// ImmutableFields is what the operator does not allow to change in a PhysicalBackup: a change needs another object.
+func (b Backup) ImmutableFields() object.Map {
 	fixed := object.Map{"cron": b.Cron, "storage": object.Map{"s3": b.Bucket.s3()}}
 	if b.StagingSize != "" {
-		fixed["stagingStorage"] = object.Map{"persistentVolumeClaim": object.With(object.Map{
+		fixed["stagingStorage"] = object.Map{"persistentVolumeClaim": object.WithOptional(object.Map{
 			"accessModes": object.List{"ReadWriteOnce"},
 			"resources":   object.Map{"requests": object.Map{"storage": b.StagingSize}},
 		}, object.Map{"storageClassName": b.StagingClass})}
@@ -95,11 +95,11 @@ func (b Backup) Fixed() object.Map {
 // Object makes the PhysicalBackup object. Its pods run on the node of the member that they copy, and get MariaDB's pull secrets.
 func (b Backup) Object() *unstructured.Unstructured {
 	const hoursPerDay = 24
-	fixed, restart := b.Fixed(), "Never"
+	fixed, restart := b.ImmutableFields(), "Never"
 	if b.Restarts {
 		restart = "" // the operator's own
 	}
-	return object.New(apiVersion, "PhysicalBackup", b.Meta, restrict(object.With(object.Map{
+	return object.New(apiVersion, "PhysicalBackup", b.Meta, restrict(object.WithOptional(object.Map{
 		"mariaDbRef":   object.Map{"name": b.Server},
 		"schedule":     object.Map{"cron": fixed["cron"], "immediate": true},
 		"storage":      fixed["storage"],

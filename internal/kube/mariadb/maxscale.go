@@ -34,7 +34,7 @@ type Proxy struct {
 func (p Proxy) Object() *unstructured.Unstructured {
 	const service = "primary"
 	issuer := object.Map{"name": p.Issuer, "kind": "Issuer"}
-	return object.New(apiVersion, "MaxScale", p.Meta, object.With(object.Map{
+	return object.New(apiVersion, "MaxScale", p.Meta, object.WithOptional(object.Map{
 		"replicas":   int64(p.Replicas),
 		"mariaDbRef": object.Map{"name": p.Server},
 		"services": object.List{object.Map{

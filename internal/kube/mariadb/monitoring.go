@@ -67,9 +67,9 @@ func (a Alerts) set(metric, name string) string {
 // Object makes a PrometheusRule on metrics of kube-state-metrics, the kubelet and cert-manager, and of the exporter where there is one
 // (https://github.com/prometheus/mysqld_exporter).
 func (a Alerts) Object(conf common.Monitoring) *unstructured.Unstructured {
-	alerts := slices.Concat(a.ofMembers(), a.ofVolumes())
+	alerts := slices.Concat(a.memberAlerts(), a.volumeAlerts())
 	if a.Metrics {
-		alerts = append(alerts, a.ofServer()...)
+		alerts = append(alerts, a.serverAlerts()...)
 	}
 	if a.Proxy {
 		alerts = append(alerts, monitoring.Alert{
@@ -80,13 +80,13 @@ func (a Alerts) Object(conf common.Monitoring) *unstructured.Unstructured {
 		})
 	}
 	if a.BackupAge > 0 {
-		alerts = append(alerts, a.ofBackups()...)
+		alerts = append(alerts, a.backupAlerts()...)
 	}
 	return monitoring.Rules(a.Meta, conf, alerts...)
 }
 
-func (a Alerts) ofMembers() []monitoring.Alert {
-	ready, wanted := a.set("kube_statefulset_status_replicas_ready", a.Meta.Name), a.set("kube_statefulset_replicas", a.Meta.Name)
+func (a Alerts) memberAlerts() []monitoring.Alert {
+	ready, desired := a.set("kube_statefulset_status_replicas_ready", a.Meta.Name), a.set("kube_statefulset_replicas", a.Meta.Name)
 	return []monitoring.Alert{
 		{
 			Name: "DatabaseDown", Severity: monitoring.Critical, For: "2m",
@@ -96,7 +96,7 @@ func (a Alerts) ofMembers() []monitoring.Alert {
 		},
 		{
 			Name: "DatabaseDegraded", Severity: monitoring.Warning, For: "15m",
-			Expr:    fmt.Sprintf("%s < %s", ready, wanted),
+			Expr:    fmt.Sprintf("%s < %s", ready, desired),
 			Summary: "Fewer members of the database are ready than wanted.",
 			Action:  "Look at the pods' events: a node may be full or gone, a member may be copying the database from another.",
 		},
@@ -110,7 +110,7 @@ func (a Alerts) ofMembers() []monitoring.Alert {
 	}
 }
 
-func (a Alerts) ofVolumes() []monitoring.Alert {
+func (a Alerts) volumeAlerts() []monitoring.Alert {
 	volumes := fmt.Sprintf(`,persistentvolumeclaim=~"storage-%s-[0-9]+"`, a.Meta.Name)
 	free := a.of("kubelet_volume_stats_available_bytes", volumes) + " / " + a.of("kubelet_volume_stats_capacity_bytes", volumes)
 	action := "Raise " + a.Field + ".storageSize in the claim: " +
@@ -128,7 +128,7 @@ func (a Alerts) ofVolumes() []monitoring.Alert {
 	}
 }
 
-func (a Alerts) ofServer() []monitoring.Alert {
+func (a Alerts) serverAlerts() []monitoring.Alert {
 	// By its pod's name alone, as Monitor says it, or by its whole name, as the operator's own monitor does.
 	members := fmt.Sprintf(`,instance=~"%s-[0-9]+([.].*)?"`, a.Meta.Name)
 	alerts := []monitoring.Alert{
@@ -177,8 +177,8 @@ func (a Alerts) ofServer() []monitoring.Alert {
 	return alerts
 }
 
-// ofBackups are alerts on the Jobs of backups, which end in the moment they were made.
-func (a Alerts) ofBackups() []monitoring.Alert {
+// backupAlerts are alerts on the Jobs of backups, which end in the moment they were made.
+func (a Alerts) backupAlerts() []monitoring.Alert {
 	jobs := fmt.Sprintf(`,job_name=~"%s(-[0-9a-f]+)?-[0-9]{14}"`, a.Meta.Name)
 	done := a.of("kube_job_status_completion_time", jobs)
 	age := a.BackupAge.Round(time.Hour)

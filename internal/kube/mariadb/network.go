@@ -45,7 +45,7 @@ func OperatorJobs() []metav1.LabelSelectorRequirement {
 	const managedBy = "app.kubernetes.io/managed-by"
 	return []metav1.LabelSelectorRequirement{
 		{Key: batchv1.JobNameLabel, Operator: metav1.LabelSelectorOpExists},
-		{Key: managedBy, Operator: metav1.LabelSelectorOpNotIn, Values: []string{workload.Ours()[managedBy]}},
+		{Key: managedBy, Operator: metav1.LabelSelectorOpNotIn, Values: []string{workload.ManagedPodLabels()[managedBy]}},
 	}
 }
 
@@ -57,8 +57,8 @@ type Network struct {
 	Proxy   string
 	// Metrics: there are exporters.
 	Metrics bool
-	// Clients are the labels of the pods that use it, each of a kind of them.
-	Clients []map[string]string
+	// ClientLabels are the labels of the pods that use it, each of a kind of them.
+	ClientLabels []map[string]string
 	// Buckets are the ports of the object stores that it is backed up to, or restored from.
 	Buckets    []int32
 	Neighbours common.Neighbours
@@ -87,7 +87,7 @@ func (n Network) Policies(meta func(name string) object.Meta) []Policy {
 		return out
 	}
 	add(n.Proxy, labelled(ProxyPods(n.Proxy)),
-		append(workload.From(n.Clients, serverPort),
+		append(workload.From(n.ClientLabels, serverPort),
 			workload.Flow{Namespaces: workload.Names(n.Neighbours.MariaDBOperator), Ports: adminPort},
 			workload.Flow{Pods: ExporterPods(n.Proxy), Ports: adminPort},
 		),
@@ -109,7 +109,7 @@ func (n Network) Backups(meta object.Meta) runtime.Object {
 // flows are those of the members. In a cluster they speak to each other, and to the API server, of which the operator's containers beside
 // them ask who they are and who it is that asks them.
 func (n Network) flows() (in, out []workload.Flow) {
-	in = workload.From(n.Clients, serverPort)
+	in = workload.From(n.ClientLabels, serverPort)
 	operator := workload.Flow{Namespaces: workload.Names(n.Neighbours.MariaDBOperator), Ports: serverPort}
 	if n.Proxy != "" {
 		in = append(in, workload.Flow{Pods: ProxyPods(n.Proxy), Ports: serverPort})

@@ -42,7 +42,7 @@ type Exporter struct {
 func (e Exporter) object() object.Map {
 	metrics := object.Map{"enabled": e.Enabled}
 	if e.Enabled {
-		metrics["exporter"] = restrict(object.With(object.Map{}, object.Map{
+		metrics["exporter"] = restrict(object.WithOptional(object.Map{}, object.Map{
 			"image":        e.Image,
 			"nodeSelector": object.NodeSelector(e.Placement.NodeSelector),
 			"tolerations":  object.Tolerations(e.Placement.Tolerations),

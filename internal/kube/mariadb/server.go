@@ -85,7 +85,7 @@ func (s Server) Object() *unstructured.Unstructured {
 	spec := restrict(object.Map{
 		"replicas":                 int64(s.Replicas),
 		"rootPasswordSecretKeyRef": object.Map{"name": s.RootSecret, "key": secret.PasswordKey, "generate": false},
-		"storage":                  object.With(object.Map{"size": s.StorageSize}, object.Map{"storageClassName": s.StorageClass}),
+		"storage":                  object.WithOptional(object.Map{"size": s.StorageSize}, object.Map{"storageClassName": s.StorageClass}),
 		"tls":                      tls,
 		"myCnf":                    s.config(),
 		"metrics":                  s.Exporter.object(),
@@ -116,7 +116,7 @@ func (s Server) Object() *unstructured.Unstructured {
 	if s.MaxScale != "" {
 		spec["maxScaleRef"] = object.Map{"name": s.MaxScale, "namespace": s.Meta.Namespace}
 	}
-	spec = object.With(spec, object.Map{
+	spec = object.WithOptional(spec, object.Map{
 		"image":            s.Image,
 		"bootstrapFrom":    s.Bootstrap,
 		"resources":        object.Resources(s.Resources),

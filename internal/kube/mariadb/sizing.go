@@ -57,12 +57,12 @@ func Memory(r *common.Resources) int64 {
 
 // Connections is how many there may be: as many as are wanted, but not more than there is memory for outside the pool. An idle one of
 // OpenStack's takes about 256 KiB (thread stack, session and TLS).
-func Connections(wanted, memory int64) int64 {
+func Connections(desired, memory int64) int64 {
 	const each, least = 256 << 10, 100
 	if memory == 0 {
-		return wanted
+		return desired
 	}
-	return max(least, min(wanted, memory/each))
+	return max(least, min(desired, memory/each))
 }
 
 // GaleraCache is how much of what was written a member keeps on its volume of such a size (in bytes): a hundredth, from Galera's own

@@ -28,11 +28,11 @@ type Panel struct {
 	// Title, and the Unit of the values.
 	Title, Unit string
 	// Lines in it.
-	Lines []Line
+	Lines []Query
 }
 
-// Line shows one expression.
-type Line struct {
+// Query shows one expression.
+type Query struct {
 	// Expr is the PromQL expression, Legend what its series are called: {{name}}.
 	Expr, Legend string
 }

@@ -12,8 +12,8 @@ import (
 
 // TestLabels: Prometheus finds its objects by the labels that the platform says; ours are left as they were.
 func TestLabels(t *testing.T) {
-	ours := map[string]string{"app": "keystone", "prometheus": "ours"}
-	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: ours}
+	managed := map[string]string{"app": "keystone", "prometheus": "ours"}
+	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: managed}
 	conf := common.Monitoring{Enabled: true, Labels: map[string]common.LabelValue{"prometheus": "platform"}}
 	want := map[string]string{"app": "keystone", "prometheus": "platform"}
 	for _, got := range []map[string]string{Rules(meta, conf).GetLabels(), Service(meta, conf, "metrics", nil).GetLabels()} {
@@ -21,7 +21,7 @@ func TestLabels(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	if ours["prometheus"] != "ours" {
+	if managed["prometheus"] != "ours" {
 		t.Error("the caller's labels are changed")
 	}
 	if got := Rules(object.Meta{Name: "a"}, common.Monitoring{}).GetLabels(); len(got) > 0 {
@@ -66,7 +66,7 @@ func TestDashboard(t *testing.T) {
 		t.Helper()
 		meta := object.Meta{Name: "companion-dashboard", Namespace: namespace, Labels: map[string]string{"app": "companion"}}
 		conf := common.Monitoring{Labels: map[string]common.LabelValue{"prometheus": "platform"}}
-		lines := []Line{{Expr: "a", Legend: "{{name}}"}, {Expr: "b"}}
+		lines := []Query{{Expr: "a", Legend: "{{name}}"}, {Expr: "b"}}
 		o, err := Dashboard(meta, conf, "Companion", Panel{Title: "One", Lines: lines}, Panel{Title: "Two"}, Panel{Title: "Three"})
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ func TestObjects(t *testing.T) {
 	conf := common.Monitoring{Labels: map[string]common.LabelValue{"prometheus": "platform"}}
 	selector := map[string]string{"app": "keystone"}
 	dashboard, err := monitoring.Dashboard(meta, conf, "Keystone",
-		monitoring.Panel{Title: "One", Unit: monitoring.Seconds, Lines: []monitoring.Line{{Expr: "up", Legend: "{{name}}"}}},
+		monitoring.Panel{Title: "One", Unit: monitoring.Seconds, Lines: []monitoring.Query{{Expr: "up", Legend: "{{name}}"}}},
 		monitoring.Panel{Title: "Two", Unit: monitoring.Number}, monitoring.Panel{Title: "Three"},
 	)
 	if err != nil {

@@ -54,16 +54,16 @@ func TestInstance(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			whole := func(want string, digits int) string {
+			full := func(want string, digits int) string {
 				if strings.HasSuffix(want, "-") {
 					want += names.Hash(digits, tc.namespace, tc.name)
 				}
 				return want
 			}
-			if got, want := names.Instance(tc.namespace, tc.name), whole(tc.want, 20); got != want {
+			if got, want := names.Instance(tc.namespace, tc.name), full(tc.want, 20); got != want {
 				t.Errorf("%s\nInstance(%s, %s) = %s, want %s", tc.reason, tc.namespace, tc.name, got, want)
 			}
-			if got, want := names.LegacyInstance(tc.namespace, tc.name), whole(tc.legacy, 5); got != want {
+			if got, want := names.LegacyInstance(tc.namespace, tc.name), full(tc.legacy, 5); got != want {
 				t.Errorf("%s\nLegacyInstance(%s, %s) = %s, want %s", tc.reason, tc.namespace, tc.name, got, want)
 			}
 		})
@@ -89,29 +89,29 @@ func TestInstanceProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		namespace, name := label.Draw(t, "namespace"), subdomain.Draw(t, "name")
 		instance, legacy := names.Instance(namespace, name), names.LegacyInstance(namespace, name)
-		for _, given := range []string{instance, legacy} {
-			if errs := validation.IsDNS1123Label(given); len(errs) > 0 {
-				t.Errorf("the instance of %s/%s is %s: %v", namespace, name, given, errs)
+		for _, provided := range []string{instance, legacy} {
+			if errs := validation.IsDNS1123Label(provided); len(errs) > 0 {
+				t.Errorf("the instance of %s/%s is %s: %v", namespace, name, provided, errs)
 			}
 		}
 		if instance == legacy {
 			t.Errorf("the instance of %s/%s is %s, which is no name of today's", namespace, name, instance)
 		}
-		if again := names.Instance(namespace, name); again != instance {
-			t.Errorf("Instance(%s, %s) = %s, and then %s", namespace, name, instance, again)
+		if next := names.Instance(namespace, name); next != instance {
+			t.Errorf("Instance(%s, %s) = %s, and then %s", namespace, name, instance, next)
 		}
 	})
 }
 
 // TestInstanceOfAnother: claims that read alike are distinguished by the hash.
 func TestInstanceOfAnother(t *testing.T) {
-	seen := map[string][2]string{}
+	observed := map[string][2]string{}
 	for _, claim := range [][2]string{{"a", "b-c"}, {"a-b", "c"}, {"a", "b.c"}, {strings.Repeat("a", 63), "b"}, {strings.Repeat("a", 63), "c"}} {
 		instance := names.Instance(claim[0], claim[1])
-		if other, ok := seen[instance]; ok {
+		if other, ok := observed[instance]; ok {
 			t.Errorf("Instance(%q) = Instance(%q) = %s", claim, other, instance)
 		}
-		seen[instance] = claim
+		observed[instance] = claim
 	}
 }
 

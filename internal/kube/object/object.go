@@ -62,8 +62,8 @@ func Array[S ~string](in ...S) List {
 	return out
 }
 
-// With adds entries whose value is not empty: a nil Map or List, an empty string or nil are left out.
-func With(m Map, optional Map) Map {
+// WithOptional adds entries whose value is not empty: a nil Map or List, an empty string or nil are left out.
+func WithOptional(m Map, optional Map) Map {
 	for k, v := range optional {
 		switch t := v.(type) {
 		case nil:
@@ -115,7 +115,7 @@ func Resources(r *common.Resources) Map {
 func Tolerations(in []common.Toleration) List {
 	var out List
 	for _, t := range in {
-		m := With(Map{}, Map{"key": t.Key, "operator": t.Operator, "value": t.Value, "effect": t.Effect})
+		m := WithOptional(Map{}, Map{"key": t.Key, "operator": t.Operator, "value": t.Value, "effect": t.Effect})
 		if t.TolerationSeconds != nil {
 			m["tolerationSeconds"] = *t.TolerationSeconds
 		}

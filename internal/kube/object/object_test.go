@@ -37,7 +37,7 @@ func TestNew(t *testing.T) {
 
 // TestWith: what is empty is left out, but for what means something: false, zero, and an empty list or object that is there.
 func TestWith(t *testing.T) {
-	got := With(Map{"given": ""}, Map{
+	got := WithOptional(Map{"given": ""}, Map{
 		"nil": nil, "map": Map(nil), "list": List(nil), "text": "",
 		"false": false, "zero": int64(0), "empty map": Map{}, "empty list": List{}, "a": "b",
 	})

@@ -12,14 +12,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Exposes reports whether anybody outside is to reach them.
-func Exposes(e *common.MemberExposure) bool {
+// IsExposed reports whether anybody outside is to reach them.
+func IsExposed(e *common.MemberExposure) bool {
 	return e != nil && e.Type != "" && e.Type != common.ExposureNone
 }
 
 // Check refuses what the schema refuses, too, for callers without an API server. Field is that of the exposure.
 func Check(field string, e *common.MemberExposure) error {
-	if Exposes(e) && e.Type == common.ExposureNodePort && e.Nodes == "" {
+	if IsExposed(e) && e.Type == common.ExposureNodePort && e.Nodes == "" {
 		return invalid.Field(field+".nodes",
 			"ports of nodes alone are no address; give a name or an address at which the nodes are reached")
 	}
@@ -49,19 +49,19 @@ func Open(s *corev1.Service, e *common.MemberExposure) *corev1.Service {
 	return s
 }
 
-// Seen is a Service as it is observed.
-type Seen interface {
+// ObservedService is a Service as it is observed.
+type ObservedService interface {
 	// List is the list at a path. Nil: there is none.
 	List(path ...string) []any
 }
 
-// Addressed reports whether a Service has its address. Ports of nodes are given to it when it is made; a load balancer takes its time.
-func Addressed(s Seen, e *common.MemberExposure) bool {
+// HasAddress reports whether a Service has its address. Ports of nodes are given to it when it is made; a load balancer takes its time.
+func HasAddress(s ObservedService, e *common.MemberExposure) bool {
 	return e.Type != common.ExposureLoadBalancer || len(s.List("status", "loadBalancer", "ingress")) > 0
 }
 
-// At is the host and the port at which other clusters reach a Service, whose own port is the given one. No host: it has none yet.
-func At(s Seen, e *common.MemberExposure, own int32) (host string, port int32) {
+// Address is the host and the port at which other clusters reach a Service, whose own port is the given one. No host: it has none yet.
+func Address(s ObservedService, e *common.MemberExposure, own int32) (host string, port int32) {
 	if e.Type == common.ExposureNodePort {
 		for _, v := range s.List("spec", "ports") {
 			p, _ := v.(map[string]any)
@@ -85,9 +85,9 @@ func At(s Seen, e *common.MemberExposure, own int32) (host string, port int32) {
 	return "", 0
 }
 
-// Visitors are who comes from other clusters, if anybody may.
-func Visitors(e *common.MemberExposure, port int32) []workload.Flow {
-	if !Exposes(e) {
+// ExternalClients are who comes from other clusters, if anybody may.
+func ExternalClients(e *common.MemberExposure, port int32) []workload.Flow {
+	if !IsExposed(e) {
 		return nil
 	}
 	f := workload.Flow{Ports: []int32{port}, Anywhere: len(e.Networks) == 0}

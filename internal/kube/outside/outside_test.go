@@ -39,9 +39,9 @@ func TestAt(t *testing.T) {
 		"ports":             {ports, seen{"ports": {map[string]any{"nodePort": int64(30001)}}}, "nodes.example.com", 30001, true},
 		"ports, as in JSON": {ports, seen{"ports": {map[string]any{"nodePort": 30001.0}}}, "nodes.example.com", 30001, true},
 	} {
-		host, port := At(tc.seen, tc.exposure, 5671)
-		if host != tc.host || port != tc.port || Addressed(tc.seen, tc.exposure) != tc.addressed {
-			t.Errorf("%s: %s:%d, addressed %t", name, host, port, Addressed(tc.seen, tc.exposure))
+		host, port := Address(tc.seen, tc.exposure, 5671)
+		if host != tc.host || port != tc.port || HasAddress(tc.seen, tc.exposure) != tc.addressed {
+			t.Errorf("%s: %s:%d, addressed %t", name, host, port, HasAddress(tc.seen, tc.exposure))
 		}
 	}
 }
@@ -66,8 +66,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestVisitors: nobody, those of some networks, or anybody.
-func TestVisitors(t *testing.T) {
+// TestExternalClients: nobody, those of some networks, or anybody.
+func TestExternalClients(t *testing.T) {
 	for name, tc := range map[string]struct {
 		exposure *common.MemberExposure
 		want     []workload.Flow
@@ -77,7 +77,7 @@ func TestVisitors(t *testing.T) {
 		"networks": {balancer, []workload.Flow{{Ports: []int32{5671}, Blocks: []string{"10.0.0.0/8"}}}},
 		"anybody":  {ports, []workload.Flow{{Ports: []int32{5671}, Anywhere: true}}},
 	} {
-		if diff := cmp.Diff(tc.want, Visitors(tc.exposure, 5671)); diff != "" {
+		if diff := cmp.Diff(tc.want, ExternalClients(tc.exposure, 5671)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

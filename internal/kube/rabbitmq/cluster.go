@@ -63,12 +63,12 @@ func (c Cluster) Certificate() runtime.Object {
 // Object makes the RabbitmqCluster object.
 func (c Cluster) Object() *unstructured.Unstructured {
 	res, tls := guaranteed(c.Resources), TLSSecret(c.Name)
-	return object.New(apiVersion, "RabbitmqCluster", c.Meta(c.Name), object.With(object.Map{
+	return object.New(apiVersion, "RabbitmqCluster", c.Meta(c.Name), object.WithOptional(object.Map{
 		"replicas":          int64(c.Replicas),
 		"delayStartSeconds": int64(0),
 		// The operator's default is a week: a queue that cannot be drained would hold a node back for so long.
 		"terminationGracePeriodSeconds": int64(600),
-		"persistence": object.With(object.Map{"storage": c.StorageSize},
+		"persistence": object.WithOptional(object.Map{"storage": c.StorageSize},
 			object.Map{"storageClassName": string(c.StorageClass)}),
 		"rabbitmq": object.Map{"additionalConfig": config + diskLimit(res, c.StorageSize) + walLimit(res, c.StorageSize)},
 		"tls":      object.Map{"secretName": tls, "caSecretName": tls, "disableNonTLSListeners": true},

@@ -76,12 +76,12 @@ func TestWALLimit(t *testing.T) {
 
 // TestGuaranteed: a member is given all the memory that it reckons with.
 func TestGuaranteed(t *testing.T) {
-	given := resources("1", "1Gi", "2Gi")
-	got := guaranteed(given)
-	if got.Requests.Memory.String() != "2Gi" || got.Requests.CPU.String() != "1" || given.Requests.Memory.String() != "1Gi" {
-		t.Errorf("got %v of %v", got.Requests, given.Requests)
+	provided := resources("1", "1Gi", "2Gi")
+	got := guaranteed(provided)
+	if got.Requests.Memory.String() != "2Gi" || got.Requests.CPU.String() != "1" || provided.Requests.Memory.String() != "1Gi" {
+		t.Errorf("got %v of %v", got.Requests, provided.Requests)
 	}
-	if got := guaranteed(&common.Resources{Limits: given.Limits}); got.Requests.Memory.String() != "2Gi" {
+	if got := guaranteed(&common.Resources{Limits: provided.Limits}); got.Requests.Memory.String() != "2Gi" {
 		t.Errorf("without requests: %v", got.Requests)
 	}
 	if none := (&common.Resources{}); guaranteed(none) != none {

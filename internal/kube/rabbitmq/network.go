@@ -26,7 +26,7 @@ func (c Cluster) NetworkPolicy(clients []map[string]string, monitored bool, n co
 // flows are those of the members. They find each other by the API server.
 func (c Cluster) flows(clients []map[string]string, monitored bool, n common.Neighbours) (in, out []workload.Flow) {
 	in = append(workload.From(clients, amqpPort), workload.Flow{Namespaces: workload.Names(n.RabbitMQOperators), Ports: managementPort})
-	in = append(in, outside.Visitors(c.Exposure, common.QueuePort)...)
+	in = append(in, outside.ExternalClients(c.Exposure, common.QueuePort)...)
 	if monitored {
 		in = append(in, workload.Flow{Namespaces: workload.Names(n.Monitoring), Ports: metricsPort})
 	}

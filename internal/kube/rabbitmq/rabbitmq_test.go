@@ -19,12 +19,12 @@ import (
 // TestObjects: what the operator is asked for, whole.
 func TestObjects(t *testing.T) {
 	own := common.Broker{RabbitMQRef: common.LocalReference{Name: "rabbitmq"}}
-	kept := rabbitmq.Account{Meta: object.Meta{Name: "glance", Namespace: "cloud"}, Broker: own, Secret: "glance-queue"}
+	retained := rabbitmq.Account{Meta: object.Meta{Name: "glance", Namespace: "cloud"}, Broker: own, Secret: "glance-queue"}
 	cell := rabbitmq.Account{
 		Meta: object.Meta{Name: "nova-cell1", Namespace: "cloud"}, Broker: own, Vhost: "nova/cell1", Login: "nova_cell1", Secret: "nova-cell1-queue",
 		DeleteData: true,
 	}
-	elsewhere := kept
+	elsewhere := retained
 	elsewhere.Broker = common.Broker{ConnectionSecretRef: common.LocalReference{Name: "queue"}}
 	connection := object.Meta{Name: "queue", Namespace: "cloud"}
 	external := rabbitmq.External{
@@ -34,7 +34,7 @@ func TestObjects(t *testing.T) {
 	objecttest.Run(t, map[string]objecttest.Case{
 		"vhost": {
 			Reason: "Queues are replicated, and messages outlive the object unless the tenant says otherwise.",
-			Got:    []runtime.Object{kept.VirtualHost(), cell.VirtualHost()},
+			Got:    []runtime.Object{retained.VirtualHost(), cell.VirtualHost()},
 			Want: `
 apiVersion: rabbitmq.com/v1beta1
 kind: Vhost
@@ -115,7 +115,7 @@ spec:
 		},
 		"user": {
 			Reason: "The password is the one that the service has, and the management interface is not for services.",
-			Got:    []runtime.Object{kept.User()},
+			Got:    []runtime.Object{retained.User()},
 			Want: `
 apiVersion: rabbitmq.com/v1beta1
 kind: User

@@ -50,7 +50,7 @@ func (m Mirroring) spec() object.Map {
 	out := object.Map{"enabled": true, "mode": m.Mode}
 	schedules := object.List{}
 	for _, s := range m.Schedules {
-		schedules = append(schedules, object.With(object.Map{"interval": s.Interval}, object.Map{"startTime": s.StartTime}))
+		schedules = append(schedules, object.WithOptional(object.Map{"interval": s.Interval}, object.Map{"startTime": s.StartTime}))
 	}
 	if len(schedules) > 0 {
 		out["snapshotSchedules"] = schedules
@@ -63,7 +63,7 @@ func (m Mirroring) spec() object.Map {
 
 // Mirror makes a CephRBDMirror, of which a cluster has one.
 func Mirror(meta object.Meta, daemons int32, resources *common.Resources, placement object.Map) *unstructured.Unstructured {
-	return object.New(apiVersion, "CephRBDMirror", meta, object.With(object.Map{"count": int64(daemons)}, object.Map{
+	return object.New(apiVersion, "CephRBDMirror", meta, object.WithOptional(object.Map{"count": int64(daemons)}, object.Map{
 		"resources": object.Resources(resources), "placement": placement,
 	}))
 }

@@ -18,7 +18,7 @@ func NFSName(name string, server int32) string {
 // NFS makes a CephNFS. It is called in Ceph as the object is, and what it exports is in a namespace of that name in the pool .nfs, whatever
 // the spec says (nfs/controller.go of v1.18.8).
 func NFS(meta object.Meta, servers int32, resources *common.Resources, placement object.Map) *unstructured.Unstructured {
-	return object.New(apiVersion, "CephNFS", meta, object.Map{"server": object.With(object.Map{"active": int64(servers)}, object.Map{
+	return object.New(apiVersion, "CephNFS", meta, object.Map{"server": object.WithOptional(object.Map{"active": int64(servers)}, object.Map{
 		"resources": object.Resources(resources), "placement": placement,
 	})})
 }

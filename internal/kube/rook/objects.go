@@ -39,7 +39,7 @@ type Redundancy struct {
 // parameters are the properties that Rook sets of a pool, each time it looks at it
 // (https://docs.ceph.com/en/latest/rados/operations/placement-groups/). It resets none that is missing.
 func (r Redundancy) parameters() object.Map {
-	out := object.With(object.Map{}, object.Map{"bulk": r.Bulk})
+	out := object.WithOptional(object.Map{}, object.Map{"bulk": r.Bulk})
 	if r.PlacementGroups > 0 {
 		out["pg_num_min"] = strconv.Itoa(int(r.PlacementGroups))
 	}
@@ -51,7 +51,7 @@ func (r Redundancy) Width() int { return int(max(r.Copies, r.Data+r.Coding)) }
 
 // spec of a pool. Rook changes a pool's rule of placement only if it may.
 func (r Redundancy) spec() object.Map {
-	out := object.With(object.Map{
+	out := object.WithOptional(object.Map{
 		"failureDomain": r.FailureDomain, "enableCrushUpdates": true,
 	}, object.Map{"deviceClass": r.DeviceClass})
 	if p := r.parameters(); len(p) > 0 {
@@ -95,7 +95,7 @@ func Pool(meta object.Meta, name, application string, r Redundancy, q Quota, mir
 	if application != "" {
 		spec["application"] = application
 	}
-	quotas := object.With(object.Map{}, object.Map{"maxSize": q.MaxSize})
+	quotas := object.WithOptional(object.Map{}, object.Map{"maxSize": q.MaxSize})
 	if q.MaxObjects > 0 {
 		quotas["maxObjects"] = q.MaxObjects
 	}
@@ -136,7 +136,7 @@ func Filesystem(
 	}
 	return object.New(apiVersion, "CephFilesystem", meta, object.Map{
 		"metadataPool": metadata.spec(), "dataPools": pools, "preserveFilesystemOnDelete": true,
-		"metadataServer": object.With(object.Map{"activeCount": int64(servers), "activeStandby": true}, object.Map{
+		"metadataServer": object.WithOptional(object.Map{"activeCount": int64(servers), "activeStandby": true}, object.Map{
 			"resources": object.Resources(resources), "placement": placement,
 		}),
 	})
@@ -191,7 +191,7 @@ var withoutSwift = []string{"s3", "s3website", "admin", "sts", "iam", "notificat
 // Those that ask a Keystone are in the network of pods: policies, which let them reach it, know no others. Each project has a place of its
 // own for names of buckets, so that no project can take another one's.
 func ObjectStore(meta object.Meta, s Store) *unstructured.Unstructured {
-	gateway := object.With(object.Map{
+	gateway := object.WithOptional(object.Map{
 		"instances": int64(s.Gateways), "securePort": int64(GatewayPort), "sslCertificateRef": s.Certificate,
 	}, object.Map{"resources": object.Resources(s.Resources), "placement": s.Placement})
 	spec := object.Map{

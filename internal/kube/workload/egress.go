@@ -31,8 +31,8 @@ func PortOf(address string) (int32, error) {
 	return int32(port), nil
 }
 
-// Outside is traffic to addresses that may be anywhere, by the ports that they lead to, each once and in order.
-func Outside(addresses ...string) (Flow, error) {
+// ExternalEgress is traffic to addresses that may be anywhere, by the ports that they lead to, each once and in order.
+func ExternalEgress(addresses ...string) (Flow, error) {
 	f := Flow{Anywhere: true}
 	var errs []error
 	for _, a := range addresses {

@@ -19,15 +19,15 @@ func TestPortOf(t *testing.T) {
 	}
 }
 
-func TestOutside(t *testing.T) {
-	got, err := Outside("https://b:8443", "https://a", "ldaps://c", "https://d")
+func TestExternalEgress(t *testing.T) {
+	got, err := ExternalEgress("https://b:8443", "https://a", "ldaps://c", "https://d")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(Flow{Anywhere: true, Ports: []int32{443, 636, 8443}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := Outside("https://a", "nowhere"); err == nil {
+	if _, err := ExternalEgress("https://a", "nowhere"); err == nil {
 		t.Error("no error about an address that is none")
 	}
 }

@@ -24,8 +24,8 @@ type HTTPD struct {
 	Queue       int
 	// KeepAlive is how long a connection stays open without a request. It occupies no thread (mpm_event).
 	KeepAlive time.Duration
-	// Mercy is how long running requests may take after the pod was told to stop.
-	Mercy time.Duration
+	// TerminationGracePeriod is how long running requests may take after the pod was told to stop.
+	TerminationGracePeriod time.Duration
 	// Modules besides those that every proxy needs.
 	Modules []string
 	// Directives of all requests, and Locations with those of some.
@@ -85,7 +85,7 @@ func (h HTTPD) Config() string {
 		fmt.Sprintf("ProxyTimeout %d", int(h.Request.Seconds())),
 		fmt.Sprintf("LimitRequestFieldSize %d", h.HeaderBytes),
 		fmt.Sprintf("LimitRequestLine %d", h.HeaderBytes),
-		fmt.Sprintf("GracefulShutdownTimeout %d", int(h.Mercy.Seconds())),
+		fmt.Sprintf("GracefulShutdownTimeout %d", int(h.TerminationGracePeriod.Seconds())),
 		fmt.Sprintf("LogFormat %q combined", `%h %l %u %t "%r" %>s %b`),
 		"SSLSessionCache shmcb:/tmp/ssl(512000)",
 		fmt.Sprintf("<VirtualHost *:%d>", h.Health),

@@ -63,7 +63,7 @@ SSLSessionCache shmcb:/tmp/ssl(512000)
 </VirtualHost>
 `
 	got := HTTPD{
-		Name: "a.b.svc", Port: 5000, Backend: 5001, CertFile: "/etc/a/tls.crt", KeyFile: "/etc/a/tls.key", Mercy: time.Minute,
+		Name: "a.b.svc", Port: 5000, Backend: 5001, CertFile: "/etc/a/tls.crt", KeyFile: "/etc/a/tls.key", TerminationGracePeriod: time.Minute,
 		Health: 1718, Request: 2 * time.Minute, HeaderBytes: 32 << 10, Queue: 100, KeepAlive: 75 * time.Second,
 		Modules: []string{"other"}, Directives: []string{"OtherOption on"},
 		Locations: []Location{{Path: "/in", Directives: []string{"OtherAction in", "Require all granted"}}},

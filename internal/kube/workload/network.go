@@ -45,8 +45,8 @@ func Names(namespaces []common.NamespaceName) []string {
 	return out
 }
 
-// Ours are the labels of the pods of services and of the companion.
-func Ours() map[string]string {
+// ManagedPodLabels are the labels of the pods of services and of the companion.
+func ManagedPodLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "crossplane-cobaltcore"}
 }
 

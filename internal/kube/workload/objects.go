@@ -45,7 +45,7 @@ func (w Workload) StatefulSet(p Pod, claims ...Claim) *appsv1.StatefulSet {
 			PodManagementPolicy:                  appsv1.ParallelPodManagement,
 			RevisionHistoryLimit:                 ptr.To[int32](3),
 			Template:                             w.Template(p),
-			PersistentVolumeClaimRetentionPolicy: retention(claims),
+			PersistentVolumeClaimRetentionPolicy: pvcRetentionPolicy(claims),
 		},
 	}
 	for _, c := range claims {

@@ -65,11 +65,11 @@ func Exec(command ...string) Check {
 // while it works. The kernel lists them with ports in hexadecimal digits, and 01 for one that is established
 // (https://docs.kernel.org/networking/proc_net_tcp.html).
 func Connected(port int32) Check {
-	return Look(append([]string{"grep", "-q", connected(port)}, connections...)...)
+	return LightExec(append([]string{"grep", "-q", connected(port)}, connections...)...)
 }
 
-// Look is Exec of what costs as little as that, and is done as often.
-func Look(command ...string) Check {
+// LightExec is Exec of what costs as little as that, and is done as often.
+func LightExec(command ...string) Check {
 	check := Exec(command...)
 	check.timing = looks
 	return check

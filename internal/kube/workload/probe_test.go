@@ -62,7 +62,7 @@ func TestAttached(t *testing.T) {
 	}
 	port := int32(queue.Addr().(*net.TCPAddr).Port)
 	defer func() { _ = queue.Close() }()
-	ask := func(t *testing.T) error {
+	query := func(t *testing.T) error {
 		t.Helper()
 		c := corev1.Container{}
 		Liveness(&c, Attached("127.0.0.1", port))
@@ -72,19 +72,19 @@ func TestAttached(t *testing.T) {
 		command := c.LivenessProbe.Exec.Command
 		return exec.Command(command[0], command[1:]...).Run()
 	}
-	if err := ask(t); err == nil {
+	if err := query(t); err == nil {
 		t.Error("a daemon without a connection is left alone, while the queue takes connections")
 	}
 	client, err := net.Dial("tcp", queue.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ask(t); err != nil {
+	if err := query(t); err != nil {
 		t.Errorf("a daemon that is connected is restarted: %v", err)
 	}
 	_ = client.Close()
 	_ = queue.Close()
-	if err := ask(t); err != nil {
+	if err := query(t); err != nil {
 		t.Errorf("a daemon is restarted while the queue is away: %v", err)
 	}
 }

@@ -31,8 +31,8 @@ type UWSGI struct {
 	HeaderBytes, Backlog int
 	// Health configures the endpoint for probes.
 	Health HealthEndpoint
-	// Mercy is how long running requests may take after the pod was told to stop.
-	Mercy time.Duration
+	// TerminationGracePeriod is how long running requests may take after the pod was told to stop.
+	TerminationGracePeriod time.Duration
 	// StartTime tells the module when the process was started, which some services compare with what they find.
 	StartTime bool
 	// Arguments of the module, as on a command line (sys.argv).
@@ -129,7 +129,7 @@ func (u UWSGI) Config() string {
 		// A worker that still loads the module does not get the signal that makes the others finish, and would go on: it ends at once. Having
 		// loaded, uWSGI puts its own handler in this one's place.
 		"hook-post-fork = unix_signal:1 end_me",
-		fmt.Sprintf("worker-reload-mercy = %d", int(u.Mercy.Seconds())),
+		fmt.Sprintf("worker-reload-mercy = %d", int(u.TerminationGracePeriod.Seconds())),
 		// uWSGI's http-socket does not keep connections, so say so.
 		"add-header = Connection: close",
 		"log-x-forwarded-for = true",
@@ -165,7 +165,7 @@ func (u UWSGI) options() []string {
 	}
 	if h := u.Health; h.Address != "" {
 		// The mule outlives the workers. Options that uWSGI does not know are the script's.
-		lines = append(lines, "mule = "+h.File, fmt.Sprintf("mule-reload-mercy = %d", int((u.Mercy+mulePause).Seconds())),
+		lines = append(lines, "mule = "+h.File, fmt.Sprintf("mule-reload-mercy = %d", int((u.TerminationGracePeriod+mulePause).Seconds())),
 			"health-address = "+h.Address, fmt.Sprintf("health-hung = %d", int(h.Hung.Seconds())),
 			fmt.Sprintf("health-absent = %d", int(h.Absent.Seconds())))
 	}

@@ -27,20 +27,20 @@ type Claim struct {
 // Fixed are claims as a StatefulSet takes them that is there already, with the sizes and classes of its templates: the API server refuses
 // any other. A volume that is to grow has to be grown itself. It is an error if one is to shrink, which no volume does.
 func Fixed(observed []any, claims ...Claim) ([]Claim, error) {
-	was := map[string]Claim{}
+	previous := map[string]Claim{}
 	for _, v := range observed {
 		template, _ := v.(map[string]any)
-		name := textAt(template, "metadata", "name")
-		size, err := resource.ParseQuantity(textAt(template, "spec", "resources", "requests", "storage"))
+		name := nestedString(template, "metadata", "name")
+		size, err := resource.ParseQuantity(nestedString(template, "spec", "resources", "requests", "storage"))
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the size of volume %q: %w", name, err)
 		}
-		was[name] = Claim{Name: name, Size: size, Class: textAt(template, "spec", "storageClassName")}
+		previous[name] = Claim{Name: name, Size: size, Class: nestedString(template, "spec", "storageClassName")}
 	}
 	out := make([]Claim, len(claims))
 	for i, c := range claims {
 		out[i] = c
-		w, ok := was[c.Name]
+		w, ok := previous[c.Name]
 		if !ok {
 			continue
 		}
@@ -52,8 +52,8 @@ func Fixed(observed []any, claims ...Claim) ([]Claim, error) {
 	return out, nil
 }
 
-// textAt is the text at a path of field names, empty if there is none.
-func textAt(m map[string]any, path ...string) string {
+// nestedString is the text at a path of field names, empty if there is none.
+func nestedString(m map[string]any, path ...string) string {
 	for _, name := range path[:len(path)-1] {
 		m, _ = m[name].(map[string]any)
 	}
@@ -77,8 +77,8 @@ func (c Claim) template() corev1.PersistentVolumeClaim {
 	return out
 }
 
-// retention says what becomes of the volumes when pods or the whole StatefulSet go: they stay, unless nothing is lost with them.
-func retention(claims []Claim) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
+// pvcRetentionPolicy says what becomes of the volumes when pods or the whole StatefulSet go: they stay, unless nothing is lost with them.
+func pvcRetentionPolicy(claims []Claim) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
 	if len(claims) == 0 {
 		return nil
 	}

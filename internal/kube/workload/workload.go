@@ -74,13 +74,13 @@ func Requirements(r *common.Resources) corev1.ResourceRequirements {
 	if r == nil {
 		return corev1.ResourceRequirements{}
 	}
-	return corev1.ResourceRequirements{Requests: amounts(r.Requests), Limits: amounts(r.Limits)}
+	return corev1.ResourceRequirements{Requests: resourceList(r.Requests), Limits: resourceList(r.Limits)}
 }
 
-// RequirementsOver are what is said, laid over what is enough. Where one says a request and the other a limit below it, what is said holds.
-func RequirementsOver(said, enough *common.Resources) corev1.ResourceRequirements {
-	asked, out := Requirements(said), corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
-	for _, r := range []corev1.ResourceRequirements{Requirements(enough), asked} {
+// MergeRequirements are what is said, laid over what is enough. Where one says a request and the other a limit below it, what is said holds.
+func MergeRequirements(requested, defaults *common.Resources) corev1.ResourceRequirements {
+	queried, out := Requirements(requested), corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	for _, r := range []corev1.ResourceRequirements{Requirements(defaults), queried} {
 		maps.Copy(out.Requests, r.Requests)
 		maps.Copy(out.Limits, r.Limits)
 	}
@@ -89,7 +89,7 @@ func RequirementsOver(said, enough *common.Resources) corev1.ResourceRequirement
 		if request.Cmp(limit) <= 0 {
 			continue
 		}
-		if _, ok := asked.Requests[name]; ok {
+		if _, ok := queried.Requests[name]; ok {
 			out.Limits[name] = request
 		} else {
 			out.Requests[name] = limit
@@ -106,7 +106,7 @@ func Resources(cpu, memory, memoryLimit string) *common.Resources {
 	}
 }
 
-func amounts(a *common.ResourceAmounts) corev1.ResourceList {
+func resourceList(a *common.ResourceAmounts) corev1.ResourceList {
 	if a == nil {
 		return nil
 	}

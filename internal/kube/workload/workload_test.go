@@ -231,7 +231,7 @@ func TestRequirementsOver(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := RequirementsOver(tc.said, Resources("50m", "64Mi", "256Mi"))
+			r := MergeRequirements(tc.said, Resources("50m", "64Mi", "256Mi"))
 			got := []string{r.Requests.Cpu().String(), r.Requests.Memory().String(), r.Limits.Memory().String()}
 			if diff := cmp.Diff([]string{tc.cpu, tc.memory, tc.up}, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -325,7 +325,7 @@ func TestSpreadPolicies(t *testing.T) {
 
 // TestUWSGI is about what differs; functions/keystone holds whole files.
 func TestUWSGI(t *testing.T) {
-	u := UWSGI{Module: "a.b:c", Listen: ":5000", Processes: 3, Threads: 2, Harakiri: 90 * time.Second, Mercy: time.Minute}
+	u := UWSGI{Module: "a.b:c", Listen: ":5000", Processes: 3, Threads: 2, Harakiri: 90 * time.Second, TerminationGracePeriod: time.Minute}
 	plain := u.Config()
 	u.CertFile, u.KeyFile = "/tls.crt", "/tls.key"
 	secure := u.Config()
@@ -344,7 +344,7 @@ func TestUWSGI(t *testing.T) {
 
 // TestUWSGIOptional: what only some modules need changes nothing but its own lines.
 func TestUWSGIOptional(t *testing.T) {
-	plain := UWSGI{Module: "a.b:c", Listen: ":5000", Mercy: time.Minute}
+	plain := UWSGI{Module: "a.b:c", Listen: ":5000", TerminationGracePeriod: time.Minute}
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*UWSGI)

@@ -75,8 +75,8 @@ func TestValidator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Validator("crossplane.c5c3.io/v1alpha1", "PlatformConfig")
-	if err != nil || again != first {
+	next, err := Validator("crossplane.c5c3.io/v1alpha1", "PlatformConfig")
+	if err != nil || next != first {
 		t.Errorf("compiled twice (%v)", err)
 	}
 	if errs := first.Validate(map[string]any{

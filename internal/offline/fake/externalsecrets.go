@@ -14,10 +14,10 @@ func Version(object map[string]any) string {
 	return fmt.Sprintf("%d-%x", v.generation(), sha256.Sum224(meta))
 }
 
-// Pushes are the properties of entries that a PushSecret names, by store and by what External Secrets calls them, as it keeps them in the
+// PushedProperties are the properties of entries that a PushSecret names, by store and by what External Secrets calls them, as it keeps them in the
 // status in order to delete those which it no longer pushes.
 // https://github.com/external-secrets/external-secrets, pkg/controllers/pushsecret/pushsecret_controller.go
-func Pushes(object map[string]any) map[string]any {
+func PushedProperties(object map[string]any) map[string]any {
 	v := view{object: object}
 	entries := map[string]any{}
 	data, _ := v.get("spec", "data").([]any)

@@ -48,9 +48,9 @@ func since(before, after map[string]any) {
 	for _, c := range all {
 		for _, o := range old {
 			is, _ := c.(map[string]any)
-			was, _ := o.(map[string]any)
-			if was["type"] == is["type"] && was["status"] == is["status"] && was["lastTransitionTime"] != nil {
-				is["lastTransitionTime"] = was["lastTransitionTime"]
+			previous, _ := o.(map[string]any)
+			if previous["type"] == is["type"] && previous["status"] == is["status"] && previous["lastTransitionTime"] != nil {
+				is["lastTransitionTime"] = previous["lastTransitionTime"]
 			}
 		}
 	}

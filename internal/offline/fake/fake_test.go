@@ -80,8 +80,8 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// TestAgain: who checks again at what has not changed writes nothing else, or would be called for that again and again.
-func TestAgain(t *testing.T) {
+// TestRetry: who checks again at what has not changed writes nothing else, or would be called for that again and again.
+func TestRetry(t *testing.T) {
 	for _, kind := range fake.Kinds() {
 		o := object(kind.Group+"/v1", kind.Kind, nil)
 		before := finish(t, o, first)
@@ -100,15 +100,15 @@ func TestExternalSecrets(t *testing.T) {
 			map[string]any{"match": map[string]any{"secretKey": "k", "remoteRef": map[string]any{"remoteKey": "part", "property": "p"}}},
 		},
 	})
-	was := finish(t, o, first)
-	pushed := was["syncedPushSecrets"].(map[string]any)["ClusterSecretStore/store"].(map[string]any)
+	previous := finish(t, o, first)
+	pushed := previous["syncedPushSecrets"].(map[string]any)["ClusterSecretStore/store"].(map[string]any)
 	if len(pushed) != 2 || pushed["whole"] == nil || pushed["part/p"] == nil {
 		t.Errorf("the status says that %v were pushed", pushed)
 	}
 	o["metadata"].(map[string]any)["annotations"] = map[string]any{"force": "yes"}
 	is := finish(t, o, later)
-	if is["refreshTime"] != later || was["syncedResourceVersion"] == is["syncedResourceVersion"] {
-		t.Errorf("a changed annotation is not synced: before %v, after %v", was, is)
+	if is["refreshTime"] != later || previous["syncedResourceVersion"] == is["syncedResourceVersion"] {
+		t.Errorf("a changed annotation is not synced: before %v, after %v", previous, is)
 	}
 	if at := is["conditions"].([]any)[0].(map[string]any)["lastTransitionTime"]; at != first {
 		t.Errorf("Ready became true at %v, want %s", at, first)

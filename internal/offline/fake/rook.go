@@ -108,9 +108,9 @@ func monitors(n int64, port string) string {
 	return strings.Join(out, ",")
 }
 
-// Makes are the objects that an owner makes of an object and that functions ask for: of a CephCluster, the ConfigMap in which Rook says
+// OwnedObjects are the objects that an owner makes of an object and that functions ask for: of a CephCluster, the ConfigMap in which Rook says
 // where monitors are.
-func Makes(object map[string]any) []map[string]any {
+func OwnedObjects(object map[string]any) []map[string]any {
 	v := view{object: object}
 	if v.text("kind") != "CephCluster" {
 		return nil

@@ -237,8 +237,8 @@ func job(v view) status {
 // function says of one that is ready.
 func composite(v view) status {
 	conditions := []any{v.current("Synced", "ReconcileSuccess", ""), v.current("Ready", "Available", "")}
-	said, _ := v.get("status", "conditions").([]any)
-	for _, c := range said { // Crossplane keeps what the function says besides.
+	requested, _ := v.get("status", "conditions").([]any)
+	for _, c := range requested { // Crossplane keeps what the function says besides.
 		if is, _ := c.(map[string]any); is["type"] != "Synced" && is["type"] != "Ready" {
 			conditions = append(conditions, c)
 		}
@@ -304,7 +304,7 @@ func pushSecret(v view) status {
 		message += ". Existing secrets in providers unchanged."
 	}
 	return status{
-		"refreshTime": v.refreshed(), "syncedResourceVersion": Version(v.object), "syncedPushSecrets": Pushes(v.object),
+		"refreshTime": v.refreshed(), "syncedResourceVersion": Version(v.object), "syncedPushSecrets": PushedProperties(v.object),
 		"conditions": []any{v.condition("Ready", "Synced", message)},
 	}
 }
@@ -339,8 +339,8 @@ func httpRoute(v view) status {
 			},
 		}
 		if i < len(before) {
-			was, _ := before[i].(map[string]any)
-			since(was, parent)
+			previous, _ := before[i].(map[string]any)
+			since(previous, parent)
 		}
 		parents = append(parents, parent)
 	}
@@ -417,12 +417,12 @@ func serviceCheck(v view) status {
 
 // ovnSync has found nothing.
 func ovnSync(v view) status {
-	answer := status{
+	response := status{
 		"request": v.text("spec", "request"), "mode": v.text("spec", "mode"), "time": cmp.Or(v.text("status", "answer", "time"), v.at),
 		"differences": int64(0),
 	}
 	return status{
-		"observedGeneration": v.generation(), "answer": answer,
+		"observedGeneration": v.generation(), "answer": response,
 		"conditions": []any{
 			v.current("Ready", "Answered", "the request is answered"), v.current("InSync", "InSync", "OVN has what Neutron's database says"),
 		},

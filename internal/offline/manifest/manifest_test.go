@@ -72,15 +72,15 @@ var scalars = []string{
 	strings.Repeat("a", 119), strings.Repeat("a ", 200), strings.Repeat("long line ", 50) + "\nb\n",
 }
 
-// drawScalar mixes strings that are known to be difficult with random ones.
-var drawScalar = rapid.OneOf(
+// genScalar mixes strings that are known to be difficult with random ones.
+var genScalar = rapid.OneOf(
 	rapid.SampledFrom(scalars),
 	rapid.StringOf(rapid.RuneFrom([]rune(" \t\n\r:-#'\"\\{}[],&*!|>%@`?~=<0123456789abnotyesulf.\u0085\u2028\ufeff"))),
 	rapid.String(),
 )
 
-// drawValue is any JSON value of a depth.
-func drawValue(t *rapid.T, depth int) any {
+// genValue is any JSON value of a depth.
+func genValue(t *rapid.T, depth int) any {
 	kinds := []string{"string", "string", "string", "number", "bool", "null"}
 	if depth > 0 {
 		kinds = append(kinds, "map", "map", "list", "list")
@@ -93,21 +93,21 @@ func drawValue(t *rapid.T, depth int) any {
 	case "null":
 		return nil
 	case "map":
-		return drawMap(t, depth-1)
+		return genMap(t, depth-1)
 	case "list":
 		out := make([]any, rapid.IntRange(0, 3).Draw(t, "items"))
 		for i := range out {
-			out[i] = drawValue(t, depth-1)
+			out[i] = genValue(t, depth-1)
 		}
 		return out
 	}
-	return drawScalar.Draw(t, "string")
+	return genScalar.Draw(t, "string")
 }
 
-func drawMap(t *rapid.T, depth int) map[string]any {
+func genMap(t *rapid.T, depth int) map[string]any {
 	out := map[string]any{}
 	for range rapid.IntRange(0, 4).Draw(t, "keys") {
-		out[drawScalar.Draw(t, "key")] = drawValue(t, depth)
+		out[genScalar.Draw(t, "key")] = genValue(t, depth)
 	}
 	return out
 }
@@ -123,7 +123,7 @@ func object(tb testing.TB, m map[string]any) *structpb.Struct {
 
 func TestYAMLRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s, err := structpb.NewStruct(drawMap(rt, 4))
+		s, err := structpb.NewStruct(genMap(rt, 4))
 		if err != nil {
 			rt.Fatal(err)
 		}

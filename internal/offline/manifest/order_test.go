@@ -56,8 +56,8 @@ spec:
 	}
 }
 
-// TestPlain: what can stand without quotes, and what some reader of YAML would take for something else.
-func TestPlain(t *testing.T) {
+// TestPlaintext: what can stand without quotes, and what some reader of YAML would take for something else.
+func TestPlaintext(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a": true, "/a": true, "a-b_c.d/e(f)": true, "a:b": true, "a b": true, "A1": true,
 		"": false, "1": false, "-": false, "a:": false, "a: b": false, "a ": false, "a #": false, "a  b": false, "a::": false, "a,b": false,

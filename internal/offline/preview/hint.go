@@ -20,10 +20,10 @@ func hint(v *schema.Validator, e *field.Error, at located) string {
 	switch {
 	case e.Type == field.ErrorTypeTypeInvalid && strings.Contains(e.Detail, "of type string") && at.text != "" && !at.quoted:
 		return "quote it: " + strconv.Quote(at.text)
-	case unknown(e) && apis.IsUnbuilt(v.Kind(), e.Field):
+	case unknown(e) && apis.IsUnimplemented(v.Kind(), e.Field):
 		return "it is planned, and not built yet in this version; leave it out"
 	case unknown(e):
-		if _, name := meant(v, e.Field); name != "" {
+		if _, name := suggestField(v, e.Field); name != "" {
 			return fmt.Sprintf("did you mean %s?", name)
 		}
 	}
@@ -41,8 +41,8 @@ func unknown(e *field.Error) bool {
 	return e.Type == field.ErrorTypeForbidden && e.Detail == "unknown field"
 }
 
-// meant guesses what an unknown field was meant to be: its parent's path and its name, which is empty where nothing can be guessed.
-func meant(v *schema.Validator, path string) (parent, name string) {
+// suggestField guesses what an unknown field was meant to be: its parent's path and its name, which is empty where nothing can be guessed.
+func suggestField(v *schema.Validator, path string) (parent, name string) {
 	name = path
 	if i := strings.LastIndex(path, "."); i >= 0 {
 		parent, name = path[:i], path[i+1:]
@@ -55,15 +55,15 @@ func misspelled(v *schema.Validator, errs field.ErrorList) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range errs {
 		if unknown(e) {
-			parent, name := meant(v, e.Field)
+			parent, name := suggestField(v, e.Field)
 			out[strings.TrimPrefix(parent+"."+name, ".")] = true
 		}
 	}
 	return out
 }
 
-// hintUnreadable says what often makes a document that is not YAML.
-func hintUnreadable(doc []byte) string {
+// yamlHint says what often makes a document that is not YAML.
+func yamlHint(doc []byte) string {
 	for line := range bytes.Lines(doc) {
 		switch {
 		case bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("\t")):

@@ -24,7 +24,7 @@ func (i Identity) Known() bool { return i.Kind != "" && i.Namespace != "" && i.N
 
 // Duplicate returns the refusal of a claim that was read from another place already.
 func Duplicate(id Identity, first string) error {
-	return refuse(id.Kind+" "+id.Name, "metadata.name: namespace %s has a claim of this kind and name in %s already, and a cluster keeps "+
+	return newError(id.Kind+" "+id.Name, "metadata.name: namespace %s has a claim of this kind and name in %s already, and a cluster keeps "+
 		"one of them; "+
 		"remove one file, or rename the claim", id.Namespace, first)
 }

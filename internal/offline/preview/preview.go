@@ -59,8 +59,8 @@ type Result struct {
 	Stages int
 	// Status of the composite resource when all is ready.
 	Status map[string]any
-	// There are the claim and its composite resource when all is ready, for claims that refer to it.
-	There []*structpb.Struct
+	// Existing are the claim and its composite resource when all is ready, for claims that refer to it.
+	Existing []*structpb.Struct
 }
 
 // Run previews a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by "<Kind>.<group>".
@@ -74,17 +74,17 @@ func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Re
 	return run(nil, old, claim, platform, kinds)
 }
 
-// RunBeside is Run for a claim beside others that are there already, to which it may refer.
-func RunBeside(there []*structpb.Struct, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
-	return run(there, nil, claim, platform, kinds)
+// RunWithClaims is Run for a claim beside others that are there already, to which it may refer.
+func RunWithClaims(existing []*structpb.Struct, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
+	return run(existing, nil, claim, platform, kinds)
 }
 
-func run(there []*structpb.Struct, old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
+func run(existing []*structpb.Struct, old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
 	w, c, err := world(claim, platform, kinds)
 	if err != nil {
 		return nil, err
 	}
-	w.Others = there
+	w.RequiredResources = existing
 	meta, _ := c["metadata"].(map[string]any)
 	r := &Result{Kind: str(c["kind"]), Name: str(meta["name"]), Namespace: str(meta["namespace"])}
 	if old != nil {
@@ -100,14 +100,14 @@ func run(there []*structpb.Struct, old, claim, platform []byte, kinds map[string
 	}
 	for i, o := range r.Objects {
 		if last, ok := w.Desired(o.Owner, o.Resource); ok {
-			r.Objects[i].Manifest, r.Objects[i].Retained = last.Tree(), wrapper.Keeps(last)
+			r.Objects[i].Manifest, r.Objects[i].Retained = last.Tree(), wrapper.OrphansOnDelete(last)
 		}
 	}
 	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
 	delete(r.Status, "lastValidSpec") // the claim itself
 	r.Instance = str(r.Status["instance"])
 	r.Secrets = r.secrets()
-	r.There, err = bound(c, w.XR)
+	r.Existing, err = bound(c, w.XR)
 	return r, err
 }
 
@@ -145,28 +145,28 @@ func bound(claim map[string]any, xr *structpb.Struct) ([]*structpb.Struct, error
 // edit returns the world in which the old claim is ready and the composite resource has the spec of the new one.
 func (r *Result) edit(
 	old, doc []byte, claim map[string]any, platform []byte, kinds map[string]function.Runner,
-) (*simulate.World, error) {
-	w, was, err := world(old, platform, kinds)
+) (*simulate.Cluster, error) {
+	w, previous, err := world(old, platform, kinds)
 	if err != nil {
 		return nil, from(SourceOldClaim, err)
 	}
-	if a, b := input(was), input(claim); a != b || str(metadata(was)["namespace"]) != r.Namespace {
-		return nil, from(SourceOldClaim, refuse("the old claim",
+	if a, b := input(previous), input(claim); a != b || str(metadata(previous)["namespace"]) != r.Namespace {
+		return nil, from(SourceOldClaim, newError("the old claim",
 			"metadata: it is %s of namespace %s, and the new one %s of %s; give two versions of one claim",
-			a, str(metadata(was)["namespace"]), b, r.Namespace))
+			a, str(metadata(previous)["namespace"]), b, r.Namespace))
 	}
 	v, err := definition.Validator(str(claim["apiVersion"]), str(claim["kind"]))
 	if err != nil {
 		return nil, fmt.Errorf("cannot check %s: %w", input(claim), err)
 	}
-	if errs := v.ValidateUpdate(claim, was); len(errs) > 0 {
-		return nil, refusedFields(v, doc, input(claim), errs)
+	if errs := v.ValidateUpdate(claim, previous); len(errs) > 0 {
+		return nil, newSchemaErrors(v, doc, input(claim), errs)
 	}
 	switch err := w.Run(func(simulate.Step) {}); {
 	case invalid.Is(err):
-		return nil, from(SourceOldClaim, refused(old, input(was), sentences(err)...))
+		return nil, from(SourceOldClaim, refused(old, input(previous), sentences(err)...))
 	case err != nil:
-		return nil, fmt.Errorf("cannot preview the old %s: %w", input(was), err)
+		return nil, fmt.Errorf("cannot preview the old %s: %w", input(previous), err)
 	}
 	xr, err := composite(claim)
 	if err != nil {
@@ -176,13 +176,13 @@ func (r *Result) edit(
 	return w, nil
 }
 
-// World returns the composite resource of a claim on a platform, with nothing composed for it yet. Its errors are those of Run.
-func World(claim, platform []byte, kinds map[string]function.Runner) (*simulate.World, error) {
+// NewCluster returns the composite resource of a claim on a platform, with nothing composed for it yet. Its errors are those of Run.
+func NewCluster(claim, platform []byte, kinds map[string]function.Runner) (*simulate.Cluster, error) {
 	w, _, err := world(claim, platform, kinds)
 	return w, err
 }
 
-func world(claim, platform []byte, kinds map[string]function.Runner) (*simulate.World, map[string]any, error) {
+func world(claim, platform []byte, kinds map[string]function.Runner) (*simulate.Cluster, map[string]any, error) {
 	p, err := readPlatform(platform)
 	if err != nil {
 		return nil, nil, from(SourcePlatform, err)
@@ -200,7 +200,7 @@ func world(claim, platform []byte, kinds map[string]function.Runner) (*simulate.
 		return nil, nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
 	}
 	// A preview asks no cluster whether the chart is there.
-	w := &simulate.World{XR: xr, Kinds: kinds, Required: admission.Requirements()}
+	w := &simulate.Cluster{XR: xr, Kinds: kinds, Required: admission.Requirements()}
 	w.Required["platform"] = []*structpb.Struct{required}
 	return w, c, nil
 }
@@ -235,7 +235,7 @@ func (r *Result) add(s simulate.Step) {
 	r.Stages++
 	for _, part := range s.Plan.Parts {
 		c := Component{Owner: s.Owner, Name: part.Name, After: slices.DeleteFunc(slices.Clone(part.After), func(name string) bool {
-			_, on := s.Plan.Part(name)
+			_, on := s.Plan.ComponentStatus(name)
 			return !on
 		})}
 		if !slices.ContainsFunc(r.Components, func(o Component) bool { return o.Owner == c.Owner && o.Name == c.Name }) {
@@ -251,14 +251,14 @@ func (r *Result) add(s simulate.Step) {
 				APIVersion: i.Kind.GroupVersion().String(), Kind: i.Kind.Kind,
 				Name: i.Body.At("metadata", "name").Text(), Namespace: i.Body.At("metadata", "namespace").Text(),
 				Cluster: wrapper.ProviderConfig(manifest),
-				Wrapped: wrapper.Is(manifest), Retained: wrapper.Keeps(manifest), Manifest: manifest.Tree(),
+				Wrapped: wrapper.IsObject(manifest), Retained: wrapper.OrphansOnDelete(manifest), Manifest: manifest.Tree(),
 			})
 		}
 	}
 }
 
 // componentName distinguishes the components of nested composite resources.
-func componentName(s simulate.Step, p compose.Part) string {
+func componentName(s simulate.Step, p compose.ComponentStatus) string {
 	if s.Depth == 0 {
 		return p.Name
 	}

@@ -32,12 +32,12 @@ type model struct {
 }
 
 // toy is a function that composes a ConfigMap and then a Namespace, which it retains. The error is its answer to everything.
-func toy(answer error) map[string]function.Runner {
-	return toyThat(func(map[string]any) error { return answer })
+func toy(response error) map[string]function.Runner {
+	return toyThat(func(map[string]any) error { return response })
 }
 
 // toyThat is toy with an answer to each spec.
-func toyThat(answer func(spec map[string]any) error) map[string]function.Runner {
+func toyThat(response func(spec map[string]any) error) map[string]function.Runner {
 	object := func(kind, name, namespace string) metav1.Object {
 		meta := metav1.ObjectMeta{Name: name, Namespace: namespace}
 		if kind == "Namespace" {
@@ -60,9 +60,9 @@ func toyThat(answer func(spec map[string]any) error) map[string]function.Runner 
 		Derive: func(in function.Input[model]) (*model, error) {
 			m := in.XR
 			m.providerConfig = in.Required["platform"][0].AsMap()["spec"].(map[string]any)["providerConfig"].(string)
-			return &m, answer(m.Spec)
+			return &m, response(m.Spec)
 		},
-		Place:  func(*model) respond.Place { return respond.Place{Prefix: "b", Management: "here", Workload: "here"} },
+		Target: func(*model) respond.Target { return respond.Target{Prefix: "b", Management: "here", Workload: "here"} },
 		Status: func(*model, compose.Plan) any { return map[string]any{"instance": "a-b"} },
 	}}
 }
@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(Object{}, "Manifest"), cmpopts.IgnoreFields(Result{}, "There"), conditions); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if claim, xr := r.There[0].AsMap(), r.There[1].AsMap(); claim["spec"].(map[string]any)["resourceRef"].(map[string]any)["name"] != "b" ||
+	if claim, xr := r.Existing[0].AsMap(), r.Existing[1].AsMap(); claim["spec"].(map[string]any)["resourceRef"].(map[string]any)["name"] != "b" ||
 		xr["spec"].(map[string]any)["claimRef"].(map[string]any)["name"] != "b" || xr["status"] == nil {
 		t.Errorf("the claim and its composite resource are not bound: %v, %v", claim, xr)
 	}
@@ -121,16 +121,16 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Run([]byte(claim), []byte(platform), toy(tc.answer))
-			refused := (*Refused)(nil)
-			if errors.As(err, &refused) {
-				for _, m := range refused.Mistakes() {
+			rejected := (*ValidationErrors)(nil)
+			if errors.As(err, &rejected) {
+				for _, m := range rejected.List() {
 					if m.Line != 1 { // The claim is a line.
-						t.Errorf("%s\n%s is in line %d", tc.reason, m.Sentence, m.Line)
+						t.Errorf("%s\n%s is in line %d", tc.reason, m.Message, m.Line)
 					}
 				}
 			}
-			if err == nil || err.Error() != tc.want || errors.As(err, &refused) == tc.ours {
-				t.Errorf("%s\nerror %q, a refusal: %t; want %q", tc.reason, err, refused != nil, tc.want)
+			if err == nil || err.Error() != tc.want || errors.As(err, &rejected) == tc.ours {
+				t.Errorf("%s\nerror %q, a refusal: %t; want %q", tc.reason, err, rejected != nil, tc.want)
 			}
 		})
 	}
@@ -252,13 +252,13 @@ func FuzzRead(f *testing.F) {
 			func() (map[string]any, error) { return readPlatform([]byte(doc)) },
 		} {
 			_, err := read()
-			refused := (*Refused)(nil)
+			rejected := (*ValidationErrors)(nil)
 			switch {
 			case err == nil:
-			case !errors.As(err, &refused):
+			case !errors.As(err, &rejected):
 				t.Errorf("not a refusal: %v", err)
-			case strings.Count(err.Error(), "\n") != len(refused.Sentences)-1 || strings.ContainsAny(err.Error(), "\x00\x1b\r"):
-				t.Errorf("%d sentences: %q", len(refused.Sentences), err)
+			case strings.Count(err.Error(), "\n") != len(rejected.Sentences)-1 || strings.ContainsAny(err.Error(), "\x00\x1b\r"):
+				t.Errorf("%d sentences: %q", len(rejected.Sentences), err)
 			}
 		}
 	})

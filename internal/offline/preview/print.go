@@ -55,7 +55,7 @@ type jsonResult struct {
 	Instance   string         `json:"instance"`
 	Stages     int            `json:"stages"`
 	Objects    []jsonObject   `json:"objects"`
-	Components []jsonPart     `json:"components"`
+	Components []jsonEntry    `json:"components"`
 	Secrets    []jsonSecret   `json:"secrets"`
 	Status     map[string]any `json:"status"`
 }
@@ -87,7 +87,7 @@ type jsonSecret struct {
 	Keys      []string `json:"keys"`
 }
 
-type jsonPart struct {
+type jsonEntry struct {
 	Owner string   `json:"owner"`
 	Name  string   `json:"name"`
 	After []string `json:"after,omitempty"`
@@ -98,7 +98,7 @@ func (r *Result) json(w io.Writer) error {
 		APIVersion: JSONVersion,
 		Claim:      jsonClaim{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name},
 		Instance:   r.Instance, Stages: r.Stages, Status: r.Status,
-		Objects: []jsonObject{}, Components: []jsonPart{}, Secrets: []jsonSecret{},
+		Objects: []jsonObject{}, Components: []jsonEntry{}, Secrets: []jsonSecret{},
 	}
 	for _, o := range r.Objects {
 		out.Objects = append(out.Objects, jsonObject{
@@ -108,7 +108,7 @@ func (r *Result) json(w io.Writer) error {
 		})
 	}
 	for _, c := range r.Components {
-		out.Components = append(out.Components, jsonPart(c))
+		out.Components = append(out.Components, jsonEntry(c))
 	}
 	for _, s := range r.Secrets {
 		out.Secrets = append(out.Secrets, jsonSecret(s))

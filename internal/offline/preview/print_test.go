@@ -159,9 +159,9 @@ func TestPrintDot(t *testing.T) {
 }
 
 func TestRefusedJSON(t *testing.T) {
-	refused := &Refused{File: "claim.yaml", Input: "ControlPlaneCluster b", Sentences: []string{"spec.a: no", "spec.b: <no>"}, hints: []string{"yes"}, lines: []int{3}}
+	rejected := &ValidationErrors{File: "claim.yaml", Input: "ControlPlaneCluster b", Sentences: []string{"spec.a: no", "spec.b: <no>"}, hints: []string{"yes"}, lines: []int{3}}
 	var out bytes.Buffer
-	if err := refused.PrintJSON(&out); err != nil {
+	if err := rejected.PrintJSON(&out); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]any{}
@@ -175,8 +175,8 @@ func TestRefusedJSON(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if want := "claim.yaml:3: ControlPlaneCluster b: spec.a: no; yes\nclaim.yaml: ControlPlaneCluster b: spec.b: <no>"; refused.Error() != want {
-		t.Errorf("the error is\n%s\nwant\n%s", refused, want)
+	if want := "claim.yaml:3: ControlPlaneCluster b: spec.a: no; yes\nclaim.yaml: ControlPlaneCluster b: spec.b: <no>"; rejected.Error() != want {
+		t.Errorf("the error is\n%s\nwant\n%s", rejected, want)
 	}
 }
 

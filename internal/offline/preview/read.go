@@ -28,11 +28,11 @@ func readPlatform(doc []byte) (map[string]any, error) {
 	}
 	const kind, apiVersion = "PlatformConfig", "crossplane.c5c3.io/v1alpha1"
 	if m["kind"] != kind || m["apiVersion"] != apiVersion {
-		return nil, refuse("the PlatformConfig", "kind: it has to be %s of apiVersion %s, not %q of %q",
+		return nil, newError("the PlatformConfig", "kind: it has to be %s of apiVersion %s, not %q of %q",
 			kind, apiVersion, str(m["kind"]), str(m["apiVersion"]))
 	}
 	if name := str(metadata(m)["name"]); name != platformv1.DefaultName {
-		return nil, refuse(input(m), "metadata.name: it has to be %s: that one is asked for", platformv1.DefaultName)
+		return nil, newError(input(m), "metadata.name: it has to be %s: that one is asked for", platformv1.DefaultName)
 	}
 	if m, err = checked(doc, m); err != nil {
 		return nil, err
@@ -58,14 +58,14 @@ func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, er
 		return nil, err
 	}
 	if apiVersion, kind := str(m["apiVersion"]), str(m["kind"]); !slices.Contains(claims, kind+" ("+apiVersion+")") {
-		return nil, refuse(input(m), "kind: a claim of kind %q and apiVersion %q cannot be previewed, only %s",
+		return nil, newError(input(m), "kind: a claim of kind %q and apiVersion %q cannot be previewed, only %s",
 			kind, apiVersion, strings.Join(claims, ", "))
 	}
 	// An API server makes up a name, and a client knows its namespace. Here nobody does, and all names follow from these two.
 	if meta, ok := m["metadata"].(map[string]any); ok || m["metadata"] == nil {
 		for _, field := range []string{"namespace", "name"} {
 			if v := meta[field]; v == nil || v == "" {
-				return nil, refuse(input(m), "metadata.%s: Required value: the names of what a claim becomes follow from it", field)
+				return nil, newError(input(m), "metadata.%s: Required value: the names of what a claim becomes follow from it", field)
 			}
 		}
 	}
@@ -94,20 +94,20 @@ func claimKinds(kinds map[string]function.Runner) ([]string, error) {
 func parse(what string, doc []byte) (map[string]any, error) {
 	var v any
 	if err := yaml.UnmarshalStrict(doc, &v); err != nil {
-		return nil, unreadable(what, doc, decoder.ReplaceAllString(oneLine(err.Error()), ""))
+		return nil, newYAMLError(what, doc, decoder.ReplaceAllString(oneLine(err.Error()), ""))
 	}
 	m, ok := v.(map[string]any)
 	switch {
 	case v == nil:
-		return nil, refuse(what, "it is empty; give an object with apiVersion, kind, metadata and spec")
+		return nil, newError(what, "it is empty; give an object with apiVersion, kind, metadata and spec")
 	case !ok:
-		return nil, refuse(what, "it is not an object; give one with apiVersion, kind, metadata and spec")
+		return nil, newError(what, "it is not an object; give one with apiVersion, kind, metadata and spec")
 	case more(doc):
-		return nil, refuse(what, "there is more than one document; give one at a time, each in a file of its own")
+		return nil, newError(what, "there is more than one document; give one at a time, each in a file of its own")
 	}
 	m, err := schema.Normalize(m)
 	if err != nil {
-		return nil, refuse(what, "%s", err)
+		return nil, newError(what, "%s", err)
 	}
 	return m, nil
 }
@@ -138,7 +138,7 @@ func checked(doc []byte, m map[string]any) (map[string]any, error) {
 	}
 	v.Default(m)
 	if errs := v.Validate(m); len(errs) > 0 {
-		return nil, refusedFields(v, doc, input(m), errs)
+		return nil, newSchemaErrors(v, doc, input(m), errs)
 	}
 	return m, nil
 }

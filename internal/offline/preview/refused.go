@@ -24,8 +24,8 @@ const (
 	SourcePlatform
 )
 
-// Refused is an input that the API server or the function refuses: one sentence for each mistake.
-type Refused struct {
+// ValidationErrors is an input that the API server or the function refuses: one sentence for each mistake.
+type ValidationErrors struct {
 	// Source is which input it is, File what it was read from, where the caller says so.
 	Source Source
 	File   string
@@ -39,19 +39,19 @@ type Refused struct {
 	lines []int
 }
 
-// Mistake is one of the mistakes of a Refused.
-type Mistake struct {
-	// Sentence names the field, what is wrong and what to do; Hint is what was probably meant, which no API server says.
-	Sentence, Hint string
+// ValidationError is one of the mistakes of a Refused.
+type ValidationError struct {
+	// Message names the field, what is wrong and what to do; Hint is what was probably meant, which no API server says.
+	Message, Hint string
 	// Line of the input, from 1; 0 where it is not known.
 	Line int
 }
 
-// Mistakes are the sentences with what else is known of them.
-func (e *Refused) Mistakes() []Mistake {
-	out := make([]Mistake, len(e.Sentences))
+// List are the sentences with what else is known of them.
+func (e *ValidationErrors) List() []ValidationError {
+	out := make([]ValidationError, len(e.Sentences))
 	for i, s := range e.Sentences {
-		out[i].Sentence = visible(s)
+		out[i].Message = visible(s)
 		if i < len(e.hints) {
 			out[i].Hint = visible(e.hints[i])
 		}
@@ -64,10 +64,10 @@ func (e *Refused) Mistakes() []Mistake {
 
 // Error is the sentences, one a line, as compilers write them: file, line, sentence. What a tenant wrote stands in them, so
 // everything that is not to be seen is escaped.
-func (e *Refused) Error() string {
+func (e *ValidationErrors) Error() string {
 	var out []string
-	for _, m := range e.Mistakes() {
-		text := visible(e.Input) + ": " + m.Sentence
+	for _, m := range e.List() {
+		text := visible(e.Input) + ": " + m.Message
 		if m.Hint != "" {
 			text += "; " + m.Hint
 		}
@@ -84,18 +84,18 @@ func (e *Refused) Error() string {
 
 // from says of a refusal which input it is about.
 func from(source Source, err error) error {
-	if r := (*Refused)(nil); errors.As(err, &r) {
+	if r := (*ValidationErrors)(nil); errors.As(err, &r) {
 		r.Source = source
 	}
 	return err
 }
 
-type jsonRefused struct {
-	APIVersion string        `json:"apiVersion"`
-	Refused    []jsonMistake `json:"refused"`
+type jsonValidationErrors struct {
+	APIVersion string                `json:"apiVersion"`
+	Refused    []jsonValidationError `json:"refused"`
 }
 
-type jsonMistake struct {
+type jsonValidationError struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Input   string `json:"input"`
@@ -104,22 +104,22 @@ type jsonMistake struct {
 }
 
 // PrintJSON writes the refusal as the JSON output has it instead of a result.
-func (e *Refused) PrintJSON(w io.Writer) error {
-	out := jsonRefused{APIVersion: JSONVersion}
-	for _, m := range e.Mistakes() {
-		out.Refused = append(out.Refused, jsonMistake{File: e.File, Line: m.Line, Input: e.Input, Message: m.Sentence, Hint: m.Hint})
+func (e *ValidationErrors) PrintJSON(w io.Writer) error {
+	out := jsonValidationErrors{APIVersion: JSONVersion}
+	for _, m := range e.List() {
+		out.Refused = append(out.Refused, jsonValidationError{File: e.File, Line: m.Line, Input: e.Input, Message: m.Message, Hint: m.Hint})
 	}
 	return printJSON(w, out)
 }
 
-// refuse makes a refusal of one sentence that has no place in the input.
-func refuse(input, format string, args ...any) *Refused {
-	return &Refused{Input: input, Sentences: []string{fmt.Sprintf(format, args...)}}
+// newError makes a refusal of one sentence that has no place in the input.
+func newError(input, format string, args ...any) *ValidationErrors {
+	return &ValidationErrors{Input: input, Sentences: []string{fmt.Sprintf(format, args...)}}
 }
 
 // refused makes a refusal of sentences that begin with their field.
-func refused(doc []byte, input string, sentences ...string) *Refused {
-	r := &Refused{Input: input, Sentences: sentences}
+func refused(doc []byte, input string, sentences ...string) *ValidationErrors {
+	r := &ValidationErrors{Input: input, Sentences: sentences}
 	for _, s := range sentences {
 		path, _, _ := strings.Cut(s, ": ")
 		r.lines = append(r.lines, locate(doc, path).line)
@@ -127,12 +127,12 @@ func refused(doc []byte, input string, sentences ...string) *Refused {
 	return r
 }
 
-// refusedFields makes a refusal of what a schema says. A field that is only misspelled is not missing.
-func refusedFields(v *schema.Validator, doc []byte, input string, errs field.ErrorList) *Refused {
-	r := &Refused{Input: input}
-	there := misspelled(v, errs)
+// newSchemaErrors makes a refusal of what a schema says. A field that is only misspelled is not missing.
+func newSchemaErrors(v *schema.Validator, doc []byte, input string, errs field.ErrorList) *ValidationErrors {
+	r := &ValidationErrors{Input: input}
+	existing := misspelled(v, errs)
 	for _, e := range errs {
-		if e.Type == field.ErrorTypeRequired && there[e.Field] {
+		if e.Type == field.ErrorTypeRequired && existing[e.Field] {
 			continue
 		}
 		at := locate(doc, e.Field)
@@ -143,20 +143,20 @@ func refusedFields(v *schema.Validator, doc []byte, input string, errs field.Err
 	return r
 }
 
-// wrongLine is where a YAML decoder found a mistake.
-var wrongLine = regexp.MustCompile(`^line ([0-9]+): `)
+// yamlErrorLine is where a YAML decoder found a mistake.
+var yamlErrorLine = regexp.MustCompile(`^line ([0-9]+): `)
 
-// unreadable makes a refusal of what is not YAML.
-func unreadable(what string, doc []byte, message string) *Refused {
+// newYAMLError makes a refusal of what is not YAML.
+func newYAMLError(what string, doc []byte, message string) *ValidationErrors {
 	if strings.HasPrefix(message, "invalid map key: ") {
 		message = "a mapping or a list cannot be the name of a field"
 	}
-	r := refuse(what, "it is not valid YAML: %s", message)
+	r := newError(what, "it is not valid YAML: %s", message)
 	line := 0
-	if m := wrongLine.FindStringSubmatch(message); m != nil {
+	if m := yamlErrorLine.FindStringSubmatch(message); m != nil {
 		line, _ = strconv.Atoi(m[1])
 	}
-	r.lines, r.hints = []int{line}, []string{hintUnreadable(doc)}
+	r.lines, r.hints = []int{line}, []string{yamlHint(doc)}
 	return r
 }
 

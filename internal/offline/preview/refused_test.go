@@ -66,30 +66,30 @@ func TestRunEdit(t *testing.T) {
 		reason       string
 		old, claim   string
 		refuseEdited error
-		want         *Refused
+		want         *ValidationErrors
 	}{
 		"Accepted": {reason: "An edit like any other.", old: claim, claim: edited},
 		"Schema": {
 			reason: "A rule of the schema compares the two.", old: large, claim: shrunk,
-			want: &Refused{
+			want: &ValidationErrors{
 				Source: SourceClaim, Input: "ControlPlaneCluster b",
 				Sentences: []string{"spec.infrastructure.mariadb: Invalid value: storageSize cannot shrink"},
 			},
 		},
 		"Function": {
 			reason: "The function refuses it.", old: claim, claim: edited, refuseEdited: invalid.Field("spec.openStackRelease", "not that one"),
-			want: &Refused{Source: SourceClaim, Input: "ControlPlaneCluster b", Sentences: []string{"spec.openStackRelease: not that one"}},
+			want: &ValidationErrors{Source: SourceClaim, Input: "ControlPlaneCluster b", Sentences: []string{"spec.openStackRelease: not that one"}},
 		},
 		"OldRefused": {
 			reason: "The old claim is at fault.", old: strings.Replace(claim, "2025.2", "1999.1", 1), claim: claim,
-			want: &Refused{
+			want: &ValidationErrors{
 				Source: SourceOldClaim, Input: "ControlPlaneCluster b",
 				Sentences: []string{`spec.openStackRelease: Unsupported value: "1999.1": supported values: "2025.1", "2025.2", "2026.1", "2026.2"`},
 			},
 		},
 		"Other": {
 			reason: "They are versions of two claims.", old: strings.Replace(claim, "namespace: a", "namespace: z", 1), claim: claim,
-			want: &Refused{
+			want: &ValidationErrors{
 				Source: SourceOldClaim, Input: "the old claim",
 				Sentences: []string{"metadata: it is ControlPlaneCluster b of namespace z, and the new one ControlPlaneCluster b of a; give two versions of one claim"},
 			},
@@ -104,11 +104,11 @@ func TestRunEdit(t *testing.T) {
 				return nil
 			})
 			_, err := RunEdit([]byte(tc.old), []byte(tc.claim), []byte(platform), runners)
-			got := (*Refused)(nil)
+			got := (*ValidationErrors)(nil)
 			if err != nil && !errors.As(err, &got) {
 				t.Fatalf("%s\n%v", tc.reason, err)
 			}
-			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(Refused{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(ValidationErrors{})); diff != "" {
 				t.Errorf("%s\nRunEdit(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -134,63 +134,63 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestMistakes: what a schema refuses is said with its line, and with what was probably meant.
-func TestMistakes(t *testing.T) {
+// TestInvalidClaims: what a schema refuses is said with its line, and with what was probably meant.
+func TestInvalidClaims(t *testing.T) {
 	with := func(spec string) string {
 		return "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata:\n  namespace: a\n  name: b\nspec:\n  openStackRelease: \"2025.2\"\n" + spec
 	}
 	cases := map[string]struct {
 		reason, claim string
-		want          []Mistake
+		want          []ValidationError
 	}{
 		"Unknown": {
 			reason: "A field that is written wrongly, in the spec and deeper.",
 			claim:  with("  siz: small\n  infrastructure:\n    mariadb:\n      storagesize: 1Gi\n"),
-			want: []Mistake{
-				{Sentence: "spec.infrastructure.mariadb.storagesize: Forbidden: unknown field", Hint: "did you mean storageSize?", Line: 11},
-				{Sentence: "spec.siz: Forbidden: unknown field", Hint: "did you mean size?", Line: 8},
+			want: []ValidationError{
+				{Message: "spec.infrastructure.mariadb.storagesize: Forbidden: unknown field", Hint: "did you mean storageSize?", Line: 11},
+				{Message: "spec.siz: Forbidden: unknown field", Hint: "did you mean size?", Line: 8},
 			},
 		},
 		"UnknownTop": {
 			reason: "One of the object itself.", claim: with("") + "metadatum: {}\n",
-			want: []Mistake{{Sentence: "metadatum: Forbidden: unknown field", Hint: "did you mean metadata?", Line: 8}},
+			want: []ValidationError{{Message: "metadatum: Forbidden: unknown field", Hint: "did you mean metadata?", Line: 8}},
 		},
 		"Nothing": {
 			reason: "Nothing is like it, and nothing is guessed.", claim: with("  somethingElse: small\n"),
-			want: []Mistake{{Sentence: "spec.somethingElse: Forbidden: unknown field", Line: 8}},
+			want: []ValidationError{{Message: "spec.somethingElse: Forbidden: unknown field", Line: 8}},
 		},
 		"Number": {
 			reason: "YAML reads a number where a text is meant.", claim: strings.Replace(with(""), `"2025.2"`, "2025.2", 1),
-			want: []Mistake{{Sentence: `spec.openStackRelease: Invalid value: "number": must be of type string: "number"`, Hint: `quote it: "2025.2"`, Line: 7}},
+			want: []ValidationError{{Message: `spec.openStackRelease: Invalid value: "number": must be of type string: "number"`, Hint: `quote it: "2025.2"`, Line: 7}},
 		},
 		"List": {
 			reason: "What is no scalar is not to be quoted.", claim: strings.Replace(with(""), `"2025.2"`, "[]", 1),
-			want: []Mistake{{Sentence: `spec.openStackRelease: Invalid value: "array": must be of type string: "array"`, Line: 7}},
+			want: []ValidationError{{Message: `spec.openStackRelease: Invalid value: "array": must be of type string: "array"`, Line: 7}},
 		},
 		"Text": {
 			reason: "Nor is anything where a number is meant.", claim: with("  services:\n    keystone:\n      replicas: many\n"),
-			want: []Mistake{{Sentence: `spec.services.keystone.replicas: Invalid value: "string": must be of type integer: "string"`, Line: 10}},
+			want: []ValidationError{{Message: `spec.services.keystone.replicas: Invalid value: "string": must be of type integer: "string"`, Line: 10}},
 		},
 		"Pattern": {
 			reason: "A regular expression in words.", claim: with("  infrastructure: {mariadb: {storageSize: 0Gi}}\n"),
-			want: []Mistake{{
-				Sentence: "spec.infrastructure.mariadb.storageSize: Invalid value: \"0Gi\": should match '^[1-9][0-9]*(Mi|Gi|Ti)$'",
-				Hint:     "expected: size with its unit, such as 100Gi", Line: 8,
+			want: []ValidationError{{
+				Message: "spec.infrastructure.mariadb.storageSize: Invalid value: \"0Gi\": should match '^[1-9][0-9]*(Mi|Gi|Ti)$'",
+				Hint:    "expected: size with its unit, such as 100Gi", Line: 8,
 			}},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := Run([]byte(tc.claim), []byte(platform), toy(nil))
-			refused := (*Refused)(nil)
-			if !errors.As(err, &refused) {
+			rejected := (*ValidationErrors)(nil)
+			if !errors.As(err, &rejected) {
 				t.Fatalf("%s\nRun(...): %v, want a refusal", tc.reason, err)
 			}
-			if diff := cmp.Diff(tc.want, refused.Mistakes()); diff != "" {
+			if diff := cmp.Diff(tc.want, rejected.List()); diff != "" {
 				t.Errorf("%s\nMistakes(): -want, +got:\n%s", tc.reason, diff)
 			}
-			if refused.Source != SourceClaim || refused.Input != "ControlPlaneCluster b" {
-				t.Errorf("%s\nit is input %d that is refused, %q", tc.reason, refused.Source, refused.Input)
+			if rejected.Source != SourceClaim || rejected.Input != "ControlPlaneCluster b" {
+				t.Errorf("%s\nit is input %d that is refused, %q", tc.reason, rejected.Source, rejected.Input)
 			}
 		})
 	}
@@ -200,97 +200,97 @@ func TestMistakes(t *testing.T) {
 func TestInputs(t *testing.T) {
 	cases := map[string]struct {
 		reason, claim, platform string
-		want                    Refused
+		want                    ValidationErrors
 		line                    int
 		hint                    string
 	}{
 		"Platform": {
 			reason: "The platform has a field that there is not.", claim: claim, platform: strings.Replace(platform, "domain:", "domian: b, domain:", 1),
-			want: Refused{Source: SourcePlatform, Input: "PlatformConfig default", Sentences: []string{"spec.domian: Forbidden: unknown field"}},
+			want: ValidationErrors{Source: SourcePlatform, Input: "PlatformConfig default", Sentences: []string{"spec.domian: Forbidden: unknown field"}},
 			line: 1, hint: "did you mean domain?",
 		},
 		"PlatformKind": {
 			reason: "Something else is given for it.", claim: claim, platform: claim,
-			want: Refused{Source: SourcePlatform, Input: "the PlatformConfig", Sentences: []string{
+			want: ValidationErrors{Source: SourcePlatform, Input: "the PlatformConfig", Sentences: []string{
 				`kind: it has to be PlatformConfig of apiVersion crossplane.c5c3.io/v1alpha1, not "ControlPlaneCluster" of "crossplane.c5c3.io/v1alpha1"`,
 			}},
 		},
 		"PlatformVersion": {
 			reason: "Or another version.", claim: claim, platform: strings.Replace(platform, "v1alpha1", "v1", 1),
-			want: Refused{Source: SourcePlatform, Input: "the PlatformConfig", Sentences: []string{
+			want: ValidationErrors{Source: SourcePlatform, Input: "the PlatformConfig", Sentences: []string{
 				`kind: it has to be PlatformConfig of apiVersion crossplane.c5c3.io/v1alpha1, not "PlatformConfig" of "crossplane.c5c3.io/v1"`,
 			}},
 		},
 		"PlatformName": {
 			reason: "Or another one.", claim: claim, platform: strings.Replace(platform, "default", "other", 1),
-			want: Refused{Source: SourcePlatform, Input: "PlatformConfig other", Sentences: []string{"metadata.name: it has to be default: that one is asked for"}},
+			want: ValidationErrors{Source: SourcePlatform, Input: "PlatformConfig other", Sentences: []string{"metadata.name: it has to be default: that one is asked for"}},
 		},
 		"Kind": {
 			reason: "A kind that has no function.", claim: strings.Replace(claim, "ControlPlaneCluster", "StorageCluster", 1), platform: platform,
-			want: Refused{Input: "StorageCluster b", Sentences: []string{
+			want: ValidationErrors{Input: "StorageCluster b", Sentences: []string{
 				`kind: a claim of kind "StorageCluster" and apiVersion "crossplane.c5c3.io/v1alpha1" cannot be previewed, only ControlPlaneCluster (crossplane.c5c3.io/v1alpha1)`,
 			}},
 		},
 		"Namespace": {
 			reason: "Nobody makes up a namespace.", claim: strings.Replace(claim, "namespace: a, ", "", 1), platform: platform,
-			want: Refused{Input: "ControlPlaneCluster b", Sentences: []string{"metadata.namespace: Required value: the names of what a claim becomes follow from it"}},
+			want: ValidationErrors{Input: "ControlPlaneCluster b", Sentences: []string{"metadata.namespace: Required value: the names of what a claim becomes follow from it"}},
 		},
 		"Name": {
 			reason: "Nor a name.", claim: strings.Replace(claim, "name: b", `name: ""`, 1), platform: platform,
-			want: Refused{Input: "ControlPlaneCluster", Sentences: []string{"metadata.name: Required value: the names of what a claim becomes follow from it"}},
+			want: ValidationErrors{Input: "ControlPlaneCluster", Sentences: []string{"metadata.name: Required value: the names of what a claim becomes follow from it"}},
 		},
 		"Metadata": {
 			reason: "Nor all of it.", claim: strings.Replace(claim, "metadata: {namespace: a, name: b}, ", "", 1), platform: platform,
-			want: Refused{Input: "ControlPlaneCluster", Sentences: []string{"metadata.namespace: Required value: the names of what a claim becomes follow from it"}},
+			want: ValidationErrors{Input: "ControlPlaneCluster", Sentences: []string{"metadata.namespace: Required value: the names of what a claim becomes follow from it"}},
 		},
 		"MetadataList": {
 			reason: "Metadata that is none is the schema's to refuse.", claim: strings.Replace(claim, "{namespace: a, name: b}", "[]", 1), platform: platform,
-			want: Refused{Input: "ControlPlaneCluster", Sentences: []string{`metadata: Invalid value: "array": must be of type object: "array"`}}, line: 1,
+			want: ValidationErrors{Input: "ControlPlaneCluster", Sentences: []string{`metadata: Invalid value: "array": must be of type object: "array"`}}, line: 1,
 		},
 		"Empty": {
 			reason: "There is nothing.", claim: "# nothing\n", platform: platform,
-			want: Refused{Input: "the claim", Sentences: []string{"it is empty; give an object with apiVersion, kind, metadata and spec"}},
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"it is empty; give an object with apiVersion, kind, metadata and spec"}},
 		},
 		"NoObject": {
 			reason: "There is something else.", claim: "[]", platform: platform,
-			want: Refused{Input: "the claim", Sentences: []string{"it is not an object; give one with apiVersion, kind, metadata and spec"}},
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"it is not an object; give one with apiVersion, kind, metadata and spec"}},
 		},
 		"Several": {
 			reason: "There is more than one.", claim: claim + "\n---\n" + claim, platform: platform,
-			want: Refused{Input: "the claim", Sentences: []string{"there is more than one document; give one at a time, each in a file of its own"}},
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"there is more than one document; give one at a time, each in a file of its own"}},
 		},
 		"Tab": {
 			reason: "A tab is what a person does not see.", claim: "a: 1\nspec:\n  \tb: 1\n", platform: platform,
-			want: Refused{Input: "the claim", Sentences: []string{"it is not valid YAML: line 3: found character that cannot start any token"}},
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"it is not valid YAML: line 3: found character that cannot start any token"}},
 			line: 3, hint: "a line begins with a tab: indent with spaces",
 		},
 		"Template": {
 			reason: "A template was not rendered.", claim: "a: 1\nb: {{ .Values.b }}\n", platform: platform,
-			want: Refused{Input: "the claim", Sentences: []string{"it is not valid YAML: a mapping or a list cannot be the name of a field"}},
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"it is not valid YAML: a mapping or a list cannot be the name of a field"}},
 			hint: "a template is left in it, as {{ … }}: render it first",
 		},
 		"Broken": {
 			reason: "It is broken in some other way.", claim: "a: 1\nb: c: d\n", platform: platform,
-			want: Refused{Input: "the claim", Sentences: []string{"it is not valid YAML: line 2: mapping values are not allowed in this context"}},
+			want: ValidationErrors{Input: "the claim", Sentences: []string{"it is not valid YAML: line 2: mapping values are not allowed in this context"}},
 			line: 2,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := World([]byte(tc.claim), []byte(tc.platform), toy(nil))
-			refused := (*Refused)(nil)
-			if !errors.As(err, &refused) {
+			_, err := NewCluster([]byte(tc.claim), []byte(tc.platform), toy(nil))
+			rejected := (*ValidationErrors)(nil)
+			if !errors.As(err, &rejected) {
 				t.Fatalf("%s\nWorld(...): %v, want a refusal", tc.reason, err)
 			}
-			if diff := cmp.Diff(&tc.want, refused, cmpopts.IgnoreUnexported(Refused{})); diff != "" {
+			if diff := cmp.Diff(&tc.want, rejected, cmpopts.IgnoreUnexported(ValidationErrors{})); diff != "" {
 				t.Errorf("%s\nWorld(...): -want, +got:\n%s", tc.reason, diff)
 			}
-			if got := refused.Mistakes()[0]; got.Line != tc.line || got.Hint != tc.hint {
+			if got := rejected.List()[0]; got.Line != tc.line || got.Hint != tc.hint {
 				t.Errorf("%s\nline %d, hint %q, want line %d, hint %q", tc.reason, got.Line, got.Hint, tc.line, tc.hint)
 			}
 		})
 	}
-	if _, err := World([]byte("---\n"+claim+"\n---\n# the end\n"), []byte(platform), toy(nil)); err != nil {
+	if _, err := NewCluster([]byte("---\n"+claim+"\n---\n# the end\n"), []byte(platform), toy(nil)); err != nil {
 		t.Errorf("a document that says nothing is no other: %v", err)
 	}
 }

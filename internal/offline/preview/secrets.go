@@ -26,7 +26,7 @@ func (r *Result) secrets() []Secret {
 			stores[o.Namespace+"/"+o.Name] = from
 		}
 	}
-	made := r.made()
+	created := r.made()
 	var out []Secret
 	for _, o := range r.Objects {
 		spec, _ := manifestOf(o).Map()["spec"].(map[string]any)
@@ -39,7 +39,7 @@ func (r *Result) secrets() []Secret {
 		for _, d := range data {
 			entry, _ := d.(map[string]any)
 			ref, _ := entry["remoteRef"].(map[string]any)
-			if made[from+"/"+str(ref["key"])] {
+			if created[from+"/"+str(ref["key"])] {
 				continue
 			}
 			i := slices.IndexFunc(out, func(s Secret) bool { return s.Namespace == from && s.Name == str(ref["key"]) })

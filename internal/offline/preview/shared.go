@@ -33,9 +33,9 @@ func Shared(others []*Result, r *Result, doc []byte) error {
 
 // spec returns the spec of the result's claim as it is composed, with defaults.
 func (r *Result) spec() map[string]any {
-	for _, there := range r.There {
-		if there.GetFields()["kind"].GetStringValue() == "X"+r.Kind {
-			return there.GetFields()["spec"].GetStructValue().AsMap()
+	for _, existing := range r.Existing {
+		if existing.GetFields()["kind"].GetStringValue() == "X"+r.Kind {
+			return existing.GetFields()["spec"].GetStructValue().AsMap()
 		}
 	}
 	return nil

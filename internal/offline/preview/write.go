@@ -43,13 +43,13 @@ func (r *Result) Write(dir string) error {
 // clusters, has its resource's name in its path, too.
 func (r *Result) files() iter.Seq2[string, Object] {
 	return func(yield func(string, Object) bool) {
-		taken := map[string]bool{}
+		used := map[string]bool{}
 		for _, o := range r.Objects {
 			name := o.file("")
-			if taken[name] {
+			if used[name] {
 				name = o.file("-" + o.Resource)
 			}
-			taken[name] = true
+			used[name] = true
 			if !yield(name, o) {
 				return
 			}

@@ -21,7 +21,7 @@ func CheckCRD(crd *apiextensionsv1.CustomResourceDefinition) error {
 	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(c, internal, nil); err != nil {
 		return fmt.Errorf("cannot read CRD %s: %w", crd.Name, err)
 	}
-	if errs := tidy(validation.ValidateCustomResourceDefinition(context.Background(), internal)); len(errs) > 0 {
+	if errs := sortErrors(validation.ValidateCustomResourceDefinition(context.Background(), internal)); len(errs) > 0 {
 		return fmt.Errorf("an API server would refuse CRD %s: %w", crd.Name, errs.ToAggregate())
 	}
 	return nil

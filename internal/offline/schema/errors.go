@@ -31,14 +31,14 @@ func blocksRules(errs field.ErrorList) bool {
 	})
 }
 
-// tidy sorts the errors by field, since schemas are walked in random order, and keeps one of those that say the same. A
+// sortErrors sorts the errors by field, since schemas are walked in random order, and keeps one of those that say the same. A
 // value of the wrong type breaks everything else that is asked of it, so there only the type is reported.
-func tidy(errs field.ErrorList) field.ErrorList {
+func sortErrors(errs field.ErrorList) field.ErrorList {
 	wrongType := map[string]*field.Error{}
 	for _, e := range errs {
 		place(e)
 		// With alternatives, the longest sentence is the one that lists them all.
-		if said := wrongType[e.Field]; e.Type == field.ErrorTypeTypeInvalid && (said == nil || len(e.Detail) > len(said.Detail)) {
+		if requested := wrongType[e.Field]; e.Type == field.ErrorTypeTypeInvalid && (requested == nil || len(e.Detail) > len(requested.Detail)) {
 			wrongType[e.Field] = e
 		}
 	}
@@ -56,9 +56,9 @@ func place(e *field.Error) {
 		return
 	}
 	e.Field = root
-	for _, sentence := range misplaced {
-		if m := sentence.FindStringSubmatch(e.Detail); m != nil {
-			e.Field, e.Detail = m[sentence.SubexpIndex("field")], m[sentence.SubexpIndex("detail")]
+	for _, message := range misplaced {
+		if m := message.FindStringSubmatch(e.Detail); m != nil {
+			e.Field, e.Detail = m[message.SubexpIndex("field")], m[message.SubexpIndex("detail")]
 			return
 		}
 	}

@@ -72,7 +72,7 @@ func TestTidy(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, texts(tidy(tc.errs))); diff != "" {
+			if diff := cmp.Diff(tc.want, texts(sortErrors(tc.errs))); diff != "" {
 				t.Errorf("%s\ntidy(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

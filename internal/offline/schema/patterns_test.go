@@ -53,9 +53,9 @@ func TestPatterns(t *testing.T) {
 		"host with or without a port and no scheme, such as s3.example.com:443":                   {"s3.example.com:443", "https://s3.example.com"},
 		"domain without *, such as cloud.example.com, which includes all below it, or *":          {"cloud.example.com", "*.example.com"},
 	}
-	said := map[string]bool{}
+	requested := map[string]bool{}
 	for pattern, words := range Patterns {
-		said[words] = true
+		requested[words] = true
 		sample, ok := samples[words]
 		if !ok {
 			t.Errorf("there is no sample of %q", words)
@@ -68,7 +68,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	for words := range samples {
-		if !said[words] {
+		if !requested[words] {
 			t.Errorf("no pattern is %q", words)
 		}
 	}

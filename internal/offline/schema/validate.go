@@ -29,7 +29,7 @@ import (
 //
 // The errors are sorted by field; none means that the object is accepted.
 func (v *Validator) Validate(obj map[string]any) field.ErrorList {
-	return v.create(obj, v.statusApart)
+	return v.create(obj, v.hasStatusSubresource)
 }
 
 // ValidateStatus is Validate, but the status is kept and checked as well: for a status that we write ourselves.
@@ -40,7 +40,7 @@ func (v *Validator) ValidateStatus(obj map[string]any) field.ErrorList {
 func (v *Validator) create(obj map[string]any, dropStatus bool) field.ErrorList {
 	o, errs := v.decode(obj)
 	if o == nil {
-		return tidy(errs)
+		return sortErrors(errs)
 	}
 	if dropStatus {
 		delete(o, "status")
@@ -60,7 +60,7 @@ func (v *Validator) create(obj map[string]any, dropStatus bool) field.ErrorList 
 		broken, _ := v.rules.Validate(context.Background(), nil, v.structural, o, nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, broken...)
 	}
-	return tidy(errs)
+	return sortErrors(errs)
 }
 
 // ValidateUpdate reports what an API server would say to replacing old by obj, transition rules (oldSelf) included. What was wrong before
@@ -68,54 +68,54 @@ func (v *Validator) create(obj map[string]any, dropStatus bool) field.ErrorList 
 // that is a subresource, are taken over from old.
 func (v *Validator) ValidateUpdate(obj, old map[string]any) field.ErrorList {
 	o, errs := v.decode(obj)
-	was, wasErrs := v.decode(old)
+	previous, wasErrs := v.decode(old)
 	if o == nil {
-		return tidy(errs)
+		return sortErrors(errs)
 	}
-	if was == nil {
-		return tidy(field.ErrorList{field.InternalError(nil, fmt.Errorf("cannot read the old object: %w", wasErrs.ToAggregate()))})
+	if previous == nil {
+		return sortErrors(field.ErrorList{field.InternalError(nil, fmt.Errorf("cannot read the old object: %w", wasErrs.ToAggregate()))})
 	}
-	v.carryOver(o, was)
+	v.mergeUpdate(o, previous)
 
-	correlated := common.NewCorrelatedObject(o, was, &model.Structural{Structural: v.structural})
+	correlated := common.NewCorrelatedObject(o, previous, &model.Structural{Structural: v.structural})
 	errs = append(errs, apivalidation.ValidateObjectMetaAccessorUpdate(
-		&unstructured.Unstructured{Object: o}, &unstructured.Unstructured{Object: was}, field.NewPath("metadata"))...)
-	errs = append(errs, validation.ValidateCustomResourceUpdate(nil, o, was, v.openAPI, validation.WithRatcheting(correlated))...)
+		&unstructured.Unstructured{Object: o}, &unstructured.Unstructured{Object: previous}, field.NewPath("metadata"))...)
+	errs = append(errs, validation.ValidateCustomResourceUpdate(nil, o, previous, v.openAPI, validation.WithRatcheting(correlated))...)
 	errs = append(errs, checkScale(o, v.scale)...)
 	errs = append(errs, objectmeta.Validate(nil, o, v.structural, false)...)
-	if len(listtype.ValidateListSetsAndMaps(nil, v.structural, was)) == 0 {
+	if len(listtype.ValidateListSetsAndMaps(nil, v.structural, previous)) == 0 {
 		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, o)...)
 	}
 	if !blocksRules(errs) {
 		ratchet := cel.WithRatcheting(correlated)
-		broken, _ := v.rules.Validate(context.Background(), nil, v.structural, o, was, celconfig.RuntimeCELCostBudget, ratchet)
+		broken, _ := v.rules.Validate(context.Background(), nil, v.structural, o, previous, celconfig.RuntimeCELCostBudget, ratchet)
 		errs = append(errs, broken...)
 	}
-	return tidy(errs)
+	return sortErrors(errs)
 }
 
-// carryOver gives an updated object what a client need not send: the server takes it from the stored one.
-func (v *Validator) carryOver(obj, old map[string]any) {
-	if v.statusApart {
+// mergeUpdate gives an updated object what a client need not send: the server takes it from the stored one.
+func (v *Validator) mergeUpdate(obj, old map[string]any) {
+	if v.hasStatusSubresource {
 		delete(obj, "status")
 		if status, ok := old["status"]; ok {
 			obj["status"] = status
 		}
 	}
-	was := &unstructured.Unstructured{Object: old}
-	if was.GetResourceVersion() == "" {
-		was.SetResourceVersion("1")
+	previous := &unstructured.Unstructured{Object: old}
+	if previous.GetResourceVersion() == "" {
+		previous.SetResourceVersion("1")
 	}
 	u := &unstructured.Unstructured{Object: obj}
 	if u.GetNamespace() == "" {
-		u.SetNamespace(was.GetNamespace())
+		u.SetNamespace(previous.GetNamespace())
 	}
-	u.SetResourceVersion(was.GetResourceVersion())
-	u.SetUID(was.GetUID())
-	u.SetGeneration(was.GetGeneration())
-	u.SetCreationTimestamp(was.GetCreationTimestamp())
-	u.SetDeletionTimestamp(was.GetDeletionTimestamp())
-	u.SetDeletionGracePeriodSeconds(was.GetDeletionGracePeriodSeconds())
+	u.SetResourceVersion(previous.GetResourceVersion())
+	u.SetUID(previous.GetUID())
+	u.SetGeneration(previous.GetGeneration())
+	u.SetCreationTimestamp(previous.GetCreationTimestamp())
+	u.SetDeletionTimestamp(previous.GetDeletionTimestamp())
+	u.SetDeletionGracePeriodSeconds(previous.GetDeletionGracePeriodSeconds())
 }
 
 // decode is the request's way up to validation: the object as JSON would carry it, without the fields that the schema
@@ -131,7 +131,7 @@ func (v *Validator) decode(obj map[string]any) (map[string]any, field.ErrorList)
 
 	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(o, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		return nil, field.ErrorList{mistyped(err)}
+		return nil, field.ErrorList{metadataTypeError(err)}
 	}
 	unknown = append(unknown, pruning.PruneWithOptions(o, v.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	defaulting.PruneNonNullableNullsWithoutDefaults(o, v.structural)
@@ -154,8 +154,8 @@ func (v *Validator) decode(obj map[string]any) (map[string]any, field.ErrorList)
 	return o, errs
 }
 
-// mistyped is the error of metadata that do not fit their Go type, said as of every other field.
-func mistyped(err error) *field.Error {
+// metadataTypeError is the error of metadata that do not fit their Go type, said as of every other field.
+func metadataTypeError(err error) *field.Error {
 	metadata := field.NewPath("metadata")
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {

@@ -20,8 +20,8 @@ import (
 type Validator struct {
 	kind       runtimeschema.GroupVersionKind
 	namespaced bool
-	// statusApart says that the status is a subresource: creating or updating the object drops it.
-	statusApart bool
+	// hasStatusSubresource says that the status is a subresource: creating or updating the object drops it.
+	hasStatusSubresource bool
 	// scale is nil for a kind without that subresource.
 	scale *apiextensionsv1.CustomResourceSubresourceScale
 
@@ -69,7 +69,7 @@ func New(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Valida
 		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
 	}
 	if sub := served.Subresources; sub != nil {
-		v.statusApart, v.scale = sub.Status != nil, sub.Scale
+		v.hasStatusSubresource, v.scale = sub.Status != nil, sub.Scale
 	}
 	return v, nil
 }

@@ -91,7 +91,7 @@ func withoutTwo(spec *structpb.Struct) []edited {
 
 // lists tests that an object whose owner has something to undo is not gone with the last element of a list, where all is there and ready.
 // Removing an element may be refused. It returns how many edits were taken.
-func (k Kind) lists(t *testing.T, w *simulate.World) int {
+func (k Kind) lists(t *testing.T, w *simulate.Cluster) int {
 	t.Helper()
 	full := w.XR.GetFields()["spec"]
 	defer func() { w.XR.GetFields()["spec"] = full }()

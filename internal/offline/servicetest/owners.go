@@ -31,9 +31,9 @@ type Owners[M service.Instance] struct {
 	Tunable []string
 }
 
-// Each holds that no option of any release, by no name and although unknown ones are allowed, says something else than what is computed.
+// CheckEachOption holds that no option of any release, by no name and although unknown ones are allowed, says something else than what is computed.
 // The specs are of files in testdata. make test tries each setting in one of the releases, and make test-long in all of them.
-func (o Owners[M]) Each(t *testing.T, app string, files ...string) {
+func (o Owners[M]) CheckEachOption(t *testing.T, app string, files ...string) {
 	t.Helper()
 	accepted, tried := 0, 0
 	chosen := o.releases(t, app)
@@ -147,7 +147,7 @@ func CheckOwners(t rapid.TB, m service.Instance, tunable ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := s.Computed().Render()
+	own, err := s.ComputedOptions().Render()
 	if err != nil {
 		t.Fatal(err)
 	}

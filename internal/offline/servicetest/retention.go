@@ -134,7 +134,7 @@ func groupKind(o map[string]any) string {
 // Retention returns what is wrong with a composed resource of a claim with the deletionPolicy: data that would be deleted or kept against
 // it. The number is how many rules apply.
 func Retention(policy string, composed encoded.Struct) (findings []string, rules int) {
-	keeps, body := wrapper.Keeps(composed), composed
+	keeps, body := wrapper.OrphansOnDelete(composed), composed
 	if inner, ok := wrapper.Desired(composed); ok {
 		body = inner
 	}
@@ -145,7 +145,7 @@ func Retention(policy string, composed encoded.Struct) (findings []string, rules
 			continue
 		}
 		rules++
-		if wrapper.Is(composed) && keeps != (policy != common.DeletionPolicyDelete) || !wrapper.Is(composed) {
+		if wrapper.IsObject(composed) && keeps != (policy != common.DeletionPolicyDelete) || !wrapper.IsObject(composed) {
 			findings = append(findings, fmt.Sprintf("%s is retained: %t, with deletionPolicy %s: %s", name, keeps, policy, d.reason))
 		}
 	}
@@ -169,9 +169,9 @@ func Retention(policy string, composed encoded.Struct) (findings []string, rules
 // fate returns what becomes of a composed resource when its claim is deleted, for goldens.
 func fate(composed encoded.Struct) string {
 	switch {
-	case wrapper.Observes(composed):
+	case wrapper.IsObserveOnly(composed):
 		return "observed only"
-	case wrapper.Keeps(composed):
+	case wrapper.OrphansOnDelete(composed):
 		return "retained"
 	}
 	return "deleted"

@@ -30,15 +30,15 @@ type Kind struct {
 	Name string
 	// KeepsNoData says that the kind has no deletionPolicy.
 	KeepsNoData bool
-	// World completes the world around the composite resource: what it asks for, and whose it is. Nil: there is nothing else.
-	World func(*simulate.World)
+	// Cluster completes the world around the composite resource: what it asks for, and whose it is. Nil: there is nothing else.
+	Cluster func(*simulate.Cluster)
 }
 
 func (k Kind) name() string { return k.GroupKind().String() }
 
 // Ready is the composite resource with the spec of a file in testdata, of which everything is there and ready, and what it was composed of
 // step by step.
-func (k Kind) Ready(t *testing.T, file string) (*simulate.World, [][]string) {
+func (k Kind) Ready(t *testing.T, file string) (*simulate.Cluster, [][]string) {
 	t.Helper()
 	xr, err := structpb.NewStruct(map[string]any{
 		"apiVersion": k.GroupVersion().String(), "kind": k.Kind,
@@ -47,9 +47,9 @@ func (k Kind) Ready(t *testing.T, file string) (*simulate.World, [][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &simulate.World{XR: xr, Kinds: map[string]function.Runner{k.name(): k.Runner}}
-	if k.World != nil {
-		k.World(w)
+	w := &simulate.Cluster{XR: xr, Kinds: map[string]function.Runner{k.name(): k.Runner}}
+	if k.Cluster != nil {
+		k.Cluster(w)
 	}
 	var steps [][]string
 	err = w.Run(func(s simulate.Step) {
@@ -64,7 +64,7 @@ func (k Kind) Ready(t *testing.T, file string) (*simulate.World, [][]string) {
 }
 
 // Desired is the function's answer now, as the objects themselves: unwrapped.
-func (k Kind) Desired(t *testing.T, w *simulate.World) map[string]map[string]any {
+func (k Kind) Desired(t *testing.T, w *simulate.Cluster) map[string]map[string]any {
 	t.Helper()
 	rsp, _, err := k.Explain(w.Request())
 	if err != nil {
@@ -86,7 +86,7 @@ var hashed = regexp.MustCompile(`-[0-9a-f]{8,10}$`)
 
 // retention tests that data outlives the composite resource with deletionPolicy Retain, and is deleted with Delete. It returns what becomes
 // of each resource with Retain.
-func (k Kind) retention(t *testing.T, w *simulate.World) string {
+func (k Kind) retention(t *testing.T, w *simulate.Cluster) string {
 	t.Helper()
 	spec := w.XR.GetFields()["spec"].GetStructValue()
 	was, has := spec.GetFields()["deletionPolicy"]

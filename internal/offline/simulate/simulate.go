@@ -26,16 +26,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// World is one composite resource and what is composed for it.
-type World struct {
+// Cluster is one composite resource and what is composed for it.
+type Cluster struct {
 	// XR is the composite resource, with the status that the function gave it.
 	XR *structpb.Struct
 	// Required are the resources that the Composition asks for, by requirement name, and those that somebody has looked for already.
 	Required map[string][]*structpb.Struct
 	// Nested are the resources that the Compositions of nested composite resources ask for, by kind as in Kinds and by requirement name.
 	Nested map[string]map[string][]*structpb.Struct
-	// Others are the resources that are there besides, for functions that ask for one by its name.
-	Others []*structpb.Struct
+	// RequiredResources are the resources that are there besides, for functions that ask for one by its name.
+	RequiredResources []*structpb.Struct
 	// Observed are the composed resources as they are observed, by resource name.
 	Observed map[string]encoded.Struct
 	// Kinds are the functions by kind of composite resource.
@@ -51,8 +51,8 @@ type World struct {
 	// does (Refresh). Nil: nothing.
 	Reports func(kind, name string) map[string]any
 
-	children map[string]*World // nested composite resources, by resource name
-	made     map[string]made   // by resource name
+	children map[string]*Cluster // nested composite resources, by resource name
+	made     map[string]made     // by resource name
 
 	asked map[string]wire.Selector // by requirement name, as the function asked last
 }
@@ -80,7 +80,7 @@ const maxCalls = 100
 
 // Desired is how a resource of a composite resource, by the names of both, was desired last: what came later may have changed it since it
 // appeared.
-func (w *World) Desired(owner, resource string) (encoded.Struct, bool) {
+func (w *Cluster) Desired(owner, resource string) (encoded.Struct, bool) {
 	if nameOf(w.XR) == owner {
 		m, ok := w.made[resource]
 		return m.desired, ok
@@ -95,13 +95,13 @@ func (w *World) Desired(owner, resource string) (encoded.Struct, bool) {
 
 // Clone returns a copy of the world and of the composite resources in it, with other owners of objects. What happens in the copy does not
 // happen in the original.
-func (w *World) Clone(reconcile func(desired []map[string]any) error) *World {
+func (w *Cluster) Clone(reconcile func(desired []map[string]any) error) *Cluster {
 	c := *w
 	c.XR = proto.CloneOf(w.XR)
 	c.Reconcile = reconcile
 	c.Observed, c.made, c.asked = maps.Clone(w.Observed), maps.Clone(w.made), maps.Clone(w.asked)
 	if w.children != nil {
-		c.children = make(map[string]*World, len(w.children))
+		c.children = make(map[string]*Cluster, len(w.children))
 	}
 	for name, child := range w.children {
 		c.children[name] = child.Clone(reconcile)
@@ -110,7 +110,7 @@ func (w *World) Clone(reconcile func(desired []map[string]any) error) *World {
 }
 
 // Request is the request that Crossplane would make now, with what the function asked for last.
-func (w *World) Request() *wire.Request {
+func (w *Cluster) Request() *wire.Request {
 	req := &wire.Request{Composite: w.XR, Observed: w.Observed, Required: w.Required}
 	if len(w.asked) == 0 {
 		return req
@@ -120,7 +120,7 @@ func (w *World) Request() *wire.Request {
 		req.Required = map[string][]*structpb.Struct{}
 	}
 	for name, s := range w.asked {
-		if _, given := w.Required[name]; !given {
+		if _, provided := w.Required[name]; !provided {
 			req.Required[name] = w.find(s)
 		}
 	}
@@ -128,9 +128,9 @@ func (w *World) Request() *wire.Request {
 }
 
 // find is what there is of a selector: one resource, or none.
-func (w *World) find(s wire.Selector) []*structpb.Struct {
+func (w *Cluster) find(s wire.Selector) []*structpb.Struct {
 	out := []*structpb.Struct{}
-	for _, o := range w.Others {
+	for _, o := range w.RequiredResources {
 		if f := o.GetFields(); f["apiVersion"].GetStringValue() == s.APIVersion && f["kind"].GetStringValue() == s.Kind &&
 			metadataOf(o, "namespace") == s.Namespace && metadataOf(o, "name") == s.Name {
 			out = append(out, o)
@@ -151,7 +151,7 @@ func selectorOf(o encoded.Struct) wire.Selector {
 const maxQuestions = 5
 
 // Explain calls the function as Crossplane does: again, with what it asks for, until it asks for nothing else.
-func (w *World) Explain(runner function.Runner) (*wire.Response, compose.Plan, error) {
+func (w *Cluster) Explain(runner function.Runner) (*wire.Response, compose.Plan, error) {
 	for range maxQuestions {
 		rsp, plan, err := runner.Explain(w.Request())
 		if err != nil || maps.Equal(rsp.Requirements, w.asked) {
@@ -164,9 +164,9 @@ func (w *World) Explain(runner function.Runner) (*wire.Response, compose.Plan, e
 
 // Run calls the function until the composite resource is ready, and passes every step to visit. The errors are those of the function, and
 // that something never becomes ready.
-func (w *World) Run(visit func(Step)) error { return w.run(visit, 0) }
+func (w *Cluster) Run(visit func(Step)) error { return w.run(visit, 0) }
 
-func (w *World) run(visit func(Step), depth int) error {
+func (w *Cluster) run(visit func(Step), depth int) error {
 	for range maxCalls {
 		done, err := w.call(visit, depth)
 		if done || err != nil {
@@ -177,9 +177,9 @@ func (w *World) run(visit func(Step), depth int) error {
 }
 
 // Call calls the function once and makes what it desires exist and be ready. It reports whether all was ready before.
-func (w *World) Call(visit func(Step)) (done bool, err error) { return w.call(visit, 0) }
+func (w *Cluster) Call(visit func(Step)) (done bool, err error) { return w.call(visit, 0) }
 
-func (w *World) call(visit func(Step), depth int) (bool, error) {
+func (w *Cluster) call(visit func(Step), depth int) (bool, error) {
 	runner, err := w.runner()
 	if err != nil {
 		return false, err
@@ -189,12 +189,12 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 		return false, err
 	}
 	w.XR.Fields["status"] = rsp.Composite.Object.Tree().GetFields()["status"]
-	if err := w.tell(rsp.Conditions); err != nil {
+	if err := w.setStatus(rsp.Conditions); err != nil {
 		return false, err
 	}
 	step := Step{Owner: nameOf(w.XR), Depth: depth, Plan: plan, Response: rsp}
 	for _, i := range plan.Items() {
-		if _, seen := w.Observed[i.Name]; !seen {
+		if _, observed := w.Observed[i.Name]; !observed {
 			step.New = append(step.New, i.Name)
 		}
 	}
@@ -207,16 +207,16 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 	return false, w.apply(rsp.Composed, visit, depth)
 }
 
-// tell lets the composite resource say what the function has told of it.
-func (w *World) tell(conditions []*fnv1.Condition) error {
-	var said []any
+// setStatus lets the composite resource say what the function has told of it.
+func (w *Cluster) setStatus(conditions []*fnv1.Condition) error {
+	var requested []any
 	for _, c := range conditions {
-		said = append(said, map[string]any{
-			"type": c.GetType(), "status": statuses[c.GetStatus()], "reason": c.GetReason(), "message": c.GetMessage(), "lastTransitionTime": doneAt,
+		requested = append(requested, map[string]any{
+			"type": c.GetType(), "status": statuses[c.GetStatus()], "reason": c.GetReason(), "message": c.GetMessage(), "lastTransitionTime": readyTime,
 		})
 	}
-	list, err := structpb.NewValue(said)
-	if status := w.XR.GetFields()["status"].GetStructValue(); err == nil && status != nil && said != nil {
+	list, err := structpb.NewValue(requested)
+	if status := w.XR.GetFields()["status"].GetStructValue(); err == nil && status != nil && requested != nil {
 		status.Fields["conditions"] = list
 	}
 	return err
@@ -227,7 +227,7 @@ var statuses = map[fnv1.Status]string{
 	fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False", fnv1.Status_STATUS_CONDITION_UNKNOWN: "Unknown",
 }
 
-func (w *World) runner() (function.Runner, error) {
+func (w *Cluster) runner() (function.Runner, error) {
 	kind := compose.KindOf(w.XR).GroupKind()
 	runner, ok := w.Kinds[kind.String()]
 	if !ok {
@@ -237,7 +237,7 @@ func (w *World) runner() (function.Runner, error) {
 }
 
 // apply makes everything desired exist and be ready, and removes what is not desired.
-func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth int) error {
+func (w *Cluster) apply(desired map[string]wire.Resource, visit func(Step), depth int) error {
 	if w.Observed == nil {
 		w.Observed = map[string]encoded.Struct{}
 	}
@@ -256,14 +256,14 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 	}
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
 		body := desired[name].Object
-		if w.isMade(name, body) && !ofKind(body, w.Reports) {
+		if w.isApplied(name, body) && !ofKind(body, w.Reports) {
 			continue
 		}
 		o := Exist(body)
 		if xr, ok := nested[name]; ok {
 			o = encoded.Of(xr)
 		}
-		if wrapper.Observes(body) {
+		if wrapper.IsObserveOnly(body) {
 			there := w.find(selectorOf(bare(body)))
 			if len(there) == 0 {
 				w.Observed[name] = body.With(encoded.Number(1), "metadata", "generation")
@@ -279,7 +279,7 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 }
 
 // finish lets an object be ready as its owner leaves it.
-func (w *World) finish(name string, desired, existing encoded.Struct) error {
+func (w *Cluster) finish(name string, desired, existing encoded.Struct) error {
 	o, err := Finish(existing)
 	if err == nil && w.Reports != nil {
 		o, err = reported(o, w.Reports)
@@ -289,28 +289,28 @@ func (w *World) finish(name string, desired, existing encoded.Struct) error {
 	}
 	w.Observed[name] = o
 	w.made[name] = made{desired: desired, observed: o}
-	return w.addMade(bare(desired).Map())
+	return w.addOwned(bare(desired).Map())
 }
 
-// addMade adds what the owner of an object makes of it, for functions that ask for that.
-func (w *World) addMade(object map[string]any) error {
-	for _, o := range fake.Makes(object) {
-		made, err := structpb.NewStruct(o)
+// addOwned adds what the owner of an object makes of it, for functions that ask for that.
+func (w *Cluster) addOwned(object map[string]any) error {
+	for _, o := range fake.OwnedObjects(object) {
+		created, err := structpb.NewStruct(o)
 		if err != nil {
 			return fmt.Errorf("cannot make what a fake owner makes: %w", err)
 		}
 		same := func(other *structpb.Struct) bool {
-			return other.GetFields()["kind"].GetStringValue() == o["kind"] && nameOf(other) == nameOf(made) &&
-				metadataOf(other, "namespace") == metadataOf(made, "namespace")
+			return other.GetFields()["kind"].GetStringValue() == o["kind"] && nameOf(other) == nameOf(created) &&
+				metadataOf(other, "namespace") == metadataOf(created, "namespace")
 		}
-		w.Others = append(slices.DeleteFunc(slices.Clone(w.Others), same), made)
+		w.RequiredResources = append(slices.DeleteFunc(slices.Clone(w.RequiredResources), same), created)
 	}
 	return nil
 }
 
 // Refresh takes over what the owners of objects report by now, from the innermost composite resource to this one, and lets each of the
 // functions draw its conclusions.
-func (w *World) Refresh(visit func(Step)) error {
+func (w *Cluster) Refresh(visit func(Step)) error {
 	for _, name := range slices.Sorted(maps.Keys(w.made)) {
 		existing := Exist(w.made[name].desired)
 		if child := w.children[name]; child != nil {
@@ -336,8 +336,8 @@ func ofKind(o encoded.Struct, reports func(kind, name string) map[string]any) bo
 
 // reported is an object with what its owner reports besides.
 func reported(o encoded.Struct, reports func(kind, name string) map[string]any) (encoded.Struct, error) {
-	if seen, ok := wrapper.Observed(o); ok && wrapper.Is(o) {
-		inner, err := reported(seen, reports)
+	if observed, ok := wrapper.Observed(o); ok && wrapper.IsObject(o) {
+		inner, err := reported(observed, reports)
 		return wrapper.WithObserved(o, inner), err
 	}
 	for field, value := range reports(o.At("kind").Text(), o.At("metadata", "name").Text()) {
@@ -352,16 +352,16 @@ func reported(o encoded.Struct, reports func(kind, name string) map[string]any) 
 
 // compose runs the worlds of all nested composite resources that are not up to date at once, because none of them waits for another: what
 // has to come later, the function does not desire yet. Their steps are visited one world after the other, by name.
-func (w *World) compose(desired map[string]wire.Resource, visit func(Step), depth int) (map[string]*structpb.Struct, error) {
+func (w *Cluster) compose(desired map[string]wire.Resource, visit func(Step), depth int) (map[string]*structpb.Struct, error) {
 	type run struct {
 		name  string
-		world *World
+		world *Cluster
 		steps []Step
 		err   error
 	}
 	var runs []*run
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
-		if body := desired[name].Object; w.isNested(body) && !w.isMade(name, body) {
+		if body := desired[name].Object; w.isNested(body) && !w.isApplied(name, body) {
 			runs = append(runs, &run{name: name, world: w.child(name, Exist(body).Tree())})
 		}
 	}
@@ -384,27 +384,27 @@ func (w *World) compose(desired map[string]wire.Resource, visit func(Step), dept
 	return out, errors.Join(errs...)
 }
 
-// isMade reports whether a desired object is there, and ready, as it is desired.
-func (w *World) isMade(name string, desired encoded.Struct) bool {
+// isApplied reports whether a desired object is there, and ready, as it is desired.
+func (w *Cluster) isApplied(name string, desired encoded.Struct) bool {
 	m, ok := w.made[name]
 	return ok && bytes.Equal(m.observed, w.Observed[name]) && bytes.Equal(m.desired, desired)
 }
 
 // isNested reports whether an object is a composite resource that there is a function for.
-func (w *World) isNested(o encoded.Struct) bool {
+func (w *Cluster) isNested(o encoded.Struct) bool {
 	_, nested := w.Kinds[kindOf(o).String()]
 	return nested
 }
 
 // reconcile lets the owners of what is not up to date do their work. Composite resources have no owner but their function.
-func (w *World) reconcile(desired map[string]wire.Resource) error {
+func (w *Cluster) reconcile(desired map[string]wire.Resource) error {
 	if w.Reconcile == nil {
 		return nil
 	}
 	var batch []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
 		body := desired[name].Object
-		if w.isMade(name, body) || w.isNested(body) {
+		if w.isApplied(name, body) || w.isNested(body) {
 			continue
 		}
 		batch = append(batch, bare(body).Map())
@@ -416,7 +416,7 @@ func (w *World) reconcile(desired map[string]wire.Resource) error {
 }
 
 // remove lets go of what is not desired any more, and of all that belongs to it.
-func (w *World) remove(desired map[string]wire.Resource) error {
+func (w *Cluster) remove(desired map[string]wire.Resource) error {
 	var gone []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(w.Observed)) {
 		if _, ok := desired[name]; ok {
@@ -427,7 +427,7 @@ func (w *World) remove(desired map[string]wire.Resource) error {
 				return err
 			}
 			delete(w.children, name)
-		} else if m, ok := w.made[name]; ok && !wrapper.Keeps(m.desired) {
+		} else if m, ok := w.made[name]; ok && !wrapper.OrphansOnDelete(m.desired) {
 			gone = append(gone, bare(m.desired).Map())
 		}
 		delete(w.Observed, name)
@@ -454,15 +454,15 @@ func metadataOf(o *structpb.Struct, field string) string {
 }
 
 // child is the world of a nested composite resource, which goes on from where it was.
-func (w *World) child(name string, xr *structpb.Struct) *World {
+func (w *Cluster) child(name string, xr *structpb.Struct) *Cluster {
 	if w.children == nil {
-		w.children = map[string]*World{}
+		w.children = map[string]*Cluster{}
 	}
 	c := w.children[name]
 	if c == nil {
 		kind := compose.KindOf(xr).GroupKind().String()
-		c = &World{
-			Kinds: w.Kinds, Required: w.Nested[kind], Nested: w.Nested, Others: w.Others,
+		c = &Cluster{
+			Kinds: w.Kinds, Required: w.Nested[kind], Nested: w.Nested, RequiredResources: w.RequiredResources,
 			Reconcile: w.Reconcile, Remove: w.Remove, Reports: w.Reports,
 		}
 		w.children[name] = c
@@ -472,7 +472,7 @@ func (w *World) child(name string, xr *structpb.Struct) *World {
 }
 
 // waiting says what each component waits for.
-func (w *World) waiting() string {
+func (w *Cluster) waiting() string {
 	runner, err := w.runner()
 	if err != nil {
 		return err.Error()
@@ -499,7 +499,7 @@ func Exist(desired encoded.Struct) encoded.Struct {
 		return o
 	}
 	inner = inner.With(encoded.Number(1), "metadata", "generation")
-	if wrapper.Observes(o) {
+	if wrapper.IsObserveOnly(o) {
 		for key, text := range fake.Data(inner.At("metadata", "name").Text()) {
 			inner = inner.With(encoded.Text(text), "data", key)
 		}
@@ -507,16 +507,16 @@ func Exist(desired encoded.Struct) encoded.Struct {
 	return wrapper.WithObserved(o, inner)
 }
 
-// doneAt is when everything here is done.
-const doneAt = "2025-01-01T00:00:00Z"
+// readyTime is when everything here is done.
+const readyTime = "2025-01-01T00:00:00Z"
 
 // Finish is an existing object as its owner leaves it when it is done. The error is that nobody fakes the owner.
 func Finish(existing encoded.Struct) (encoded.Struct, error) {
-	if !wrapper.Is(existing) {
+	if !wrapper.IsObject(existing) {
 		return finished(existing, existing.Map())
 	}
-	seen, _ := wrapper.Observed(existing)
-	inner, err := Finish(seen)
+	observed, _ := wrapper.Observed(existing)
+	inner, err := Finish(observed)
 	if err != nil {
 		return nil, err
 	}
@@ -531,7 +531,7 @@ func Finish(existing encoded.Struct) (encoded.Struct, error) {
 
 // finished is an object with the status that its owner gives it. What the owner sees of the object is m.
 func finished(o encoded.Struct, m map[string]any) (encoded.Struct, error) {
-	if err := fake.Finish(m, doneAt); err != nil {
+	if err := fake.Finish(m, readyTime); err != nil {
 		return nil, err
 	}
 	if m["status"] == nil {

@@ -53,7 +53,7 @@ var parent = compose.Graph[spec]{
 			return nil, errors.New("it is broken")
 		}
 		r := compose.Resource{Name: "certificate", Object: thing("cert-manager.io/v1", "Certificate", "cert", nil), Retain: true}
-		never := func(*observe.Object) ready.Verdict { return ready.Wait("Never", "it never is") }
+		never := func(*observe.Object) ready.Result { return ready.Wait("Never", "it never is") }
 		switch m.Spec.Fail {
 		case "never":
 			r.Ready = never
@@ -89,15 +89,15 @@ func runner(g compose.Graph[spec]) function.Runner {
 	return function.Kind[spec, spec]{
 		Graph:  g,
 		Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
-		Place:  func(spec) respond.Place { return respond.Place{Prefix: "cloud", Management: "here"} },
+		Target: func(spec) respond.Target { return respond.Target{Prefix: "cloud", Management: "here"} },
 		Status: func(m spec, _ compose.Plan) any { return map[string]any{"calls": m.Status.Calls + 1} },
 	}
 }
 
 // world is a world with a parent and nothing composed for it.
-func world(t *testing.T, spec map[string]any) *simulate.World {
+func world(t *testing.T, spec map[string]any) *simulate.Cluster {
 	t.Helper()
-	return &simulate.World{
+	return &simulate.Cluster{
 		XR: structOf(t, map[string]any{"apiVersion": "example.org/v1", "kind": "Parent", "metadata": map[string]any{"name": "parent"}, "spec": spec}),
 		Kinds: map[string]function.Runner{
 			"Parent.example.org": runner(parent), "Keystone.keystone.openstack.c5c3.io": runner(child),
@@ -159,7 +159,7 @@ func TestClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	before = nil
-	text := func(w *simulate.World, owner, resource string) string {
+	text := func(w *simulate.Cluster, owner, resource string) string {
 		o, _ := w.Desired(owner, resource)
 		return o.At("spec", "text").Text()
 	}
@@ -254,7 +254,7 @@ var asked = function.Kind[spec, function.Input[spec]]{
 		}
 		return in, nil
 	},
-	Place:  func(function.Input[spec]) respond.Place { return respond.Place{Prefix: "cloud", Management: "here"} },
+	Target: func(function.Input[spec]) respond.Target { return respond.Target{Prefix: "cloud", Management: "here"} },
 	Status: func(function.Input[spec], compose.Plan) any { return map[string]any{} },
 }
 
@@ -262,7 +262,7 @@ var asked = function.Kind[spec, function.Input[spec]]{
 // are told in order, and each of their errors.
 func TestNested(t *testing.T) {
 	const kind = "Keystone.keystone.openstack.c5c3.io"
-	nested := func(spec map[string]any) *simulate.World {
+	nested := func(spec map[string]any) *simulate.Cluster {
 		w := world(t, spec)
 		w.Kinds = map[string]function.Runner{"Parent.example.org": runner(twins), kind: asked}
 		w.Required = map[string][]*structpb.Struct{"parents": nil}
@@ -301,9 +301,9 @@ func TestNested(t *testing.T) {
 func TestConditions(t *testing.T) {
 	remarked := function.Kind[spec, spec]{
 		Graph: child, Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
-		Place:  func(spec) respond.Place { return respond.Place{Prefix: "cloud", Management: "here"} },
+		Target: func(spec) respond.Target { return respond.Target{Prefix: "cloud", Management: "here"} },
 		Status: func(spec, compose.Plan) any { return map[string]any{} },
-		Remarks: []function.Remark[spec]{{Type: "Tried", Verdict: func(spec) ready.Verdict {
+		AdvisoryConditions: []function.AdvisoryCondition[spec]{{Type: "Tried", Verdict: func(spec) ready.Result {
 			return ready.Wait("NotYet", "nobody has tried")
 		}}},
 	}
@@ -312,16 +312,16 @@ func TestConditions(t *testing.T) {
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]string{}
+	requested := map[string]string{}
 	for _, c := range w.Observed["keystone"].At("status", "conditions").List() {
 		is, _ := c.(map[string]any)
-		said[fmt.Sprint(is["type"])] = fmt.Sprintf("%v %v: %v", is["status"], is["reason"], is["message"])
+		requested[fmt.Sprint(is["type"])] = fmt.Sprintf("%v %v: %v", is["status"], is["reason"], is["message"])
 	}
 	for typ, want := range map[string]string{
 		"Tried": "False NotYet: nobody has tried", "SpecValid": "True Valid: ", "Ready": "True Available: ",
 	} {
-		if said[typ] != want {
-			t.Errorf("the composite resource around it reads %s %q, want %q", typ, said[typ], want)
+		if requested[typ] != want {
+			t.Errorf("the composite resource around it reads %s %q, want %q", typ, requested[typ], want)
 		}
 	}
 }
@@ -528,7 +528,7 @@ func TestObserved(t *testing.T) {
 	graph := compose.Graph[spec]{{Name: "looks", Build: func(spec) ([]compose.Stage, error) {
 		return stages(compose.Stage{{
 			Name: "theirs", Observe: true, Object: thing("v1", "ConfigMap", "theirs", nil),
-			Ready: func(o *observe.Object) ready.Verdict {
+			Ready: func(o *observe.Object) ready.Result {
 				if o.String("data", "said") == "" {
 					return ready.Wait("Silent", "nobody has said it")
 				}
@@ -538,24 +538,24 @@ func TestObserved(t *testing.T) {
 	}}}.MustValidate()
 	runner := function.Kind[spec, spec]{
 		Graph: graph, Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
-		Place:  func(spec) respond.Place { return respond.Place{Management: "here", Workload: "here"} },
+		Target: func(spec) respond.Target { return respond.Target{Management: "here", Workload: "here"} },
 		Status: func(spec, compose.Plan) any { return map[string]any{} },
 	}
 	xr := structOf(t, map[string]any{"apiVersion": "example.org/v1", "kind": "Looker", "metadata": map[string]any{"name": "looker"}})
-	w := &simulate.World{XR: xr, Kinds: map[string]function.Runner{"Looker.example.org": runner}}
+	w := &simulate.Cluster{XR: xr, Kinds: map[string]function.Runner{"Looker.example.org": runner}}
 	for range 5 {
 		if done, err := w.Call(func(simulate.Step) {}); done || err != nil {
 			t.Fatalf("nothing is there: done %t, %v", done, err)
 		}
 	}
-	w.Others = []*structpb.Struct{structOf(t, map[string]any{
+	w.RequiredResources = []*structpb.Struct{structOf(t, map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "theirs", "namespace": "cloud"}, "data": map[string]any{"said": "yes"},
 	})}
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Error(err)
 	}
-	seen, _ := wrapper.Observed(w.Observed["theirs"])
-	if got := seen.At("data", "said").Text(); got != "yes" {
+	observed, _ := wrapper.Observed(w.Observed["theirs"])
+	if got := observed.At("data", "said").Text(); got != "yes" {
 		t.Errorf("it says %q", got)
 	}
 }
@@ -564,7 +564,7 @@ func TestObserved(t *testing.T) {
 func TestOthers(t *testing.T) {
 	selector := wire.Selector{APIVersion: "v1", Kind: "Book", Namespace: "shelf", Name: "first"}
 	calls, found := 0, 0
-	asks := func(more bool) function.Runner {
+	queries := func(more bool) function.Runner {
 		return function.Kind[spec, spec]{
 			Graph: child,
 			Requires: func(function.Input[spec]) map[string]wire.Selector {
@@ -577,26 +577,26 @@ func TestOthers(t *testing.T) {
 				found = len(in.Required["book"])
 				return in.XR, nil
 			},
-			Place:  func(spec) respond.Place { return respond.Place{} },
+			Target: func(spec) respond.Target { return respond.Target{} },
 			Status: func(spec, compose.Plan) any { return map[string]any{} },
 		}
 	}
 	w := world(t, nil)
 	kind := compose.KindOf(w.XR).GroupKind().String()
-	w.Kinds = map[string]function.Runner{kind: asks(false)}
+	w.Kinds = map[string]function.Runner{kind: queries(false)}
 	for _, name := range []string{"second", "first"} {
-		w.Others = append(w.Others, structOf(t, map[string]any{
+		w.RequiredResources = append(w.RequiredResources, structOf(t, map[string]any{
 			"apiVersion": "v1", "kind": "Book", "metadata": map[string]any{"name": name, "namespace": "shelf"},
 		}))
 	}
 	if err := w.Run(func(simulate.Step) {}); err != nil || found != 1 {
 		t.Errorf("%d resources were found (%v)", found, err)
 	}
-	w.Others = nil
+	w.RequiredResources = nil
 	if _, err := w.Call(func(simulate.Step) {}); err != nil || found != 0 {
 		t.Errorf("%d resources were found (%v)", found, err)
 	}
-	w.Kinds[kind] = asks(true)
+	w.Kinds[kind] = queries(true)
 	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "asks for something else") {
 		t.Errorf("a function that never stops asking gives %v", err)
 	}

@@ -23,8 +23,8 @@ import (
 // App is what every cell is a part of.
 const App = novav1.ServiceName
 
-// Mercy is how long a process may go on with what it does while a pod stops.
-const Mercy = 60 * time.Second
+// TerminationGracePeriod is how long a process may go on with what it does while a pod stops.
+const TerminationGracePeriod = 60 * time.Second
 
 // Workers is how many processes a daemon has in each pod: one, which ends when it is told to, in every release. With several, the first
 // one of 2026.1's conductor ends by an error before it has told the others (nova.service.Service.stop reads rpcserver_alt, which only they
@@ -71,28 +71,28 @@ const (
 // ports of those services.
 var ports = map[string]int32{cinder: 8776, placement: 8778, glance: 9292, neutron: 9696}
 
-// Asked are the services that conductors and the API ask.
-func Asked() []string { return []string{glance, placement, neutron, cinder} }
+// APIEndpoints are the services that conductors and the API ask.
+func APIEndpoints() []string { return []string{glance, placement, neutron, cinder} }
 
-// AskedByScheduler are the scheduler's: of Neutron it asks where a network with segments reaches.
-func AskedByScheduler() []string { return []string{placement, neutron} }
+// SchedulerEndpoints are the scheduler's: of Neutron it asks where a network with segments reaches.
+func SchedulerEndpoints() []string { return []string{placement, neutron} }
 
-// AskedByCheck are those of the check before an upgrade, which asks Placement and Cinder which versions they speak.
+// UpgradeCheckEndpoints are those of the check before an upgrade, which asks Placement and Cinder which versions they speak.
 // https://docs.openstack.org/nova/latest/cli/nova-status.html
-func AskedByCheck() []string { return []string{placement, cinder} }
+func UpgradeCheckEndpoints() []string { return []string{placement, cinder} }
 
-// askedByMetadata: of Neutron it asks for the security groups of virtual machines.
-func askedByMetadata() []string { return []string{neutron} }
+// metadataEndpoints: of Neutron it asks for the security groups of virtual machines.
+func metadataEndpoints() []string { return []string{neutron} }
 
 // Logins are the groups of options by which a process logs in that asks these services. All but Placement are shown the token of
 // [service_user] beside that of the request (nova.service_auth.get_auth_plugin); Glance is asked by tokens of users alone.
-func Logins(asked []string) []string {
+func Logins(queried []string) []string {
 	const serviceUser = "service_user"
 	var out []string
-	if slices.ContainsFunc(asked, func(s string) bool { return s != placement }) {
+	if slices.ContainsFunc(queried, func(s string) bool { return s != placement }) {
 		out = append(out, serviceUser)
 	}
-	for _, s := range asked {
+	for _, s := range queried {
 		if s != glance {
 			out = append(out, s)
 		}
@@ -100,10 +100,10 @@ func Logins(asked []string) []string {
 	return out
 }
 
-// Peers are the ports of services that a process asks.
-func Peers(asked []string) workload.Flow {
+// EndpointFlow are the ports of services that a process asks.
+func EndpointFlow(queried []string) workload.Flow {
 	var f workload.Flow
-	for _, s := range asked {
+	for _, s := range queried {
 		f.Ports = append(f.Ports, ports[s])
 	}
 	slices.Sort(f.Ports)
@@ -119,7 +119,7 @@ func ManageDatabase(name string) service.Database {
 		Schema: service.Schema{
 			Sync: sync, Expand: sync,
 			OnlineMigrations: []openstackv1.Step{
-				service.Repeated("online-data-migrations", "nova-manage", "db", "online_data_migrations"),
+				service.UntilDone("online-data-migrations", "nova-manage", "db", "online_data_migrations"),
 			},
 			Version: []openstackv1.Argument{"nova-manage", "db", "version"},
 			Empty:   "None",
@@ -181,15 +181,15 @@ func MetadataOptions(ofCell bool) oslo.Config {
 
 // Daemon completes a process that listens to the message queue. It is known by its pod's name, also after a roll-out: a name that nobody
 // has any more counts as an old version, and holds upgrades up. It asks these services.
-func Daemon(s *service.Service, p service.Process, asked []string) service.Process {
-	p.Stateful, p.Mercy = true, Mercy
+func Daemon(s *service.Service, p service.Process, queried []string) service.Process {
+	p.Stateful, p.TerminationGracePeriod = true, TerminationGracePeriod
 	p.Ready, p.Alive = workload.Connected(s.Spec.Queue.Port), workload.Attached(s.Spec.Queue.Host, s.Spec.Queue.Port)
-	p.Logins, p.Reaches = Logins(asked), append(p.Reaches, Peers(asked))
+	p.Logins, p.Egress = Logins(queried), append(p.Egress, EndpointFlow(queried))
 	p.Env = append(workload.Self(),
 		corev1.EnvVar{Name: hostEnv, Value: "$(" + workload.NameEnv + ")"},
-		corev1.EnvVar{Name: gracefulEnv, Value: strconv.Itoa(int(Mercy.Seconds()))},
+		corev1.EnvVar{Name: gracefulEnv, Value: strconv.Itoa(int(TerminationGracePeriod.Seconds()))},
 	)
-	if s.Has("DEFAULT", managerTimeout) {
+	if s.HasOption("DEFAULT", managerTimeout) {
 		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", managerTimeout), Value: strconv.Itoa(managerSeconds(s.Effective))})
 	}
 	return p
@@ -213,7 +213,7 @@ func managerSeconds(r release.Release) int {
 	if r == first {
 		return 0
 	}
-	return int(Mercy.Seconds()) - rest
+	return int(TerminationGracePeriod.Seconds()) - rest
 }
 
 // WSGIEnv is what an application of WSGI needs besides. All pods of one are recorded as one, since their names do not stay. The first file
@@ -227,12 +227,12 @@ func WSGIEnv(s *service.Service, host string) []corev1.EnvVar {
 
 // Metadata is the metadata API. Requests of virtual machines come signed, by a proxy on their hypervisor that has the same secret.
 func Metadata(nova string, p common.Process, hypervisors []common.CIDR) service.Process {
-	asked := askedByMetadata()
+	queried := metadataEndpoints()
 	return service.Process{
 		Process: p, Name: "metadata", Title: "Nova's metadata API",
 		Outage: "virtual machines that start get neither keys nor user data",
-		Port:   novav1.MetadataPort, Clients: service.Strings(hypervisors), Logins: Logins(asked), Reaches: []workload.Flow{Peers(asked)},
-		Mercy: Mercy, Ready: workload.HTTPS(service.ProcessPort, "/"),
+		Port:   novav1.MetadataPort, IngressFrom: service.Strings(hypervisors), Logins: Logins(queried), Egress: []workload.Flow{EndpointFlow(queried)},
+		TerminationGracePeriod: TerminationGracePeriod, Ready: workload.HTTPS(service.ProcessPort, "/"),
 		Env: []corev1.EnvVar{
 			workload.SecretEnv(oslo.MustEnvName("neutron", "metadata_proxy_shared_secret"), Secret(nova, MetadataSecret), "password"),
 		},

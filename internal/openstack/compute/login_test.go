@@ -12,16 +12,16 @@ func TestLogins(t *testing.T) {
 		asked, logins []string
 		ports         []int32
 	}{
-		"conductors and the API": {Asked(), []string{"service_user", "placement", "neutron", "cinder"}, []int32{8776, 8778, 9292, 9696}},
-		"the scheduler":          {AskedByScheduler(), []string{"service_user", "placement", "neutron"}, []int32{8778, 9696}},
-		"the check":              {AskedByCheck(), []string{"service_user", "placement", "cinder"}, []int32{8776, 8778}},
-		"metadata":               {askedByMetadata(), []string{"service_user", "neutron"}, []int32{9696}},
+		"conductors and the API": {APIEndpoints(), []string{"service_user", "placement", "neutron", "cinder"}, []int32{8776, 8778, 9292, 9696}},
+		"the scheduler":          {SchedulerEndpoints(), []string{"service_user", "placement", "neutron"}, []int32{8778, 9696}},
+		"the check":              {UpgradeCheckEndpoints(), []string{"service_user", "placement", "cinder"}, []int32{8776, 8778}},
+		"metadata":               {metadataEndpoints(), []string{"service_user", "neutron"}, []int32{9696}},
 		"Placement alone":        {[]string{"placement"}, []string{"placement"}, []int32{8778}},
 	} {
 		if diff := cmp.Diff(tc.logins, Logins(tc.asked)); diff != "" {
 			t.Errorf("%s: logins (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(tc.ports, Peers(tc.asked).Ports); diff != "" {
+		if diff := cmp.Diff(tc.ports, EndpointFlow(tc.asked).Ports); diff != "" {
 			t.Errorf("%s: ports (-want +got):\n%s", name, diff)
 		}
 	}

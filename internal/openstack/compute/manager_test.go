@@ -14,8 +14,8 @@ func TestManagerSeconds(t *testing.T) {
 	}
 	const pools = 20
 	for _, r := range release.Releases() {
-		if got := managerSeconds(r); r > "2026.1" && (got <= pools || got >= int(Mercy.Seconds())) {
-			t.Errorf("%s: %d s, want more than %d and less than %s", r, got, pools, Mercy)
+		if got := managerSeconds(r); r > "2026.1" && (got <= pools || got >= int(TerminationGracePeriod.Seconds())) {
+			t.Errorf("%s: %d s, want more than %d and less than %s", r, got, pools, TerminationGracePeriod)
 		}
 	}
 }

@@ -21,9 +21,9 @@ var versions = map[release.Release]int64{"2025.1": 68, "2025.2": 70, "2026.1": 7
 // Oldest is what is known of the oldest nova-compute. 0: there is none.
 type Oldest struct {
 	Version int64
-	// Known: the hosts of every cell were listed, or there are none. That a cell is known to Nova says nothing of its hosts: one that is
+	// HostsListed: the hosts of every cell were listed, or there are none. That a cell is known to Nova says nothing of its hosts: one that is
 	// recorded anew has those that it had before.
-	Known bool
+	HostsListed bool
 }
 
 // And is the older of two.
@@ -31,28 +31,28 @@ func (o Oldest) And(other Oldest) Oldest {
 	if o.Version == 0 || other.Version != 0 && other.Version < o.Version {
 		o.Version = other.Version
 	}
-	o.Known = o.Known && other.Known
+	o.HostsListed = o.HostsListed && other.HostsListed
 	return o
 }
 
 // OldestOf is what a resource of a cell reports: its CellMapping, or the cell itself.
-func OldestOf(seen observe.State, resource string) Oldest {
-	o, ok := seen.Get(resource)
+func OldestOf(observed observe.State, resource string) Oldest {
+	o, ok := observed.Get(resource)
 	if !ok {
 		return Oldest{}
 	}
 	version, known := o.Int("status", "oldestCompute")
-	return Oldest{Version: version, Known: known}
+	return Oldest{Version: version, HostsListed: known}
 }
 
 // Pin are the annotations of pods that speak to hypervisors, in the release that is in effect. While it is not known which is the oldest,
 // they stay as they are.
-func Pin(seen observe.State, pods string, oldest Oldest, r release.Release) map[string]string {
+func Pin(observed observe.State, pods string, oldest Oldest, r release.Release) map[string]string {
 	pin := ""
-	switch running, ok := seen.Get(pods); {
-	case oldest.Known && oldest.Version > 0 && oldest.Version < versions[r]:
+	switch running, ok := observed.Get(pods); {
+	case oldest.HostsListed && oldest.Version > 0 && oldest.Version < versions[r]:
 		pin = fmt.Sprint(oldest.Version)
-	case !oldest.Known && ok:
+	case !oldest.HostsListed && ok:
 		pin = running.String("spec", "template", "metadata", "annotations", pinAnnotation)
 	}
 	if pin == "" {

@@ -75,15 +75,15 @@ func TestPin(t *testing.T) {
 					"annotations": map[string]any{pinAnnotation: c.pods},
 				}}}})
 			}
-			seen, err := observe.New(all)
+			observed, err := observe.New(all)
 			if err != nil {
 				t.Fatal(err)
 			}
-			oldest := Oldest{Known: true}.And(OldestOf(seen, "cell"))
+			oldest := Oldest{HostsListed: true}.And(OldestOf(observed, "cell"))
 			if objects["other"] != nil {
-				oldest = oldest.And(OldestOf(seen, "other"))
+				oldest = oldest.And(OldestOf(observed, "other"))
 			}
-			if diff := cmp.Diff(c.want, Pin(seen, "pods", oldest, c.release)); diff != "" {
+			if diff := cmp.Diff(c.want, Pin(observed, "pods", oldest, c.release)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})

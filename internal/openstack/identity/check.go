@@ -93,18 +93,18 @@ var methods = []struct {
 
 // checkMethods refuses a list of methods that locks someone out.
 func checkMethods(base string, federation bool, value any) error {
-	var given []string
+	var provided []string
 	switch v := value.(type) {
 	case []string:
-		given = v
+		provided = v
 	case string:
 		for item := range strings.SplitSeq(v, ",") {
-			given = append(given, strings.TrimSpace(item))
+			provided = append(provided, strings.TrimSpace(item))
 		}
 	}
 	var errs []error
 	for _, m := range methods {
-		if (federation || !m.federation) && !slices.Contains(given, m.name) {
+		if (federation || !m.federation) && !slices.Contains(provided, m.name) {
 			errs = append(errs, invalid.Field(base+".config.auth.methods", "%s is missing: %s; add it", m.name, m.who))
 		}
 	}
@@ -138,12 +138,12 @@ func checkKeys(base string, f *keystonev1.Fernet) error {
 	need := rotation.NeededKeys(
 		time.Duration(f.TokenExpirationSeconds)*time.Second, time.Duration(*f.AllowExpiredWindowSeconds)*time.Second, schedule)
 	switch n := f.MaxActiveKeys; {
-	case need.Keys > rotation.MostKeys:
+	case need.Keys > rotation.MaxKeys:
 		return invalid.Field(base+".fernet.rotationSchedule",
-			"a repository has %d keys at most, and %s; rotate less often, or let tokens expire earlier", rotation.MostKeys, need.Why)
+			"a repository has %d keys at most, and %s; rotate less often, or let tokens expire earlier", rotation.MaxKeys, need.Reason)
 	case n != nil && int(*n) < need.Keys:
 		return invalid.Field(base+".fernet.maxActiveKeys",
-			"with %d keys, tokens would be void that are still accepted: %s; give %d or more, or leave it out", *n, need.Why, need.Keys)
+			"with %d keys, tokens would be void that are still accepted: %s; give %d or more, or leave it out", *n, need.Reason, need.Keys)
 	}
 	return nil
 }

@@ -57,18 +57,18 @@ func TestMethods(t *testing.T) {
 		"openid": "who logs in at a provider does so by it", "mapped": "who logs in at a provider does so by it",
 	}
 	for missing, why := range who {
-		var given []string
+		var provided []string
 		for method := range who {
 			if method != missing {
-				given = append(given, method)
+				provided = append(provided, method)
 			}
 		}
 		want := "x.config.auth.methods: " + missing + " is missing: " + why + "; add it"
-		if err := checkMethods("x", true, given); err == nil || err.Error() != want {
+		if err := checkMethods("x", true, provided); err == nil || err.Error() != want {
 			t.Errorf("without %s: %v", missing, err)
 		}
 		always := missing == "password" || missing == "application_credential"
-		if err := checkMethods("x", false, strings.Join(given, " , ")); (err != nil) != always {
+		if err := checkMethods("x", false, strings.Join(provided, " , ")); (err != nil) != always {
 			t.Errorf("without %s, and without a provider: %v", missing, err)
 		}
 	}

@@ -65,11 +65,11 @@ firewall_driver = openvswitch
 	for by, want := range map[neutronv1.Mechanism][]string{
 		neutronv1.ByOVS: {"openvswitch", "l2population", "sriovnicswitch"}, neutronv1.ByOVN: {"ovn", "sriovnicswitch"},
 	} {
-		if diff := cmp.Diff(want, Options(by, n)["ml2"]["mechanism_drivers"]); diff != "" || !HasAgents(by, n) {
+		if diff := cmp.Diff(want, Options(by, n)["ml2"]["mechanism_drivers"]); diff != "" || !UsesAgents(by, n) {
 			t.Errorf("drivers with cards (-want +got):\n%s", diff)
 		}
 	}
-	if HasAgents(neutronv1.ByOVN, neutronv1.Networks{}) || !HasAgents(neutronv1.ByOVS, neutronv1.Networks{}) {
+	if UsesAgents(neutronv1.ByOVN, neutronv1.Networks{}) || !UsesAgents(neutronv1.ByOVS, neutronv1.Networks{}) {
 		t.Error("OVN alone has no agents")
 	}
 	// Without zones nothing is placed by them, and without a word the tunnels are those that switches of all nodes know.
@@ -102,8 +102,8 @@ firewall_driver = openvswitch
 	}
 }
 
-// TestCards: with OVN there is an agent of network cards alone, which is told what has a part in it.
-func TestCards(t *testing.T) {
+// TestSRIOV: with OVN there is an agent of network cards alone, which is told what has a part in it.
+func TestSRIOV(t *testing.T) {
 	n := neutronv1.Networks{
 		DistributedFloatingIPs: true,
 		ML2: &neutronv1.ML2{

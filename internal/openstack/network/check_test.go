@@ -127,8 +127,8 @@ mac_binding_removal_limit = 1000
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	said := neutronv1.Networks{ML2: &neutronv1.ML2{TenantNetworkTypes: []neutronv1.NetworkType{"vlan", "geneve"}}}
-	if got := []string{TenantTypes("", neutronv1.Networks{}), TenantTypes(neutronv1.ByOVN, said)}; !slices.Equal(got, []string{"geneve", "vlan,geneve"}) {
+	requested := neutronv1.Networks{ML2: &neutronv1.ML2{TenantNetworkTypes: []neutronv1.NetworkType{"vlan", "geneve"}}}
+	if got := []string{TenantTypes("", neutronv1.Networks{}), TenantTypes(neutronv1.ByOVN, requested)}; !slices.Equal(got, []string{"geneve", "vlan,geneve"}) {
 		t.Errorf("projects get %q", got)
 	}
 }

@@ -20,9 +20,9 @@ var (
 	defaultExtensions = []neutronv1.ExtensionDriver{"port_security", "qos", "dns"}
 )
 
-// nobody are the addresses by which Neutron tells virtual machines of no DNS server at all. Without an address it would tell them of those
+// noOwner are the addresses by which Neutron tells virtual machines of no DNS server at all. Without an address it would tell them of those
 // of its own pod, which are the cluster's. https://docs.openstack.org/neutron/latest/admin/config-dns-res.html
-var nobody = []neutronv1.IPAddress{"0.0.0.0", "::"}
+var noOwner = []neutronv1.IPAddress{"0.0.0.0", "::"}
 
 // headerBytes are what OVN writes into the header of a tunnel's packet
 // (https://docs.openstack.org/neutron/latest/install/ovn/manual_install.html).
@@ -104,10 +104,10 @@ func Options(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
 	return c.Merge(physical(ml2.PhysicalNetworks))
 }
 
-// HasAgents says that there are agents on nodes, which talk to Neutron by the message queue: for all networks, or for network cards.
+// UsesAgents says that there are agents on nodes, which talk to Neutron by the message queue: for all networks, or for network cards.
 // A port of a card is given to a node of which an agent has said that it has some
 // (neutron.plugins.ml2.drivers.mech_sriov.mech_driver.mech_driver).
-func HasAgents(by neutronv1.Mechanism, n neutronv1.Networks) bool {
+func UsesAgents(by neutronv1.Mechanism, n neutronv1.Networks) bool {
 	return by == neutronv1.ByOVS || ptr.Deref(n.ML2, neutronv1.ML2{}).SRIOV != nil
 }
 
@@ -134,7 +134,7 @@ func own(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
 	return oslo.Config{
 		"ml2_type_geneve": {"max_header_size": headerBytes},
 		"ovn": {
-			"dns_servers": texts(n.DNSServers, nobody), "enable_distributed_floating_ip": n.DistributedFloatingIPs,
+			"dns_servers": texts(n.DNSServers, noOwner), "enable_distributed_floating_ip": n.DistributedFloatingIPs,
 			"fdb_age_threshold": learnedSeconds, "mac_binding_age_threshold": learnedSeconds,
 		},
 		"ovn_nb_global": {"fdb_removal_limit": removedAtOnce, "mac_binding_removal_limit": removedAtOnce},
@@ -180,12 +180,12 @@ func quotas(q neutronv1.Quotas) oslo.Options {
 }
 
 // texts are those that are said, or others where there are none.
-func texts[S ~string](said, others []S) []string {
-	if len(said) == 0 {
-		said = others
+func texts[S ~string](requested, others []S) []string {
+	if len(requested) == 0 {
+		requested = others
 	}
-	out := make([]string, len(said))
-	for i, s := range said {
+	out := make([]string, len(requested))
+	for i, s := range requested {
 		out[i] = string(s)
 	}
 	return out

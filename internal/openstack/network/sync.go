@@ -7,11 +7,11 @@ import (
 )
 
 // Answer reads what a comparison of Neutron with OVN found from a field of an observed status: nil if there is none, or nobody can read it.
-func Answer(said map[string]any) *common.OVNSyncAnswer {
-	if said == nil {
+func Answer(requested map[string]any) *common.OVNSyncAnswer {
+	if requested == nil {
 		return nil
 	}
-	text, err := json.Marshal(said)
+	text, err := json.Marshal(requested)
 	if err != nil {
 		return nil
 	}

@@ -66,7 +66,7 @@ func (c Config) file() (File, error) {
 	byFold := map[string]string{}
 	for _, group := range slices.Sorted(maps.Keys(c)) {
 		fold := strings.ToLower(group)
-		if other, taken := byFold[fold]; taken {
+		if other, used := byFold[fold]; used {
 			errs = append(errs, fmt.Errorf("[%s] and [%s] are one group to oslo.config: keep one of them", other, group))
 		}
 		byFold[fold] = group

@@ -21,7 +21,7 @@ var (
 // not have: a secret that takes the place of a placeholder in a rendered file, where the placeholder, a Template, is all that
 // the option holds. The error says that the string does not fit on one line.
 func Value(text string) (string, error) {
-	if err := checkLine(text); err != nil {
+	if err := checkSingleLine(text); err != nil {
 		return "", err
 	}
 	return quote(escape(text)), nil
@@ -39,7 +39,7 @@ func lines(group, option string, value any) ([]string, error) {
 	}
 	out, err := texts(value)
 	for _, line := range out {
-		if err := checkLine(line); err != nil {
+		if err := checkSingleLine(line); err != nil {
 			return nil, err
 		}
 	}
@@ -93,9 +93,9 @@ func join(items []string) (string, error) {
 // a dollar sign has to be followed by \$, which takes the dollar sign and leaves the backslash alone.
 var escape = strings.NewReplacer(`\$`, `\\$`, `$`, `$$`).Replace
 
-// checkLine reports whether a text stays on one line, in a file that Python reads as UTF-8. Of all control characters only line breaks
+// checkSingleLine reports whether a text stays on one line, in a file that Python reads as UTF-8. Of all control characters only line breaks
 // would be harmful; none is ever meant.
-func checkLine(s string) error {
+func checkSingleLine(s string) error {
 	if !utf8.ValidString(s) {
 		return errors.New("its value is not valid UTF-8")
 	}

@@ -1,11 +1,11 @@
 package override
 
 const (
-	kekKept    = "the keys are made, kept and rotated with the control plane"
-	vaults     = "where secrets are kept has a field, and what is kept elsewhere could be read no more"
-	noHSM      = "the image has no library of a hardware security module"
-	unnotified = "Keystone has no message queue to tell of its projects by"
-	orders     = "workers and the API have to agree on it"
+	reasonKEKRetained = "the keys are made, kept and rotated with the control plane"
+	vaults            = "where secrets are kept has a field, and what is kept elsewhere could be read no more"
+	noHSM             = "the image has no library of a hardware security module"
+	unnotified        = "Keystone has no message queue to tell of its projects by"
+	orders            = "workers and the API have to agree on it"
 )
 
 // barbican is barbican.conf (https://docs.openstack.org/barbican/latest/configuration/config.html).
@@ -20,7 +20,7 @@ var barbican = table{
 		"graceful_shutdown_timeout": ours(graceful),
 		"host_href":                 ours(answers),
 	},
-	"crypto":                 {every: ours(kekKept)},
+	"crypto":                 {every: ours(reasonKEKRetained)},
 	"dogtag_plugin":          {every: ours(noHSM)},
 	"keystone_notifications": {every: ours(unnotified)},
 	"p11_crypto_plugin":      {every: ours(noHSM)},
@@ -30,6 +30,6 @@ var barbican = table{
 	},
 	"retry_scheduler":      {every: ours("nothing that can be ordered is tried again")},
 	"secretstore":          {every: use("vault", vaults)},
-	"simple_crypto_plugin": {every: use("keys", kekKept)},
+	"simple_crypto_plugin": {every: use("keys", reasonKEKRetained)},
 	"vault_plugin":         {every: use("vault", vaults)},
 }

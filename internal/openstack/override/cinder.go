@@ -3,18 +3,18 @@ package override
 import "maps"
 
 const (
-	backends     = "backends"
-	backendHas   = "what a backend is reached by stands beside its name"
-	perBackend   = "each backend has a group of its own, in which its driver's options stand"
-	backups      = "where backups go has a field"
-	noBackups    = "no backup goes there"
-	ownAccount   = "who makes a backup is logged in to the object store"
-	managed      = "what a process works with is the control plane's, and code that it loads is the image's"
-	attached     = "this is of drivers that attach volumes to the pod, which no backend here has"
-	named        = "volumes and snapshots that exist are known to the backends by names of this form"
-	often        = "how often something is tried is the tenant's decision"
-	noSuchDriver = "no backend has a driver that reads this"
-	switches     = "there are no switches of Fibre Channel here"
+	backends               = "backends"
+	reasonBackendField     = "what a backend is reached by stands beside its name"
+	perBackend             = "each backend has a group of its own, in which its driver's options stand"
+	backups                = "where backups go has a field"
+	noBackups              = "no backup goes there"
+	reasonServiceAccount   = "who makes a backup is logged in to the object store"
+	managed                = "what a process works with is the control plane's, and code that it loads is the image's"
+	attached               = "this is of drivers that attach volumes to the pod, which no backend here has"
+	named                  = "volumes and snapshots that exist are known to the backends by names of this form"
+	often                  = "how often something is tried is the tenant's decision"
+	reasonDriverNotInImage = "no backend has a driver that reads this"
+	switches               = "there are no switches of Fibre Channel here"
 )
 
 // cinder is cinder.conf (https://docs.openstack.org/cinder/latest/configuration/block-storage/config-options.html). The names of backends
@@ -26,7 +26,7 @@ var cinder = table{
 		"auth_strategy":                        ours("without it, nobody would be asked for a token"),
 		"backdoor_port":                        ours(backdoor),
 		"backdoor_socket":                      ours(backdoor),
-		"backend_availability_zone":            use(backends, backendHas),
+		"backend_availability_zone":            use(backends, reasonBackendField),
 		"backend_host":                         ours("a process is known by the name of its pod, under which volumes are recorded"),
 		"backend_name":                         ours("each pod manages one backend"),
 		"backup_api_class":                     ours(managed),
@@ -50,13 +50,13 @@ var cinder = table{
 		"backup_s3_store_secret_key":           use("backup.s3", backups),
 		"backup_s3_verify_ssl":                 use("backup.s3", "which authority to trust stands beside the bucket"),
 		"backup_share":                         use("backup.nfs", backups),
-		"backup_swift_auth":                    ours(ownAccount),
+		"backup_swift_auth":                    ours(reasonServiceAccount),
 		"backup_swift_auth_insecure":           use("backup.swift", "which authority to trust stands beside the object store"),
-		"backup_swift_auth_url":                ours(ownAccount),
+		"backup_swift_auth_url":                ours(reasonServiceAccount),
 		"backup_swift_ca_cert_file":            use("backup.swift", files),
 		"backup_swift_container":               use("backup.swift", backups),
 		"backup_swift_url":                     use("backup.swift", backups),
-		"backup_use_same_host":                 tenants("it is a choice among pods that can all do it"),
+		"backup_use_same_host":                 tenantOption("it is a choice among pods that can all do it"),
 		"backup_workers":                       use("backup", processes),
 		"chiscsi_conf":                         ours(attached),
 		"client_socket_timeout":                ours(uwsgi),
@@ -103,7 +103,7 @@ var cinder = table{
 		"transfer_api_class":                   ours(managed),
 		"vmdk_allowed_types":                   ours(inspected),
 		"volume_api_class":                     ours(managed),
-		"volume_backend_name":                  use(backends, backendHas),
+		"volume_backend_name":                  use(backends, reasonBackendField),
 		"volume_manager":                       ours(managed),
 		"volume_name_template":                 ours(named),
 		"volumes_dir":                          ours(attached),
@@ -111,35 +111,35 @@ var cinder = table{
 		"wsgi_keep_alive":                      ours(uwsgi),
 		"wsgi_log_format":                      ours(uwsgi),
 		"wsgi_server_debug":                    ours(uwsgi),
-		"backend_stats_polling_interval":       tenants(often),
-		"backup_driver_init_check_interval":    tenants(often),
-		"backup_driver_stats_polling_interval": tenants(often),
-		"backup_file_size":                     tenants("how large the files of a backup are is the tenant's decision"),
-		"datera_disable_template_override":     ours(noSuchDriver),
-		"datera_ldap_server":                   ours(noSuchDriver),
-		"driver_client_cert":                   ours(noSuchDriver),
-		"driver_client_cert_key":               ours(noSuchDriver),
-		"driver_data_namespace":                ours(noSuchDriver),
-		"driver_ssl_cert_verify":               ours(noSuchDriver),
-		"driver_use_ssl":                       ours(noSuchDriver),
-		"dsware_rest_url":                      ours(noSuchDriver),
-		"enable_unsupported_driver":            ours(noSuchDriver),
-		"hitachi_mirror_ssl_cert_path":         ours(noSuchDriver),
-		"hitachi_path_group_id":                ours(noSuchDriver),
-		"hitachi_replication_journal_path_failure_tolerance": ours(noSuchDriver),
+		"backend_stats_polling_interval":       tenantOption(often),
+		"backup_driver_init_check_interval":    tenantOption(often),
+		"backup_driver_stats_polling_interval": tenantOption(often),
+		"backup_file_size":                     tenantOption("how large the files of a backup are is the tenant's decision"),
+		"datera_disable_template_override":     ours(reasonDriverNotInImage),
+		"datera_ldap_server":                   ours(reasonDriverNotInImage),
+		"driver_client_cert":                   ours(reasonDriverNotInImage),
+		"driver_client_cert_key":               ours(reasonDriverNotInImage),
+		"driver_data_namespace":                ours(reasonDriverNotInImage),
+		"driver_ssl_cert_verify":               ours(reasonDriverNotInImage),
+		"driver_use_ssl":                       ours(reasonDriverNotInImage),
+		"dsware_rest_url":                      ours(reasonDriverNotInImage),
+		"enable_unsupported_driver":            ours(reasonDriverNotInImage),
+		"hitachi_mirror_ssl_cert_path":         ours(reasonDriverNotInImage),
+		"hitachi_path_group_id":                ours(reasonDriverNotInImage),
+		"hitachi_replication_journal_path_failure_tolerance": ours(reasonDriverNotInImage),
 		"image_upload_use_cinder_backend":                    use(backends, perBackend),
-		"infortrend_cli_path":                                ours(noSuchDriver),
-		"init_host_max_objects_retrieval":                    tenants(often),
-		"java_path":                                          ours(noSuchDriver),
-		"kioxia_cafile":                                      ours(noSuchDriver),
-		"kioxia_url":                                         ours(noSuchDriver),
-		"reinit_driver_count":                                tenants(often),
-		"san_hosts":                                          ours(noSuchDriver),
-		"scheduler_driver_init_wait_time":                    tenants(often),
-		"scst_target_driver":                                 ours(noSuchDriver),
-		"snapshot_same_host":                                 tenants("it is a choice among backends that are all here"),
-		"strict_ssh_host_key_policy":                         ours(noSuchDriver),
-		"vrts_target_config":                                 ours(noSuchDriver),
+		"infortrend_cli_path":                                ours(reasonDriverNotInImage),
+		"init_host_max_objects_retrieval":                    tenantOption(often),
+		"java_path":                                          ours(reasonDriverNotInImage),
+		"kioxia_cafile":                                      ours(reasonDriverNotInImage),
+		"kioxia_url":                                         ours(reasonDriverNotInImage),
+		"reinit_driver_count":                                tenantOption(often),
+		"san_hosts":                                          ours(reasonDriverNotInImage),
+		"scheduler_driver_init_wait_time":                    tenantOption(often),
+		"scst_target_driver":                                 ours(reasonDriverNotInImage),
+		"snapshot_same_host":                                 tenantOption("it is a choice among backends that are all here"),
+		"strict_ssh_host_key_policy":                         ours(reasonDriverNotInImage),
+		"vrts_target_config":                                 ours(reasonDriverNotInImage),
 	},
 	"backend":              {every: ours(perBackend)},
 	"backend_defaults":     {every: ours(perBackend)},
@@ -161,27 +161,27 @@ var cinder = table{
 	"ssl":             {every: ours(uwsgi)},
 
 	"<nfs>": backend(map[string]owner{
-		"nas_host":                    use(backends, backendHas),
+		"nas_host":                    use(backends, reasonBackendField),
 		"nas_login":                   ours(attached),
-		"nas_mount_options":           use(backends, backendHas),
+		"nas_mount_options":           use(backends, reasonBackendField),
 		"nas_password":                ours(attached),
 		"nas_private_key":             ours(files),
 		"nas_secure_file_operations":  ours(noRoot),
 		"nas_secure_file_permissions": ours(noRoot),
-		"nas_share_path":              use(backends, backendHas),
+		"nas_share_path":              use(backends, reasonBackendField),
 		"nas_ssh_port":                ours(attached),
-		"nfs_mount_options":           use(backends, backendHas),
+		"nfs_mount_options":           use(backends, reasonBackendField),
 		"nfs_mount_point_base":        ours("nodes mount the shares there"),
-		"nfs_shares_config":           use(backends, backendHas),
+		"nfs_shares_config":           use(backends, reasonBackendField),
 	}),
 	"<rbd>": backend(map[string]owner{
-		"rbd_ceph_conf":             use(backends, backendHas),
-		"rados_connection_interval": tenants(often),
-		"rados_connection_retries":  tenants(often),
+		"rbd_ceph_conf":             use(backends, reasonBackendField),
+		"rados_connection_interval": tenantOption(often),
+		"rados_connection_retries":  tenantOption(often),
 		"rbd_cluster_name":          ours("the keys of a backend's user are mounted under this name"),
-		"rbd_pool":                  use(backends, backendHas),
+		"rbd_pool":                  use(backends, reasonBackendField),
 		"rbd_secret_uuid":           ours("hypervisors know the key by it, and each attachment that exists records it"),
-		"rbd_user":                  use(backends, backendHas),
+		"rbd_user":                  use(backends, reasonBackendField),
 	}),
 }
 
@@ -190,11 +190,11 @@ const noRoot = "nobody is root in a pod, and files belong to who it is"
 // backend is a group of a driver, with what every driver has.
 func backend(driver map[string]owner) map[string]owner {
 	out := map[string]owner{
-		"backend_availability_zone":        use(backends, backendHas),
-		"backend_native_threads_pool_size": tenants(often),
-		"image_upload_use_cinder_backend":  tenants("images would be volumes in a store of Glance that the tenant has made"),
-		"driver_data_namespace":            ours(noSuchDriver),
-		"enable_unsupported_driver":        ours(noSuchDriver),
+		"backend_availability_zone":        use(backends, reasonBackendField),
+		"backend_native_threads_pool_size": tenantOption(often),
+		"image_upload_use_cinder_backend":  tenantOption("images would be volumes in a store of Glance that the tenant has made"),
+		"driver_data_namespace":            ours(reasonDriverNotInImage),
+		"enable_unsupported_driver":        ours(reasonDriverNotInImage),
 		"chap_password":                    ours(attached),
 		"chap_username":                    ours(attached),
 		"chiscsi_conf":                     ours(attached),
@@ -210,7 +210,7 @@ func backend(driver map[string]owner) map[string]owner {
 		"target_port":                      ours(attached),
 		"target_prefix":                    ours(attached),
 		"target_protocol":                  ours(attached),
-		"volume_backend_name":              use(backends, backendHas),
+		"volume_backend_name":              use(backends, reasonBackendField),
 		"volume_copy_blkio_cgroup_name":    ours(attached),
 		"volume_driver":                    use(backends, "a backend's driver follows from where it keeps volumes"),
 		"volumes_dir":                      ours(attached),

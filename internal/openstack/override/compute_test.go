@@ -29,10 +29,10 @@ func TestCompute(t *testing.T) {
 		},
 		"Node": {
 			reason: "It would have another file of the node.", in: "{config: {libvirt: {rng_dev_path: /etc/shadow}}}",
-			want: in + "libvirt.rng_dev_path: " + reachesNode + "; leave it out",
+			want: in + "libvirt.rng_dev_path: " + reasonNodeAccess + "; leave it out",
 		},
-		"Driver": {reason: "It would load code.", in: "{config: {DEFAULT: {compute_driver: a.B}}}", want: in + "DEFAULT.compute_driver: " + reachesNode + "; leave it out"},
-		"Group":  {reason: "No group but those.", in: "{config: {pci: {device_spec: '{}'}}}", want: in + "pci.device_spec: " + reachesNode + "; leave it out"},
+		"Driver": {reason: "It would load code.", in: "{config: {DEFAULT: {compute_driver: a.B}}}", want: in + "DEFAULT.compute_driver: " + reasonNodeAccess + "; leave it out"},
+		"Group":  {reason: "No group but those.", in: "{config: {pci: {device_spec: '{}'}}}", want: in + "pci.device_spec: " + reasonNodeAccess + "; leave it out"},
 		"Unknown": {
 			reason: "Nova has none of the kind.", in: "{config: {ours: {a: b}}}", want: in + "ours.a: nova RELEASE has no group [ours]: did you mean [cors]?",
 		},
@@ -42,7 +42,7 @@ func TestCompute(t *testing.T) {
 		},
 		"Processors": {
 			reason: "Those of the node would be switched off.", in: "{config: {libvirt: {cpu_power_management: true}}}",
-			want: in + "libvirt.cpu_power_management: " + reachesNode + "; leave it out",
+			want: in + "libvirt.cpu_power_management: " + reasonNodeAccess + "; leave it out",
 		},
 		"Value": {
 			reason: "Nova would not start.", in: "{config: {DEFAULT: {max_concurrent_builds: many}}}",

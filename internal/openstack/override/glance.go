@@ -1,14 +1,14 @@
 package override
 
 const (
-	stores    = "stores"
-	storeHas  = "what a store is reached by stands beside its name"
-	location  = "an image's location names the server, the account and, of some stores, the keys by which it is kept"
-	staging   = "what comes in is kept on a volume that is mounted there"
-	caching   = "the cache is kept on a volume that is mounted there"
-	filter    = "what may be fetched in a user's name decides who is reached from inside the cluster"
-	inspected = "an image that is not what it says it is makes a program read files of the pod"
-	scrubber  = "no scrubber runs here, which would delete the images later"
+	stores           = "stores"
+	reasonStoreField = "what a store is reached by stands beside its name"
+	location         = "an image's location names the server, the account and, of some stores, the keys by which it is kept"
+	staging          = "what comes in is kept on a volume that is mounted there"
+	caching          = "the cache is kept on a volume that is mounted there"
+	filter           = "what may be fetched in a user's name decides who is reached from inside the cluster"
+	inspected        = "an image that is not what it says it is makes a program read files of the pod"
+	scrubber         = "no scrubber runs here, which would delete the images later"
 )
 
 // glance is glance-api.conf (https://docs.openstack.org/glance/latest/configuration/glance_api.html). The names of stores are the
@@ -20,7 +20,7 @@ var glance = table{
 		"bind_port":                 ours(uwsgi),
 		"client_socket_timeout":     ours(uwsgi),
 		"daemon":                    ours(scrubber),
-		"default_swift_reference":   use(stores, storeHas),
+		"default_swift_reference":   use(stores, reasonStoreField),
 		"delayed_delete":            ours(scrubber),
 		"enabled_backends":          use(stores, "a store's driver follows from where it keeps images"),
 		"enabled_import_methods":    use("import.methods", "what a method needs is mounted and opened for it"),
@@ -41,10 +41,10 @@ var glance = table{
 		"scrub_time":                ours(scrubber),
 		"show_image_direct_url":     ours(location),
 		"show_multiple_locations":   ours(location + ", and whoever may write one reads whatever the service can reach"),
-		"swift_store_auth_address":  use(stores, storeHas),
-		"swift_store_config_file":   use(stores, storeHas),
-		"swift_store_key":           use(stores, storeHas),
-		"swift_store_user":          use(stores, storeHas),
+		"swift_store_auth_address":  use(stores, reasonStoreField),
+		"swift_store_config_file":   use(stores, reasonStoreField),
+		"swift_store_key":           use(stores, reasonStoreField),
+		"swift_store_user":          use(stores, reasonStoreField),
 		"tcp_keepidle":              ours(uwsgi),
 		"use_keystone_limits":       ours(noLimits),
 		"wakeup_time":               ours(scrubber),
@@ -93,53 +93,53 @@ var glance = table{
 	"<http>": {every: ours(noDriver)},
 	"<rbd>": {
 		"store_description":   use(stores, described),
-		"rbd_store_ceph_conf": use(stores, storeHas),
-		"rbd_store_pool":      use(stores, storeHas),
-		"rbd_store_user":      use(stores, storeHas),
+		"rbd_store_ceph_conf": use(stores, reasonStoreField),
+		"rbd_store_pool":      use(stores, reasonStoreField),
+		"rbd_store_user":      use(stores, reasonStoreField),
 	},
 	"<s3>": {
 		"store_description":             use(stores, described),
-		"s3_store_access_key":           use(stores, storeHas),
-		"s3_store_bucket":               use(stores, storeHas),
-		"s3_store_bucket_url_format":    use(stores, storeHas),
+		"s3_store_access_key":           use(stores, reasonStoreField),
+		"s3_store_bucket":               use(stores, reasonStoreField),
+		"s3_store_bucket_url_format":    use(stores, reasonStoreField),
 		"s3_store_cacert":               use(stores, files),
 		"s3_store_create_bucket_on_put": ours("the bucket is there before the store is, so that a mistyped name is no new one"),
-		"s3_store_host":                 use(stores, storeHas),
-		"s3_store_region_name":          use(stores, storeHas),
-		"s3_store_secret_key":           use(stores, storeHas),
+		"s3_store_host":                 use(stores, reasonStoreField),
+		"s3_store_region_name":          use(stores, reasonStoreField),
+		"s3_store_secret_key":           use(stores, reasonStoreField),
 	},
 	"<swift>": {
 		"store_description":                         use(stores, described),
-		"default_swift_reference":                   use(stores, storeHas),
+		"default_swift_reference":                   use(stores, reasonStoreField),
 		"swift_buffer_on_upload":                    ours(buffer),
-		"swift_store_admin_tenants":                 ours(oneAccount),
-		"swift_store_application_credential_id":     use(stores, storeHas),
-		"swift_store_application_credential_secret": use(stores, storeHas),
-		"swift_store_auth_address":                  use(stores, storeHas),
+		"swift_store_admin_tenants":                 ours(reasonSingleAccount),
+		"swift_store_application_credential_id":     use(stores, reasonStoreField),
+		"swift_store_application_credential_secret": use(stores, reasonStoreField),
+		"swift_store_auth_address":                  use(stores, reasonStoreField),
 		"swift_store_auth_insecure":                 use(stores, "which authority to trust stands beside a store's name"),
-		"swift_store_auth_version":                  use(stores, storeHas),
+		"swift_store_auth_version":                  use(stores, reasonStoreField),
 		"swift_store_cacert":                        use(stores, files),
 		"swift_store_config_file":                   use(stores, files),
-		"swift_store_container":                     use(stores, storeHas),
+		"swift_store_container":                     use(stores, reasonStoreField),
 		"swift_store_create_container_on_put":       ours("a container is made if there is none"),
 		"swift_store_endpoint":                      ours("the object store's address is the catalog's"),
-		"swift_store_endpoint_type":                 tenants("it chooses among the catalog's addresses"),
-		"swift_store_key":                           use(stores, storeHas),
-		"swift_store_multi_tenant":                  ours(oneAccount),
-		"swift_store_project_id":                    use(stores, storeHas),
-		"swift_store_project_name":                  use(stores, storeHas),
-		"swift_store_region":                        use(stores, storeHas),
-		"swift_store_use_trusts":                    ours(oneAccount),
-		"swift_store_user":                          use(stores, storeHas),
+		"swift_store_endpoint_type":                 tenantOption("it chooses among the catalog's addresses"),
+		"swift_store_key":                           use(stores, reasonStoreField),
+		"swift_store_multi_tenant":                  ours(reasonSingleAccount),
+		"swift_store_project_id":                    use(stores, reasonStoreField),
+		"swift_store_project_name":                  use(stores, reasonStoreField),
+		"swift_store_region":                        use(stores, reasonStoreField),
+		"swift_store_use_trusts":                    ours(reasonSingleAccount),
+		"swift_store_user":                          use(stores, reasonStoreField),
 		"swift_upload_buffer_dir":                   ours(buffer),
 	},
 	"<vmware>": {every: ours(noDriver)},
 }
 
 const (
-	perStore   = "each store has a group of its own, in which its driver's options stand"
-	buffer     = "a pod has no room for what it uploads"
-	described  = "what users are told of a store stands beside its name"
-	noDriver   = "no store has this driver"
-	oneAccount = "all images of a store belong to its account"
+	perStore            = "each store has a group of its own, in which its driver's options stand"
+	buffer              = "a pod has no room for what it uploads"
+	described           = "what users are told of a store stands beside its name"
+	noDriver            = "no store has this driver"
+	reasonSingleAccount = "all images of a store belong to its account"
 )

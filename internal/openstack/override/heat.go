@@ -1,11 +1,11 @@
 package override
 
 const (
-	stackUsers = "users that stacks make are in a domain of their own, with an administrator that is made with it"
-	guests     = "what virtual machines are told follows from the public addresses"
-	clients    = "services are asked at the cluster's own addresses, and known by the control plane's authority"
-	clouds     = "it trusts the Keystone of the control plane alone"
-	stacksKept = "stacks are kept with the user that asked for them by trusts, and are the convergence engine's"
+	stackUsers           = "users that stacks make are in a domain of their own, with an administrator that is made with it"
+	guests               = "what virtual machines are told follows from the public addresses"
+	clients              = "services are asked at the cluster's own addresses, and known by the control plane's authority"
+	clouds               = "it trusts the Keystone of the control plane alone"
+	reasonStacksRetained = "stacks are kept with the user that asked for them by trusts, and are the convergence engine's"
 )
 
 // heat is heat.conf (https://docs.openstack.org/heat/latest/configuration/config-options.html).
@@ -14,15 +14,15 @@ var heat = table{
 		"backdoor_port":                 ours(backdoor),
 		"backdoor_socket":               ours(backdoor),
 		"cloud_backend":                 ours("this names code to be loaded"),
-		"convergence_engine":            ours(stacksKept),
-		"deferred_auth_method":          ours(stacksKept),
+		"convergence_engine":            ours(reasonStacksRetained),
+		"deferred_auth_method":          ours(reasonStacksRetained),
 		"environment_dir":               ours(files),
 		"graceful_shutdown_timeout":     ours(graceful),
 		"heat_metadata_server_url":      use("cfn.hostname", guests),
 		"heat_stack_user_role":          ours("it is the role that is made for them"),
 		"heat_waitcondition_server_url": use("cfn.hostname", guests),
 		"host":                          ours("engines share what waits for any of them by it"),
-		"instance_connection_https_validate_certificates": tenants("virtual machines read it, and nothing here does"),
+		"instance_connection_https_validate_certificates": tenantOption("virtual machines read it, and nothing here does"),
 		"instance_connection_is_secure":                   ours(guests),
 		"keystone_backend":                                ours("this names code to be loaded"),
 		"loadbalancer_template":                           ours(files),
@@ -72,5 +72,5 @@ var heat = table{
 
 // asked are the options of a client whose requests may be written to the log.
 func asked() map[string]owner {
-	return map[string]owner{every: ours(clients), "http_log_debug": tenants("it says neither whom to ask nor as whom")}
+	return map[string]owner{every: ours(clients), "http_log_debug": tenantOption("it says neither whom to ask nor as whom")}
 }

@@ -95,7 +95,7 @@ var keystoneDomain = table{
 		"suffix":         use("suffix", "where the directory starts has a field"),
 		"tls_cacertdir":  use("caSecretRef", files),
 		"tls_cacertfile": use("caSecretRef", files),
-		"tls_req_cert":   tenants("which authority to trust for a directory is the tenant's decision, who may name one without TLS as well"),
+		"tls_req_cert":   tenantOption("which authority to trust for a directory is the tenant's decision, who may name one without TLS as well"),
 		"url":            use("url", "the platform and the network policy look at the address where it has a field"),
 		"user":           use("user", "it belongs to its password"),
 		"user_tree_dn":   use("userTreeDN", "where users are has a field"),

@@ -25,7 +25,7 @@ var neutron = table{
 		"core_plugin":                        ours("it is ML2, which all fields are about"),
 		"default_availability_zones":         use("availabilityZones", networks),
 		"dns_domain":                         use("dnsDomain", networks),
-		"dhcp_agents_per_network":            tenants("how many nodes answer DHCP is the tenant's decision"),
+		"dhcp_agents_per_network":            tenantOption("how many nodes answer DHCP is the tenant's decision"),
 		"external_dns_driver":                ours("there is no Designate here to be told of names"),
 		"external_pids":                      ours(files),
 		"global_physnet_mtu":                 use("ml2.mtu", networks),
@@ -33,15 +33,15 @@ var neutron = table{
 		"host":                               ours("a process is known by the name of its pod, which no other has"),
 		"interface_driver":                   ours(agents),
 		"ipam_driver":                        ours("this names code to be loaded"),
-		"l3_ha":                              tenants("how many nodes a router has is the tenant's decision"),
+		"l3_ha":                              tenantOption("how many nodes a router has is the tenant's decision"),
 		"max_header_line":                    ours(uwsgi),
 		"metadata_proxy_socket":              ours(agents),
 		"my_ip":                              ours("each pod has an address of its own"),
 		"my_ipv6":                            ours("each pod has an address of its own"),
 		"network_link_prefix":                ours(answers),
 		"network_scheduler_driver":           ours(noAgents),
-		"notify_nova_on_port_data_changes":   ours(told),
-		"notify_nova_on_port_status_changes": ours(told),
+		"notify_nova_on_port_data_changes":   ours(reasonPeerAddress),
+		"notify_nova_on_port_status_changes": ours(reasonPeerAddress),
 		"router_distributed":                 use("distributedFloatingIPs", networks),
 		"router_scheduler_driver":            ours(noAgents),
 		"rpc_state_report_workers":           ours(noAgents),
@@ -65,13 +65,13 @@ var neutron = table{
 	"metadata":      {every: ours(agents)},
 	"ml2": {
 		"extension_drivers":         use("ml2.extensionDrivers", networks),
-		"external_network_type":     tenants("it is a kind of networks, and reaches nothing"),
+		"external_network_type":     tenantOption("it is a kind of networks, and reaches nothing"),
 		"mechanism_drivers":         use("mechanism", networks),
 		"path_mtu":                  use("ml2.mtu", networks),
 		"physical_network_mtus":     use("ml2.physicalNetworks", networks),
 		"project_network_types":     use("ml2.tenantNetworkTypes", networks),
 		"tenant_network_types":      use("ml2.tenantNetworkTypes", networks),
-		"tunnelled_network_rp_name": tenants("it is a name in Placement"),
+		"tunnelled_network_rp_name": tenantOption("it is a name in Placement"),
 		"type_drivers":              use("ml2.typeDrivers", networks),
 	},
 	"ml2_type_flat":   {"flat_networks": use("ml2.physicalNetworks", networks)},
@@ -87,7 +87,7 @@ var neutron = table{
 	"ovn": {
 		"dns_servers":                    use("dnsServers", networks),
 		"enable_distributed_floating_ip": use("distributedFloatingIPs", networks),
-		"neutron_sync_mode":              oneOf("a worker that starts would change OVN, whatever the other one does", "off", "log"),
+		"neutron_sync_mode":              tenantValues("a worker that starts would change OVN, whatever the other one does", "off", "log"),
 		"ovn_metadata_enabled":           ours("agents on hypervisors let virtual machines reach the metadata API by it"),
 		"ovn_nb_ca_cert":                 ours(kept),
 		"ovn_nb_certificate":             ours(kept),
@@ -97,15 +97,15 @@ var neutron = table{
 		"ovn_sb_certificate":             ours(kept),
 		"ovn_sb_connection":              ours(kept),
 		"ovn_sb_private_key":             ours(kept),
-		"ovsdb_connection_timeout":       tenants("how long to wait for OVN is the tenant's decision"),
-		"vhost_sock_dir":                 tenants("it is a folder of hypervisors"),
+		"ovsdb_connection_timeout":       tenantOption("how long to wait for OVN is the tenant's decision"),
+		"vhost_sock_dir":                 tenantOption("it is a folder of hypervisors"),
 	},
 	"ovs": {
 		// These four OVN does, too.
-		"igmp_flood":              tenants(multicast),
-		"igmp_flood_reports":      tenants(multicast),
-		"igmp_flood_unregistered": tenants(multicast),
-		"igmp_snooping_enable":    tenants(multicast),
+		"igmp_flood":              tenantOption(multicast),
+		"igmp_flood_reports":      tenantOption(multicast),
+		"igmp_flood_unregistered": tenantOption(multicast),
+		"igmp_snooping_enable":    tenantOption(multicast),
 		every:                     ours(agents),
 	},
 	"placement":            peer(),
@@ -133,6 +133,6 @@ var neutron = table{
 }
 
 const (
-	multicast = "how multicast is spread is the tenant's decision"
-	told      = "Nova is told where there is one"
+	multicast         = "how multicast is spread is the tenant's decision"
+	reasonPeerAddress = "Nova is told where there is one"
 )

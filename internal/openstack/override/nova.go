@@ -87,16 +87,16 @@ var nova = table{
 	"cyborg":    {every: ours(absent)},
 	"devices":   {every: ours(hypervisors)},
 	"filter_scheduler": {
-		"available_filters":      tenants(ofImage),
-		"isolated_hosts":         tenants("it names hypervisors, which are not reached by that name"),
+		"available_filters":      tenantOption(ofImage),
+		"isolated_hosts":         tenantOption("it names hypervisors, which are not reached by that name"),
 		"track_instance_changes": ours(upcall + ", and so does no hypervisor of it"),
-		"weight_classes":         tenants(ofImage),
+		"weight_classes":         tenantOption(ofImage),
 	},
 	"glance": adapted(
 		"debug", "default_trusted_certificate_ids", "enable_certificate_validation", "num_retries", "verify_glance_signatures"),
 	"guestfs": {every: ours(hypervisors)},
 	"image_cache": {
-		"precache_concurrency": tenants("the conductor reads it: it says on how many hypervisors at a time an image is cached"),
+		"precache_concurrency": tenantOption("the conductor reads it: it says on how many hypervisors at a time an image is cached"),
 		every:                  ours(hypervisors),
 	},
 	"ironic":         {every: ours(absent)},
@@ -165,15 +165,15 @@ var nova = table{
 
 // peer is a group by which another service is asked: how patiently is the tenant's decision, as are the options that are named.
 func peer(tenant ...string) map[string]owner {
-	out := map[string]owner{every: ours(reached), "timeout": tenants("how long to wait for another service is the tenant's decision")}
+	out := map[string]owner{every: ours(reached), "timeout": tenantOption("how long to wait for another service is the tenant's decision")}
 	for _, option := range tenant {
-		out[option] = tenants("it says neither whom to ask nor as whom")
+		out[option] = tenantOption("it says neither whom to ask nor as whom")
 	}
 	return out
 }
 
 // adapted is a peer that keystoneauth's adapter asks, which tries again.
 func adapted(tenant ...string) map[string]owner {
-	again := []string{"connect_retries", "connect_retry_delay", "retriable_status_codes", "status_code_retries", "status_code_retry_delay"}
-	return peer(append(again, tenant...)...)
+	next := []string{"connect_retries", "connect_retry_delay", "retriable_status_codes", "status_code_retries", "status_code_retry_delay"}
+	return peer(append(next, tenant...)...)
 }

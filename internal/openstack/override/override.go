@@ -88,11 +88,11 @@ func (s scope) check(known *registry.Registry, group, option string, raw []byte,
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return errors.New("the value cannot be read")
 	}
-	options, err := s.behind(known, group, option)
+	options, err := s.followsReverseProxy(known, group, option)
 	if err != nil {
 		return err
 	}
-	o, owned := owns(s.tables, s.names(group, option, options))
+	o, owned := optionOwner(s.tables, s.names(group, option, options))
 	if slices.ContainsFunc(options, func(o *registry.Option) bool { return o.Secret }) {
 		o, owned = owner{field: o.field, why: "this option holds a secret, which must not stand in a claim"}, true
 	}

@@ -27,11 +27,11 @@ func use(field, why string) owner { return owner{field: field, why: why} }
 // ours is an option that no field sets.
 func ours(why string) owner { return owner{why: why} }
 
-// oneOf is an option of which some values are a tenant's to choose.
-func oneOf(why string, values ...string) owner { return owner{why: why, only: values} }
+// tenantValues is an option of which some values are a tenant's to choose.
+func tenantValues(why string, values ...string) owner { return owner{why: why, only: values} }
 
-// tenants is an option that a tenant may set, and the reason why, where a reader would doubt it.
-func tenants(why string) owner { return owner{why: why, tenant: true} }
+// tenantOption is an option that a tenant may set, and the reason why, where a reader would doubt it.
+func tenantOption(why string) owner { return owner{why: why, tenant: true} }
 
 // A table says who owns the options of a service: group → option → owner. An option * stands for every other one of its group, a group
 // * for every group, and <driver> for every group that an administrator names and that has the options of this template. What is in no
@@ -55,9 +55,9 @@ func (t table) of(name registry.Name) (owner, bool) {
 // template is a table's group for the options of a template.
 func template(name string) string { return "<" + name + ">" }
 
-// owns is who owns an option, nobody in particular if it is the tenant's. The names are all that it has, or may have had: of a former one
+// optionOwner is who owns an option, nobody in particular if it is the tenant's. The names are all that it has, or may have had: of a former one
 // that was split, each part has to be the tenant's. The first table that knows a name decides on it.
-func owns(tables []table, names []registry.Name) (owner, bool) {
+func optionOwner(tables []table, names []registry.Name) (owner, bool) {
 	for _, name := range names {
 		for _, t := range tables {
 			o, ok := t.of(name)
@@ -72,9 +72,9 @@ func owns(tables []table, names []registry.Name) (owner, bool) {
 	return owner{}, false
 }
 
-// behind are the options behind a name that a tenant wrote, be it a former one, in another case, or of another release:
+// followsReverseProxy are the options behind a name that a tenant wrote, be it a former one, in another case, or of another release:
 // allowUnknown lets each of them through to a file, and an image need not be what its tag says.
-func (s scope) behind(known *registry.Registry, group, option string) ([]*registry.Option, error) {
+func (s scope) followsReverseProxy(known *registry.Registry, group, option string) ([]*registry.Option, error) {
 	if options := known.Lookup(group, option); len(options) > 0 {
 		return options, nil
 	}

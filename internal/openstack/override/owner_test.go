@@ -264,8 +264,8 @@ func TestStores(t *testing.T) {
 	groups := []registry.Group{{Name: "fast", Template: "rbd"}, {Name: "archive", Template: "s3"}, {Name: "shared", Template: "file"}}
 	for name, tc := range map[string]struct{ reason, in, want string }{
 		"Tenant":   {reason: "What only this store feels is the tenant's.", in: "{config: {fast: {rbd_store_chunk_size: 16}, ARCHIVE: {s3_store_thread_pools: 20}}}"},
-		"Field":    {"Where a store is has a field.", "{config: {fast: {rbd_store_pool: vms}}}", at + "fast.rbd_store_pool: " + storeHas + "; set spec.services.glance.stores instead"},
-		"Case":     {"oslo.config does not tell groups by case.", "{allowUnknown: true, config: {Fast: {Rbd-Store-Pool: vms}}}", at + "Fast.Rbd-Store-Pool: " + storeHas + "; set spec.services.glance.stores instead"},
+		"Field":    {"Where a store is has a field.", "{config: {fast: {rbd_store_pool: vms}}}", at + "fast.rbd_store_pool: " + reasonStoreField + "; set spec.services.glance.stores instead"},
+		"Case":     {"oslo.config does not tell groups by case.", "{allowUnknown: true, config: {Fast: {Rbd-Store-Pool: vms}}}", at + "Fast.Rbd-Store-Pool: " + reasonStoreField + "; set spec.services.glance.stores instead"},
 		"Secret":   {"A key does not stand in a claim, and its field says where it does.", "{config: {archive: {s3_store_secret_key: hunter2}}}", at + "archive.s3_store_secret_key: this option holds a secret, which must not stand in a claim; set spec.services.glance.stores instead"},
 		"Driver":   {"Another driver's option has no effect.", "{config: {archive: {rbd_store_chunk_size: 16}}}", at + "archive.rbd_store_chunk_size: glance 2025.2 has no option rbd_store_chunk_size in the group [archive]: see the configuration reference of glance for its options"},
 		"Nobody's": {"A store has to be one.", "{config: {slow: {rbd_store_chunk_size: 16}}}", at + "slow.rbd_store_chunk_size: glance 2025.2 has no group [slow]: see the configuration reference of glance for its options"},

@@ -19,7 +19,7 @@ func TestOptionsReachTheirReaders(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name, o := range tabled(known) {
-				if _, owned := owns(tables, []registry.Name{name}); owned || o.Secret || strings.HasPrefix(name.Group, "<") {
+				if _, owned := optionOwner(tables, []registry.Name{name}); owned || o.Secret || strings.HasPrefix(name.Group, "<") {
 					continue
 				}
 				uses := func(node bool) bool {
@@ -39,7 +39,7 @@ func TestOptionsReachTheirReaders(t *testing.T) {
 					continue
 				}
 				refused[known.Release]++
-				_, listed := owns(services[computes], []registry.Name{{Group: o.Group, Option: o.Name}})
+				_, listed := optionOwner(services[computes], []registry.Name{{Group: o.Group, Option: o.Name}})
 				field := "set spec.agents.novaCompute.config." + o.Group + "." + o.Name + " of the HypervisorCluster instead"
 				if service == "nova" && !listed != strings.Contains(text, field) {
 					t.Errorf("%s: nova-compute takes [%s] %s: %t, and the error is %s", known.Release, o.Group, o.Name, !listed, text)

@@ -434,8 +434,8 @@ var fieldsOfDirectories = map[string]string{
 	"url": "url", "user": "user", "user_tree_dn": "userTreeDN",
 }
 
-// TestTaken: each of them is refused, also where unknown options are allowed, with the field that sets it, if there is one, and a reason.
-func TestTaken(t *testing.T) {
+// TestConflict: each of them is refused, also where unknown options are allowed, with the field that sets it, if there is one, and a reason.
+func TestConflict(t *testing.T) {
 	check := func(name, field string, err error) {
 		t.Helper()
 		switch {
@@ -502,8 +502,8 @@ func storesOf(t *testing.T, service string) []registry.Group {
 	return out
 }
 
-// TestNothingElseTaken: the tables have no more than that: what is taken from tenants is a decision, and stands here, too.
-func TestNothingElseTaken(t *testing.T) {
+// TestNoOtherObjectsAdopted: the tables have no more than that: what is taken from tenants is a decision, and stands here, too.
+func TestNoOtherObjectsAdopted(t *testing.T) {
 	for name, table := range listed {
 		got, want := map[string]map[string]bool{}, map[string]map[string]bool{}
 		for group, options := range table {

@@ -92,9 +92,9 @@ var everyService = table{
 var client = table{
 	"keystone_authtoken": {
 		every:                      ours("the Keystone of the control plane checks tokens, and the service is a user of its own there"),
-		"http_connect_timeout":     tenants(patience),
-		"http_request_max_retries": tenants(patience),
-		"token_cache_time":         tenants("how long the service believes what it was told of a token is the tenant's decision"),
+		"http_connect_timeout":     tenantOption(patience),
+		"http_request_max_retries": tenantOption(patience),
+		"token_cache_time":         tenantOption("how long the service believes what it was told of a token is the tenant's decision"),
 	},
 	"oslo_limit":            {every: ours(noLimits)},
 	"barbican":              {every: ours(noKeys)},
@@ -113,7 +113,7 @@ const (
 var withoutQueue = table{
 	"oslo_messaging_kafka":         {every: ours(noMQ)},
 	"oslo_messaging_rabbit":        {every: ours(noMQ)},
-	"oslo_messaging_notifications": {"driver": oneOf(noMQ+", and a request would wait for it", "log", "noop")},
+	"oslo_messaging_notifications": {"driver": tenantValues(noMQ+", and a request would wait for it", "log", "noop")},
 }
 
 const noMQ = "the service has no message queue here"
@@ -123,22 +123,22 @@ var queue = table{
 	"DEFAULT":              {"control_exchange": ours("the service has a virtual host of its own")},
 	"oslo_messaging_kafka": {every: ours("the message queue is RabbitMQ")},
 	"oslo_messaging_notifications": {
-		"driver": oneOf("nobody reads notifications from the message queue, which would keep all of them", "log", "noop"),
+		"driver": tenantValues("nobody reads notifications from the message queue, which would keep all of them", "log", "noop"),
 	},
 	"oslo_messaging_rabbit": {
 		// A queue that exists is not opened with other arguments, so that a change would stop those who share it.
 		every:                                  ours("how queues are declared and reached is one for all processes and hypervisors"),
-		"conn_pool_min_size":                   tenants(calls),
-		"conn_pool_ttl":                        tenants(calls),
-		"heartbeat_rate":                       tenants(calls),
-		"heartbeat_timeout_threshold":          tenants(calls),
-		"kombu_missing_consumer_retry_timeout": tenants(calls),
-		"kombu_reconnect_delay":                tenants(calls),
-		"kombu_reconnect_splay":                tenants(calls),
-		"rabbit_interval_max":                  tenants(calls),
-		"rabbit_retry_backoff":                 tenants(calls),
-		"rabbit_retry_interval":                tenants(calls),
-		"rpc_conn_pool_size":                   tenants(calls),
+		"conn_pool_min_size":                   tenantOption(calls),
+		"conn_pool_ttl":                        tenantOption(calls),
+		"heartbeat_rate":                       tenantOption(calls),
+		"heartbeat_timeout_threshold":          tenantOption(calls),
+		"kombu_missing_consumer_retry_timeout": tenantOption(calls),
+		"kombu_reconnect_delay":                tenantOption(calls),
+		"kombu_reconnect_splay":                tenantOption(calls),
+		"rabbit_interval_max":                  tenantOption(calls),
+		"rabbit_retry_backoff":                 tenantOption(calls),
+		"rabbit_retry_interval":                tenantOption(calls),
+		"rpc_conn_pool_size":                   tenantOption(calls),
 	},
 }
 

@@ -40,12 +40,12 @@ var settingName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 // Render writes the module. It refuses a name that is none of a setting, one that stands there twice, and a value of another type.
 func (m Module) Render() (string, error) {
 	var out strings.Builder
-	seen := map[string]bool{}
+	observed := map[string]bool{}
 	for _, s := range m {
-		if !settingName.MatchString(s.Name) || seen[s.Name] {
+		if !settingName.MatchString(s.Name) || observed[s.Name] {
 			return "", fmt.Errorf("%q is not the name of a setting, or stands there twice", s.Name)
 		}
-		seen[s.Name] = true
+		observed[s.Name] = true
 		value, err := literal(s.Value, "")
 		if err != nil {
 			return "", fmt.Errorf("cannot write %s: %w", s.Name, err)
@@ -96,9 +96,9 @@ func quote(text string) (string, error) {
 const step = "    "
 
 // sequence ends each value with a comma, without which a tuple of one would be none.
-func sequence(begin string, values []any, end, indent string) (string, error) {
+func sequence(start string, values []any, end, indent string) (string, error) {
 	if len(values) == 0 {
-		return begin + end, nil
+		return start + end, nil
 	}
 	var out strings.Builder
 	for _, v := range values {
@@ -108,7 +108,7 @@ func sequence(begin string, values []any, end, indent string) (string, error) {
 		}
 		out.WriteString("\n" + indent + step + value + ",")
 	}
-	return begin + out.String() + "\n" + indent + end, nil
+	return start + out.String() + "\n" + indent + end, nil
 }
 
 func (d Dict) literal(indent string) (string, error) {

@@ -317,9 +317,9 @@ func FuzzCheckOption(f *testing.F) {
 		r := keystone(t, "2025.2")
 		for _, v := range []any{value, []any{value}, strings.Split(value, ",")} {
 			finding, err := r.CheckOption(group, option, v)
-			again, same := r.CheckOption(group, option, v)
-			if finding != again || (err == nil) != (same == nil) || err != nil && err.Error() != same.Error() {
-				t.Errorf("two answers: %v %v and %v %v", finding, err, again, same)
+			next, same := r.CheckOption(group, option, v)
+			if finding != next || (err == nil) != (same == nil) || err != nil && err.Error() != same.Error() {
+				t.Errorf("two answers: %v %v and %v %v", finding, err, next, same)
 			}
 			if err != nil && (strings.ContainsFunc(err.Error(), unicode.IsControl) || err.Error() == "") {
 				t.Errorf("the error is no sentence: %q", err)

@@ -94,7 +94,7 @@ func (r *Registry) loops(overrides map[string]expression) map[string][]string {
 		case open:
 			loop := path[slices.Index(path, name):]
 			for i, member := range loop {
-				if _, ours := overrides[member]; ours {
+				if _, managed := overrides[member]; managed {
 					found[member] = slices.Concat(loop[i+1:], loop[:i+1])
 					return
 				}
@@ -103,8 +103,8 @@ func (r *Registry) loops(overrides map[string]expression) map[string][]string {
 		}
 		state[name] = open
 		path = append(path, name)
-		check, ours := overrides[name]
-		if !ours {
+		check, managed := overrides[name]
+		if !managed {
 			check, _ = parse(r.policies[name].Check)
 		}
 		for _, reference := range check.rules {

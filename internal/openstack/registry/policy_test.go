@@ -158,8 +158,8 @@ func TestParseGrammar(t *testing.T) {
 			case 4:
 				return rapid.SampledFrom([]string{"(", "( "}).Draw(t, "open") + grow(depth-1) + rapid.SampledFrom([]string{")", " )"}).Draw(t, "close")
 			}
-			left := grow(depth - 1)
-			return left + rapid.SampledFrom([]string{" and ", " or ", "  Or "}).Draw(t, "operator") + grow(depth-1)
+			remaining := grow(depth - 1)
+			return remaining + rapid.SampledFrom([]string{" and ", " or ", "  Or "}).Draw(t, "operator") + grow(depth-1)
 		}
 		check := grow(5)
 		got, err := parse(check)

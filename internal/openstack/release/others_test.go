@@ -83,8 +83,8 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// TestRefusedImages: each part of an image's name is refused in words that say what it has to be.
-func TestRefusedImages(t *testing.T) {
+// TestImageValidation: each part of an image's name is refused in words that say what it has to be.
+func TestImageValidation(t *testing.T) {
 	for want, o := range map[string]Override{
 		`the image's registry "A b" is not valid: give a host, with a path if need be, such as registry.example.com/mirror`:              {Registry: "A b"},
 		`the image's repository "a" is not valid: give a host and a path without a tag, such as registry.example.com/openstack/keystone`: {Repository: "a"},

@@ -32,8 +32,8 @@ var versions = map[string][len(releases)]string{
 // parts are images of parts of a service that run on nodes and need more than it does elsewhere. Their version is the service's.
 var parts = map[string]string{NovaCompute: "nova", NeutronAgents: "neutron", OVNAgent: "neutron"}
 
-// PartOf is the service that an image has a part of, if it has one of any.
-func PartOf(image string) (service string, ok bool) {
+// ServiceOf is the service that an image has a part of, if it has one of any.
+func ServiceOf(image string) (service string, ok bool) {
 	service, ok = parts[image]
 	return service, ok
 }
@@ -116,18 +116,18 @@ func (r Release) steps() []Release {
 //
 // The error says that the step from the installed to the wanted release is not allowed, or that the installed one is not
 // supported.
-func Effective(wanted Release, installed, previous string) (Release, error) {
+func Effective(desired Release, installed, previous string) (Release, error) {
 	if installed == "" {
-		return Parse(string(wanted))
+		return Parse(string(desired))
 	}
 	from, err := Parse(installed)
 	if err != nil {
 		return "", fmt.Errorf("cannot tell what may run on the database's schema: %w", err)
 	}
-	if previous != "" && string(wanted) == previous {
+	if previous != "" && string(desired) == previous {
 		return from, nil
 	}
-	if err := CheckUpgrade(from, wanted); err != nil {
+	if err := CheckUpgrade(from, desired); err != nil {
 		return "", err
 	}
 	return from, nil

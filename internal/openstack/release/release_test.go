@@ -237,8 +237,8 @@ func TestCodeNeverRunsAheadOfTheSchema(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		installed := ""
 		for range 20 {
-			wanted := rapid.SampledFrom(release.Releases()).Draw(t, "wanted")
-			effective, err := release.Effective(wanted, installed, "")
+			desired := rapid.SampledFrom(release.Releases()).Draw(t, "wanted")
+			effective, err := release.Effective(desired, installed, "")
 			if err != nil {
 				continue // Refused: nothing changes.
 			}
@@ -248,12 +248,12 @@ func TestCodeNeverRunsAheadOfTheSchema(t *testing.T) {
 			if !rapid.Bool().Draw(t, "expanded") {
 				continue
 			}
-			if err := release.CheckUpgrade(effective, wanted); err != nil {
-				t.Fatalf("%s runs after %s: %v", wanted, effective, err)
+			if err := release.CheckUpgrade(effective, desired); err != nil {
+				t.Fatalf("%s runs after %s: %v", desired, effective, err)
 			}
-			installed = string(wanted)
-			if got, err := release.Effective(wanted, installed, ""); err != nil || got != wanted {
-				t.Fatalf("got %s and error %v when the schema of %s is in place", got, err, wanted)
+			installed = string(desired)
+			if got, err := release.Effective(desired, installed, ""); err != nil || got != desired {
+				t.Fatalf("got %s and error %v when the schema of %s is in place", got, err, desired)
 			}
 		}
 	})

@@ -20,13 +20,13 @@ func TestNeed(t *testing.T) {
 			t.Errorf("%s: %d keys for %s, want %d", lifetime, got.Keys, got.Lifetime, want)
 		}
 	}
-	if diff := cmp.Diff(Need{Keys: 3, Why: "Keystone keeps 3 credential keys"}, NeededCredentialKeys()); diff != "" {
+	if diff := cmp.Diff(KeyRequirement{Keys: 3, Reason: "Keystone keeps 3 credential keys"}, NeededCredentialKeys()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestRefusedSchedules: what is no five fields, and what never comes.
-func TestRefusedSchedules(t *testing.T) {
+// TestScheduleValidation: what is no five fields, and what never comes.
+func TestScheduleValidation(t *testing.T) {
 	for _, text := range []string{"@daily", "CRON_TZ=UTC 0 0 * * *", "TZ=UTC 0 0 * * *", "0 0 * *", "0 0 * * * *", "0 0 30 2 *", "0 0,1 30 2 *", "", "0 24 * * *"} {
 		if err := CheckSchedule(text); err == nil {
 			t.Errorf("CheckSchedule(%q) takes it", text)

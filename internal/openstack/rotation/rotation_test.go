@@ -30,14 +30,14 @@ func TestNeededKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := NeededKeys(tc.expiration, tc.window, s); n.Keys != tc.want {
-				t.Errorf("%d keys: %s. %s", n.Keys, n.Why, tc.reason)
+				t.Errorf("%d keys: %s. %s", n.Keys, n.Reason, tc.reason)
 			}
 		})
 	}
 	s, _ := ParseSchedule("0 0 * * *")
 	want := `a token is accepted for 49h0m0s (expiration 1h0m0s + allowed expired window 48h0m0s), and schedule "0 0 * * *" rotates every ` +
 		"24h0m0s at the shortest: ceil(49h0m0s / 24h0m0s) = 3, and 2 for the primary and the staged key, makes 5 keys"
-	if diff := cmp.Diff(want, NeededKeys(time.Hour, 48*time.Hour, s).Why); diff != "" {
+	if diff := cmp.Diff(want, NeededKeys(time.Hour, 48*time.Hour, s).Reason); diff != "" {
 		t.Error(diff)
 	}
 }

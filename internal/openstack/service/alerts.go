@@ -36,17 +36,17 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 		alerts = append(alerts, monitoring.CertificateExpiring(
 			s.Title+"CertificateExpiring", s.Title+"'s certificate", s.Namespace, s.Sub(serverTLS)))
 	}
-	alerts = append(alerts, s.Watches...)
-	return Single("alerts", monitoring.Rules(s.Meta(s.Name), s.Spec.Monitoring, alerts...)), nil
+	alerts = append(alerts, s.ExtraAlerts...)
+	return SingleObjectComponent("alerts", monitoring.Rules(s.Meta(s.Name), s.Spec.Monitoring, alerts...)), nil
 }
 
 func (s *Service) inNamespace() string { return fmt.Sprintf(`namespace=%q`, s.Namespace) }
 
 // podAlerts are those on the pods of a workload.
 func (s *Service) podAlerts(name, title, outage, workload string, stateful bool) []monitoring.Alert {
-	available, wanted := "kube_deployment_status_replicas_available", "kube_deployment_spec_replicas"
+	available, desired := "kube_deployment_status_replicas_available", "kube_deployment_spec_replicas"
 	if stateful {
-		available, wanted = "kube_statefulset_status_replicas_available", "kube_statefulset_replicas"
+		available, desired = "kube_statefulset_status_replicas_available", "kube_statefulset_replicas"
 	}
 	action := "Look at the pods' events and logs"
 	if len(s.Databases) > 0 {
@@ -62,7 +62,7 @@ func (s *Service) podAlerts(name, title, outage, workload string, stateful bool)
 		},
 		{
 			Name: name + "Degraded", Severity: monitoring.Warning, For: "15m",
-			Expr:    available + pods + " < " + wanted + pods,
+			Expr:    available + pods + " < " + desired + pods,
 			Summary: fmt.Sprintf("Fewer pods of %s are available than wanted.", title),
 			Action:  "Look at the pods' events: a node may be full or gone, or an image may not be pulled.",
 		},
@@ -72,7 +72,7 @@ func (s *Service) podAlerts(name, title, outage, workload string, stateful bool)
 // lastFailed is true while, of the Jobs whose names begin so, the last that has ended failed for good. Those before do not count: they
 // stay for someone to read their logs. The Jobs of the schema have alerts of the companion's.
 func lastFailed(in, name string) string {
-	ended := func(how string) string { return fmt.Sprintf(`kube_job_%s{%s,condition="true"} == 1`, how, in) }
+	finished := func(how string) string { return fmt.Sprintf(`kube_job_%s{%s,condition="true"} == 1`, how, in) }
 	return fmt.Sprintf(`topk(1, kube_job_created{%s,job_name=~"%s-.+"} and on (namespace, job_name) (%s or %s))`+
-		` and on (namespace, job_name) (%[4]s)`, in, name, ended("complete"), ended("failed"))
+		` and on (namespace, job_name) (%[4]s)`, in, name, finished("complete"), finished("failed"))
 }

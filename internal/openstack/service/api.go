@@ -30,14 +30,14 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 		{Name: s.pods()},
 		{Name: serviceResource, Object: leads},
 		{Name: "disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), append(outbound, s.Peers...))},
+		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), append(outbound, s.APIEgress...))},
 	}
 	if s.Stateful {
 		stage[0].Object = w.StatefulSet(m.APIPod(), s.Claims...)
 		stage = append(stage, compose.Resource{Name: "pods", Object: w.HeadlessService(workload.Port(portName, s.Port))})
 	} else {
 		pods := w.Deployment(m.APIPod())
-		if s.CutsOver {
+		if s.NeedsCutover {
 			s.cutover.roll(pods, leads)
 		}
 		stage[0].Object = pods
@@ -65,14 +65,14 @@ func (s *Service) serve(process, module string, port, processes int32, ipv6 bool
 			Address: fmt.Sprintf("%s:%d", address, workload.HealthPort), File: s.Path(workload.HealthFile),
 			Hung: profile.Hung(s.timeouts, s.harakiri()), Absent: capacity.LoadTime,
 		},
-		CertFile:  s.Path(serverTLS, certificate.CertKey),
-		KeyFile:   s.Path(serverTLS, certificate.KeyKey),
-		Processes: processes,
-		Threads:   s.Spec.UWSGI.Threads,
-		Harakiri:  profile.Harakiri(s.timeouts, s.harakiri()),
-		Pause:     profile.Pause(),
-		Mercy:     s.Mercy,
-		Uploads:   profile.Streams,
+		CertFile:               s.Path(serverTLS, certificate.CertKey),
+		KeyFile:                s.Path(serverTLS, certificate.KeyKey),
+		Processes:              processes,
+		Threads:                s.Spec.UWSGI.Threads,
+		Harakiri:               profile.Harakiri(s.timeouts, s.harakiri()),
+		Pause:                  profile.Pause(),
+		TerminationGracePeriod: s.TerminationGracePeriod,
+		Uploads:                profile.Streams,
 
 		HeaderBytes: capacity.ServerHeaderBytes,
 		Backlog:     capacity.Backlog,
@@ -97,7 +97,7 @@ func (s *Service) limits(process string) exposure.Limits {
 // deriveTimeouts reads the options that end calls, as far as the tenant sets them.
 func (s *Service) deriveTimeouts() error {
 	s.timeouts = capacity.Defaults
-	if s.OwnFiles {
+	if s.WithoutOsloConfig {
 		return nil
 	}
 	over, err := override.Options(s.App, string(s.Effective), s.Spec.Overrides, "spec", s.Spec.Groups...)
@@ -127,8 +127,8 @@ func (s *Service) deriveTimeouts() error {
 
 // SpeaksIPv6 reports whether the cluster gave a Service an address of IPv6 before others, or of nothing else
 // (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services). Nothing else shows which addresses pods have.
-func SpeaksIPv6(seen observe.State, resource string) bool {
-	o, ok := seen.Get(resource)
+func SpeaksIPv6(observed observe.State, resource string) bool {
+	o, ok := observed.Get(resource)
 	if !ok {
 		return false
 	}
@@ -137,8 +137,8 @@ func SpeaksIPv6(seen observe.State, resource string) bool {
 }
 
 // ClaimVolumes gives each pod of a stateful API volumes of its own. Those that pods have already stay as they are.
-func (s *Service) ClaimVolumes(seen observe.State, claims ...workload.Claim) error {
-	pods, _ := seen.Get(s.pods())
+func (s *Service) ClaimVolumes(observed observe.State, claims ...workload.Claim) error {
+	pods, _ := observed.Get(s.pods())
 	var err error
 	if s.Claims, err = workload.Fixed(pods.List("spec", "volumeClaimTemplates"), claims...); err != nil {
 		return invalid.Field("spec", "%s", err)
@@ -157,8 +157,8 @@ func (s *Service) inbound(port int32, e *common.ServiceExposure) []workload.Flow
 		return []workload.Flow{{Anywhere: true, Ports: ports}}
 	}
 	flows := []workload.Flow{{Ports: ports}, {Namespaces: from, Ports: ports}}
-	if len(s.Clients) > 0 {
-		flows = append(flows, workload.Flow{Namespaces: s.Clients, Ports: ports})
+	if len(s.IngressFrom) > 0 {
+		flows = append(flows, workload.Flow{Namespaces: s.IngressFrom, Ports: ports})
 	}
 	return flows
 }
@@ -217,7 +217,7 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 	if len(ports) > 0 { // No ports would be all of them.
 		out = append([]workload.Flow{{Ports: ports}}, out...)
 	}
-	return append(out, s.Reaches...), nil
+	return append(out, s.Egress...), nil
 }
 
 // ToKeystone is the way to Keystone: to the pods of the control plane by its port, or, where it is outside, to any address.

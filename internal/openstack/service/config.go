@@ -30,11 +30,11 @@ type Files struct {
 	Data map[string]string
 }
 
-// Page is a file besides those that every service has.
-type Page struct {
+// ExtraFile is a file besides those that every service has.
+type ExtraFile struct {
 	Name, Text string
-	// Elsewhere says that not the main container reads it.
-	Elsewhere bool
+	// External says that not the main container reads it.
+	External bool
 }
 
 func (s *Service) configFile() string { return cmp.Or(s.ConfigFile, s.App+".conf") }
@@ -46,8 +46,8 @@ func (s *Service) Render() error {
 		return err
 	}
 	s.SchemaFiles = s.Files
-	if s.Wanted != s.Effective {
-		s.SchemaFiles, err = s.render(s.Wanted)
+	if s.TargetRelease != s.Effective {
+		s.SchemaFiles, err = s.render(s.TargetRelease)
 	}
 	return err
 }
@@ -56,7 +56,7 @@ func (s *Service) Render() error {
 // the service has in that release.
 func (s *Service) render(r release.Release) (Files, error) {
 	data := map[string]string{}
-	if !s.OwnFiles {
+	if !s.WithoutOsloConfig {
 		var err error
 		if data, err = s.osloFiles(r); err != nil {
 			return Files{}, err
@@ -73,7 +73,7 @@ func (s *Service) render(r release.Release) (Files, error) {
 			serve(p.file(), p.Server)
 		}
 	}
-	for _, p := range s.Pages {
+	for _, p := range s.ExtraFiles {
 		data[p.Name] = p.Text
 	}
 	return Files{Name: s.Sub("config-" + HashOf(data)), Data: data}, nil
@@ -85,7 +85,7 @@ func (s *Service) osloFiles(r release.Release) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.Computed().Merge(over).Render()
+	text, err := s.ComputedOptions().Merge(over).Render()
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", s.configFile(), err)
 	}

@@ -36,11 +36,11 @@ type cutover struct {
 	template *corev1.PodTemplateSpec
 }
 
-func (s *Service) deriveCutover(seen observe.State) error {
+func (s *Service) deriveCutover(observed observe.State) error {
 	to := string(s.Effective)
 	s.cutover = cutover{to: to, serving: to}
-	leads, led := seen.Get(serviceResource)
-	pods, run := seen.Get(s.pods())
+	leads, led := observed.Get(serviceResource)
+	pods, run := observed.Get(s.pods())
 	if !led || !run {
 		return nil
 	}
@@ -96,15 +96,15 @@ func applied(o *observe.Object) bool {
 // replaceable says that as many new pods are ready as there are to be. None of them is available as long as it waits, and all earlier ones
 // are that are ready.
 func replaceable(pods *observe.Object) bool {
-	wanted, _ := pods.Int("spec", "replicas")
-	if count(pods, "observedGeneration") != pods.Generation() || count(pods, "updatedReplicas") < wanted {
+	desired, _ := pods.Int("spec", "replicas")
+	if count(pods, "observedGeneration") != pods.Generation() || count(pods, "updatedReplicas") < desired {
 		return false
 	}
 	ready := count(pods, "readyReplicas")
 	if count(pods, "replicas") > count(pods, "updatedReplicas") {
 		ready -= count(pods, "availableReplicas")
 	}
-	return ready >= wanted
+	return ready >= desired
 }
 
 // roll makes the API's pods and its Service cut over.

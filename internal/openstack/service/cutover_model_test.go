@@ -59,7 +59,7 @@ func TestCutoverServes(t *testing.T) {
 				t.Fatalf("%d pods serve in the end, want %d: %s", served, r.replicas, r)
 			}
 		}
-		if leads := r.leads.Spec.Selector[releaseLabel]; leads != string(r.wanted) || len(r.pods) != int(r.replicas) ||
+		if leads := r.active.Spec.Selector[releaseLabel]; leads != string(r.wanted) || len(r.pods) != int(r.replicas) ||
 			r.deployment.Spec.MinReadySeconds != 0 {
 			t.Fatalf("it does not come to %s: %s", r.wanted, r)
 		}
@@ -72,15 +72,15 @@ type rollout struct {
 	wanted     release.Release
 	config     int
 	deployment *appsv1.Deployment
-	leads      *corev1.Service
+	active     *corev1.Service
 	pods       []modelPod
 	minReady   map[string]int32 // of the ReplicaSets, by template
 	// seen is each object as it was seen last, desired and desiredLeads are as they are desired.
-	seen         map[string]encoded.Struct
-	desired      *appsv1.Deployment
-	desiredLeads *corev1.Service
+	seen                 map[string]encoded.Struct
+	desired              *appsv1.Deployment
+	desiredActiveService *corev1.Service
 	// Neither is written again as long as it is not desired again.
-	podsWritten, leadsWritten bool
+	podsWritten, activeWritten bool
 }
 
 type modelPod struct {
@@ -90,11 +90,11 @@ type modelPod struct {
 
 func newRollout(replicas int32, of string) *rollout {
 	r := &rollout{replicas: replicas, wanted: "2025.1", minReady: map[string]int32{}, seen: map[string]encoded.Struct{}}
-	r.desired, r.desiredLeads = r.builds()
+	r.desired, r.desiredActiveService = r.builds()
 	if of == "" { // as it was before there were cutovers
 		r.desired.Spec.Template.Labels = map[string]string{}
 	} else {
-		cutover{to: of, serving: of}.roll(r.desired, r.desiredLeads)
+		cutover{to: of, serving: of}.roll(r.desired, r.desiredActiveService)
 	}
 	r.writeDeployment()
 	r.writeService()
@@ -118,7 +118,7 @@ func (r *rollout) builds() (*appsv1.Deployment, *corev1.Service) {
 // function is a pass of the function over what it sees, and what it desired last.
 func (r *rollout) function() {
 	objects := map[string]encoded.Struct{}
-	for resource, o := range map[string]runtime.Object{"deployment": r.desired, serviceResource: r.desiredLeads} {
+	for resource, o := range map[string]runtime.Object{"deployment": r.desired, serviceResource: r.desiredActiveService} {
 		w := wrapper.Wrapper{Name: resource, Desired: structOf(o)}
 		objects[resource] = wrapper.WithObserved(w.Struct(), r.seen[resource])
 	}
@@ -126,14 +126,14 @@ func (r *rollout) function() {
 	if err != nil {
 		panic(err)
 	}
-	s := Service{Definition: &Definition{CutsOver: true}, Effective: r.wanted}
+	s := Service{Definition: &Definition{NeedsCutover: true}, Effective: r.wanted}
 	if err := s.deriveCutover(state); err != nil {
 		panic(err)
 	}
-	r.desired, r.desiredLeads = r.builds()
-	s.cutover.roll(r.desired, r.desiredLeads)
+	r.desired, r.desiredActiveService = r.builds()
+	s.cutover.roll(r.desired, r.desiredActiveService)
 	r.desired.Annotations = map[string]string{compose.HashAnnotation: names.Hash(10, structOf(r.desired).Hash())}
-	r.podsWritten, r.leadsWritten = false, false
+	r.podsWritten, r.activeWritten = false, false
 }
 
 func (r *rollout) writeDeployment() {
@@ -150,13 +150,13 @@ func (r *rollout) writeDeployment() {
 }
 
 func (r *rollout) writeService() {
-	if !r.leadsWritten {
-		r.leadsWritten, r.leads = true, r.desiredLeads.DeepCopy()
+	if !r.activeWritten {
+		r.activeWritten, r.active = true, r.desiredActiveService.DeepCopy()
 	}
 }
 
 func (r *rollout) seeDeployment() { r.seen["deployment"] = structOf(r.deployment) }
-func (r *rollout) seeService()    { r.seen[serviceResource] = structOf(r.leads) }
+func (r *rollout) seeService()    { r.seen[serviceResource] = structOf(r.active) }
 
 func structOf(o runtime.Object) encoded.Struct {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -250,7 +250,7 @@ func (r *rollout) starts(pod int) {
 
 // served is how many pods answer.
 func (r *rollout) served() (n int32) {
-	leads, labeled := r.leads.Spec.Selector[releaseLabel]
+	leads, labeled := r.active.Spec.Selector[releaseLabel]
 	for _, p := range r.pods {
 		if p.ready && (!labeled || p.release == leads) {
 			n++
@@ -260,6 +260,6 @@ func (r *rollout) served() (n int32) {
 }
 
 func (r *rollout) String() string {
-	return fmt.Sprintf("%s of %v, the Service leads to %q, %d s, pods %v", r.wanted, r.config, r.leads.Spec.Selector[releaseLabel],
+	return fmt.Sprintf("%s of %v, the Service leads to %q, %d s, pods %v", r.wanted, r.config, r.active.Spec.Selector[releaseLabel],
 		r.deployment.Spec.MinReadySeconds, r.pods)
 }

@@ -18,7 +18,7 @@ func TestCutover(t *testing.T) {
 		of                               string
 		updated, ready, available, total int64
 	}
-	const seen, unseen = 2, 1
+	const observed, unseen = 2, 1
 	for name, tc := range map[string]struct {
 		reason  string
 		serving string
@@ -39,12 +39,12 @@ func TestCutover(t *testing.T) {
 		"Unlabeled": {"The Service leads to pods of whatever release.", "", true, pods{"", 3, 3, 3, 3}, cutover{to: "2026.1", serving: "", waits: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			generation := seen
+			generation := observed
 			if name == "Unseen" {
 				generation = unseen
 			}
 			objects := map[string]map[string]any{"deployment": {
-				"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "nova", "generation": seen},
+				"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "nova", "generation": observed},
 				"spec": map[string]any{"replicas": 3, "template": map[string]any{"metadata": map[string]any{"labels": map[string]any{
 					releaseLabel: tc.pods.of,
 				}}}},
@@ -62,7 +62,7 @@ func TestCutover(t *testing.T) {
 					"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "nova"}, "spec": map[string]any{"selector": selector},
 				}
 			}
-			s := Service{Definition: &Definition{CutsOver: true}, Effective: "2026.1"}
+			s := Service{Definition: &Definition{NeedsCutover: true}, Effective: "2026.1"}
 			if err := s.deriveCutover(stateOf(t, objects)); err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestCutoverRolls(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cutover  cutover
 		surge    string
-		leads    string
+		active   string
 		minReady int32
 	}{
 		"Waits":   {cutover{to: "2026.1", serving: "2025.1", waits: true}, "100%", "2025.1", never},
@@ -100,8 +100,8 @@ func TestCutoverRolls(t *testing.T) {
 			if _, ok := pods.Spec.Selector.MatchLabels[releaseLabel]; ok {
 				t.Error("a Deployment's selector cannot be changed")
 			}
-			if got := leads.Spec.Selector[releaseLabel]; got != tc.leads {
-				t.Errorf("the Service leads to %q, want %q", got, tc.leads)
+			if got := leads.Spec.Selector[releaseLabel]; got != tc.active {
+				t.Errorf("the Service leads to %q, want %q", got, tc.active)
 			}
 			if got := pods.Spec.Strategy.RollingUpdate.MaxSurge.String(); got != tc.surge {
 				t.Errorf("there are %s pods more, want %s", got, tc.surge)
@@ -126,9 +126,9 @@ func stateOf(t *testing.T, objects map[string]map[string]any) observe.State {
 		}
 		out[name] = s
 	}
-	seen, err := observe.New(out)
+	observed, err := observe.New(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seen
+	return observed
 }

@@ -21,35 +21,35 @@ type Definition struct {
 	CatalogType, Description string
 	// CatalogPath is what follows the API's addresses in the catalog: /%(project_id)s, for which Keystone puts who asks.
 	CatalogPath string
-	// Trustee says that others delegate roles to its user. They do so in Keystone, to which the user is known by its ID: it stays there as
+	// NeedsStableUserID says that others delegate roles to its user. They do so in Keystone, to which the user is known by its ID: it stays there as
 	// long as the service's data does.
-	Trustee bool
+	NeedsStableUserID bool
 	// Port of the API, on the Service and the pods.
 	Port int32
 	// Module is the WSGI application, HealthPath where it answers without a login. A service without a module has no API.
 	Module, HealthPath string
-	// ByHost says that the API answers to its host names alone, so that probes name one.
-	ByHost bool
-	// OwnFiles says that the service reads no file of oslo's: it has neither options nor rules, and its files are its Pages.
-	OwnFiles bool
+	// RequiresHostHeader says that the API answers to its host names alone, so that probes name one.
+	RequiresHostHeader bool
+	// WithoutOsloConfig says that the service reads no file of oslo's: it has neither options nor rules, and its files are its Pages.
+	WithoutOsloConfig bool
 	// ConfigFile is what the service's programs look for in its configuration folder. Empty: <App>.conf.
 	ConfigFile string
 	// Priority is the PriorityClass of the service's pods. Empty: that of services.
 	Priority string
 	// Stateful says that the API's pods have names and volumes that stay.
 	Stateful bool
-	// CutsOver says that an earlier release cannot read what a later one writes, so that the API goes from one to the other at once.
-	CutsOver bool
-	// Mercy is how long requests may go on while a pod stops.
-	Mercy time.Duration
+	// NeedsCutover says that an earlier release cannot read what a later one writes, so that the API goes from one to the other at once.
+	NeedsCutover bool
+	// TerminationGracePeriod is how long requests may go on while a pod stops.
+	TerminationGracePeriod time.Duration
 	// Databases are on one server, and have one user. A service may have none.
 	Databases []Database
 	// Queue says that the service has a virtual host on a message queue.
 	Queue bool
 	// User of the databases and of the queue, whose virtual host is called the same. Empty: App.
 	User string
-	// Kept are the components of an instance that somebody else runs (Service.Elsewhere): what others log in by. Nil: there is none such.
-	Kept []string
+	// ExternalComponents are the components of an instance that somebody else runs (Service.Elsewhere): what others log in by. Nil: there is none such.
+	ExternalComponents []string
 	// Main is the component whose version is the service's. Empty: the API.
 	Main string
 }
@@ -60,8 +60,8 @@ type Database struct {
 	Name string
 	// Group of the options.
 	Group string
-	// Plain says that the group lacks oslo.db's option mysql_wsrep_sync_wait.
-	Plain bool
+	// NoWsrepSyncWait says that the group lacks oslo.db's option mysql_wsrep_sync_wait.
+	NoWsrepSyncWait bool
 	// Schema is how the database's schema is made.
 	Schema Schema
 }
@@ -89,8 +89,8 @@ func Step(name string, command ...openstackv1.Argument) openstackv1.Step {
 	return openstackv1.Step{Name: name, Command: openstackv1.Command{Command: command}}
 }
 
-// Repeated is a step that ends with 1 while something is left to do.
-func Repeated(name string, command ...openstackv1.Argument) openstackv1.Step {
+// UntilDone is a step that ends with 1 while something is left to do.
+func UntilDone(name string, command ...openstackv1.Argument) openstackv1.Step {
 	s := Step(name, command...)
 	s.RepeatCodes = []int32{1}
 	return s

@@ -15,22 +15,22 @@ const (
 	CertificateResource = "server-certificate"
 )
 
-// Own is a component that a service has and others have not. One with the name of a component that all have is built in its place.
-type Own[M any] struct {
+// ExtraComponent is a component that a service has and others have not. One with the name of a component that all have is built in its place.
+type ExtraComponent[M any] struct {
 	compose.Component[M]
 	// Before is the component of the graph that it is declared before. Empty: monitoring.
 	Before string
-	// For is the component that needs it, if any. What both need is left to it.
-	For string
-	// Ahead is a component whose new versions come after its own, if any.
-	Ahead string
+	// NeededBy is the component that needs it, if any. What both need is left to it.
+	NeededBy string
+	// RolloutBefore is a component whose new versions come after its own, if any.
+	RolloutBefore string
 }
 
 // Graph is what every service consists of, and what needs what, with what one has of its own. It panics if that does not fit.
 //
 // A service logs in before it serves, and is in the catalog when it does. What K-ORC and the companion have made in Keystone goes while
 // Keystone is there: the control plane holds that back until this composite resource is gone.
-func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
+func Graph[M Instance](d *Definition, own ...ExtraComponent[M]) compose.Graph[M] {
 	const (
 		access, identity, catalog, monitoring = "companion-access", "identity", "catalog", "monitoring"
 		database, schema                      = "database", "schema"
@@ -46,7 +46,7 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 		{Name: "config", Needs: []string{access, "credentials"}, Build: Config[M]},
 		{
 			Name: schema, Needs: []string{database, "config"}, Build: DatabaseSchema[M],
-			Version: func(m M) string { return m.Base().WantedRelease() },
+			Version: func(m M) string { return m.Base().TargetReleaseName() },
 		},
 		{
 			Name: api, Needs: []string{schema, "certificate", identity, queue}, Build: API[M],
@@ -84,8 +84,8 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 	for _, o := range own {
 		graph = with(graph, o)
 	}
-	if len(d.Kept) > 0 {
-		hereOnly(graph, d.Kept)
+	if len(d.ExternalComponents) > 0 {
+		disableForExternal(graph, d.ExternalComponents)
 	}
 	if graph[0].Name == access {
 		graph[0].Build = companionAccess(graph[1:])
@@ -93,28 +93,28 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 	return graph.MustValidate()
 }
 
-// hereOnly switches off what is not kept of an instance that somebody else runs.
-func hereOnly[M Instance](graph compose.Graph[M], kept []string) {
+// disableForExternal switches off what is not kept of an instance that somebody else runs.
+func disableForExternal[M Instance](graph compose.Graph[M], kept []string) {
 	for i, c := range graph {
 		if slices.Contains(kept, c.Name) {
 			continue
 		}
-		graph[i].Enabled = func(m M) bool { return !m.Base().Elsewhere && (c.Enabled == nil || c.Enabled(m)) }
+		graph[i].Enabled = func(m M) bool { return !m.Base().External && (c.Enabled == nil || c.Enabled(m)) }
 	}
 }
 
 // without is a graph without some components, which nothing needs then.
 func without[M any](graph compose.Graph[M], names ...string) compose.Graph[M] {
-	gone := func(name string) bool { return slices.Contains(names, name) }
-	graph = slices.DeleteFunc(graph, func(c compose.Component[M]) bool { return gone(c.Name) })
+	removed := func(name string) bool { return slices.Contains(names, name) }
+	graph = slices.DeleteFunc(graph, func(c compose.Component[M]) bool { return removed(c.Name) })
 	for i := range graph {
-		graph[i].Needs = slices.DeleteFunc(graph[i].Needs, gone)
+		graph[i].Needs = slices.DeleteFunc(graph[i].Needs, removed)
 	}
 	return graph
 }
 
 // with is a graph with a component of a service's own.
-func with[M any](graph compose.Graph[M], o Own[M]) compose.Graph[M] {
+func with[M any](graph compose.Graph[M], o ExtraComponent[M]) compose.Graph[M] {
 	if i := find(graph, o.Name); i >= 0 {
 		graph[i].Build = o.Build
 		return graph
@@ -124,16 +124,16 @@ func with[M any](graph compose.Graph[M], o Own[M]) compose.Graph[M] {
 		before = "monitoring"
 	}
 	at := find(graph, before)
-	if at < 0 || o.For != "" && find(graph, o.For) < at {
-		panic(fmt.Sprintf("component %q comes before %q, and is for %q: there is no such place", o.Name, before, o.For))
+	if at < 0 || o.NeededBy != "" && find(graph, o.NeededBy) < at {
+		panic(fmt.Sprintf("component %q comes before %q, and is for %q: there is no such place", o.Name, before, o.NeededBy))
 	}
 	graph = slices.Insert(graph, at, o.Component)
-	if o.Ahead != "" {
-		after := &graph[find(graph, o.Ahead)]
-		after.RollsAfter = append(after.RollsAfter, o.Name)
+	if o.RolloutBefore != "" {
+		after := &graph[find(graph, o.RolloutBefore)]
+		after.RolloutAfter = append(after.RolloutAfter, o.Name)
 	}
-	if o.For != "" {
-		by := &graph[find(graph, o.For)]
+	if o.NeededBy != "" {
+		by := &graph[find(graph, o.NeededBy)]
 		// It stands where what it needs stood, or in the order of the graph.
 		place := slices.IndexFunc(by.Needs, func(n string) bool { return slices.Contains(o.Needs, n) || find(graph, n) > at })
 		if place < 0 {

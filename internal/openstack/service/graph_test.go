@@ -13,15 +13,15 @@ func nothing(*Service) ([]compose.Stage, error) { return nil, nil }
 
 // TestGraph: what a service has of its own stands where it belongs, and nobody needs what its graph lacks.
 func TestGraph(t *testing.T) {
-	own := func(name, before, needed string, needs ...string) Own[*Service] {
-		return Own[*Service]{Component: compose.Component[*Service]{Name: name, Needs: needs, Build: nothing}, Before: before, For: needed}
+	own := func(name, before, needed string, needs ...string) ExtraComponent[*Service] {
+		return ExtraComponent[*Service]{Component: compose.Component[*Service]{Name: name, Needs: needs, Build: nothing}, Before: before, NeededBy: needed}
 	}
 	kept := []Database{{Group: "database"}}
 	all := &Definition{CatalogType: "example", Module: "example:application", Databases: kept}
 	for name, tc := range map[string]struct {
 		reason     string
 		definition *Definition
-		own        []Own[*Service]
+		own        []ExtraComponent[*Service]
 		want       map[string]string
 	}{
 		"Plain": {
@@ -41,7 +41,7 @@ func TestGraph(t *testing.T) {
 			map[string]string{"api": "schema certificate queue", "queue": "companion-access"},
 		},
 		"NoAPI": {
-			"There is nothing to expose.", &Definition{Queue: true, Databases: kept}, []Own[*Service]{own("daemon", "", "", "schema", "queue")},
+			"There is nothing to expose.", &Definition{Queue: true, Databases: kept}, []ExtraComponent[*Service]{own("daemon", "", "", "schema", "queue")},
 			map[string]string{"daemon": "schema queue"},
 		},
 		"Client": {
@@ -54,19 +54,19 @@ func TestGraph(t *testing.T) {
 			map[string]string{"companion-access": "", "config": "companion-access credentials", "api": "config certificate identity"},
 		},
 		"Between": {
-			"What it needs is left to it.", all, []Own[*Service]{own("bootstrap", "api", "api", "schema")},
+			"What it needs is left to it.", all, []ExtraComponent[*Service]{own("bootstrap", "api", "api", "schema")},
 			map[string]string{"bootstrap": "schema", "api": "bootstrap certificate identity"},
 		},
 		"Beside": {
-			"It is needed in the order of the graph.", all, []Own[*Service]{own("keys", "config", "schema", "companion-access")},
+			"It is needed in the order of the graph.", all, []ExtraComponent[*Service]{own("keys", "config", "schema", "companion-access")},
 			map[string]string{"schema": "database keys config"},
 		},
 		"After": {
-			"It is needed besides, by who comes later.", all, []Own[*Service]{own("stores", "api", "api")},
+			"It is needed besides, by who comes later.", all, []ExtraComponent[*Service]{own("stores", "api", "api")},
 			map[string]string{"api": "schema certificate identity stores"},
 		},
 		"Last": {
-			"Nobody needs it.", all, []Own[*Service]{own("chore", "", "", "api")}, map[string]string{"chore": "api"},
+			"Nobody needs it.", all, []ExtraComponent[*Service]{own("chore", "", "", "api")}, map[string]string{"chore": "api"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestGraph(t *testing.T) {
 // TestGraphReplaces: a component of the same name is built in the place of that which all have.
 func TestGraphReplaces(t *testing.T) {
 	built := false
-	graph := Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, Own[*Service]{Component: compose.Component[*Service]{
+	graph := Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, ExtraComponent[*Service]{Component: compose.Component[*Service]{
 		Name: "config", Build: func(*Service) ([]compose.Stage, error) { built = true; return nil, nil },
 	}})
 	i := find(graph, "config")
@@ -107,19 +107,19 @@ func TestGraphReplaces(t *testing.T) {
 
 // TestGraphRollsInOrder: a component's new versions come after those of one that is declared ahead of it.
 func TestGraphRollsInOrder(t *testing.T) {
-	graph := Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, Own[*Service]{
-		Component: compose.Component[*Service]{Name: "daemon", Build: nothing}, Before: "api", Ahead: "api",
+	graph := Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, ExtraComponent[*Service]{
+		Component: compose.Component[*Service]{Name: "daemon", Build: nothing}, Before: "api", RolloutBefore: "api",
 	})
-	if diff := cmp.Diff([]string{"daemon"}, graph[find(graph, "api")].RollsAfter); diff != "" {
+	if diff := cmp.Diff([]string{"daemon"}, graph[find(graph, "api")].RolloutAfter); diff != "" {
 		t.Errorf("the API rolls after (-want +got):\n%s", diff)
 	}
 }
 
 // TestGraphPanics: a place that there is not is found at the start of the program.
 func TestGraphPanics(t *testing.T) {
-	for name, own := range map[string]Own[*Service]{
+	for name, own := range map[string]ExtraComponent[*Service]{
 		"NoSuchPlace": {Component: compose.Component[*Service]{Name: "a", Build: nothing}, Before: "nothing"},
-		"TooLate":     {Component: compose.Component[*Service]{Name: "a", Build: nothing}, Before: "api", For: "schema"},
+		"TooLate":     {Component: compose.Component[*Service]{Name: "a", Build: nothing}, Before: "api", NeededBy: "schema"},
 		"NoSuchNeed":  {Component: compose.Component[*Service]{Name: "a", Build: nothing, Needs: []string{"nothing"}}},
 	} {
 		t.Run(name, func(t *testing.T) {

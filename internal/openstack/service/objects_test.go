@@ -337,9 +337,9 @@ func TestOutbound(t *testing.T) {
 	}
 }
 
-// TestQueueElsewhere: pods reach a queue that somebody else runs where it is, and one of our own among the pods here; a virtual host has a
+// TestExternalQueue_Keystone: pods reach a queue that somebody else runs where it is, and one of our own among the pods here; a virtual host has a
 // name there that nobody else has.
-func TestQueueElsewhere(t *testing.T) {
+func TestExternalQueue_Keystone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		queue  common.Queue
@@ -374,18 +374,18 @@ func TestQueueElsewhere(t *testing.T) {
 // TestQueueByName: who uses a queue that somebody else runs looks at the name of its certificate, wherever oslo.messaging can be told to.
 func TestQueueByName(t *testing.T) {
 	const group, option = "oslo_messaging_rabbit", "ssl_enforce_hostname_verification"
-	own, elsewhere := &common.Queue{}, &common.Queue{SharedAs: "cloud-0123"}
+	own, external := &common.Queue{}, &common.Queue{SharedAs: "cloud-0123"}
 	for name, tc := range map[string]struct {
 		reason  string
 		queue   *common.Queue
 		release release.Release
 		want    any
 	}{
-		"elsewhere": {"Others have certificates of its authority.", elsewhere, "2025.1", true},
+		"elsewhere": {"Others have certificates of its authority.", external, "2025.1", true},
 		"own":       {"They are all ours.", own, "2025.1", nil},
 		"none":      {"There is none.", nil, "2025.1", nil},
-		"never":     {"It cannot be told.", elsewhere, "2025.2", nil},
-		"always":    {"It need not be told, and warns of it.", elsewhere, "2026.2", nil},
+		"never":     {"It cannot be told.", external, "2025.2", nil},
+		"always":    {"It need not be told, and warns of it.", external, "2026.2", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, app := range []string{"barbican", "cinder", "heat", "neutron", "nova"} {
@@ -402,7 +402,7 @@ func TestQueueByName(t *testing.T) {
 	}
 	definition := *s.Definition
 	definition.Queue, definition.App = true, "nova"
-	s.Definition, s.Effective, s.Spec.Queue = &definition, "2025.1", elsewhere
+	s.Definition, s.Effective, s.Spec.Queue = &definition, "2025.1", external
 	if got := s.options()[group][option]; got != true {
 		t.Errorf("a service is told %v", got)
 	}
@@ -435,7 +435,7 @@ func TestOnce(t *testing.T) {
 // Keystone.
 func TestClient(t *testing.T) {
 	d := Definition{
-		App: "placement", Title: "Example", Port: 8778, Module: "example.wsgi:application", HealthPath: "/up", ByHost: true, OwnFiles: true,
+		App: "placement", Title: "Example", Port: 8778, Module: "example.wsgi:application", HealthPath: "/up", RequiresHostHeader: true, WithoutOsloConfig: true,
 	}
 	parts := struct {
 		common.ServiceBase `json:",inline"`
@@ -452,12 +452,12 @@ func TestClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Accounts = []Account{{Resource: "key", Secret: "one-key", User: "key"}}
-	s.Pages = []Page{{Name: "settings", Text: "a = 1\n"}}
+	s.ExtraFiles = []ExtraFile{{Name: "settings", Text: "a = 1\n"}}
 	if err := s.Render(); err != nil {
 		t.Fatal(err)
 	}
-	if s.Effective != s.Wanted || s.Wanted == "" {
-		t.Errorf("it waits: %q runs, and %q is wanted", s.Effective, s.Wanted)
+	if s.Effective != s.TargetRelease || s.TargetRelease == "" {
+		t.Errorf("it waits: %q runs, and %q is wanted", s.Effective, s.TargetRelease)
 	}
 	if diff := cmp.Diff([]string{workload.HealthFile, "settings", UWSGIFile}, slices.Sorted(maps.Keys(s.Files.Data))); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)

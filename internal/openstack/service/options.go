@@ -13,11 +13,11 @@ import (
 // https://docs.openstack.org/keystonemiddleware/latest/middlewarearchitecture.html#configuration-options
 const authToken = "keystone_authtoken"
 
-// Computed are the options that are not the tenant's: those that every service has, and the service's own.
-func (s *Service) Computed() oslo.Config { return s.options().Merge(s.Options) }
+// ComputedOptions are the options that are not the tenant's: those that every service has, and the service's own.
+func (s *Service) ComputedOptions() oslo.Config { return s.options().Merge(s.Options) }
 
-// Has says whether the service has an option in the release that is in effect.
-func (s *Service) Has(group, option string) bool {
+// HasOption says whether the service has an option in the release that is in effect.
+func (s *Service) HasOption(group, option string) bool {
 	known, err := registry.For(s.App, string(s.Effective))
 	return err == nil && len(known.Lookup(group, option)) > 0
 }
@@ -31,7 +31,7 @@ func (s *Service) options() oslo.Config {
 		"oslo_concurrency": {"lock_path": "/tmp"},
 	}
 	for _, d := range s.Databases {
-		c[d.Group] = s.DatabaseOptions(d.Plain)
+		c[d.Group] = s.DatabaseOptions(d.NoWsrepSyncWait)
 	}
 	if s.registered() {
 		c[authToken] = s.tokenOptions()
@@ -78,7 +78,7 @@ func (s *Service) tokenOptions() oslo.Options {
 	o := s.AuthOptions()
 	o["www_authenticate_uri"] = string(s.Spec.Identity.PublicURL)
 	o["interface"] = "internal"
-	if region := s.lookedIn(); region != "" {
+	if region := s.lookupRegion(); region != "" {
 		o["region_name"] = region
 	}
 	o["service_type"] = s.CatalogType

@@ -39,7 +39,7 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 	for _, d := range s.Databases {
 		user, schema := db.NameOf(s.user()), db.NameOf(s.schemaName(d))
 		url := mariadb.URL(user, passwordEnv, db.Host, db.Port, schema, s.Path(databaseCA, string(db.CASecretRef.Key)))
-		if db.Galera && d.Plain {
+		if db.Galera && d.NoWsrepSyncWait {
 			url += syncWait
 		}
 		env = append(env, corev1.EnvVar{Name: oslo.MustEnvName(d.Group, "connection"), Value: url})
@@ -74,11 +74,11 @@ func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
 	p := s.BarePod(image, command)
 	c := &p.Containers[0]
 	var mounted []string
-	if !s.OwnFiles {
+	if !s.WithoutOsloConfig {
 		mounted = append(mounted, s.configFile(), PolicyFile)
 	}
-	for _, page := range s.Pages {
-		if !page.Elsewhere {
+	for _, page := range s.ExtraFiles {
+		if !page.External {
 			mounted = append(mounted, page.Name)
 		}
 	}
@@ -136,7 +136,7 @@ func (s *Service) TrustedFile() string {
 func (s *Service) ServerPod() workload.Pod {
 	p := s.Pod(s.Image, s.Files, []string{"uwsgi", "--ini", s.Path(UWSGIFile)})
 	s.mountConfig(&p.Containers[0], UWSGIFile, workload.HealthFile)
-	p.GraceSeconds = workload.Grace(s.Mercy)
+	p.GraceSeconds = workload.Grace(s.TerminationGracePeriod)
 	p.Annotations = s.Annotations
 	if s.registered() {
 		s.LogIn(&p, append([]string{authToken}, s.Logins...)...)
@@ -157,13 +157,13 @@ func (s *Service) ServerPod() workload.Pod {
 // APIPod is a pod of the API whose process clients talk to.
 func (s *Service) APIPod() workload.Pod {
 	p := s.ServerPod()
-	s.Front(&p.Containers[0])
+	s.ServeFromContainer(&p.Containers[0])
 	workload.Health(&p.Containers[0], s.Answers())
 	return p
 }
 
-// Front makes a container of the API's pod that which clients talk to, by https.
-func (s *Service) Front(c *corev1.Container) {
+// ServeFromContainer makes a container of the API's pod that which clients talk to, by https.
+func (s *Service) ServeFromContainer(c *corev1.Container) {
 	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(serverTLS, s.Path(serverTLS)))
 	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: s.Port}}
 	workload.Drain(c)
@@ -172,7 +172,7 @@ func (s *Service) Front(c *corev1.Container) {
 // Answers is a request that the API answers without a login, once its application works.
 func (s *Service) Answers() workload.Check {
 	check := workload.HTTPS(portName, s.HealthPath)
-	if s.ByHost {
+	if s.RequiresHostHeader {
 		check = check.At(s.InternalHost())
 	}
 	return check

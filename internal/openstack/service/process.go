@@ -45,23 +45,23 @@ type Process struct {
 	Exposure *common.ServiceExposure
 	// Shared says that it is an API as the service's own: whoever reaches that reaches it.
 	Shared bool
-	// Clients are the networks that it is reached from besides: 10.0.0.0/24.
-	Clients []string
+	// IngressFrom are the networks that it is reached from besides: 10.0.0.0/24.
+	IngressFrom []string
 	// Ready is how a pod is found to work. One that is reached from elsewhere is restarted, too, if it does not. The application of a
 	// Server answers it once, at its start.
 	Ready workload.Check
 	// Alive is how a pod that nobody reaches is found to need a restart, which Ready may not say: it may be somebody else's fault.
 	Alive workload.Check
-	// Mercy is how long it may go on with what it does while a pod stops.
-	Mercy time.Duration
+	// TerminationGracePeriod is how long it may go on with what it does while a pod stops.
+	TerminationGracePeriod time.Duration
 	// Privileges of its pods beyond the restricted Pod Security Standard, with reasons.
 	Privileges []workload.Privilege
 	// Annotations of its pods say what they started with, besides those of all pods.
 	Annotations map[string]string
 	// Env and Mounts are those of its pods alone, Reaches is where they go besides where all pods do.
-	Env     []corev1.EnvVar
-	Mounts  []Volume
-	Reaches []workload.Flow
+	Env    []corev1.EnvVar
+	Mounts []Volume
+	Egress []workload.Flow
 }
 
 // file is the name of the configuration of an application's server.
@@ -99,9 +99,9 @@ func CheckProcess(field string, p common.Process) error {
 }
 
 // Serve is the server of an application of WSGI that a process runs, with as many workers as the spec says, or its memory holds.
-func (s *Service) Serve(seen observe.State, p Process, module string) *workload.UWSGI {
-	u := s.serve(p.Name, module, p.Port, cmp.Or(s.workers, Processes(Resources(p.Process))), SpeaksIPv6(seen, p.resource("service")))
-	u.Mercy = p.Mercy
+func (s *Service) Serve(observed observe.State, p Process, module string) *workload.UWSGI {
+	u := s.serve(p.Name, module, p.Port, cmp.Or(s.workers, Processes(Resources(p.Process))), SpeaksIPv6(observed, p.resource("service")))
+	u.TerminationGracePeriod = p.TerminationGracePeriod
 	return &u
 }
 
@@ -129,15 +129,15 @@ func Resources(p common.Process) *common.Resources {
 	return out
 }
 
-// Shape is the workload of a process on the nodes that a service runs on.
-func Shape(p common.Process, on common.Placement) *common.Workload {
+// PlacedWorkload is the workload of a process on the nodes that a service runs on.
+func PlacedWorkload(p common.Process, on common.Placement) *common.Workload {
 	return &common.Workload{Replicas: p.Replicas, Resources: Resources(p), Placement: on}
 }
 
 // Daemon is a component that runs a process, by its name, or several that name it. One that the instance does not have is switched off.
 func Daemon[M Instance](name string, needs []string, rollsAfter ...string) compose.Component[M] {
 	return compose.Component[M]{
-		Name: name, Needs: needs, RollsAfter: rollsAfter,
+		Name: name, Needs: needs, RolloutAfter: rollsAfter,
 		Enabled: func(m M) bool { return len(m.Base().processes(name)) > 0 },
 		Build: func(m M) ([]compose.Stage, error) {
 			s := m.Base()
@@ -205,7 +205,7 @@ func (s *Service) run(p Process) ([]compose.Stage, error) {
 	stage := compose.Stage{
 		{Name: p.Name},
 		{Name: p.resource("disruption-budget"), Object: w.DisruptionBudget()},
-		{Name: p.resource("network-policy"), Object: w.NetworkPolicy(in, append(outbound, p.Reaches...))},
+		{Name: p.resource("network-policy"), Object: w.NetworkPolicy(in, append(outbound, p.Egress...))},
 	}
 	var pods *corev1.PodTemplateSpec
 	if p.Stateful {
@@ -240,8 +240,8 @@ func (p Process) inbound() []workload.Flow {
 		from := exposure.Namespaces(e)
 		in = append(in, workload.Flow{Anywhere: len(from) == 0, Namespaces: from, Ports: ports})
 	}
-	if len(p.Clients) > 0 {
-		in = append(in, workload.Flow{Blocks: p.Clients, Ports: ports})
+	if len(p.IngressFrom) > 0 {
+		in = append(in, workload.Flow{Blocks: p.IngressFrom, Ports: ports})
 	}
 	return in
 }
@@ -253,7 +253,7 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 		command = []string{"uwsgi", "--ini", s.Path(p.file())}
 	}
 	pod := s.Pod(s.imageFor(p.Name), s.Files, command)
-	pod.GraceSeconds = workload.Grace(p.Mercy)
+	pod.GraceSeconds = workload.Grace(p.TerminationGracePeriod)
 	pod.Annotations = s.Annotations
 	if len(p.Annotations) > 0 {
 		pod.Annotations = maps.Clone(p.Annotations)

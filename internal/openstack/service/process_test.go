@@ -31,7 +31,7 @@ func TestInbound(t *testing.T) {
 			"Nobody says where the gateway is.", Process{Exposure: at(exposure.GatewayAPI)}, []workload.Flow{{Anywhere: true, Ports: ports}},
 		},
 		"clients": {
-			"They are outside of the cluster.", Process{Clients: []string{"10.0.0.0/24"}}, []workload.Flow{{Blocks: []string{"10.0.0.0/24"}, Ports: ports}},
+			"They are outside of the cluster.", Process{IngressFrom: []string{"10.0.0.0/24"}}, []workload.Flow{{Blocks: []string{"10.0.0.0/24"}, Ports: ports}},
 		},
 	} {
 		tc.process.Port = 6080

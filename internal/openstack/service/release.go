@@ -11,23 +11,23 @@ import (
 )
 
 // releases finds the wanted and the effective release and their images.
-func (s *Service) releases(seen observe.State) error {
+func (s *Service) releases(observed observe.State) error {
 	var err error
-	if s.Wanted, err = release.Parse(s.Spec.OpenStackRelease); err != nil {
+	if s.TargetRelease, err = release.Parse(s.Spec.OpenStackRelease); err != nil {
 		return invalid.Field("spec.openStackRelease", "%s", err)
 	}
-	if err := s.schemaReleases(seen); err != nil {
+	if err := s.schemaReleases(observed); err != nil {
 		return invalid.Field("spec.openStackRelease", "%s", err)
 	}
 	if s.Image, err = s.ImageOf(s.App, s.Effective, s.Spec.Image, "spec.image"); err != nil {
 		return err
 	}
-	if s.SchemaImage, err = s.ImageOf(s.App, s.Wanted, s.Spec.Image, "spec.image"); err != nil {
+	if s.SchemaImage, err = s.ImageOf(s.App, s.TargetRelease, s.Spec.Image, "spec.image"); err != nil {
 		return err
 	}
-	if s.Effective != s.Wanted {
+	if s.Effective != s.TargetRelease {
 		// The pods stay exactly as they are until the schema serves the new release; an image that the spec names may be of it.
-		s.running = func(resource string) string { return s.runningImage(seen, resource) }
+		s.running = func(resource string) string { return s.runningImage(observed, resource) }
 		main := s.pods()
 		if s.Main != "" {
 			main = s.Main
@@ -39,20 +39,20 @@ func (s *Service) releases(seen observe.State) error {
 
 // schemaReleases finds the effective release, which is the least that the schemas of all databases allow, and the one that all of them
 // still serve.
-func (s *Service) schemaReleases(seen observe.State) error {
+func (s *Service) schemaReleases(observed observe.State) error {
 	type schema struct{ installed, previous string }
 	var schemas []schema
 	if len(s.Databases) == 0 {
-		s.Effective = s.Wanted // It waits for nothing.
+		s.Effective = s.TargetRelease // It waits for nothing.
 	}
 	for i := range s.Databases {
-		sync, _ := seen.Get(s.databaseResource(schemaResource, i))
+		sync, _ := observed.Get(s.databaseResource(schemaResource, i))
 		is := schema{sync.String("status", "installedRelease"), sync.String("status", "previousRelease")}
 		schemas = append(schemas, is)
 		if quiesce, _ := sync.Bool("status", "quiesce"); quiesce {
 			s.Quiesced = true
 		}
-		effective, err := release.Effective(s.Wanted, is.installed, is.previous)
+		effective, err := release.Effective(s.TargetRelease, is.installed, is.previous)
 		if err != nil {
 			return err
 		}
@@ -71,8 +71,8 @@ func (s *Service) schemaReleases(seen observe.State) error {
 }
 
 // runningImage is the image of the pods of a workload, if there are any.
-func (s *Service) runningImage(seen observe.State, resource string) string {
-	d, ok := seen.Get(resource)
+func (s *Service) runningImage(observed observe.State, resource string) string {
+	d, ok := observed.Get(resource)
 	if !ok {
 		return ""
 	}

@@ -43,12 +43,12 @@ func TestSchemaReleases(t *testing.T) {
 				}
 				objects[resource] = o
 			}
-			seen, err := observe.New(objects)
+			observed, err := observe.New(objects)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := Service{Definition: &Definition{Databases: []Database{{Name: "first"}, {Name: "second"}}}, Wanted: tc.wanted}
-			if err := s.schemaReleases(seen); (err != nil) != tc.refused {
+			s := Service{Definition: &Definition{Databases: []Database{{Name: "first"}, {Name: "second"}}}, TargetRelease: tc.wanted}
+			if err := s.schemaReleases(observed); (err != nil) != tc.refused {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
 			if !tc.refused && (s.Effective != tc.effective || s.Fallback != tc.fallback) {

@@ -43,12 +43,12 @@ func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
 	}
 	// 1 is a warning (https://docs.openstack.org/oslo.upgradecheck/latest/).
 	var check *openstackv1.Step
-	if len(of.Check) > 0 && !slices.Contains(of.Unchecked, s.Wanted) {
+	if len(of.Check) > 0 && !slices.Contains(of.Unchecked, s.TargetRelease) {
 		check = new(Step("upgrade-check", of.Check...))
 		check.SuccessCodes = []int32{0, 1}
 	}
 	return openstackv1.DatabaseSyncSpec{
-		Release:          string(s.Wanted),
+		Release:          string(s.TargetRelease),
 		Sync:             of.Sync,
 		Expand:           of.Expand,
 		Contract:         of.Contract,

@@ -82,7 +82,7 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 			names = append(names, host, host+domain)
 		}
 	}
-	return Single(CertificateResource, certificate.Server(s.Meta(s.Sub(serverTLS)), s.Spec.IssuerRef, names...)), nil
+	return SingleObjectComponent(CertificateResource, certificate.Server(s.Meta(s.Sub(serverTLS)), s.Spec.IssuerRef, names...)), nil
 }
 
 // DatabaseAccount is the databases and their account on the shared server. A grant that comes before its user is tried again within
@@ -151,8 +151,8 @@ func (s *Service) databaseResource(name string, i int) string {
 // ObjectName is the name of an object of Kubernetes that is a database, or a user, of that name.
 func ObjectName(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
-// Single is one object as a component.
-func Single(name string, o runtime.Object) []compose.Stage {
+// SingleObjectComponent is one object as a component.
+func SingleObjectComponent(name string, o runtime.Object) []compose.Stage {
 	return []compose.Stage{{{Name: name, Object: o}}}
 }
 

@@ -34,9 +34,9 @@ func KeepServer(s mariadb.Server, was *observe.Object) mariadb.Server {
 }
 
 // PullSecretsOf are the pull secrets of a MariaDB or MaxScale that exists, or those that a new one gets.
-func PullSecretsOf(o *observe.Object, wanted []common.ObjectName) []common.ObjectName {
+func PullSecretsOf(o *observe.Object, desired []common.ObjectName) []common.ObjectName {
 	if !o.Exists() {
-		return wanted
+		return desired
 	}
 	var out []common.ObjectName
 	for _, s := range o.List("spec", "imagePullSecrets") {

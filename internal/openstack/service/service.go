@@ -45,8 +45,8 @@ type Input struct {
 	Check func(release.Release) error
 	// Previous is the status of the last call.
 	Previous common.ServiceStatus
-	// Seen is what is observed.
-	Seen observe.State
+	// Observed is what is observed.
+	Observed observe.State
 }
 
 // Service is everything that the builders of every service read, derived once. What a service has of its own it sets between Derive and
@@ -58,8 +58,8 @@ type Service struct {
 	Generation      int64
 	Spec            Spec
 	Previous        common.ServiceStatus
-	// Wanted is the release that the spec asks for, Effective the one that may run now: the one whose schema is in place.
-	Wanted, Effective release.Release
+	// TargetRelease is the release that the spec asks for, Effective the one that may run now: the one whose schema is in place.
+	TargetRelease, Effective release.Release
 	// Fallback is the earlier release that the schema still serves, to which an upgrade may be aborted.
 	Fallback string
 	// Image is that of the effective release, SchemaImage that of the wanted one.
@@ -71,8 +71,8 @@ type Service struct {
 
 	// Options are the service's own, over those that all have.
 	Options oslo.Config
-	// Pages are files besides those that all services have.
-	Pages []Page
+	// ExtraFiles are files besides those that all services have.
+	ExtraFiles []ExtraFile
 	// Content is what pods read besides the ConfigMap.
 	Content compose.Stage
 	// Volumes are mounted by every pod of the service, ConfigVolumes by every pod that reads the configuration.
@@ -82,13 +82,13 @@ type Service struct {
 	Env    []corev1.EnvVar
 	// Accounts are generated credentials besides that of the database.
 	Accounts []Account
-	// Clients are the namespaces that the API is used from, besides its own and those of the exposure.
-	Clients []string
+	// IngressFrom are the namespaces that the API is used from, besides its own and those of the exposure.
+	IngressFrom []string
 	// DatabasePods and QueuePods are the labels of the servers' pods where these are the service's own: its pods reach no others. Nil: theirs
 	// is shared, and who may use it is said there.
 	DatabasePods, QueuePods map[string]string
-	// Reaches is where pods go, besides the database, the cache and Keystone, and Peers where only those of the API do.
-	Reaches, Peers []workload.Flow
+	// Egress is where pods go, besides the database, the cache and Keystone, and Peers where only those of the API do.
+	Egress, APIEgress []workload.Flow
 	// Annotations of the API's pods say what they started with.
 	Annotations map[string]string
 	// Rules of access are the service's own where the tenant has none of that name.
@@ -112,12 +112,12 @@ type Service struct {
 	JobVolumes []Volume
 	// Claims are volumes of each pod of a stateful API.
 	Claims []workload.Claim
-	// Watches are alerts besides those on what every service has.
-	Watches []monitoring.Alert
+	// ExtraAlerts are alerts besides those on what every service has.
+	ExtraAlerts []monitoring.Alert
 	// Jobs begin the names of Jobs that are the service's own.
 	Jobs []string
-	// Elsewhere says that somebody else runs the service, outside of this control plane.
-	Elsewhere bool
+	// External says that somebody else runs the service, outside of this control plane.
+	External bool
 	// Quiesced says that no pod may run that uses the databases: a step of a schema is in turn that needs that.
 	Quiesced bool
 	// timeouts are those of the calls that requests make.
@@ -142,14 +142,14 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 		Spec: in.Spec, Previous: in.Previous, workers: in.Spec.UWSGI.Processes,
 	}
 	s.Spec.SetDefaults()
-	if err := s.releases(in.Seen); err != nil {
+	if err := s.releases(in.Observed); err != nil {
 		return nil, err
 	}
 	check := in.Check
 	if check == nil {
 		check = func(r release.Release) error { return s.Spec.Check("spec", s.App, r) }
 	}
-	if err := check(s.Wanted); err != nil {
+	if err := check(s.TargetRelease); err != nil {
 		return nil, err
 	}
 	if id := s.Spec.Identity; id != nil && id.CAConfigMapRef != nil {
@@ -170,15 +170,15 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 	if s.Stateful {
 		s.Workload.Headless = s.Sub("pods")
 	}
-	if s.CutsOver {
-		if err := s.deriveCutover(in.Seen); err != nil {
+	if s.NeedsCutover {
+		if err := s.deriveCutover(in.Observed); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.deriveTimeouts(); err != nil {
 		return nil, err
 	}
-	s.Server = s.server(SpeaksIPv6(in.Seen, serviceResource))
+	s.Server = s.server(SpeaksIPv6(in.Observed, serviceResource))
 	return s, nil
 }
 
@@ -193,8 +193,8 @@ func (s *Service) Meta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: s.Namespace, Labels: s.Workload.With(name, "").Labels()}
 }
 
-// WantedRelease is the release that the schema is brought to.
-func (s *Service) WantedRelease() string { return string(s.Wanted) }
+// TargetReleaseName is the release that the schema is brought to.
+func (s *Service) TargetReleaseName() string { return string(s.TargetRelease) }
 
 // Version of the service that runs: the tag or the digest of its image.
 func (s *Service) Version() string { return versionOf(s.Image) }

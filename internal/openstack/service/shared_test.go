@@ -46,12 +46,12 @@ func TestShared(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			clouds := text("clouds", "spec", "template", "clouds.yaml")
-			for line, there := range map[string]bool{
+			for line, existing := range map[string]bool{
 				"      username: \"" + tc.user + "\"\n": true, "      project_name: " + tc.project + "\n": true,
 				"    region_name: \"here\"\n": tc.region != "", "region_name": tc.region != "",
 			} {
-				if strings.Contains(clouds, line) != there {
-					t.Errorf("%s\n%q is there: %v, want %v, in\n%s", tc.reason, line, !there, there, clouds)
+				if strings.Contains(clouds, line) != existing {
+					t.Errorf("%s\n%q is there: %v, want %v, in\n%s", tc.reason, line, !existing, existing, clouds)
 				}
 			}
 			if strings.Contains(s.Files.Data["placement.conf"], "region_name = here") != (tc.region != "") {

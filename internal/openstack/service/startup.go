@@ -6,8 +6,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 )
 
-// ReadAtStart is a resource whose content pods read only as they start.
-type ReadAtStart struct {
+// StartupInput is a resource whose content pods read only as they start.
+type StartupInput struct {
 	// Resource that reports its content at a path, by a text or a whole number.
 	Resource string
 	Path     []string
@@ -16,22 +16,22 @@ type ReadAtStart struct {
 	Annotation string
 }
 
-// StartWith annotates the API's pods with the content that a resource reports, or with that which they have while it reports nothing.
+// AnnotateStartupInputs annotates the API's pods with the content that a resource reports, or with that which they have while it reports nothing.
 // What neither knows is left out.
-func (s *Service) StartWith(seen observe.State, reads ...ReadAtStart) {
-	for annotation, value := range StartedWith(seen, s.pods(), reads...) {
+func (s *Service) AnnotateStartupInputs(observed observe.State, reads ...StartupInput) {
+	for annotation, value := range StartupAnnotations(observed, s.pods(), reads...) {
 		s.Annotate(annotation, value)
 	}
 }
 
-// StartedWith are such annotations of the pods of a workload, which is a resource.
-func StartedWith(seen observe.State, workload string, reads ...ReadAtStart) map[string]string {
+// StartupAnnotations are such annotations of the pods of a workload, which is a resource.
+func StartupAnnotations(observed observe.State, workload string, reads ...StartupInput) map[string]string {
 	out := map[string]string{}
-	pods, running := seen.Get(workload)
+	pods, running := observed.Get(workload)
 	for _, r := range reads {
 		value := ""
-		if o, ok := seen.Get(r.Resource); ok {
-			value = told(o, r.Path)
+		if o, ok := observed.Get(r.Resource); ok {
+			value = statusValue(o, r.Path)
 		}
 		if value == "" && running {
 			value = pods.String("spec", "template", "metadata", "annotations", r.Annotation)
@@ -51,8 +51,8 @@ func (s *Service) Annotate(name, value string) {
 	s.Annotations[name] = value
 }
 
-// told is a text or a whole number of a status.
-func told(o *observe.Object, path []string) string {
+// statusValue is a text or a whole number of a status.
+func statusValue(o *observe.Object, path []string) string {
 	if n, ok := o.Int(path...); ok {
 		return fmt.Sprint(n)
 	}

@@ -15,11 +15,11 @@ const (
 	phaseUpdating = "Updating"
 )
 
-// Place says where the objects of a service live.
-func Place[M Instance](m M) respond.Place {
+// Target says where the objects of a service live.
+func Target[M Instance](m M) respond.Target {
 	s := m.Base()
 	config := string(s.Spec.Target.ProviderConfig)
-	return respond.Place{
+	return respond.Target{
 		Namespaced: true, Namespace: s.Namespace, Prefix: s.Name,
 		Management: config, Workload: config, Remote: s.Spec.Target.Remote,
 		DeleteData: s.Spec.DeletionPolicy == common.DeletionPolicyDelete,
@@ -36,7 +36,7 @@ func (s *Service) Status(plan compose.Plan) common.ServiceStatus {
 		Endpoint:           s.Spec.Endpoints.Public,
 		Components:         respond.Components(plan, s.Previous.Components),
 	}
-	if part, ok := plan.Part(cmp.Or(s.Main, "api")); ok && part.Exists() {
+	if part, ok := plan.ComponentStatus(cmp.Or(s.Main, "api")); ok && part.Exists() {
 		out.Release, out.Version, out.PreviousRelease = string(s.Effective), s.Version(), s.Fallback
 	}
 	out.Phase, out.UpdatePhase = Phase(plan, s.Previous.Phase)

@@ -7,11 +7,11 @@ import (
 )
 
 // Tests reads how a run of Tempest ended from a field of an observed status: nil if there was none, or nobody can read it.
-func Tests(said map[string]any) *common.TestStatus {
-	if said == nil {
+func Tests(requested map[string]any) *common.TestStatus {
+	if requested == nil {
 		return nil
 	}
-	text, err := json.Marshal(said)
+	text, err := json.Marshal(requested)
 	if err != nil {
 		return nil
 	}

@@ -48,7 +48,7 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	cloud := korc.Credentials(s.Spec.Identity.KORCCloudRef)
 	own := cloud.Owned
-	if s.Trustee && s.Spec.DeletionPolicy != common.DeletionPolicyDelete {
+	if s.NeedsStableUserID && s.Spec.DeletionPolicy != common.DeletionPolicyDelete {
 		own = cloud.Managed
 	}
 	user := own("User", s.Meta(s.Name), object.Map{
@@ -56,7 +56,7 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 	})
 	clouds := s.Clouds(Login{
 		Cloud: s.Cloud(), URL: s.Spec.Identity.InternalURL, User: s.userName(), Project: s.Spec.Identity.Project(),
-		Password: s.userSecret(), CA: s.Spec.Identity.CASecretRef, Region: s.lookedIn(),
+		Password: s.userSecret(), CA: s.Spec.Identity.CASecretRef, Region: s.lookupRegion(),
 	})
 	roles := []string{common.ServiceRole, common.AdminRole}
 	var assignments compose.Stage
@@ -120,9 +120,9 @@ type Login struct {
 	Region string
 }
 
-// lookedIn is the region in which services are looked for in a Keystone that has those of others, too. Empty: it is the control plane's
+// lookupRegion is the region in which services are looked for in a Keystone that has those of others, too. Empty: it is the control plane's
 // own.
-func (s *Service) lookedIn() string {
+func (s *Service) lookupRegion() string {
 	if s.Spec.Identity.SharedAs == "" {
 		return ""
 	}

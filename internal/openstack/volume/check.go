@@ -154,13 +154,13 @@ func checkBackends(base string, r release.Release, backends []cinderv1.Backend, 
 				"choose another name", b.Name, other))
 		}
 		called[ObjectName(b.Name)] = b.Name
-		errs = append(errs, checkPlace(field, b), checkManagers(base, field, b, all, locks))
+		errs = append(errs, checkBackendStorage(field, b), checkManagers(base, field, b, all, locks))
 	}
 	return errors.Join(errs...)
 }
 
-// checkPlace refuses a backend that keeps volumes nowhere.
-func checkPlace(field string, b cinderv1.Backend) error {
+// checkBackendStorage refuses a backend that keeps volumes nowhere.
+func checkBackendStorage(field string, b cinderv1.Backend) error {
 	switch {
 	case count(b.Ceph != nil, b.RBD != nil, b.NFS != nil) != 1:
 		return invalid.Field(field, "say where the backend keeps volumes: one of ceph, rbd and nfs")
@@ -171,9 +171,9 @@ func checkPlace(field string, b cinderv1.Backend) error {
 }
 
 // count is how many of some things are there.
-func count(there ...bool) int {
+func count(existing ...bool) int {
 	n := 0
-	for _, t := range there {
+	for _, t := range existing {
 		if t {
 			n++
 		}
@@ -183,14 +183,14 @@ func count(there ...bool) int {
 
 // checkManagers refuses more managers of a backend than can look after its volumes, and those without room.
 func checkManagers(base, field string, b cinderv1.Backend, all *common.Process, locks bool) error {
-	said, at := b.Volume, field+".volume"
-	if said == nil {
-		said, at = all, base+".volume"
-	} else if err := service.CheckProcess(at, *said); err != nil {
+	requested, at := b.Volume, field+".volume"
+	if requested == nil {
+		requested, at = all, base+".volume"
+	} else if err := service.CheckProcess(at, *requested); err != nil {
 		return err
 	}
 	switch {
-	case said == nil || ptr.Deref(said.Replicas, 1) == 1:
+	case requested == nil || ptr.Deref(requested.Replicas, 1) == 1:
 	case !Shares(b) && b.Volume != nil:
 		return invalid.Field(at+".replicas", "volumes of nfs have one manager at a time; say 1")
 	case Shares(b) && !locks:

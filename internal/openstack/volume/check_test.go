@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 			}
 			SetDefaults(&s.Storage)
 			spec := service.Spec{
-				ServiceSpec: &s.ServiceSpec, Workload: service.Shape(s.API, s.Placement), UWSGI: &s.UWSGI, Identity: &s.Identity, Queue: &s.Queue,
+				ServiceSpec: &s.ServiceSpec, Workload: service.PlacedWorkload(s.API, s.Placement), UWSGI: &s.UWSGI, Identity: &s.Identity, Queue: &s.Queue,
 				Groups: Groups(s.Backends),
 			}
 			spec.SetDefaults()
@@ -89,15 +89,15 @@ func TestShare(t *testing.T) {
 
 // TestSecretUUID: it is one, the same again, and another one of another backend, Cinder or cloud.
 func TestSecretUUID(t *testing.T) {
-	seen := map[string]bool{}
+	observed := map[string]bool{}
 	for _, of := range [][3]string{{"a", "cinder", "b"}, {"a", "cinder", "c"}, {"a", "other", "b"}, {"b", "cinder", "b"}} {
 		id := SecretUUID(of[0], of[1], of[2])
 		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(id) {
 			t.Errorf("%s is no UUID", id)
 		}
-		if seen[id] || id != SecretUUID(of[0], of[1], of[2]) {
+		if observed[id] || id != SecretUUID(of[0], of[1], of[2]) {
 			t.Errorf("%v: %s", of, id)
 		}
-		seen[id] = true
+		observed[id] = true
 	}
 }

@@ -48,9 +48,9 @@ var Names = []string{
 // Check reports whether every policy is in force: that it and its binding are there, refuse, are not narrowed, and are of this version or
 // a later one. What a policy says is the platform team's to keep: that it is the chart's is known from the version only.
 func Check(required map[string][]*structpb.Struct) error {
-	policies, asked := required[PolicyRequirement]
+	policies, queried := required[PolicyRequirement]
 	bindings, askedToo := required[BindingRequirement]
-	if !asked || !askedToo {
+	if !queried || !askedToo {
 		return errors.New("the Composition does not ask for the admission policies, so it is older than this function; " +
 			"the platform team has to upgrade the Configuration c5c3-configuration-cobaltcore")
 	}

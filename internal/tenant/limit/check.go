@@ -31,13 +31,13 @@ var MonitoringLabels = List{
 // CheckAny holds that each limit that has the list, and at least one has, allows one of some values of a field: a node has all labels that
 // a claim names, so that one of them says enough. The limits are those of the claim's namespace.
 func (l List) CheckAny(limits []platformv1.Limit, namespace, field string, values []string) error {
-	said := false
+	requested := false
 	for i := range limits {
 		entries := l.Of(&limits[i])
 		if entries == nil {
 			continue
 		}
-		said = true
+		requested = true
 		if !slices.ContainsFunc(values, func(value string) bool {
 			return slices.ContainsFunc(entries, func(entry string) bool { return l.Allows(Expand(entry, namespace), value) })
 		}) {
@@ -45,7 +45,7 @@ func (l List) CheckAny(limits []platformv1.Limit, namespace, field string, value
 				strings.Join(values, ", "), l.Name, limits[i].Name, cmp.Or(strings.Join(entries, ", "), "none"))
 		}
 	}
-	if said {
+	if requested {
 		return nil
 	}
 	return invalid.Field(field, "no limit of the platform allows %q in namespace %q; ask the platform team to allow it in the %s of a limit",

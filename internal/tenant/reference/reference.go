@@ -20,8 +20,8 @@ const APIVersion = "crossplane.c5c3.io/v1alpha1"
 // Required are the resources that a function asked for, by requirement name.
 type Required = map[string][]*structpb.Struct
 
-// To is a reference of a claim to a claim of another kind.
-type To struct {
+// ClaimReference is a reference of a claim to a claim of another kind.
+type ClaimReference struct {
 	// Kind of the claim that is referred to, such as ControlPlaneCluster. Its composite resource is of the same with an X before it.
 	Kind string
 	// Ref names it.
@@ -35,17 +35,17 @@ type To struct {
 }
 
 // Requires adds what has to be asked for: the claim and, as soon as that is known and consents, the composite resource that it names.
-func (t To) Requires(required Required, into map[string]wire.Selector) {
+func (t ClaimReference) Requires(required Required, into map[string]wire.Selector) {
 	into[t.Claim] = wire.Selector{APIVersion: APIVersion, Kind: t.Kind, Namespace: string(t.Ref.Namespace), Name: string(t.Ref.Name)}
-	if name := boundTo(t.consenting(required)); name != "" {
+	if name := boundTo(t.allowsNamespace(required)); name != "" {
 		into[t.Composite] = wire.Selector{APIVersion: APIVersion, Kind: "X" + t.Kind, Name: name}
 	}
 }
 
 // Find returns the composite resource, which is nil while nothing is composed of the claim yet. False: there is no such claim, or it does
 // not consent.
-func (t To) Find(required Required) (composite *structpb.Struct, ok bool) {
-	claim := t.consenting(required)
+func (t ClaimReference) Find(required Required) (composite *structpb.Struct, ok bool) {
+	claim := t.allowsNamespace(required)
 	if claim == nil {
 		return nil, false
 	}
@@ -60,13 +60,13 @@ func (t To) Find(required Required) (composite *structpb.Struct, ok bool) {
 }
 
 // Exists says that there is such a claim, whether it consents or not. That is nobody's business but of those who had its consent before.
-func (t To) Exists(required Required) bool {
+func (t ClaimReference) Exists(required Required) bool {
 	found := required[t.Claim]
 	return len(found) > 0 && isNamed(found[0], t.Ref)
 }
 
-// consenting is the claim, if it lets claims of the namespace use it. Nil: there is none.
-func (t To) consenting(required Required) *structpb.Struct {
+// allowsNamespace is the claim, if it lets claims of the namespace use it. Nil: there is none.
+func (t ClaimReference) allowsNamespace(required Required) *structpb.Struct {
 	if !t.Exists(required) {
 		return nil
 	}

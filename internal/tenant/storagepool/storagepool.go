@@ -35,9 +35,9 @@ func Ref(pool common.StoragePool) string {
 }
 
 // to is the reference to a cluster, from a claim of a namespace.
-func to(namespace string, ref common.ClaimReference) reference.To {
+func to(namespace string, ref common.ClaimReference) reference.ClaimReference {
 	name := string(ref.Namespace) + "." + string(ref.Name)
-	return reference.To{
+	return reference.ClaimReference{
 		Kind: Kind, Ref: ref, Namespace: namespace, Claim: "storage-claim." + name, Composite: "storage." + name,
 	}
 }
@@ -52,7 +52,7 @@ func Requires(required reference.Required, namespace string, pool common.Storage
 // leads nowhere, or that its owner has not consented to.
 func Find(
 	required reference.Required, user User, field string, pool common.StoragePool,
-) (client *common.StorageClient, waits string, err error) {
+) (client *common.StorageClient, waiting string, err error) {
 	ref := pool.ClusterRef
 	xr, ok := to(user.Namespace, ref).Find(required)
 	if !ok {
@@ -60,26 +60,26 @@ func Find(
 			"correct the reference, or have its owner name this namespace in spec.allowedNamespaces there", ref.Name, ref.Namespace,
 			user.Namespace)
 	}
-	whose := fmt.Sprintf("storage cluster %s of namespace %s", ref.Name, ref.Namespace)
+	owner := fmt.Sprintf("storage cluster %s of namespace %s", ref.Name, ref.Namespace)
 	if xr == nil {
-		return nil, fmt.Sprintf("waits for %s, of which nothing is composed yet", whose), nil
+		return nil, fmt.Sprintf("waits for %s, of which nothing is composed yet", owner), nil
 	}
 	c := storagev1.StorageCluster{}
 	if err := function.Decode(xr, &c); err != nil {
-		return nil, "", fmt.Errorf("cannot read the %s: %w", whose, err)
+		return nil, "", fmt.Errorf("cannot read the %s: %w", owner, err)
 	}
 	if plane := user.ControlPlane; !consumes(c.Spec.Consumers, plane) {
 		return nil, "", invalid.Field(field+".clusterRef", "the %s has consumers, of which control plane %s of namespace %s is none; have its "+
-			"owner add it to spec.consumers there", whose, plane.Name, plane.Namespace)
+			"owner add it to spec.consumers there", owner, plane.Name, plane.Namespace)
 	}
 	if known := c.Status.Access; known != nil && c.Status.Instance != "" {
 		for _, consumer := range known.Consumers {
 			if consumer.ControlPlaneRef == nil || *consumer.ControlPlaneRef == user.ControlPlane {
-				return in(&c, consumer, whose, field, pool, user.Service)
+				return in(&c, consumer, owner, field, pool, user.Service)
 			}
 		}
 	}
-	return nil, fmt.Sprintf("waits for %s, which says nothing of its pools yet", whose), nil
+	return nil, fmt.Sprintf("waits for %s, which says nothing of its pools yet", owner), nil
 }
 
 // consumes reports whether a control plane has pools: where there are consumers, it has to be one of them.
@@ -90,20 +90,20 @@ func consumes(consumers []storagev1.Consumer, plane common.ClaimReference) bool 
 
 // in finds a pool and a user among those of a consumer.
 func in(
-	c *storagev1.StorageCluster, consumer storagev1.ConsumerAccess, whose, field string, pool common.StoragePool,
+	c *storagev1.StorageCluster, consumer storagev1.ConsumerAccess, owner, field string, pool common.StoragePool,
 	service storagev1.Service,
-) (client *common.StorageClient, waits string, err error) {
+) (client *common.StorageClient, waiting string, err error) {
 	p := slices.IndexFunc(consumer.Pools, func(p storagev1.PoolAccess) bool { return p.Name == pool.Pool })
 	u := slices.IndexFunc(consumer.Clients, func(c storagev1.ClientAccess) bool { return c.Service == service })
 	if p < 0 {
-		return nil, fmt.Sprintf("waits for pool %s of %s, which is not there; is it in spec.pools there?", pool.Pool, whose), nil
+		return nil, fmt.Sprintf("waits for pool %s of %s, which is not there; is it in spec.pools there?", pool.Pool, owner), nil
 	}
 	if !slices.Contains(writes[service], consumer.Pools[p].Purpose) {
 		return nil, "", invalid.Field(field+".pool", "pool %s of the %s is not for what %s keeps; name one whose purpose is %s",
-			pool.Pool, whose, service, words(writes[service]))
+			pool.Pool, owner, service, words(writes[service]))
 	}
 	if u < 0 {
-		return nil, fmt.Sprintf("waits for %s, where %s has no user yet", whose, service), nil
+		return nil, fmt.Sprintf("waits for %s, where %s has no user yet", owner, service), nil
 	}
 	known, user := c.Status.Access, consumer.Clients[u]
 	out := &common.StorageClient{

@@ -101,15 +101,15 @@ func TestFind(t *testing.T) {
 			required := reference.Required{}
 			required["storage-claim.storage.ceph"] = parsed(t, or(tc.claim, claim))
 			required["storage.storage.ceph"] = parsed(t, or(tc.composite, composite))
-			got, waits, err := Find(required, me, "stores[0].ceph", pool)
+			got, waiting, err := Find(required, me, "stores[0].ceph", pool)
 			if tc.refused != "" {
 				if !invalid.Is(err) || !strings.HasPrefix(err.Error(), tc.refused) {
 					t.Errorf("%s\ngot %v, want %s", tc.reason, err, tc.refused)
 				}
 				return
 			}
-			if err != nil || !strings.Contains(waits, tc.waits) || (waits == "") != (tc.waits == "") {
-				t.Errorf("%s\nwaits %q, want %q; %v", tc.reason, waits, tc.waits, err)
+			if err != nil || !strings.Contains(waiting, tc.waits) || (waiting == "") != (tc.waits == "") {
+				t.Errorf("%s\nwaits %q, want %q; %v", tc.reason, waiting, tc.waits, err)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

@@ -51,7 +51,7 @@ func TestBetween(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := set()
 			before.Cluster, before.Via = "north", &common.SecretStoreReference{Name: "other"}
-			got := before.Between(tc.secrets, tc.readers, "here", store)
+			got := before.ForClusters(tc.secrets, tc.readers, "here", store)
 			via := ""
 			if got.Via != nil {
 				via = string(got.Via.Name)

@@ -15,11 +15,11 @@ import (
 // TestStages: who may read comes before how it is read, that before the copies, and of a copy for another cluster each step before the
 // next. Copies are revisions, so that one that a pod still reads stays.
 func TestStages(t *testing.T) {
-	local, remote, nothing, elsewhere := set(), set(), set(), set()
+	local, remote, nothing, external := set(), set(), set(), set()
 	remote.Via = &common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore"}
-	nothing.Wanted = nil
-	elsewhere.Cluster = "east"
-	across := elsewhere
+	nothing.Requests = nil
+	external.Cluster = "east"
+	across := external
 	across.Via = remote.Via
 	for name, tc := range map[string]struct {
 		reason string
@@ -42,7 +42,7 @@ func TestStages(t *testing.T) {
 			"2 claim-secrets-push-tenant-s3 in management, of claim-secrets-push, after claim-secrets-tenant-s3",
 			"2 claim-secrets-workload-tenant-s3, of claim-secrets-workload, after claim-secrets-push-tenant-s3",
 		}},
-		"elsewhere": {"In another cluster all of it is there.", elsewhere, []string{
+		"elsewhere": {"In another cluster all of it is there.", external, []string{
 			"0 claim-secrets-account in east", "0 claim-secrets-role in east", "0 claim-secrets-role-binding in east",
 			"1 claim-secrets-store in east",
 			"2 claim-secrets-tenant-ldap in east, of claim-secrets-tenant, judged",

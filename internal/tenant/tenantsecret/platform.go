@@ -31,7 +31,7 @@ func (s Set) pulling(i *common.Images, field string) ([]common.ObjectName, Set) 
 	s.Type, s.Keep = corev1.SecretTypeDockerConfigJson, true
 	var copies []common.ObjectName
 	for _, n := range ptr.Deref(i, common.Images{}).PullSecrets {
-		s.Wanted = append(s.Wanted, Wanted{Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{field}})
+		s.Requests = append(s.Requests, Request{Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{field}})
 		copies = append(copies, common.ObjectName(s.Target(string(n))))
 	}
 	return copies, s

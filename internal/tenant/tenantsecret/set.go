@@ -40,14 +40,14 @@ type Set struct {
 	// Cluster is the provider config of the cluster that the Secrets are in. Empty: the management cluster. Via the platform's store they are
 	// pushed from there.
 	Cluster string
-	// Wanted are the Secrets.
-	Wanted []Wanted
+	// Requests are the Secrets.
+	Requests []Request
 }
 
 // Target is the name of the copy of a Secret.
 func (s Set) Target(name string) string {
-	if i := slices.IndexFunc(s.Wanted, func(w Wanted) bool { return w.Name == name && w.As != "" }); i >= 0 {
-		return s.Wanted[i].As
+	if i := slices.IndexFunc(s.Requests, func(w Request) bool { return w.Name == name && w.As != "" }); i >= 0 {
+		return s.Requests[i].As
 	}
 	return target(s.Prefix, name)
 }
@@ -72,13 +72,13 @@ func (s Set) Source(name string) secret.Source {
 // everything is ready, also where nothing is wanted any more: pods that are not replaced yet read them.
 func (s Set) Stages() []compose.Stage {
 	copies, pushes, arrivals := s.revisions()
-	if len(s.Wanted) == 0 {
+	if len(s.Requests) == 0 {
 		return []compose.Stage{{
 			s.there(compose.Resource{Revisions: copies}), s.there(compose.Resource{Revisions: pushes}), {Revisions: arrivals},
 		}}
 	}
 	if s.Via != nil && s.Cluster != "" {
-		return []compose.Stage{s.across()}
+		return []compose.Stage{s.crossesClusters()}
 	}
 	return []compose.Stage{
 		{
@@ -91,8 +91,8 @@ func (s Set) Stages() []compose.Stage {
 	}
 }
 
-// SideBySide brings several sets, of which none waits for another.
-func SideBySide(sets []Set) []compose.Stage {
+// Parallel brings several sets, of which none waits for another.
+func Parallel(sets []Set) []compose.Stage {
 	var out []compose.Stage
 	for _, set := range sets {
 		for i, stage := range set.Stages() {
@@ -131,7 +131,7 @@ func (s Set) revisions() (copies, pushes, arrivals string) {
 func (s Set) copies() compose.Stage {
 	copies, pushes, arrivals := s.revisions()
 	var out compose.Stage
-	for _, w := range s.Wanted {
+	for _, w := range s.Requests {
 		name := s.Target(w.Name)
 		meta := s.meta(name)
 		here := secret.Source{Store: s.Name, StoreKind: storeKind, Key: w.Name, Renamed: w.Renamed}
@@ -166,21 +166,21 @@ func (s Set) account() *corev1.ServiceAccount {
 	}
 }
 
-// besides is the meta of what lies beside the Secrets. It names the instance: two claims of one namespace have one each.
-func (s Set) besides() metav1.ObjectMeta {
+// auxiliaryMeta is the meta of what lies beside the Secrets. It names the instance: two claims of one namespace have one each.
+func (s Set) auxiliaryMeta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: s.Instance + "-" + s.Name, Namespace: s.From, Labels: s.Labels}
 }
 
 // role is the right to get just these Secrets. Without names it would be one to get all.
 func (s Set) role() *rbacv1.Role {
 	var named []string
-	for _, w := range s.Wanted {
+	for _, w := range s.Requests {
 		named = append(named, w.Name)
 	}
 	slices.Sort(named)
 	return &rbacv1.Role{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
-		ObjectMeta: s.besides(),
+		ObjectMeta: s.auxiliaryMeta(),
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: named, Verbs: []string{"get"}}},
 	}
 }
@@ -188,7 +188,7 @@ func (s Set) role() *rbacv1.Role {
 func (s Set) binding() *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
-		ObjectMeta: s.besides(),
+		ObjectMeta: s.auxiliaryMeta(),
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: s.Instance + "-" + s.Name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: s.Name, Namespace: s.Instance}},
 	}
@@ -199,9 +199,9 @@ const unreadable = "could not get secret data from provider"
 
 // ready is the rule of the kind, in words that a tenant can act on. External Secrets reports what it has read last by its generation,
 // which its condition does not name.
-func (s Set) ready(w Wanted) ready.Check {
+func (s Set) ready(w Request) ready.Check {
 	rule, _ := ready.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
-	return func(o *observe.Object) ready.Verdict {
+	return func(o *observe.Object) ready.Result {
 		v := rule.Check(o)
 		switch {
 		case !v.Ready && v.Message == unreadable:

@@ -25,7 +25,7 @@ import (
 func set() Set {
 	return Set{
 		Name: "claim-secrets", Prefix: "tenant-", Type: corev1.SecretTypeOpaque, From: "team-a", Instance: "team-a-cloud-12345",
-		Wanted: Union([]Wanted{
+		Requests: Union([]Request{
 			{Name: "ldap", Keys: []string{"password"}, Fields: []string{"spec.b"}},
 			{Name: "s3", Keys: []string{"access-key-id", "secret-access-key"}, Fields: []string{"spec.a"}},
 			{Name: "ldap", Keys: []string{"ca.crt"}, Fields: []string{"spec.c"}},
@@ -35,11 +35,11 @@ func set() Set {
 
 // TestUnion: one for each Secret, with all keys that anybody needs.
 func TestUnion(t *testing.T) {
-	want := []Wanted{
+	want := []Request{
 		{Name: "ldap", Keys: []string{"ca.crt", "password"}, Fields: []string{"spec.b", "spec.c"}},
 		{Name: "s3", Keys: []string{"access-key-id", "secret-access-key"}, Fields: []string{"spec.a"}},
 	}
-	if diff := cmp.Diff(want, set().Wanted); diff != "" {
+	if diff := cmp.Diff(want, set().Requests); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -58,7 +58,7 @@ func TestRole(t *testing.T) {
 	if diff := cmp.Diff([]rbacv1.Subject{account}, s.binding().Subjects); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	s.Wanted = nil
+	s.Requests = nil
 	for _, r := range slices.Concat(s.Stages()...) {
 		if r.Object != nil {
 			t.Errorf("nothing is wanted, but there is %T", r.Object)
@@ -82,7 +82,7 @@ func TestTarget(t *testing.T) {
 			t.Errorf("%s and %s are both copied to %s", a, b, got)
 		}
 		// Who names a Secret as the copy of a long one is called gets another copy.
-		if again := target("tenant-", strings.TrimPrefix(got, "tenant-")); len(got) == longest && again == got {
+		if next := target("tenant-", strings.TrimPrefix(got, "tenant-")); len(got) == longest && next == got {
 			t.Errorf("%s and %s are both copied to %s", a, strings.TrimPrefix(got, "tenant-"), got)
 		}
 	})
@@ -129,15 +129,15 @@ func TestRemote(t *testing.T) {
 	if diff := cmp.Diff(pushed, push["data"]); diff != "" || push["deletionPolicy"] != "Delete" {
 		t.Errorf("deletion policy %v (-want +got):\n%s", push["deletionPolicy"], diff)
 	}
-	there := copies["claim-secrets-workload-tenant-s3"]["spec"].(map[string]any)
+	existing := copies["claim-secrets-workload-tenant-s3"]["spec"].(map[string]any)
 	read := []any{
 		map[string]any{"secretKey": "access-key-id", "remoteRef": map[string]any{"key": key, "property": "access-key-id"}},
 		map[string]any{"secretKey": "secret-access-key", "remoteRef": map[string]any{"key": key, "property": "secret-access-key"}},
 	}
-	if diff := cmp.Diff(read, there["data"]); diff != "" {
+	if diff := cmp.Diff(read, existing["data"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]any{"name": "openbao", "kind": "ClusterSecretStore"}, there["secretStoreRef"]); diff != "" {
+	if diff := cmp.Diff(map[string]any{"name": "openbao", "kind": "ClusterSecretStore"}, existing["secretStoreRef"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if len(copies) != 6 {
@@ -156,7 +156,7 @@ func TestReady(t *testing.T) {
 		reason string
 		wanted int
 		status map[string]any
-		want   ready.Verdict
+		want   ready.Result
 	}{
 		"Missing": {
 			"There is no such Secret, or not all its keys.", 1, status("False", unreadable, "1-a"),
@@ -195,7 +195,7 @@ func TestReady(t *testing.T) {
 			}
 			observed, _ := seen.Get("o")
 			s := set()
-			if diff := cmp.Diff(tc.want, s.ready(s.Wanted[tc.wanted])(observed)); diff != "" {
+			if diff := cmp.Diff(tc.want, s.ready(s.Requests[tc.wanted])(observed)); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -225,7 +225,7 @@ func TestCurrent(t *testing.T) {
 
 // TestSentence: one key and one field are said in the singular, several as one says a list.
 func TestSentence(t *testing.T) {
-	for want, w := range map[string]Wanted{
+	for want, w := range map[string]Request{
 		"waits for Secret ldap with the key password in namespace team-a, which spec.a names: create it there": {
 			Name: "ldap", Keys: []string{"password"}, Fields: []string{"spec.a"},
 		},
@@ -240,8 +240,8 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestOthersGoOn: a Secret that is missing holds up what reads it and nothing else.
-func TestOthersGoOn(t *testing.T) {
+// TestOtherObjectsReconciled: a Secret that is missing holds up what reads it and nothing else.
+func TestOtherObjectsReconciled(t *testing.T) {
 	s := set()
 	for _, r := range s.Stages()[2] {
 		if len(r.After) > 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
-// Wanted is a Secret that a spec names.
-type Wanted struct {
+// Request is a Secret that a spec names.
+type Request struct {
 	// Name of the Secret in its own namespace.
 	Name string
 	// Keys that are needed.
@@ -25,12 +25,12 @@ type Wanted struct {
 }
 
 // Union is one Wanted for each Secret, by name, with all that is wanted of it.
-func Union(all []Wanted) []Wanted {
-	var out []Wanted
+func Union(all []Request) []Request {
+	var out []Request
 	for _, w := range all {
-		i, found := slices.BinarySearchFunc(out, w.Name, func(o Wanted, name string) int { return strings.Compare(o.Name, name) })
+		i, found := slices.BinarySearchFunc(out, w.Name, func(o Request, name string) int { return strings.Compare(o.Name, name) })
 		if !found {
-			out = slices.Insert(out, i, Wanted{Name: w.Name})
+			out = slices.Insert(out, i, Request{Name: w.Name})
 		}
 		out[i].Keys = union(out[i].Keys, w.Keys)
 		out[i].Fields = union(out[i].Fields, w.Fields)
@@ -45,7 +45,7 @@ func union(a, b []string) []string {
 }
 
 // sentence says what is missing and what to do.
-func (w Wanted) sentence(namespace string) string {
+func (w Request) sentence(namespace string) string {
 	keys, verb := "the keys "+and(w.Keys), "name"
 	if len(w.Keys) == 1 {
 		keys = "the key " + w.Keys[0]

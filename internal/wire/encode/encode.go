@@ -117,8 +117,8 @@ func (e *fieldError) Error() string {
 
 func (e *fieldError) Unwrap() error { return e.err }
 
-// under puts the segment of a path, ".name" or "[0]", in front of an error's path.
-func under(segment string, err error) error {
+// withPathSegment puts the segment of a path, ".name" or "[0]", in front of an error's path.
+func withPathSegment(segment string, err error) error {
 	var fe *fieldError
 	if errors.As(err, &fe) {
 		return &fieldError{path: segment + fe.path, err: fe.err}
@@ -126,10 +126,10 @@ func under(segment string, err error) error {
 	return &fieldError{path: segment, err: err}
 }
 
-// underKey is under for the key of a map.
-func underKey(key string, err error) error {
+// withKeySegment is under for the key of a map.
+func withKeySegment(key string, err error) error {
 	if strings.ContainsAny(key, ".[]/ ") {
-		return under(fmt.Sprintf("[%q]", key), err)
+		return withPathSegment(fmt.Sprintf("[%q]", key), err)
 	}
-	return under("."+key, err)
+	return withPathSegment("."+key, err)
 }

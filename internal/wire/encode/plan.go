@@ -14,15 +14,15 @@ import (
 )
 
 var (
-	stringMap      = reflect.TypeFor[map[string]string]()
-	anyMap         = reflect.TypeFor[map[string]any]()
-	jsonMarshaler  = reflect.TypeFor[json.Marshaler]()
-	textMarshaler  = reflect.TypeFor[encoding.TextMarshaler]()
-	quantityType   = reflect.TypeFor[resource.Quantity]()
-	intStringType  = reflect.TypeFor[intstr.IntOrString]()
-	extensionType  = reflect.TypeFor[runtime.RawExtension]()
-	plans          sync.Map // reflect.Type to *plan.
-	nothingSpecial = &plan{}
+	stringMap     = reflect.TypeFor[map[string]string]()
+	anyMap        = reflect.TypeFor[map[string]any]()
+	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+	quantityType  = reflect.TypeFor[resource.Quantity]()
+	intStringType = reflect.TypeFor[intstr.IntOrString]()
+	extensionType = reflect.TypeFor[runtime.RawExtension]()
+	plans         sync.Map // reflect.Type to *plan.
+	plainPlan     = &plan{}
 )
 
 // A plan is what is known of a type once and for all.
@@ -54,7 +54,7 @@ func (f field) of(v reflect.Value) (reflect.Value, bool) {
 // planOf is the plan of a type.
 func planOf(t reflect.Type) *plan {
 	if t.PkgPath() == "" && t.Kind() != reflect.Struct {
-		return nothingSpecial // No methods: string, []T, map[K]V, *T.
+		return plainPlan // No methods: string, []T, map[K]V, *T.
 	}
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan) //nolint:forcetypeassert // Nothing else is stored.
@@ -81,7 +81,7 @@ func planOf(t reflect.Type) *plan {
 
 // fieldsOf lists the fields of a struct as encoding/json names them; the options of the tags are not looked at. A
 // struct's own fields come first and hide those of the same name in the structs that it embeds.
-func fieldsOf(t reflect.Type, index []int, seen map[string]bool) []field {
+func fieldsOf(t reflect.Type, index []int, observed map[string]bool) []field {
 	var fields []field
 	var embedded []reflect.StructField
 	for f := range t.Fields() {
@@ -98,13 +98,13 @@ func fieldsOf(t reflect.Type, index []int, seen map[string]bool) []field {
 		case name == "":
 			name = f.Name
 		}
-		if !seen[name] {
-			seen[name] = true
+		if !observed[name] {
+			observed[name] = true
 			fields = append(fields, field{name: name, index: slices.Concat(index, f.Index)})
 		}
 	}
 	for _, f := range embedded {
-		fields = append(fields, fieldsOf(element(f.Type), slices.Concat(index, f.Index), seen)...)
+		fields = append(fields, fieldsOf(element(f.Type), slices.Concat(index, f.Index), observed)...)
 	}
 	return fields
 }

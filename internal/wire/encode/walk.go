@@ -25,8 +25,8 @@ import (
 const (
 	// maxDepth ends a walk round a cycle, and stays far below the nesting that protobuf decoders accept.
 	maxDepth = 1000
-	// maxWhole is the largest whole number up to which a float64 holds every one.
-	maxWhole = 1 << 53
+	// maxExactInt is the largest whole number up to which a float64 holds every one.
+	maxExactInt = 1 << 53
 )
 
 // A writer writes values from their ends to their beginnings, and so the last of several first.
@@ -58,7 +58,7 @@ func (w writer) tree(v any, depth int) error {
 	case encoded.Struct:
 		end := w.Written()
 		w.Raw(v)
-		w.BeginStruct(end)
+		w.WriteStructHeader(end)
 	default:
 		return w.typed(reflect.ValueOf(v), depth)
 	}
@@ -110,7 +110,7 @@ func (w writer) scalar(v reflect.Value) error {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return w.whole(v.Int())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		if v.Uint() > maxWhole {
+		if v.Uint() > maxExactInt {
 			return tooLarge(strconv.FormatUint(v.Uint(), 10))
 		}
 		w.Number(float64(v.Uint()))
@@ -134,15 +134,15 @@ func (w writer) structure(v reflect.Value, fields []field, depth int) error {
 		}
 		entry := w.Written()
 		if err := w.typed(fv, depth+1); err != nil {
-			return under("."+f.name, err)
+			return withPathSegment("."+f.name, err)
 		}
 		if fv.Kind() == reflect.Struct && bytes.Equal(w.Since(entry), encoded.Null) {
-			w.Undo(entry) // A zero by its own account, such as the zero time in a time zone.
+			w.Truncate(entry) // A zero by its own account, such as the zero time in a time zone.
 			continue
 		}
 		w.Entry(f.name, entry)
 	}
-	w.BeginStruct(end)
+	w.WriteStructHeader(end)
 	return nil
 }
 
@@ -191,11 +191,11 @@ func mapping[V any](w writer, m map[string]V, depth int, each func(writer, V, in
 			err = errors.New("the key is not valid UTF-8")
 		}
 		if err != nil {
-			return underKey(k, err)
+			return withKeySegment(k, err)
 		}
 		w.Entry(k, entry)
 	}
-	w.BeginStruct(end)
+	w.WriteStructHeader(end)
 	return nil
 }
 
@@ -208,11 +208,11 @@ func (w writer) sequence(n, depth int, each func(i, depth int) error) error {
 	for i := n - 1; i >= 0; i-- {
 		element := w.Written()
 		if err := each(i, depth+1); err != nil {
-			return under("["+strconv.Itoa(i)+"]", err)
+			return withPathSegment("["+strconv.Itoa(i)+"]", err)
 		}
 		w.Element(element)
 	}
-	w.BeginList(end)
+	w.WriteListHeader(end)
 	return nil
 }
 
@@ -225,7 +225,7 @@ func (w writer) str(s string) error {
 }
 
 func (w writer) whole(n int64) error {
-	if n > maxWhole || n < -maxWhole {
+	if n > maxExactInt || n < -maxExactInt {
 		return tooLarge(strconv.FormatInt(n, 10))
 	}
 	w.Number(float64(n))
@@ -249,7 +249,7 @@ func (w writer) literal(n json.Number) error {
 	if err != nil {
 		return fmt.Errorf("%q is not a number that JSON can carry", n)
 	}
-	if !math.IsInf(f, 0) && math.Abs(f) > maxWhole && !strings.ContainsAny(string(n), ".eE") {
+	if !math.IsInf(f, 0) && math.Abs(f) > maxExactInt && !strings.ContainsAny(string(n), ".eE") {
 		return tooLarge(string(n))
 	}
 	return w.number(f)

@@ -63,8 +63,8 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestOfNothing: what is no message has no bytes, and is read as an empty one.
-func TestOfNothing(t *testing.T) {
+// TestEmpty: what is no message has no bytes, and is read as an empty one.
+func TestEmpty(t *testing.T) {
 	for name, s := range map[string]*structpb.Struct{"nil": nil, "empty": {}} {
 		if got := encoded.Of(s); len(got) > 0 || len(got.Map()) > 0 || got.Tree() == nil {
 			t.Errorf("Of(%s) = %x", name, got)

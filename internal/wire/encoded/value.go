@@ -101,8 +101,8 @@ func (v Value) Text() string {
 	return string(v.bytes)
 }
 
-// Whole is the whole number that a Value is. It is false if it is none, has a fraction, or is beyond ±2^53.
-func (v Value) Whole() (int64, bool) {
+// Int64 is the whole number that a Value is. It is false if it is none, has a fraction, or is beyond ±2^53.
+func (v Value) Int64() (int64, bool) {
 	f := math.Float64frombits(v.bits)
 	if v.kind != kindNumber || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
 		return 0, false

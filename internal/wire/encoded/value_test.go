@@ -103,7 +103,7 @@ func TestReadKinds(t *testing.T) {
 	for name, w := range want {
 		v := s.At(name)
 		got := reading{Text: v.Text(), Map: v.Map(), List: v.List(), Any: v.Any()}
-		got.Whole, got.IsWhole = v.Whole()
+		got.Whole, got.IsWhole = v.Int64()
 		got.Bool, got.IsBool = v.Bool()
 		inner, ok := v.Struct()
 		if got.IsStruct = ok; ok != (len(inner) > 0) {
@@ -125,22 +125,22 @@ func TestReadKinds(t *testing.T) {
 	}
 }
 
-func TestWhole(t *testing.T) {
+func TestInt64(t *testing.T) {
 	for f, want := range map[float64]bool{
 		0: true, 1: true, -1: true, 0.5: false, -1.5: false, 1 << 53: true, 1<<53 + 2: false, -1 << 53: true, -1<<53 - 2: false,
 		math.Inf(1): false, math.Inf(-1): false, math.MaxFloat64: false,
 	} {
-		got, ok := encoded.Number(f).Whole()
+		got, ok := encoded.Number(f).Int64()
 		if ok != want || ok && float64(got) != f || !ok && got != 0 {
 			t.Errorf("Number(%v).Whole() = %d, %t", f, got, ok)
 		}
 	}
-	if got, ok := encoded.Number(math.NaN()).Whole(); ok || got != 0 {
+	if got, ok := encoded.Number(math.NaN()).Int64(); ok || got != 0 {
 		t.Errorf("Number(NaN).Whole() = %d, %t", got, ok)
 	}
 	// One, by its bits, is no whole number.
 	for _, v := range []encoded.Value{encoded.Bool(true), encoded.Text("1"), {}} {
-		if got, ok := v.Whole(); ok {
+		if got, ok := v.Int64(); ok {
 			t.Errorf("%v is the whole number %d", v, got)
 		}
 	}
@@ -233,22 +233,22 @@ func TestReadOdd(t *testing.T) {
 
 // TestReadMalformed: an end that comes too soon is an error of Check, and nothing comes of it; what stands before it may be read.
 func TestReadMalformed(t *testing.T) {
-	whole := encoded.Fields{"a": encoded.Text("x"), "b": encoded.List(encoded.Number(1), encoded.Fields{"c": encoded.Bool(true)}.Value())}.Struct()
+	full := encoded.Fields{"a": encoded.Text("x"), "b": encoded.List(encoded.Number(1), encoded.Fields{"c": encoded.Bool(true)}.Value())}.Struct()
 	first := len(encoded.Fields{"a": encoded.Text("x")}.Struct())
-	for n := range whole {
-		s := whole[:n:n]
+	for n := range full {
+		s := full[:n:n]
 		if err := s.Check(); (err == nil) != (n == 0 || n == first) {
-			t.Errorf("Check() of the first %d of %d bytes: %v", n, len(whole), err)
+			t.Errorf("Check() of the first %d of %d bytes: %v", n, len(full), err)
 		}
 		want := map[string]any{}
 		if n >= first {
 			want["a"] = "x"
 		}
 		if diff := cmp.Diff(want, s.Map()); diff != "" {
-			t.Errorf("Map() of the first %d of %d bytes: -want, +got:\n%s", n, len(whole), diff)
+			t.Errorf("Map() of the first %d of %d bytes: -want, +got:\n%s", n, len(full), diff)
 		}
 		if diff := cmp.Diff(want, s.Tree().AsMap()); diff != "" {
-			t.Errorf("Tree() of the first %d of %d bytes: -want, +got:\n%s", n, len(whole), diff)
+			t.Errorf("Tree() of the first %d of %d bytes: -want, +got:\n%s", n, len(full), diff)
 		}
 	}
 	cut := bytesField(1, []byte("xyz"))[:3]
@@ -338,8 +338,8 @@ func TestDeep(t *testing.T) {
 		around  func(*encoded.Writer)
 		deepest int
 	}{
-		"Structs": {func(w *encoded.Writer) { w.Entry("a", 0); w.BeginStruct(0) }, 3332},
-		"lists":   {func(w *encoded.Writer) { w.Element(0); w.BeginList(0) }, 4998},
+		"Structs": {func(w *encoded.Writer) { w.Entry("a", 0); w.WriteStructHeader(0) }, 3332},
+		"lists":   {func(w *encoded.Writer) { w.Element(0); w.WriteListHeader(0) }, 4998},
 	} {
 		for _, tc := range []struct {
 			levels int
@@ -371,7 +371,7 @@ func TestWriter(t *testing.T) {
 		if got := string(w.Since(end)); got != "more" {
 			t.Errorf("Since(%d) = %q, want what was written after it", end, got)
 		}
-		w.Undo(end)
+		w.Truncate(end)
 		if got := string(w.Struct()); got != "end" {
 			t.Errorf("after Undo(%d): %q is written", end, got)
 		}
@@ -397,13 +397,13 @@ func TestWriter(t *testing.T) {
 
 // TestJoin: what is joined shares nothing with its parts that could be written to.
 func TestJoin(t *testing.T) {
-	room := append(make([]byte, 0, 8), 'a')
+	capacity := append(make([]byte, 0, 8), 'a')
 	for _, tc := range []struct{ a, b, want string }{{"", "", ""}, {"a", "", "a"}, {"", "b", "b"}, {"a", "b", "ab"}} {
 		if got := string(encoded.Join([]byte(tc.a), []byte(tc.b))); got != tc.want {
 			t.Errorf("Join(%q, %q) = %q", tc.a, tc.b, got)
 		}
 	}
-	if encoded.Join(room, []byte("b")); !bytes.Equal(room[:2], []byte{'a', 0}) {
-		t.Errorf("Join(...) wrote behind its first part: %v", room[:2])
+	if encoded.Join(capacity, []byte("b")); !bytes.Equal(capacity[:2], []byte{'a', 0}) {
+		t.Errorf("Join(...) wrote behind its first part: %v", capacity[:2])
 	}
 }

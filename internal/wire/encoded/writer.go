@@ -54,14 +54,14 @@ func (w *Writer) Written() int { return len(w.buf) - w.at }
 // Since is what was written since so many bytes were. It is valid until more is.
 func (w *Writer) Since(end int) []byte { return w.buf[w.at : len(w.buf)-end] }
 
-// Undo takes back what was written since so many bytes were.
-func (w *Writer) Undo(end int) { w.at = len(w.buf) - end }
+// Truncate takes back what was written since so many bytes were.
+func (w *Writer) Truncate(end int) { w.at = len(w.buf) - end }
 
 // Raw writes bytes as they are.
-func (w *Writer) Raw(b []byte) { copy(w.room(len(b)), b) }
+func (w *Writer) Raw(b []byte) { copy(w.reserve(len(b)), b) }
 
-// room is the place for the n bytes in front of what is written.
-func (w *Writer) room(n int) []byte {
+// reserve is the place for the n bytes in front of what is written.
+func (w *Writer) reserve(n int) []byte {
 	if n > w.at {
 		grown := make([]byte, 2*len(w.buf)+n)
 		at := len(grown) - w.Written()
@@ -74,14 +74,14 @@ func (w *Writer) room(n int) []byte {
 
 func (w *Writer) varint(v uint64) {
 	if v < 1<<7 { // Nearly always.
-		w.room(1)[0] = byte(v)
+		w.reserve(1)[0] = byte(v)
 		return
 	}
-	protowire.AppendVarint(w.room(protowire.SizeVarint(v))[:0], v)
+	protowire.AppendVarint(w.reserve(protowire.SizeVarint(v))[:0], v)
 }
 
-// Begin writes the start of a field that holds everything since end bytes were written.
-func (w *Writer) Begin(num protowire.Number, end int) {
+// WriteHeader writes the start of a field that holds everything since end bytes were written.
+func (w *Writer) WriteHeader(num protowire.Number, end int) {
 	w.varint(uint64(w.Written() - end)) //nolint:gosec // Not negative.
 	w.varint(protowire.EncodeTag(num, protowire.BytesType))
 }
@@ -89,8 +89,8 @@ func (w *Writer) Begin(num protowire.Number, end int) {
 // Text writes a field that holds a text.
 func (w *Writer) Text(num protowire.Number, s string) {
 	end := w.Written()
-	copy(w.room(len(s)), s)
-	w.Begin(num, end)
+	copy(w.reserve(len(s)), s)
+	w.WriteHeader(num, end)
 }
 
 // The following write a Value.
@@ -103,7 +103,7 @@ var Null = protowire.AppendVarint(protowire.AppendTag(nil, kindNull, protowire.V
 
 // Number writes a number.
 func (w *Writer) Number(f float64) {
-	binary.LittleEndian.PutUint64(w.room(8), math.Float64bits(f))
+	binary.LittleEndian.PutUint64(w.reserve(8), math.Float64bits(f))
 	w.varint(protowire.EncodeTag(kindNumber, protowire.Fixed64Type))
 }
 
@@ -118,19 +118,19 @@ func (w *Writer) Bool(b bool) {
 
 // Entry writes the beginning of a Struct's field, after its value.
 func (w *Writer) Entry(key string, end int) {
-	w.Begin(entryValue, end)
+	w.WriteHeader(entryValue, end)
 	w.Text(entryKey, key)
-	w.Begin(structFields, end)
+	w.WriteHeader(structFields, end)
 }
 
-// BeginStruct writes the beginning of a Struct, after its last to first field.
-func (w *Writer) BeginStruct(end int) { w.Begin(kindStruct, end) }
+// WriteStructHeader writes the beginning of a Struct, after its last to first field.
+func (w *Writer) WriteStructHeader(end int) { w.WriteHeader(kindStruct, end) }
 
 // Element writes the beginning of a list's element, after its value.
-func (w *Writer) Element(end int) { w.Begin(listValues, end) }
+func (w *Writer) Element(end int) { w.WriteHeader(listValues, end) }
 
-// BeginList writes the beginning of a list, after its last to first element.
-func (w *Writer) BeginList(end int) { w.Begin(kindList, end) }
+// WriteListHeader writes the beginning of a list, after its last to first element.
+func (w *Writer) WriteListHeader(end int) { w.WriteHeader(kindList, end) }
 
 // encoded writes a Value as it is.
 func (w *Writer) encoded(v Value) {
@@ -142,7 +142,7 @@ func (w *Writer) encoded(v Value) {
 		w.Bool(v.bits != 0)
 	case kindString, kindStruct, kindList:
 		w.Raw(v.bytes)
-		w.Begin(v.kind, end)
+		w.WriteHeader(v.kind, end)
 	default:
 		w.Null()
 	}
@@ -184,13 +184,13 @@ func (w *Writer) value(v *structpb.Value) {
 		w.Bool(k.BoolValue)
 	case *structpb.Value_StructValue:
 		w.Object(k.StructValue)
-		w.BeginStruct(end)
+		w.WriteStructHeader(end)
 	case *structpb.Value_ListValue:
 		for _, e := range slices.Backward(k.ListValue.GetValues()) {
 			element := w.Written()
 			w.value(e)
 			w.Element(element)
 		}
-		w.BeginList(end)
+		w.WriteListHeader(end)
 	}
 }

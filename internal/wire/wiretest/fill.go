@@ -58,8 +58,8 @@ func fill(t *rapid.T, m protoreflect.Message, depth int) {
 func scalar(t *rapid.T, f protoreflect.FieldDescriptor) protoreflect.Value {
 	switch f.Kind() {
 	case protoreflect.StringKind:
-		words := []string{"", "a", "b", "metadata", "spec", "status", "conditions", "type", "Ready", "True", "Käse", "x.y/z"}
-		return protoreflect.ValueOfString(rapid.SampledFrom(words).Draw(t, "string"))
+		text := []string{"", "a", "b", "metadata", "spec", "status", "conditions", "type", "Ready", "True", "Käse", "x.y/z"}
+		return protoreflect.ValueOfString(rapid.SampledFrom(text).Draw(t, "string"))
 	case protoreflect.BytesKind:
 		return protoreflect.ValueOfBytes(rapid.SliceOfN(rapid.Byte(), 0, 4).Draw(t, "bytes"))
 	case protoreflect.BoolKind:

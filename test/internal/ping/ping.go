@@ -146,7 +146,7 @@ func Once(address string, within time.Duration) error {
 		_ = p.conn.Close()
 		p.ended.Wait()
 	}()
-	for begin := time.Now(); time.Since(begin) < within; time.Sleep(interval / 2) {
+	for start := time.Now(); time.Since(start) < within; time.Sleep(interval / 2) {
 		if p.Answered() > 0 {
 			return nil
 		}
@@ -162,7 +162,7 @@ func During(address string, do func()) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	for begin := time.Now(); p.Answered() < 5 && time.Since(begin) < time.Minute; {
+	for start := time.Now(); p.Answered() < 5 && time.Since(start) < time.Minute; {
 		time.Sleep(interval)
 	}
 	do()

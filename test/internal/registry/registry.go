@@ -113,10 +113,10 @@ func (r *Registry) put(repository, reference string, mediaType types.MediaType, 
 	path := "/v2/" + repository + "/manifests/" + reference
 	request := httptest.NewRequestWithContext(context.Background(), http.MethodPut, path, bytes.NewReader(manifest))
 	request.Header.Set("Content-Type", string(mediaType))
-	answer := httptest.NewRecorder()
-	r.handler.ServeHTTP(answer, request)
-	if answer.Code != http.StatusCreated {
-		return fmt.Errorf("cannot add image %s:%s: %s", repository, reference, answer.Body)
+	response := httptest.NewRecorder()
+	r.handler.ServeHTTP(response, request)
+	if response.Code != http.StatusCreated {
+		return fmt.Errorf("cannot add image %s:%s: %s", repository, reference, response.Body)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func cluster(t *testing.T, specs ...string) Cluster {
 	return c
 }
 
-func TestRefused(t *testing.T) {
+func TestValidation(t *testing.T) {
 	const selects = "podSelector: {matchLabels: {app: api}}\n"
 	cases := map[string]struct {
 		reason   string

@@ -94,7 +94,7 @@ type up struct {
 	folder string
 	root   string
 	// kit of a platform, and the flag that asks for it. Nil: there is none.
-	kit  *node.Kit
+	kit  *node.PlatformServices
 	flag string
 }
 
@@ -129,15 +129,15 @@ func (u up) start() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	finished := make(chan error, 1)
+	go func() { finished <- cmd.Wait() }()
 	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		if text, err := os.ReadFile(u.file("ready")); err == nil {
 			fmt.Fprint(os.Stdout, string(text))
 			return nil
 		}
 		select {
-		case err := <-ended:
+		case err := <-finished:
 			text, _ := os.ReadFile(log.Name())
 			return fmt.Errorf("it did not start (%w):\n%s", err, text[max(len(text)-4000, 0):])
 		default:

@@ -182,16 +182,16 @@ const quiet = time.Second
 
 // OnChange lets a controller look when an object of some kinds was written, or none has been for a while.
 func (c *Cluster) OnChange(reconcile func(context.Context) error, of ...client.Object) func(context.Context) error {
-	seen, last := int64(-1), time.Time{}
+	observed, last := int64(-1), time.Time{}
 	return func(ctx context.Context) error {
 		now := c.Changes(of...)
-		if now == seen && time.Since(last) < quiet {
+		if now == observed && time.Since(last) < quiet {
 			return nil
 		}
 		if err := reconcile(ctx); err != nil {
 			return err
 		}
-		seen, last = now, time.Now()
+		observed, last = now, time.Now()
 		return nil
 	}
 }
@@ -331,14 +331,14 @@ const appliedAnnotation = "applied-to-template"
 
 // Delete removes an object, and stops the pods that it owns.
 func (c *Cluster) Delete(ctx context.Context, u *unstructured.Unstructured) error {
-	seen := u.DeepCopy()
-	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(u), seen); err != nil {
+	observed := u.DeepCopy()
+	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(u), observed); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if err := c.Client.Delete(ctx, seen); client.IgnoreNotFound(err) != nil {
+	if err := c.Client.Delete(ctx, observed); client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	running, _ := c.owned(seen.GetUID())
+	running, _ := c.owned(observed.GetUID())
 	for _, p := range running {
 		p.terminate()
 	}
@@ -346,23 +346,23 @@ func (c *Cluster) Delete(ctx context.Context, u *unstructured.Unstructured) erro
 }
 
 func (c *Cluster) write(ctx context.Context, desired client.Object, wanted map[string]string) error {
-	seen, ok := desired.DeepCopyObject().(client.Object)
+	observed, ok := desired.DeepCopyObject().(client.Object)
 	if !ok {
 		return errors.New("it cannot be copied")
 	}
-	err := c.Client.Get(ctx, client.ObjectKeyFromObject(desired), seen)
+	err := c.Client.Get(ctx, client.ObjectKeyFromObject(desired), observed)
 	if apierrors.IsNotFound(err) {
 		return c.Client.Create(ctx, desired)
 	} else if err != nil {
 		return err
 	}
-	desired.SetResourceVersion(seen.GetResourceVersion())
-	desired.SetUID(seen.GetUID())
-	desired.SetCreationTimestamp(seen.GetCreationTimestamp())
-	desired.SetGeneration(seen.GetGeneration() + 1)
+	desired.SetResourceVersion(observed.GetResourceVersion())
+	desired.SetUID(observed.GetUID())
+	desired.SetCreationTimestamp(observed.GetCreationTimestamp())
+	desired.SetGeneration(observed.GetGeneration() + 1)
 	if t := template(desired); t != nil {
-		t.Annotations = templateAnnotations(seen) // those of others stay
-		for k := range strings.SplitSeq(seen.GetAnnotations()[appliedAnnotation], ",") {
+		t.Annotations = templateAnnotations(observed) // those of others stay
+		for k := range strings.SplitSeq(observed.GetAnnotations()[appliedAnnotation], ",") {
 			delete(t.Annotations, k)
 		}
 		for k, v := range wanted {

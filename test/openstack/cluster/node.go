@@ -231,11 +231,11 @@ func (c *Cluster) controlGroups(node, at string) error {
 	}
 	for name, dir := range dirs {
 		target := filepath.Join(at, name)
-		var there, is unix.Stat_t
-		if err := errors.Join(os.MkdirAll(target, 0o755), unix.Stat(target, &there), unix.Stat(dir, &is)); err != nil {
+		var existing, is unix.Stat_t
+		if err := errors.Join(os.MkdirAll(target, 0o755), unix.Stat(target, &existing), unix.Stat(dir, &is)); err != nil {
 			return err
 		}
-		if there.Dev == is.Dev && there.Ino == is.Ino {
+		if existing.Dev == is.Dev && existing.Ino == is.Ino {
 			continue // an earlier pod asked for it
 		}
 		if err := unix.Mount(dir, target, "", unix.MS_BIND, ""); err != nil {

@@ -269,12 +269,12 @@ func (p *pod) mounted() map[string]*volume {
 func (p *pod) watch(ctx context.Context) {
 	for !p.wait(tick) {
 		p.mu.Lock()
-		ended, failed := len(p.exit) == len(p.object.Spec.Containers), false
+		finished, failed := len(p.exit) == len(p.object.Spec.Containers), false
 		for _, code := range p.exit {
 			failed = failed || code != 0
 		}
 		p.mu.Unlock()
-		if !ended {
+		if !finished {
 			continue
 		}
 		p.stopping.Store(true)

@@ -30,8 +30,8 @@ type Programs struct {
 	MariaDBOperator, ObjectStore string
 }
 
-// Wanted is what to install besides what every cloud needs.
-type Wanted struct {
+// Options is what to install besides what every cloud needs.
+type Options struct {
 	// Releases of OpenStack. None: nothing but networks.
 	Releases []release.Release
 	Ceph     bool
@@ -44,7 +44,7 @@ type Wanted struct {
 }
 
 // All returns everything, and installs what is missing. Root is the folder of this project.
-func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, error) {
+func All(ctx context.Context, root string, w Options, log io.Writer) (*Programs, error) {
 	if err := checkMachine("/etc/os-release"); err != nil {
 		return nil, err
 	}

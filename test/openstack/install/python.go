@@ -50,7 +50,7 @@ func Cache() (string, error) {
 // what the image has besides, in the versions of the release table and of the release's upper constraints. One environment holds them
 // all, as they constrain each other anyway. Root is the folder of this project.
 func Services(ctx context.Context, root string, r release.Release, log io.Writer) (string, error) {
-	wanted, err := requirements(r)
+	desired, err := requirements(r)
 	if err != nil {
 		return "", err
 	}
@@ -59,7 +59,7 @@ func Services(ctx context.Context, root string, r release.Release, log io.Writer
 	if err != nil {
 		return "", fmt.Errorf("cannot read the constraints of %s: %w", r, err)
 	}
-	return once(string(r), slices.Concat(wanted, bindings, []string{uv, builder, string(text)}), func(dir string) error {
+	return once(string(r), slices.Concat(desired, bindings, []string{uv, builder, string(text)}), func(dir string) error {
 		fmt.Fprintf(log, "installs OpenStack %s into %s\n", r, dir)
 		tool, err := installer(ctx, filepath.Dir(dir))
 		if err != nil {
@@ -71,7 +71,7 @@ func Services(ctx context.Context, root string, r release.Release, log io.Writer
 		}
 		install := append([]string{
 			"pip", "install", "-q", "--compile-bytecode", "-p", filepath.Join(dir, "bin", "python"), "-c", constraints, "--build-constraints", build,
-		}, wanted...)
+		}, desired...)
 		for _, args := range [][]string{{"venv", "-q", "--clear", "-p", python, dir}, install} {
 			cmd := exec.CommandContext(ctx, tool, args...)
 			cmd.Env = append(os.Environ(), "UV_PYTHON_DOWNLOADS=never", "UV_CACHE_DIR="+filepath.Join(filepath.Dir(dir), "uv-cache"))

@@ -60,16 +60,16 @@ func (o *Operators) dueOr(r reconcile.Reconciler, woken func(context.Context, re
 }
 
 // available waits until the companion has made an object's condition true at its present generation.
-func (o *Operators) available(ctx context.Context, u *unstructured.Unstructured, made client.Object, condition string,
+func (o *Operators) available(ctx context.Context, u *unstructured.Unstructured, created client.Object, condition string,
 	conditions func() []metav1.Condition,
 ) error {
 	if err := o.apply(ctx, u); err != nil {
 		return err
 	}
 	err := o.Cluster.Wait(ctx, Timeout, u.GetKind()+" "+u.GetName(), func(ctx context.Context) (bool, error) {
-		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), made)
+		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), created)
 		c := apimeta.FindStatusCondition(conditions(), condition)
-		return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == made.GetGeneration(), err
+		return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == created.GetGeneration(), err
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %+v", err, conditions())

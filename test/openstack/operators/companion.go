@@ -146,7 +146,7 @@ func (o *Operators) onState(r reconcile.Reconciler, state func(context.Context, 
 			return reconcile.Result{}, err
 		}
 		began := o.Now()
-		if was, ok := passes[req]; ok && was.state == is && (was.next.IsZero() || began.Before(was.next)) {
+		if previous, ok := passes[req]; ok && previous.state == is && (previous.next.IsZero() || began.Before(previous.next)) {
 			return reconcile.Result{}, nil
 		}
 		result, err := r.Reconcile(ctx, req)
@@ -199,7 +199,7 @@ func (o *Operators) credential(ctx context.Context, req reconcile.Request) (stri
 
 // cellChanges wakes who reconciles CellMappings for what it watches: their specs, and their Jobs.
 func (o *Operators) cellChanges() func(context.Context, reconcile.Request) (bool, error) {
-	seen := map[reconcile.Request]string{}
+	observed := map[reconcile.Request]string{}
 	return func(ctx context.Context, req reconcile.Request) (bool, error) {
 		is, jobs := &openstackv1.CellMapping{}, &batchv1.JobList{}
 		err := o.Cluster.Client.Get(ctx, req.NamespacedName, is)
@@ -213,8 +213,8 @@ func (o *Operators) cellChanges() func(context.Context, reconcile.Request) (bool
 				state.WriteString(" " + jobs.Items[i].ResourceVersion)
 			}
 		}
-		before, now := seen[req], state.String()
-		seen[req] = now
+		before, now := observed[req], state.String()
+		observed[req] = now
 		return before != now, nil
 	}
 }
@@ -346,12 +346,12 @@ func (o *Operators) ovnSync(ctx context.Context, u *unstructured.Unstructured) e
 
 // edits wakes who reconciles ComputeCatalogs for what it watches: their specs.
 func (o *Operators) edits() func(context.Context, reconcile.Request) (bool, error) {
-	seen := map[reconcile.Request]int64{}
+	observed := map[reconcile.Request]int64{}
 	return func(ctx context.Context, req reconcile.Request) (bool, error) {
 		is := &openstackv1.ComputeCatalog{}
 		err := o.Cluster.Client.Get(ctx, req.NamespacedName, is)
-		before, now := seen[req], is.Generation
-		seen[req] = now
+		before, now := observed[req], is.Generation
+		observed[req] = now
 		return before != now, err
 	}
 }

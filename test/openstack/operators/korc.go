@@ -103,8 +103,8 @@ type actions struct {
 	update func(id string) error
 }
 
-// settle finds what an object stands for, or makes it, and notes its id, where the companion reads it.
-func (o *Operators) settle(ctx context.Context, u *unstructured.Unstructured, a actions) error {
+// reconcileUntilStable finds what an object stands for, or makes it, and notes its id, where the companion reads it.
+func (o *Operators) reconcileUntilStable(ctx context.Context, u *unstructured.Unstructured, a actions) error {
 	managed := text(u, "spec", "managementPolicy") == "managed"
 	id, err := text(u, "status", "id"), error(nil)
 	if id == "" {
@@ -117,9 +117,9 @@ func (o *Operators) settle(ctx context.Context, u *unstructured.Unstructured, a 
 	}
 	status := map[string]any{"id": id, "resource": map[string]any{"appliedPasswordRef": desired(u, "passwordRef")}}
 	o.mu.Lock()
-	kept := o.objects[key(u.GroupVersionKind().GroupKind().String(), u.GetNamespace(), u.GetName())]
-	kept.Object["status"] = status
-	known := kept.DeepCopy()
+	retained := o.objects[key(u.GroupVersionKind().GroupKind().String(), u.GetNamespace(), u.GetName())]
+	retained.Object["status"] = status
+	known := retained.DeepCopy()
 	o.mu.Unlock()
 	if err := client.IgnoreNotFound(o.Cluster.Client.Delete(ctx, known.DeepCopy())); err != nil {
 		return err
@@ -155,8 +155,8 @@ func desired(u *unstructured.Unstructured, field string) string {
 
 // enabled is a field of a resource that is managed: what is not said is.
 func enabled(u *unstructured.Unstructured) *bool {
-	value, said, _ := unstructured.NestedBool(u.Object, "spec", "resource", "enabled")
-	return new(value || !said)
+	value, requested, _ := unstructured.NestedBool(u.Object, "spec", "resource", "enabled")
+	return new(value || !requested)
 }
 
 // forget deletes what an object stands for, if K-ORC made it and is to delete it.
@@ -220,7 +220,7 @@ func (o *Operators) domain(ctx context.Context, u *unstructured.Unstructured) er
 		return err
 	}
 	name, description := desired(u, "name"), desired(u, "description")
-	return o.settle(ctx, u, actions{
+	return o.reconcileUntilStable(ctx, u, actions{
 		find: func() ([]string, error) {
 			return list(ctx, domains.List(c, domains.ListOpts{Name: name}), domains.ExtractDomains, func(d domains.Domain) string { return d.ID })
 		},
@@ -247,7 +247,7 @@ func (o *Operators) project(ctx context.Context, u *unstructured.Unstructured) e
 		return err
 	}
 	name, description := desired(u, "name"), desired(u, "description")
-	return o.settle(ctx, u, actions{
+	return o.reconcileUntilStable(ctx, u, actions{
 		find: func() ([]string, error) {
 			return list(ctx, projects.List(c, projects.ListOpts{Name: name, DomainID: domain}), projects.ExtractProjects,
 				func(p projects.Project) string { return p.ID })
@@ -277,7 +277,7 @@ func (o *Operators) role(ctx context.Context, u *unstructured.Unstructured) erro
 		return err
 	}
 	name, description := desired(u, "name"), desired(u, "description")
-	return o.settle(ctx, u, actions{
+	return o.reconcileUntilStable(ctx, u, actions{
 		find: func() ([]string, error) {
 			return list(ctx, roles.List(c, roles.ListOpts{Name: name, DomainID: domain}), roles.ExtractRoles,
 				func(r roles.Role) string { return r.ID })
@@ -305,7 +305,7 @@ func (o *Operators) group(ctx context.Context, u *unstructured.Unstructured) err
 		return err
 	}
 	name, description := desired(u, "name"), desired(u, "description")
-	return o.settle(ctx, u, actions{
+	return o.reconcileUntilStable(ctx, u, actions{
 		find: func() ([]string, error) {
 			return list(ctx, groups.List(c, groups.ListOpts{Name: name, DomainID: domain}), groups.ExtractGroups,
 				func(g groups.Group) string { return g.ID })
@@ -346,7 +346,7 @@ func (o *Operators) user(ctx context.Context, u *unstructured.Unstructured) erro
 		}
 		return string(data["password"]), err
 	}
-	return o.settle(ctx, u, actions{
+	return o.reconcileUntilStable(ctx, u, actions{
 		find: func() ([]string, error) {
 			return list(ctx, users.List(c, users.ListOpts{Name: name, DomainID: domain}), users.ExtractUsers,
 				func(x users.User) string { return x.ID })
@@ -384,7 +384,7 @@ func (o *Operators) service(ctx context.Context, u *unstructured.Unstructured) e
 		return err
 	}
 	name, kind, description := desired(u, "name"), desired(u, "type"), desired(u, "description")
-	return o.settle(ctx, u, actions{
+	return o.reconcileUntilStable(ctx, u, actions{
 		find: func() ([]string, error) {
 			return list(ctx, services.List(c, services.ListOpts{Name: name, ServiceType: kind}), services.ExtractServices,
 				func(s services.Service) string { return s.ID })
@@ -420,7 +420,7 @@ func (o *Operators) endpoint(ctx context.Context, u *unstructured.Unstructured) 
 		return errors.New("it names no service")
 	}
 	of, url := gophercloud.Availability(desired(u, "interface")), desired(u, "url")
-	return o.settle(ctx, u, actions{
+	return o.reconcileUntilStable(ctx, u, actions{
 		find: func() ([]string, error) {
 			return list(ctx, endpoints.List(c, endpoints.ListOpts{ServiceID: service, Availability: of}),
 				func(p pagination.Page) ([]endpoints.Endpoint, error) {

@@ -171,8 +171,8 @@ func (o *Operators) Reconcile(ctx context.Context, desired []map[string]any) err
 
 // Remove takes away what is not desired any more: objects, with what K-ORC is to delete in Keystone and the pods that they run. What an
 // operator's object stands for, such as a database, stays.
-func (o *Operators) Remove(ctx context.Context, gone []map[string]any) error {
-	for _, m := range gone {
+func (o *Operators) Remove(ctx context.Context, removed []map[string]any) error {
+	for _, m := range removed {
 		u := &unstructured.Unstructured{Object: m}
 		kind := u.GroupVersionKind().GroupKind().String()
 		o.mu.Lock()
@@ -224,16 +224,16 @@ func (o *Operators) All(kind string) []*unstructured.Unstructured {
 
 // typed gives an object its type, strictly: a field that the type does not have is an error.
 func (o *Operators) typed(u *unstructured.Unstructured) (client.Object, error) {
-	made, err := o.Cluster.Client.Scheme().New(u.GroupVersionKind())
+	created, err := o.Cluster.Client.Scheme().New(u.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, made, true); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, created, true); err != nil {
 		return nil, err
 	}
-	object, ok := made.(client.Object)
+	object, ok := created.(client.Object)
 	if !ok {
-		return nil, fmt.Errorf("%T is no object", made)
+		return nil, fmt.Errorf("%T is no object", created)
 	}
 	return object, nil
 }

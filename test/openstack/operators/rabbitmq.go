@@ -137,14 +137,14 @@ func (o *Operators) vhost(ctx context.Context, u *unstructured.Unstructured) err
 		return err
 	}
 	// The companion looks whether it is there.
-	made := u.DeepCopy()
-	if err := o.Cluster.Apply(ctx, made); err != nil {
+	created := u.DeepCopy()
+	if err := o.Cluster.Apply(ctx, created); err != nil {
 		return err
 	}
-	if err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), made); err != nil {
+	if err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), created); err != nil {
 		return err
 	}
-	return o.report(ctx, made, nil)
+	return o.report(ctx, created, nil)
 }
 
 // brokerUser declares a user with the credentials that it was made with: what is imported counts once.

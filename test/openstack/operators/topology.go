@@ -37,7 +37,7 @@ func topologyKinds() []client.Object {
 // Kubernetes does when they are gone. https://github.com/rabbitmq/messaging-topology-operator, internal/controller.
 func (o *Operators) topology(ctx context.Context) error {
 	var errs []error
-	there := map[types.UID]bool{}
+	existing := map[types.UID]bool{}
 	for _, kind := range topologyKinds() {
 		list := &unstructured.UnstructuredList{}
 		list.SetAPIVersion(rabbitmq.Group + "/" + rabbitmq.Version)
@@ -47,8 +47,8 @@ func (o *Operators) topology(ctx context.Context) error {
 		}
 		for i := range list.Items {
 			u := &list.Items[i]
-			there[u.GetUID()] = true
-			if u.GetDeletionTimestamp() == nil && orphan(u, there) {
+			existing[u.GetUID()] = true
+			if u.GetDeletionTimestamp() == nil && orphan(u, existing) {
 				errs = append(errs, o.Cluster.Client.Delete(ctx, u))
 				continue
 			}
@@ -60,7 +60,7 @@ func (o *Operators) topology(ctx context.Context) error {
 		return err
 	}
 	for i := range secrets.Items {
-		if orphan(&secrets.Items[i], there) {
+		if orphan(&secrets.Items[i], existing) {
 			errs = append(errs, o.Cluster.Client.Delete(ctx, &secrets.Items[i]))
 		}
 	}
@@ -68,9 +68,9 @@ func (o *Operators) topology(ctx context.Context) error {
 }
 
 // orphan says that the User is gone which owns an object.
-func orphan(object client.Object, there map[types.UID]bool) bool {
+func orphan(object client.Object, existing map[types.UID]bool) bool {
 	for _, by := range object.GetOwnerReferences() {
-		if by.Kind == "User" && !there[by.UID] {
+		if by.Kind == "User" && !existing[by.UID] {
 			return true
 		}
 	}

@@ -105,7 +105,7 @@ func endGroup(group string) {
 	}
 	const patience = 10 * time.Second
 	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(10 * time.Millisecond) {
-		left := false
+		remaining := false
 		for _, h := range all {
 			text, err := os.ReadFile(filepath.Join(h, group, "cgroup.procs"))
 			if err != nil {
@@ -113,12 +113,12 @@ func endGroup(group string) {
 			}
 			for line := range strings.FieldsSeq(string(text)) {
 				if pid, err := strconv.Atoi(line); err == nil && pid > 0 {
-					left = true
+					remaining = true
 					_ = unix.Kill(pid, unix.SIGKILL)
 				}
 			}
 		}
-		if !left {
+		if !remaining {
 			break
 		}
 	}

@@ -64,9 +64,9 @@ func contain() error {
 
 // reap waits for every process that has nobody else, for ever.
 func reap() {
-	ended := make(chan os.Signal, 1)
-	signal.Notify(ended, unix.SIGCHLD)
-	for range ended {
+	finished := make(chan os.Signal, 1)
+	signal.Notify(finished, unix.SIGCHLD)
+	for range finished {
 		for pid, err := 1, error(nil); pid > 0 || errors.Is(err, unix.EINTR); {
 			pid, err = unix.Wait4(-1, nil, unix.WNOHANG, nil)
 		}
@@ -301,16 +301,16 @@ func privileges(m message) error {
 
 // keep drops all capabilities but some.
 func keep(names []string) error {
-	kept := map[uintptr]bool{}
+	retained := map[uintptr]bool{}
 	for _, name := range names {
 		c, ok := capabilities[name]
 		if !ok {
 			return fmt.Errorf("capability %s is not known here", name)
 		}
-		kept[c] = true
+		retained[c] = true
 	}
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		if kept[c] {
+		if retained[c] {
 			continue
 		}
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {

@@ -76,26 +76,26 @@ func TestBoot(t *testing.T) {
 			script := exec.Command("sh", "-c", bootScript)
 			script.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "CALLS="+calls, "STACK="+tc.stack, "KERNEL=k", "INITRD=i",
 				"OUTSIDE=203.0.113", "PHYSICAL=external")
-			said, err := script.CombinedOutput()
+			requested, err := script.CombinedOutput()
 			if (err != nil) != tc.fails {
-				t.Errorf("%s\n%v: %s", tc.reason, err, said)
+				t.Errorf("%s\n%v: %s", tc.reason, err, requested)
 			}
-			asked, err := os.ReadFile(calls)
+			queried, err := os.ReadFile(calls)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, want := range tc.calls {
-				if !strings.Contains(string(asked), want) {
-					t.Errorf("%s\nthe client is not asked for %q:\n%s", tc.reason, want, asked)
+				if !strings.Contains(string(queried), want) {
+					t.Errorf("%s\nthe client is not asked for %q:\n%s", tc.reason, want, queried)
 				}
 			}
 			for _, want := range tc.says {
-				if !strings.Contains(string(said), want) {
-					t.Errorf("%s\nit does not say %q:\n%s", tc.reason, want, said)
+				if !strings.Contains(string(requested), want) {
+					t.Errorf("%s\nit does not say %q:\n%s", tc.reason, want, requested)
 				}
 			}
-			if strings.Contains(string(asked), tc.never) {
-				t.Errorf("%s\nthe client is asked for %q:\n%s", tc.reason, tc.never, asked)
+			if strings.Contains(string(queried), tc.never) {
+				t.Errorf("%s\nthe client is asked for %q:\n%s", tc.reason, tc.never, queried)
 			}
 		})
 	}

@@ -37,13 +37,13 @@ func TestComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var there []*structpb.Struct
+	var existing []*structpb.Struct
 	for _, claim := range [][]byte{got.storage, got.plane, got.pool} {
-		result, err := preview.RunBeside(there, claim, platform, kinds.Runners())
+		result, err := preview.RunWithClaims(existing, claim, platform, kinds.Runners())
 		if err != nil {
 			t.Fatal(err)
 		}
-		there = append(there, result.There...)
+		existing = append(existing, result.Existing...)
 	}
 }
 

@@ -131,15 +131,15 @@ func (o *options) start() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	finished := make(chan error, 1)
+	go func() { finished <- cmd.Wait() }()
 	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		if text, err := os.ReadFile(filepath.Join(o.dir, readyFile)); err == nil {
 			fmt.Fprint(os.Stdout, string(text))
 			return nil
 		}
 		select {
-		case err := <-ended:
+		case err := <-finished:
 			text, _ := os.ReadFile(log.Name())
 			return fmt.Errorf("the cloud did not start (%w); the end of %s:\n%s", err, log.Name(), text[max(len(text)-4000, 0):])
 		default:
@@ -154,7 +154,7 @@ func (o *options) programs(ctx context.Context) (*install.Programs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return install.All(ctx, o.root, install.Wanted{
+	return install.All(ctx, o.root, install.Options{
 		Releases: []release.Release{c.release}, Guests: c.pool != nil, Ceph: c.storage != nil,
 	}, os.Stderr)
 }
@@ -188,7 +188,7 @@ func (o *options) serve() error {
 	if err := sandbox.Prepare(); err != nil {
 		return err
 	}
-	begin := time.Now()
+	start := time.Now()
 	c, err := openstack.Start(ctx, openstack.Options{
 		Claim: claims.plane, Pool: claims.pool, Storage: claims.storage, Platform: platform, Programs: programs,
 		Dir: filepath.Join(os.TempDir(), "cloud"), Disk: filepath.Join(o.dir, diskDir), Progress: openstack.Stamped(os.Stderr),
@@ -203,7 +203,7 @@ func (o *options) serve() error {
 	if err != nil {
 		return err
 	}
-	ready = fmt.Sprintf("the cloud is ready after %.0f s\n%s", time.Since(begin).Seconds(), ready)
+	ready = fmt.Sprintf("the cloud is ready after %.0f s\n%s", time.Since(start).Seconds(), ready)
 	if err := os.WriteFile(filepath.Join(o.dir, readyFile), []byte(ready), 0o644); err != nil {
 		return err
 	}

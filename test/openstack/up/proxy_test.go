@@ -57,8 +57,8 @@ func TestProxy(t *testing.T) {
 			}
 		})
 	}
-	if refused, err := browser.Get("https://elsewhere.example/"); err == nil {
-		_ = refused.Body.Close()
+	if rejected, err := browser.Get("https://elsewhere.example/"); err == nil {
+		_ = rejected.Body.Close()
 		t.Error("there is an answer of a host that nobody knows")
 	} else if !strings.Contains(err.Error(), "Bad Gateway") {
 		t.Errorf("a host that nobody knows: %v", err)

@@ -30,7 +30,7 @@ func (b *bench) explain(ctx context.Context, before, after sample) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(kinds.Runners())) {
-		if err := b.passes(ctx, schema.ParseGroupKind(name), since); err != nil {
+		if err := b.reconcileN(ctx, schema.ParseGroupKind(name), since); err != nil {
 			return err
 		}
 	}
@@ -38,8 +38,8 @@ func (b *bench) explain(ctx context.Context, before, after sample) error {
 	return nil
 }
 
-// passes writes how many there were over composite resources of a kind. Each begins with the references.
-func (b *bench) passes(ctx context.Context, kind schema.GroupKind, since map[platform.Request]int) error {
+// reconcileN writes how many there were over composite resources of a kind. Each begins with the references.
+func (b *bench) reconcileN(ctx context.Context, kind schema.GroupKind, since map[platform.Request]int) error {
 	all, err := b.p.List(ctx, kind.WithVersion("v1alpha1"), "")
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func (b *bench) largest(ctx context.Context) error {
 		return err
 	}
 	for name, claim := range map[string][]byte{"claim.yaml": examples.Claim, "full.yaml": full} {
-		w, err := preview.World(claim, examples.Platform, kinds.Runners())
+		w, err := preview.NewCluster(claim, examples.Platform, kinds.Runners())
 		if err != nil {
 			return err
 		}

@@ -98,11 +98,11 @@ func (c *cli) run(ctx context.Context, out io.Writer) error {
 }
 
 func down(ctx context.Context, dir string, out io.Writer) error {
-	was, err := platform.Down(ctx, dir)
+	previous, err := platform.Down(ctx, dir)
 	switch {
 	case err != nil:
 		return err
-	case was:
+	case previous:
 		fmt.Fprintln(out, "The demo is stopped, and everything that it wrote is gone.")
 	default:
 		fmt.Fprintln(out, "No demo runs.")

@@ -32,8 +32,8 @@ func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured) er
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	there := err == nil
-	if there && text(u, "spec", "refreshPolicy") == "CreatedOnce" {
+	existing := err == nil
+	if existing && text(u, "spec", "refreshPolicy") == "CreatedOnce" {
 		return nil
 	}
 	read, err := o.reader(ctx, u)
@@ -58,7 +58,7 @@ func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured) er
 	if data, err = filled(u, data); err != nil {
 		return err
 	}
-	if !there {
+	if !existing {
 		return o.createOf(ctx, u, s.name, text(u, "spec", "target", "template", "type"), data, s.owned)
 	}
 	if equality.Semantic.DeepEqual(is.Object["data"], data) {

@@ -41,20 +41,20 @@ func (o *Operators) unguard(ctx context.Context, i item, secret *unstructured.Un
 	if !isGuarded(secret) {
 		return nil
 	}
-	var left []string
+	var remaining []string
 	for _, f := range secret.GetFinalizers() {
 		used, err := o.isUsed(secret, f)
 		if err != nil {
 			return err
 		}
 		if used {
-			left = append(left, f)
+			remaining = append(remaining, f)
 		}
 	}
-	if len(left) == len(secret.GetFinalizers()) {
+	if len(remaining) == len(secret.GetFinalizers()) {
 		return nil
 	}
-	secret.SetFinalizers(left)
+	secret.SetFinalizers(remaining)
 	_, err := o.client.Resource(secrets).Namespace(i.namespace).Update(ctx, secret, metav1.UpdateOptions{})
 	return ignoreNotFound(err)
 }

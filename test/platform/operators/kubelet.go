@@ -29,12 +29,12 @@ func (o *Operators) kubelet(ctx context.Context, u *unstructured.Unstructured) e
 		return err
 	}
 	before := pod.Status.DeepCopy()
-	again, err := o.live(ctx, &pod)
+	next, err := o.live(ctx, &pod)
 	if err != nil {
 		return err
 	}
-	if again > 0 {
-		o.queue.AddAfter(item{resource: pods, namespace: pod.Namespace, name: pod.Name}, again)
+	if next > 0 {
+		o.queue.AddAfter(item{resource: pods, namespace: pod.Namespace, name: pod.Name}, next)
 	}
 	if before.String() == pod.Status.String() {
 		return nil
@@ -58,11 +58,11 @@ func (o *Operators) live(ctx context.Context, pod *corev1.Pod) (time.Duration, e
 	case pod.Status.Phase == corev1.PodSucceeded, running && !isJob && !isReal:
 		return 0, nil
 	case running && isJob:
-		said, err := o.ofEmpty(ctx, pod)
+		requested, err := o.ofEmpty(ctx, pod)
 		if err != nil {
 			return 0, err
 		}
-		ended(pod, said)
+		ended(pod, requested)
 		return 0, nil
 	}
 	missing, err := o.missing(ctx, pod)
@@ -125,19 +125,19 @@ func (o *Operators) ofEmpty(ctx context.Context, pod *corev1.Pod) (string, error
 	if err != nil {
 		return "", ignoreNotFound(err)
 	}
-	said, _, err := unstructured.NestedString(sync.Object, "spec", "schemaVersion", "empty")
-	return said, err
+	requested, _, err := unstructured.NestedString(sync.Object, "spec", "schemaVersion", "empty")
+	return requested, err
 }
 
 // ended is a pod whose containers have ended well. What a kubelet would have in a log, which nobody serves here, is in its last message.
-func ended(pod *corev1.Pod, said string) {
+func ended(pod *corev1.Pod, requested string) {
 	now := metav1.Now()
 	pod.Status.Phase = corev1.PodSucceeded
 	for i := range pod.Status.ContainerStatuses {
 		c := &pod.Status.ContainerStatuses[i]
 		c.Ready, c.Started = false, new(false)
 		c.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-			Message: said, Reason: "Completed", StartedAt: *pod.Status.StartTime, FinishedAt: now,
+			Message: requested, Reason: "Completed", StartedAt: *pod.Status.StartTime, FinishedAt: now,
 		}}
 	}
 	setReady(pod, corev1.ConditionFalse, "PodCompleted", "")

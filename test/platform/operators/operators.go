@@ -42,12 +42,12 @@ type Operators struct {
 	queue   workqueue.TypedRateLimitingInterface[item]
 	kinds   map[schema.GroupVersionResource]schema.GroupKind
 	caches  map[schema.GroupVersionResource]cache.GenericLister
-	real    Real
+	real    RealOperator
 	store   *Store
 	writing sync.Mutex // the log
 
 	mu      sync.Mutex
-	held    map[held]bool
+	held    map[pausedOwners]bool
 	written map[types.UID]string // version that was written last, by object
 }
 
@@ -57,8 +57,8 @@ type item struct {
 	namespace, name string
 }
 
-// held are the objects whose owner does nothing.
-type held struct {
+// pausedOwners are the objects whose owner does nothing.
+type pausedOwners struct {
 	kind      schema.GroupKind
 	namespace string
 }
@@ -84,10 +84,10 @@ var (
 // nothing is. Secrets are kept in the store. The kinds that they own have to be there, but for kinds of ours that an upgrade may bring; the
 // error is that one is not.
 func Start(
-	ctx context.Context, config *rest.Config, mapper meta.RESTMapper, companion Real, store *Store, log io.Writer,
+	ctx context.Context, config *rest.Config, mapper meta.RESTMapper, companion RealOperator, store *Store, log io.Writer,
 ) (*Operators, error) {
 	if companion == nil {
-		companion = nothing{}
+		companion = noRealOperator{}
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -103,7 +103,7 @@ func Start(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[item](100*time.Millisecond, 5*time.Second)),
 		kinds:  map[schema.GroupVersionResource]schema.GroupKind{pods: {Kind: "Pod"}, secrets: {Kind: "Secret"}},
 		caches: map[schema.GroupVersionResource]cache.GenericLister{},
-		held:   map[held]bool{}, written: map[types.UID]string{},
+		held:   map[pausedOwners]bool{}, written: map[types.UID]string{},
 	}
 	for _, kind := range fake.Kinds() {
 		if slices.Contains(realOwners, kind.Group) || companion.Owns(kind) {
@@ -127,8 +127,8 @@ func Start(
 func (o *Operators) watch(ctx context.Context) error {
 	// What waits is looked at again anyway; this is for what someone removes, a Secret say. Real operators look as seldom, and with a
 	// hundred control planes looking costs more of the API server than what is measured there.
-	const again = 5 * time.Minute
-	factory := dynamicinformer.NewDynamicSharedInformerFactory(o.client, again)
+	const next = 5 * time.Minute
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(o.client, next)
 	for resource := range o.kinds {
 		informer := factory.ForResource(resource)
 		o.caches[resource] = informer.Lister()
@@ -236,9 +236,9 @@ func (o *Operators) reconcile(ctx context.Context, i item) error {
 	case kind.Group != korcGroup && text(u, "spec", "cloudCredentialsRef", "secretName") != "":
 		err = o.keystone(ctx, u)
 	case kind.Kind == "PushSecret":
-		var again time.Duration
-		if again, err = o.push(ctx, u); again > 0 {
-			o.queue.AddAfter(i, again)
+		var next time.Duration
+		if next, err = o.push(ctx, u); next > 0 {
+			o.queue.AddAfter(i, next)
 		}
 	case kind.Kind == "ExternalSecret" && entry != "":
 		reason, err = o.pull(ctx, u, entry)
@@ -306,11 +306,11 @@ func explain(u *unstructured.Unstructured, reason string) {
 	_ = unstructured.SetNestedSlice(u.Object, list, "status", "conditions") // it was a list before
 }
 
-// Hold lets the owner of a kind do nothing more in a namespace, as if it were busy or gone: what it said stays. One that is real
+// PauseOwner lets the owner of a kind do nothing more in a namespace, as if it were busy or gone: what it said stays. One that is real
 // is stopped.
-func (o *Operators) Hold(kind schema.GroupKind, namespace string) {
+func (o *Operators) PauseOwner(kind schema.GroupKind, namespace string) {
 	o.mu.Lock()
-	o.held[held{kind, namespace}] = true
+	o.held[pausedOwners{kind, namespace}] = true
 	o.mu.Unlock()
 	const pause = 50 * time.Millisecond
 	for o.real.Owns(kind) && !o.real.Keep(namespace, nil) {
@@ -321,7 +321,7 @@ func (o *Operators) Hold(kind schema.GroupKind, namespace string) {
 // Release lets the owner of a kind go on in a namespace, also with what came in between.
 func (o *Operators) Release(kind schema.GroupKind, namespace string) {
 	o.mu.Lock()
-	delete(o.held, held{kind, namespace})
+	delete(o.held, pausedOwners{kind, namespace})
 	o.mu.Unlock()
 	for resource, k := range o.kinds {
 		if k != kind && (resource != pods || !o.real.Owns(kind)) {
@@ -340,7 +340,7 @@ func (o *Operators) Release(kind schema.GroupKind, namespace string) {
 func (o *Operators) isHeld(kind schema.GroupKind, namespace string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.held[held{kind, namespace}]
+	return o.held[pausedOwners{kind, namespace}]
 }
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }

@@ -40,7 +40,7 @@ func Shows(message []byte) bool {
 
 // makeConfigMaps makes those that the owner of an object makes and that functions read, where there are none.
 func (o *Operators) makeConfigMaps(ctx context.Context, u *unstructured.Unstructured) error {
-	for _, object := range fake.Makes(u.Object) {
+	for _, object := range fake.OwnedObjects(u.Object) {
 		m := &unstructured.Unstructured{Object: object}
 		m.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(u, u.GroupVersionKind())})
 		if _, err := o.client.Resource(configMaps).Namespace(m.GetNamespace()).Create(ctx, m, metav1.CreateOptions{}); err != nil &&

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Real is an owner that is not faked: its program runs, as processes of this machine, for the pods that Kubernetes makes of its
+// RealOperator is an owner that is not faked: its program runs, as processes of this machine, for the pods that Kubernetes makes of its
 // Deployments.
-type Real interface {
+type RealOperator interface {
 	// Owns reports whether the program looks after a kind.
 	Owns(kind schema.GroupKind) bool
 	// Runs reports whether a pod is to run the program.
@@ -31,13 +31,13 @@ type Running struct {
 	Restarts int32
 }
 
-// nothing is Real where everything is faked.
-type nothing struct{}
+// noRealOperator is Real where everything is faked.
+type noRealOperator struct{}
 
-func (nothing) Owns(schema.GroupKind) bool                        { return false }
-func (nothing) Runs(*corev1.Pod) bool                             { return false }
-func (nothing) Run(context.Context, *corev1.Pod) (Running, error) { return Running{}, nil }
-func (nothing) Keep(string, []types.UID) bool                     { return true }
+func (noRealOperator) Owns(schema.GroupKind) bool                        { return false }
+func (noRealOperator) Runs(*corev1.Pod) bool                             { return false }
+func (noRealOperator) Run(context.Context, *corev1.Pod) (Running, error) { return Running{}, nil }
+func (noRealOperator) Keep(string, []types.UID) bool                     { return true }
 
 // keep ends the programs of pods that are gone from a namespace, or of all pods if what the program owns is held there. It reports
 // whether they have ended.
@@ -59,8 +59,8 @@ func (o *Operators) keep(namespace string) (bool, error) {
 // gone ends the program of a pod that is gone.
 func (o *Operators) gone(i item) error {
 	const pause = 100 * time.Millisecond
-	ended, err := o.keep(i.namespace)
-	if err == nil && !ended {
+	finished, err := o.keep(i.namespace)
+	if err == nil && !finished {
 		o.queue.AddAfter(i, pause)
 	}
 	return err

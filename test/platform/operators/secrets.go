@@ -13,35 +13,35 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// made is a Secret that an operator makes.
-type made struct {
+// generatedSecret is a Secret that an operator makes.
+type generatedSecret struct {
 	name  string
 	keys  []string
 	owned bool // it goes with the object that it was made for
 }
 
 // secretsOf are the Secrets that the owner of an object makes for it.
-func secretsOf(u *unstructured.Unstructured) []made {
+func secretsOf(u *unstructured.Unstructured) []generatedSecret {
 	switch u.GetKind() {
 	case "ExternalSecret":
 		if entryOf(u) == "" && !reads(u) {
-			return []made{ofExternalSecret(u)}
+			return []generatedSecret{ofExternalSecret(u)}
 		}
 	case "Certificate":
-		return []made{{name: text(u, "spec", "secretName"), keys: []string{"ca.crt", "tls.crt", "tls.key"}}}
+		return []generatedSecret{{name: text(u, "spec", "secretName"), keys: []string{"ca.crt", "tls.crt", "tls.key"}}}
 	case "MariaDB":
-		return []made{{name: u.GetName() + "-ca-bundle", keys: []string{"ca.crt"}, owned: true}}
+		return []generatedSecret{{name: u.GetName() + "-ca-bundle", keys: []string{"ca.crt"}, owned: true}}
 	case "Valkey":
 		// https://github.com/SAP/valkey-operator/blob/v0.1.10/pkg/operator/data/charts/valkey/templates/binding.yaml
-		return []made{{name: text(u, "spec", "binding", "secretName"), keys: []string{
+		return []generatedSecret{{name: text(u, "spec", "binding", "secretName"), keys: []string{
 			"caData", "host", "password", "port", "primaryName", "sentinelEnabled", "sentinelHost", "sentinelPort", "tlsEnabled",
 		}, owned: true}}
 	case "CephClient":
-		return []made{{name: rook.SecretName(u.GetName()), keys: []string{rook.UserIDKey, rook.UserKey}, owned: true}}
+		return []generatedSecret{{name: rook.SecretName(u.GetName()), keys: []string{rook.UserIDKey, rook.UserKey}, owned: true}}
 	case "KeyRepository":
-		return []made{{name: text(u, "spec", "secretName"), keys: []string{"0", "1"}}}
+		return []generatedSecret{{name: text(u, "spec", "secretName"), keys: []string{"0", "1"}}}
 	case "SecretAggregate":
-		return []made{{name: text(u, "spec", "targetSecretName"), keys: keysOf(u, "spec", "template"), owned: true}}
+		return []generatedSecret{{name: text(u, "spec", "targetSecretName"), keys: keysOf(u, "spec", "template"), owned: true}}
 	case "CredentialRotation":
 		keys := []string{"application_credential_id", "application_credential_secret"}
 		switch text(u, "spec", "target") {
@@ -50,19 +50,19 @@ func secretsOf(u *unstructured.Unstructured) []made {
 		case "Password":
 			keys = []string{"password"}
 		}
-		return []made{{name: text(u, "spec", "secretName"), keys: keys}}
+		return []generatedSecret{{name: text(u, "spec", "secretName"), keys: keys}}
 	}
 	return nil
 }
 
 // ofExternalSecret is the Secret of an ExternalSecret.
-func ofExternalSecret(u *unstructured.Unstructured) made {
+func ofExternalSecret(u *unstructured.Unstructured) generatedSecret {
 	name := text(u, "spec", "target", "name")
 	if name == "" {
 		name = u.GetName()
 	}
 	policy := text(u, "spec", "target", "creationPolicy")
-	return made{name: name, keys: keysOf(u, "spec", "target", "template", "data"), owned: policy == "" || policy == "Owner"}
+	return generatedSecret{name: name, keys: keysOf(u, "spec", "target", "template", "data"), owned: policy == "" || policy == "Owner"}
 }
 
 func keysOf(u *unstructured.Unstructured, path ...string) []string {
@@ -76,7 +76,7 @@ func keysOf(u *unstructured.Unstructured, path ...string) []string {
 }
 
 // make makes a Secret where there is none. One that is there is kept: every owner of ours makes its Secret once.
-func (o *Operators) make(ctx context.Context, u *unstructured.Unstructured, s made) error {
+func (o *Operators) make(ctx context.Context, u *unstructured.Unstructured, s generatedSecret) error {
 	client := o.client.Resource(secrets).Namespace(u.GetNamespace())
 	_, err := client.Get(ctx, s.name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {

@@ -35,7 +35,7 @@ const (
 
 // push writes what a PushSecret names into the store, when that is due, and where it says so only what is not there. It returns the time
 // after which to check again; zero: when something changes.
-func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (again time.Duration, err error) {
+func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (next time.Duration, err error) {
 	interval := defaultRefresh
 	if s := text(u, "spec", "refreshInterval"); s != "" {
 		if interval, err = time.ParseDuration(s); err != nil {
@@ -66,7 +66,7 @@ func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (aga
 		}
 	}
 	if text(u, "spec", "deletionPolicy") == deleteEntries {
-		o.drop(u, fake.Pushes(u.Object))
+		o.drop(u, fake.PushedProperties(u.Object))
 	}
 	unstructured.RemoveNestedField(u.Object, "status", "refreshTime") // it is rewritten
 	return interval, nil
@@ -113,10 +113,10 @@ func (o *Operators) finalize(ctx context.Context, i item, u *unstructured.Unstru
 func (o *Operators) drop(u *unstructured.Unstructured, keep map[string]any) {
 	stores, _, _ := unstructured.NestedMap(u.Object, "status", "syncedPushSecrets")
 	for name, pushed := range stores {
-		kept, _ := keep[name].(map[string]any)
+		retained, _ := keep[name].(map[string]any)
 		entries, _ := pushed.(map[string]any)
 		for entry, data := range entries {
-			if _, ok := kept[entry]; !ok {
+			if _, ok := retained[entry]; !ok {
 				m, _ := data.(map[string]any)
 				o.store.remove(remote(&unstructured.Unstructured{Object: m}))
 			}

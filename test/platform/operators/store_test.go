@@ -183,7 +183,7 @@ func TestGuard(t *testing.T) {
 		client: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), secret),
 		kinds:  map[schema.GroupVersionResource]schema.GroupKind{projects: {Group: korcGroup, Kind: "Project"}},
 		caches: map[schema.GroupVersionResource]cache.GenericLister{projects: cache.NewGenericLister(indexer, projects.GroupResource())},
-		held:   map[held]bool{},
+		held:   map[pausedOwners]bool{},
 	}
 	finalizers := func() []string {
 		t.Helper()

@@ -24,8 +24,8 @@ type Service struct {
 type Pool struct {
 	// Name is host@backend#pool, or cluster@backend#pool.
 	Name string
-	// Looked is when a manager has last said something of it.
-	Looked time.Time
+	// ReportedAt is when a manager has last said something of it.
+	ReportedAt time.Time
 	// Total and Free are numbers, or words.
 	Total, Free any
 	// State is what its manager says, if it says anything: up or down.
@@ -74,22 +74,22 @@ func (c *Cinder) SetDown(down bool) {
 	c.down = down
 }
 
-// LoseSchedulers makes those requests fail that schedulers answer.
-func (c *Cinder) LoseSchedulers(lost bool) {
+// FailSchedulerRequests makes those requests fail that schedulers answer.
+func (c *Cinder) FailSchedulerRequests(missing bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.lost = lost
+	c.lost = missing
 }
 
-// Refuse makes Cinder refuse every request with a message; none: no longer.
-func (c *Cinder) Refuse(message string) {
+// FailRequests makes Cinder refuse every request with a message; none: no longer.
+func (c *Cinder) FailRequests(message string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.refusal = message
 }
 
-// Asked is how many requests there were.
-func (c *Cinder) Asked() int {
+// RequestCount is how many requests there were.
+func (c *Cinder) RequestCount() int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.asked
@@ -147,8 +147,8 @@ func (c *Cinder) listPools(w http.ResponseWriter, detail bool) {
 			has := map[string]any{
 				"total_capacity_gb": p.Total, "free_capacity_gb": p.Free, "vendor_name": "Open Source", "reserved_percentage": 0,
 			}
-			if !p.Looked.IsZero() {
-				has["timestamp"] = p.Looked.UTC().Format("2006-01-02T15:04:05.000000")
+			if !p.ReportedAt.IsZero() {
+				has["timestamp"] = p.ReportedAt.UTC().Format("2006-01-02T15:04:05.000000")
 			}
 			if p.State != "" {
 				has["backend_state"] = p.State

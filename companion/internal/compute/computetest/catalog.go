@@ -142,7 +142,7 @@ func (n *Nova) serveFlavor(w http.ResponseWriter, r *http.Request, i int, path [
 }
 
 func (n *Nova) makeFlavor(w http.ResponseWriter, body map[string]json.RawMessage) {
-	made, ok := into[struct {
+	created, ok := into[struct {
 		Name, ID, Description  string
 		RAM, VCPUs, Disk, Swap int32
 		Public                 bool  `json:"os-flavor-access:is_public"`
@@ -152,17 +152,17 @@ func (n *Nova) makeFlavor(w http.ResponseWriter, body map[string]json.RawMessage
 		identitytest.Fail(w, http.StatusBadRequest, "badRequest", "Invalid input.")
 		return
 	}
-	if slices.ContainsFunc(n.flavors, func(f common.Flavor) bool { return f.Name == made.Name }) {
-		identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Flavor with name "+made.Name+" already exists.")
+	if slices.ContainsFunc(n.flavors, func(f common.Flavor) bool { return f.Name == created.Name }) {
+		identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Flavor with name "+created.Name+" already exists.")
 		return
 	}
-	if made.ID == "" {
+	if created.ID == "" {
 		n.made++
-		made.ID = fmt.Sprintf("id-%d", n.made)
+		created.ID = fmt.Sprintf("id-%d", n.made)
 	}
 	f := common.Flavor{
-		Name: made.Name, ID: made.ID, Description: made.Description, VCPUs: made.VCPUs, MemoryMiB: made.RAM, DiskGiB: made.Disk,
-		EphemeralGiB: made.Ephemeral, SwapMiB: made.Swap, Private: !made.Public,
+		Name: created.Name, ID: created.ID, Description: created.Description, VCPUs: created.VCPUs, MemoryMiB: created.RAM, DiskGiB: created.Disk,
+		EphemeralGiB: created.Ephemeral, SwapMiB: created.Swap, Private: !created.Public,
 	}
 	n.flavors = append(n.flavors, f)
 	identitytest.Write(w, http.StatusOK, map[string]any{"flavor": flavorView(f)})
@@ -240,16 +240,16 @@ func (n *Nova) serveAggregates(w http.ResponseWriter, r *http.Request, path []st
 }
 
 func (n *Nova) makeAggregate(w http.ResponseWriter, body map[string]json.RawMessage) {
-	made, _ := into[struct {
+	created, _ := into[struct {
 		Name string
 		Zone string `json:"availability_zone"`
 	}](body, "aggregate")
-	if slices.ContainsFunc(n.aggregates, func(g compute.Aggregate) bool { return g.Name == made.Name }) {
-		identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Aggregate "+made.Name+" already exists.")
+	if slices.ContainsFunc(n.aggregates, func(g compute.Aggregate) bool { return g.Name == created.Name }) {
+		identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Aggregate "+created.Name+" already exists.")
 		return
 	}
 	n.made++
-	g := compute.Aggregate{ID: n.made, HostAggregate: common.HostAggregate{Name: made.Name, AvailabilityZone: made.Zone}}
+	g := compute.Aggregate{ID: n.made, HostAggregate: common.HostAggregate{Name: created.Name, AvailabilityZone: created.Zone}}
 	n.aggregates = append(n.aggregates, g)
 	identitytest.Write(w, http.StatusOK, map[string]any{"aggregate": aggregateView(g)})
 }

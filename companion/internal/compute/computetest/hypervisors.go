@@ -68,8 +68,8 @@ func (n *Nova) SetAgents(all ...compute.Agent) {
 	n.agents = slices.Clone(all)
 }
 
-// Remains are what there is of a host, in words: its service, its resource providers and its agents, by their IDs.
-func (n *Nova) Remains(host string) (out []string) {
+// Leftovers are what there is of a host, in words: its service, its resource providers and its agents, by their IDs.
+func (n *Nova) Leftovers(host string) (out []string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	for _, s := range n.services {
@@ -111,7 +111,7 @@ func (n *Nova) leave(w http.ResponseWriter, host string) bool {
 			identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that is hosting instances.")
 			return false
 		}
-		if slices.ContainsFunc(h.Migrations, func(m compute.Migration) bool { return !m.Over() }) {
+		if slices.ContainsFunc(h.Migrations, func(m compute.Migration) bool { return !m.IsFinished() }) {
 			identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that has in-progress migrations.")
 			return false
 		}
@@ -233,7 +233,7 @@ func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
 		identitytest.Write(w, http.StatusOK, map[string]any{"resource_providers": []any{}})
 		return
 	}
-	refuse(w, http.StatusNotFound, "No resource provider with uuid "+path[1]+" found")
+	writeError(w, http.StatusNotFound, "No resource provider with uuid "+path[1]+" found")
 }
 
 func (h *Hypervisor) allocations(provider string) map[string]any {
@@ -265,9 +265,9 @@ func (h *Hypervisor) inventories(provider string) map[string]map[string]any {
 func (h *Hypervisor) deleteProvider(w http.ResponseWriter, id string) {
 	switch {
 	case len(h.allocations(id)) > 0:
-		refuse(w, http.StatusConflict, fmt.Sprintf("Unable to delete resource provider %s: Resource provider has allocations.  ", id))
+		writeError(w, http.StatusConflict, fmt.Sprintf("Unable to delete resource provider %s: Resource provider has allocations.  ", id))
 	case id == h.Provider && len(h.Below) > 0:
-		refuse(w, http.StatusConflict, fmt.Sprintf("Unable to delete parent resource provider %s: It has child resource providers.  ", id))
+		writeError(w, http.StatusConflict, fmt.Sprintf("Unable to delete parent resource provider %s: It has child resource providers.  ", id))
 	case id == h.Provider:
 		h.Provider = ""
 		w.WriteHeader(http.StatusNoContent)
@@ -277,8 +277,8 @@ func (h *Hypervisor) deleteProvider(w http.ResponseWriter, id string) {
 	}
 }
 
-// refuse is how Placement says no.
-func refuse(w http.ResponseWriter, code int, detail string) {
+// writeError is how Placement says no.
+func writeError(w http.ResponseWriter, code int, detail string) {
 	identitytest.Write(w, code, map[string]any{
 		"errors": []any{map[string]any{"status": code, "title": http.StatusText(code), "detail": detail}},
 	})

@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
-// Moves are the virtual machines whose migration was ordered, by their IDs.
-func (n *Nova) Moves() []string {
+// LiveMigrations are the virtual machines whose migration was ordered, by their IDs.
+func (n *Nova) LiveMigrations() []string {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	return slices.Clone(n.moves)
@@ -31,7 +31,7 @@ func (n *Nova) End(to, at string) (count int) {
 			}
 			count++
 			s.Task = ""
-			m := compute.Migration{Server: s.ID, Source: h.Host, Made: at, Status: "error"}
+			m := compute.Migration{Server: s.ID, Source: h.Host, Created: at, Status: "error"}
 			if to == "" {
 				stay = append(stay, s)
 			} else {

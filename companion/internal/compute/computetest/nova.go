@@ -26,8 +26,8 @@ type Nova struct {
 	down     bool
 	// placementDown: Placement fails every request.
 	placementDown bool
-	// refusal is of every request, and unmakeable of those that make a flavor or an aggregate.
-	refusal, unmakeable string
+	// requestError is of every request, and unmakeable of those that make a flavor or an aggregate.
+	requestError, createError string
 
 	flavors    []common.Flavor
 	aggregates []compute.Aggregate
@@ -83,18 +83,18 @@ func (n *Nova) SetPlacementDown(down bool) {
 	n.placementDown = down
 }
 
-// Refuse makes Nova refuse every request with a message; none: no longer.
-func (n *Nova) Refuse(message string) {
+// FailRequests makes Nova refuse every request with a message; none: no longer.
+func (n *Nova) FailRequests(message string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	n.refusal = message
+	n.requestError = message
 }
 
-// RefuseMakes makes Nova refuse with a message to make flavors and aggregates; none: no longer.
-func (n *Nova) RefuseMakes(message string) {
+// FailCreates makes Nova refuse with a message to make flavors and aggregates; none: no longer.
+func (n *Nova) FailCreates(message string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	n.unmakeable = message
+	n.createError = message
 }
 
 // RoundTrip answers a request without a network.
@@ -120,10 +120,10 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 		identitytest.Fail(w, http.StatusServiceUnavailable, "serviceUnavailable", "")
 	case !n.Keystone.Issued(r.Header.Get("X-Auth-Token")):
 		identitytest.Fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
-	case n.refusal != "":
-		identitytest.Fail(w, http.StatusForbidden, "forbidden", n.refusal)
-	case n.unmakeable != "" && r.Method == http.MethodPost && (path[0] == "flavors" || path[0] == "os-aggregates") && len(path) == 1:
-		identitytest.Fail(w, http.StatusForbidden, "forbidden", n.unmakeable)
+	case n.requestError != "":
+		identitytest.Fail(w, http.StatusForbidden, "forbidden", n.requestError)
+	case n.createError != "" && r.Method == http.MethodPost && (path[0] == "flavors" || path[0] == "os-aggregates") && len(path) == 1:
+		identitytest.Fail(w, http.StatusForbidden, "forbidden", n.createError)
 	case n.catalog(w, r, path):
 	case r.Method == http.MethodGet && n.serveHypervisors(w, r, path):
 	case r.Method == http.MethodPost && path[0] == "servers" && len(path) == 3:

@@ -16,8 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// Wants is what a kind is told of, beside its own objects, and what it warns of.
-type Wants struct {
+// Expectations is what a kind is told of, beside its own objects, and what it warns of.
+type Expectations struct {
 	Annotated, Finalizes bool
 	// Owns and Consumers are kinds.
 	Owns, Consumers []string
@@ -45,7 +45,7 @@ func (n *names) Register(c prometheus.Collector) error {
 }
 
 // Kind fails the test if the kind is wired otherwise than wanted, or does not fit together.
-func Kind[T client.Object, W any](t *testing.T, scheme *runtime.Scheme, k *controller.Kind[T, W], want Wants) {
+func Kind[T client.Object, W any](t *testing.T, scheme *runtime.Scheme, k *controller.Kind[T, W], want Expectations) {
 	t.Helper()
 	if got := kindOf(t, scheme, k.Object); got != k.Name {
 		t.Errorf("kind %s reconciles objects of kind %s", k.Name, got)
@@ -55,7 +55,7 @@ func Kind[T client.Object, W any](t *testing.T, scheme *runtime.Scheme, k *contr
 			t.Errorf("consumers wake objects of a %s", got)
 		}
 	}
-	got := Wants{Annotated: k.Annotated, Finalizes: k.Finalizes, Warns: k.Warns}
+	got := Expectations{Annotated: k.Annotated, Finalizes: k.Finalizes, Warns: k.Warns}
 	for _, o := range k.Owns {
 		got.Owns = append(got.Owns, kindOf(t, scheme, o))
 	}

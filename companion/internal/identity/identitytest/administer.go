@@ -10,22 +10,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Given are the paths of all roles that are given: projects/ID/users/ID/roles/ID, system/groups/ID/roles/ID and so on.
-func (k *Keystone) Given() []string {
+// AssignedRoles are the paths of all roles that are given: projects/ID/users/ID/roles/ID, system/groups/ID/roles/ID and so on.
+func (k *Keystone) AssignedRoles() []string {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return slices.Sorted(maps.Keys(k.given))
 }
 
-// Give gives a role as someone else does.
-func (k *Keystone) Give(path string) {
+// AssignRole gives a role as someone else does.
+func (k *Keystone) AssignRole(path string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	k.given[path] = true
 }
 
-// Take takes a role away as someone else does.
-func (k *Keystone) Take(path string) {
+// UnassignRole takes a role away as someone else does.
+func (k *Keystone) UnassignRole(path string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	delete(k.given, path)
@@ -84,8 +84,8 @@ func (k *Keystone) administer(w http.ResponseWriter, r *http.Request, path []str
 	}
 }
 
-// LockAfter locks users out after so many failed logins ([security_compliance] lockout_failure_attempts), for ever.
-func (k *Keystone) LockAfter(failures int) {
+// SetLockoutAttempts locks users out after so many failed logins ([security_compliance] lockout_failure_attempts), for ever.
+func (k *Keystone) SetLockoutAttempts(failures int) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	k.limit = failures
@@ -183,12 +183,12 @@ func (k *Keystone) endpoint(w http.ResponseWriter, r *http.Request, id string) {
 		region = body.Endpoint.Region
 		k.regions[id] = region
 	}
-	answer := map[string]any{"id": id, "interface": "public", "url": "https://glance.example.com", "service_id": "service-id", "enabled": true}
-	answer["region"], answer["region_id"] = nil, nil
+	response := map[string]any{"id": id, "interface": "public", "url": "https://glance.example.com", "service_id": "service-id", "enabled": true}
+	response["region"], response["region_id"] = nil, nil
 	if region != "" {
-		answer["region"], answer["region_id"] = region, region
+		response["region"], response["region_id"] = region, region
 	}
-	Write(w, http.StatusOK, map[string]any{"endpoint": answer})
+	Write(w, http.StatusOK, map[string]any{"endpoint": response})
 }
 
 // Clouds is the Secret of an administrator, with a cloud named admin.

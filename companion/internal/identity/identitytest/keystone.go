@@ -76,8 +76,8 @@ func (k *Keystone) Credentials() map[string]Credential {
 	return maps.Clone(k.credentials)
 }
 
-// Accepts reports whether someone can log in by an application credential.
-func (k *Keystone) Accepts(id, secret string) bool {
+// AcceptsCredential reports whether someone can log in by an application credential.
+func (k *Keystone) AcceptsCredential(id, secret string) bool {
 	c, ok := k.Credentials()[id]
 	return ok && c.Secret == secret
 }
@@ -157,9 +157,9 @@ func Answer(r *http.Request, serve http.HandlerFunc) (*http.Response, error) {
 	}
 	w := httptest.NewRecorder()
 	serve(w, r)
-	answer := w.Result()
-	answer.Request = r
-	return answer, nil
+	response := w.Result()
+	response.Request = r
+	return response, nil
 }
 
 // ServeHTTP answers a request.
@@ -248,7 +248,7 @@ func (k *Keystone) login(w http.ResponseWriter, r *http.Request) {
 	k.failed[u.Name] = 0
 	t := token{user: u.Name}
 	in := map[string]any{"id": "default", "name": domain}
-	answer := map[string]any{
+	response := map[string]any{
 		"methods": []string{"password"}, "audit_ids": []string{"a"},
 		"issued_at": "2026-03-02T12:00:00.000000Z", "expires_at": "2026-03-02T13:00:00.000000Z",
 		"user": map[string]any{"id": "id-" + u.Name, "name": u.Name, "domain": in, "password_expires_at": nil},
@@ -263,11 +263,11 @@ func (k *Keystone) login(w http.ResponseWriter, r *http.Request) {
 			unauthorized(w)
 			return
 		}
-		answer["project"] = map[string]any{"id": "project-id", "name": project, "domain": in}
-		answer["roles"] = references(t.roles)
-		answer["catalog"] = k.catalog()
+		response["project"] = map[string]any{"id": "project-id", "name": project, "domain": in}
+		response["roles"] = references(t.roles)
+		response["catalog"] = k.catalog()
 	}
-	k.issue(w, t, answer)
+	k.issue(w, t, response)
 }
 
 func (k *Keystone) loginByCredential(w http.ResponseWriter, id, secret string) {
@@ -291,11 +291,11 @@ func (k *Keystone) loginByCredential(w http.ResponseWriter, id, secret string) {
 	})
 }
 
-func (k *Keystone) issue(w http.ResponseWriter, t token, answer map[string]any) {
+func (k *Keystone) issue(w http.ResponseWriter, t token, response map[string]any) {
 	id := fmt.Sprintf("token-%d", len(k.tokens))
 	k.tokens[id] = t
 	w.Header().Set("X-Subject-Token", id)
-	Write(w, http.StatusCreated, map[string]any{"token": answer})
+	Write(w, http.StatusCreated, map[string]any{"token": response})
 }
 
 func (k *Keystone) changePassword(w http.ResponseWriter, r *http.Request, t token) {
@@ -362,7 +362,7 @@ func (k *Keystone) create(w http.ResponseWriter, r *http.Request, t token) {
 	if len(roles) == 0 {
 		roles = t.roles
 	}
-	taken := func(c Credential) bool { return c.UserID == "id-"+t.user && c.Name == body.C.Name }
+	used := func(c Credential) bool { return c.UserID == "id-"+t.user && c.Name == body.C.Name }
 	switch {
 	case body.C.Name == "" || len(body.C.Name) > 255 || body.C.Secret == "" || len(body.C.Secret) > 255:
 		fail(w, http.StatusBadRequest, fmt.Sprintf("Invalid input for field 'secret': %q", body.C.Secret))
@@ -370,12 +370,12 @@ func (k *Keystone) create(w http.ResponseWriter, r *http.Request, t token) {
 		fail(w, http.StatusBadRequest, "Could not find Project: None.")
 	case slices.ContainsFunc(roles, func(role string) bool { return !slices.Contains(t.roles, role) }):
 		fail(w, http.StatusBadRequest, "Invalid application credential: Cannot create an application credential with unassigned role")
-	case slices.ContainsFunc(slices.Collect(maps.Values(k.credentials)), taken):
+	case slices.ContainsFunc(slices.Collect(maps.Values(k.credentials)), used):
 		fail(w, http.StatusConflict, fmt.Sprintf(
 			"Conflict occurred attempting to store application_credential - Duplicate entry found with name %s.", body.C.Name))
 	default:
-		made := k.add(t.user, Credential{Name: body.C.Name, Description: body.C.Description, Secret: body.C.Secret, Roles: roles})
-		Write(w, http.StatusCreated, map[string]any{"application_credential": made.json(true)})
+		created := k.add(t.user, Credential{Name: body.C.Name, Description: body.C.Description, Secret: body.C.Secret, Roles: roles})
+		Write(w, http.StatusCreated, map[string]any{"application_credential": created.json(true)})
 	}
 }
 

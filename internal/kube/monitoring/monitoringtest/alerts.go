@@ -45,7 +45,7 @@ func Alerts(t *testing.T, rules *unstructured.Unstructured) map[string]Alert {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, said := map[string]Alert{}, map[string]string{}
+	out, requested := map[string]Alert{}, map[string]string{}
 	for _, r := range all {
 		rule, _ := r.(map[string]any)
 		read := func(path ...string) string {
@@ -60,15 +60,15 @@ func Alerts(t *testing.T, rules *unstructured.Unstructured) map[string]Alert {
 			t.Errorf("%s waits for %q", alert, read("for"))
 		}
 		summary, action := read("annotations", "summary"), read("annotations", "description")
-		for _, sentence := range []string{summary, action} {
-			if !strings.HasSuffix(sentence, ".") || strings.Count(sentence, " ") < 2 {
-				t.Errorf("%s says %q, which is no sentence", alert, sentence)
+		for _, message := range []string{summary, action} {
+			if !strings.HasSuffix(message, ".") || strings.Count(message, " ") < 2 {
+				t.Errorf("%s says %q, which is no sentence", alert, message)
 			}
 		}
-		if other, twice := said[summary]; twice {
+		if other, twice := requested[summary]; twice {
 			t.Errorf("%s says what %s says: %s", alert, other, summary)
 		}
-		said[summary] = alert
+		requested[summary] = alert
 		out[alert] = Alert{
 			Severity: read("labels", "severity"), For: read("for"), Asks: Asks(t, alert, read("expr"), rules.GetNamespace()),
 		}
