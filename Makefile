@@ -55,9 +55,10 @@ verify-generated: ## Fail if a generated file is not what `make generate` makes 
 
 # A cache for each tree: results that another one left name its paths, which no exclusion matches.
 lint: export GOLANGCI_LINT_CACHE := $(CACHE)/lint$(subst /,-,$(CURDIR))
-lint: ## Check style, mistakes and import rules (.golangci.yml says which)
+lint: ## Check style, mistakes, import rules (.golangci.yml) and language (hack/language)
 	$(call run,golangci-lint) run ./...
 	tool=$$(hack/tools/build.sh golangci-lint) && cd hack/package && "$$tool" run --config ../../.golangci.yml ./...
+	go run ./hack/language
 
 test: ## Run the tests that need nothing but Go, within a budget of processor time: [PKG=./functions/nova] [RUN=TestName] [ARGS="-count 1"]
 	@$(budget) $(LIMITS) -timeout 2h -run '$(RUN)' $(ARGS) $(tested)
