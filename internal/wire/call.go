@@ -11,23 +11,24 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Request is what Crossplane asks a function, as far as our functions read it. What is observed is read, not kept.
+// Request contains the parts of a request from Crossplane that our functions read. They do not retain the
+// observed objects.
 type Request struct {
-	// Tag of the request, which its response repeats.
+	// Tag of the request, which the response repeats.
 	Tag string
-	// Composite is the composite resource as it is observed.
+	// Composite is the observed composite resource.
 	Composite *structpb.Struct
-	// Observed are the composed resources that are observed, by resource name.
+	// Observed contains the observed composed resources by resource name.
 	Observed map[string]encoded.Struct
-	// Required are the resources that the Composition or the function itself asks for, by requirement name. A name that is missing was not
-	// asked for; an empty list was asked for and does not exist.
+	// Required contains the resources that the Composition or the function required, by requirement name. A missing name
+	// was not required; an empty list was required and does not exist.
 	Required map[string][]*structpb.Struct
-	// Desired are the resources that earlier steps of the pipeline desire, and Context is what they pass on.
+	// Desired contains the desired resources of earlier steps of the pipeline, Context their context.
 	Desired map[string]*fnv1.Resource
 	Context *structpb.Struct
 }
 
-// RequestOf reads a message. It shares what it can with it.
+// RequestOf converts a message. The result shares memory with it.
 func RequestOf(m *fnv1.RunFunctionRequest) *Request {
 	req := &Request{
 		Tag:       m.GetMeta().GetTag(),
@@ -50,7 +51,7 @@ func RequestOf(m *fnv1.RunFunctionRequest) *Request {
 	return req
 }
 
-// Selector names one resource that a function asks for, in a namespace or, where it has none, in the whole cluster.
+// Selector selects one required resource, in a namespace or, if it is empty, in the whole cluster.
 type Selector struct {
 	APIVersion, Kind, Namespace, Name string
 }
@@ -63,31 +64,32 @@ func (s Selector) message() *fnv1.ResourceSelector {
 	return m
 }
 
-// Response is what a function answers.
+// Response contains the response of a function.
 type Response struct {
-	// Tag of the request, and how soon Crossplane calls again without an event.
+	// Tag of the request. TTL is the time after which Crossplane calls again without an event.
 	Tag string
 	TTL time.Duration
-	// Requirements are the resources that the function asks for, by requirement name, besides those of the Composition. Crossplane calls
-	// again, with them, until a response asks for the same as the one before, and takes only that one.
+	// Requirements are the resources that the function requires, by requirement name, in addition to the Composition's.
+	// Crossplane calls again with these resources until two consecutive responses have the same requirements, and only uses
+	// the last response.
 	Requirements map[string]Selector
-	// Composite is the composite resource with nothing but its status. Nil: nothing is desired.
+	// Composite is the composite resource, with only its status. Nil: nothing is desired.
 	Composite *Resource
-	// Composed are the composed resources that are desired, by resource name.
+	// Composed contains the desired composed resources by resource name.
 	Composed map[string]Resource
-	// Desired are those of earlier steps of the pipeline, and Context is what they pass on.
+	// Desired contains the desired resources of earlier steps of the pipeline, Context their context.
 	Desired map[string]*fnv1.Resource
 	Context *structpb.Struct
-	// Conditions and Results are what the composite resource and the claim are told.
+	// Conditions and Results are set on the composite resource and the claim.
 	Conditions []*fnv1.Condition
 	Results    []*fnv1.Result
 }
 
-// Resource is a resource that is desired.
+// Resource is a desired resource.
 type Resource struct {
-	// Object is the resource.
+	// Object is the encoded resource.
 	Object encoded.Struct
-	// Ready says that it is.
+	// Ready is true if the resource is ready.
 	Ready bool
 }
 
@@ -99,7 +101,7 @@ func (r Resource) message(object func(encoded.Struct) *structpb.Struct) *fnv1.Re
 	return &fnv1.Resource{Resource: object(r.Object), Ready: ready}
 }
 
-// Message is the response as a message.
+// Message returns the response as a message.
 func (r *Response) Message() *fnv1.RunFunctionResponse { return r.message(encoded.Struct.Tree) }
 
 func (r *Response) message(object func(encoded.Struct) *structpb.Struct) *fnv1.RunFunctionResponse {
@@ -129,8 +131,9 @@ func (r *Response) message(object func(encoded.Struct) *structpb.Struct) *fnv1.R
 	return m
 }
 
-// Handle answers a message that Codec read, or any other, for Codec to write. A gRPC handler has to give a message: the Structs in this one
-// are bytes, and look empty to all but the protobuf library and Codec.
+// Handle calls response with a request that was read by Codec or created otherwise, and returns a message for Codec. A gRPC
+// handler must return a message: the Structs in this one are encoded, and look empty to all code but the protobuf library
+// and Codec.
 func Handle(m *fnv1.RunFunctionRequest, response func(*Request) (*Response, error)) (*fnv1.RunFunctionResponse, error) {
 	rsp, err := response(RequestOf(m))
 	if err != nil {
@@ -139,15 +142,15 @@ func Handle(m *fnv1.RunFunctionRequest, response func(*Request) (*Response, erro
 	return rsp.message(wrapEncoded), nil
 }
 
-// wrapEncoded is a message that holds the bytes of a Struct as unknown fields, which the protobuf library keeps and writes again.
-// https://protobuf.dev/programming-guides/proto3/#unknowns
+// wrapEncoded returns a message that contains the bytes of a Struct as unknown fields, which the protobuf library keeps and
+// writes again. https://protobuf.dev/programming-guides/proto3/#unknowns
 func wrapEncoded(s encoded.Struct) *structpb.Struct {
 	out := &structpb.Struct{}
 	out.ProtoReflect().SetUnknown([]byte(s[:len(s):len(s)]))
 	return out
 }
 
-// unwrapEncoded returns the bytes of a sealed message, or else writes those of a message.
+// unwrapEncoded returns the bytes of a message from wrapEncoded, or encodes another message.
 func unwrapEncoded(s *structpb.Struct) encoded.Struct {
 	if len(s.GetFields()) == 0 {
 		return encoded.Struct(s.ProtoReflect().GetUnknown())

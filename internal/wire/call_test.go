@@ -19,7 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
-// TestRequestOf: a request has the same of everything that a function reads, decoded or left as bytes.
+// TestRequestOf checks that decoded and encoded requests result in equal values.
 func TestRequestOf(t *testing.T) {
 	o := func(kind string) *structpb.Struct { return object(t, map[string]any{"kind": kind}) }
 	decoded := &fnv1.RunFunctionRequest{
@@ -54,7 +54,7 @@ func TestRequestOf(t *testing.T) {
 	}
 }
 
-// TestMessage: a response is a message that can be read.
+// TestMessage checks the message of a response.
 func TestMessage(t *testing.T) {
 	o := func(kind string) *structpb.Struct { return object(t, map[string]any{"kind": kind}) }
 	word := "word"
@@ -83,7 +83,8 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestHandle: what is handed to gRPC is the response to whoever receives it, written by the codec or by the protobuf library.
+// TestHandle checks that receivers decode the message of a handler to the response, whether it is written by the codec or
+// by the protobuf library.
 func TestHandle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &structpb.Struct{}
@@ -104,7 +105,7 @@ func TestHandle(t *testing.T) {
 		}
 		b, err := wire.MarshalResponse(handed)
 		if err != nil || !bytes.Equal(b, want) {
-			t.Errorf("the codec writes other bytes than those of the response as a message (%v)", err)
+			t.Errorf("the codec and the message of the response result in different bytes (%v)", err)
 		}
 		if b, err = proto.Marshal(handed); err != nil {
 			t.Fatal(err)

@@ -11,22 +11,22 @@ import (
 	"google.golang.org/protobuf/protoadapt"
 )
 
-// Codec is the codec. It holds nothing, and may be used by many goroutines at once.
+// Codec is the codec. It has no state and is safe for concurrent use.
 type Codec struct{}
 
 var _ encoding.CodecV2 = Codec{}
 
-// Register makes every gRPC server and client of this process use the codec in place of gRPC's own for protobuf.
-// Call it first thing in main: registering is not safe once something is served or dialled.
+// Register replaces gRPC's protobuf codec with this one for all gRPC servers and clients of this process. Call it first in
+// main: it is not safe after a server or a connection is started.
 func Register() {
 	encoding.RegisterCodecV2(Codec{})
 }
 
-// Name is "proto", the name of the codec that it replaces.
+// Name returns "proto", the name of the codec that it replaces.
 func (Codec) Name() string { return grpcproto.Name }
 
-// Marshal writes a protobuf message; a RunFunctionResponse as MarshalResponse does. The same message gives the same
-// bytes. It is an error if v is no protobuf message or has text that is not UTF-8.
+// Marshal encodes a protobuf message; for a RunFunctionResponse, see MarshalResponse. The encoding is deterministic. It
+// returns an error if v is not a protobuf message or contains text that is not UTF-8.
 func (Codec) Marshal(v any) (_ mem.BufferSlice, err error) {
 	defer guard(&err)
 	var b []byte
@@ -44,15 +44,15 @@ func (Codec) Marshal(v any) (_ mem.BufferSlice, err error) {
 	return mem.BufferSlice{mem.SliceBuffer(b)}, nil
 }
 
-// Unmarshal reads a protobuf message; a RunFunctionRequest as UnmarshalRequest does. It is an error if v is no protobuf
-// message or the data are not one.
+// Unmarshal decodes a protobuf message; for a RunFunctionRequest, see UnmarshalRequest. It returns an error if v is not a
+// protobuf message or the data are malformed.
 func (Codec) Unmarshal(data mem.BufferSlice, v any) (err error) {
 	defer guard(&err)
 	switch m := messageOf(v).(type) {
 	case nil:
 		return fmt.Errorf("cannot unmarshal into a %T: it is no protobuf message", v)
 	case *fnv1.RunFunctionRequest:
-		err = UnmarshalRequest(data.Materialize(), m) // A copy: gRPC takes its buffers back.
+		err = UnmarshalRequest(data.Materialize(), m) // A copy, because gRPC reuses its buffers.
 	default:
 		buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
 		defer buf.Free()
@@ -64,15 +64,15 @@ func (Codec) Unmarshal(data mem.BufferSlice, v any) (err error) {
 	return nil
 }
 
-// guard makes an error of a panic. gRPC calls a codec outside of every handler and interceptor: a panic would end the process, and
-// every other call with it.
+// guard converts a panic to an error. gRPC calls a codec outside of all handlers and interceptors, so a panic would
+// terminate the process, and all other calls with it.
 func guard(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("cannot read or write a message: %v; this is a bug of the codec", r)
 	}
 }
 
-// messageOf is v as a message, or nil if it is none.
+// messageOf returns v as a message, or nil if it is none.
 func messageOf(v any) proto.Message {
 	switch v := v.(type) {
 	case proto.Message:

@@ -27,7 +27,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
-// grpcs is gRPC's own codec, which Crossplane calls functions with.
+// grpcs is gRPC's own codec, with which Crossplane calls functions.
 var grpcs = encoding.GetCodecV2(grpcproto.Name)
 
 func TestMain(m *testing.M) {
@@ -35,11 +35,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A runner answers with what it observes. It counts the resources that reached it as bytes.
+// runner returns the observed resources as desired ones. It counts the resources that it received encoded.
 type runner struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
-	left chan int
+	encoded chan int
 }
 
 func (r *runner) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
@@ -49,14 +49,14 @@ func (r *runner) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*
 			remaining++
 		}
 	}
-	r.left <- remaining
+	r.encoded <- remaining
 	return &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag()}, Desired: req.GetObserved(), Context: req.GetContext()}, nil
 }
 
-// serve runs the SDK's own server and gives a connection to it that uses gRPC's own codec, and the runner's channel.
+// serve runs the SDK's server and returns a connection to it with gRPC's own codec, and the runner's channel.
 func serve(t testing.TB) (*grpc.ClientConn, chan int) {
 	t.Helper()
-	r := &runner{left: make(chan int, 1)}
+	r := &runner{encoded: make(chan int, 1)}
 	socket := filepath.Join(t.TempDir(), "s")
 	failed := make(chan error, 1)
 	go func() {
@@ -74,10 +74,10 @@ func serve(t testing.TB) (*grpc.ClientConn, chan int) {
 		select {
 		case err := <-failed:
 			t.Error(err)
-		default: // The SDK has no way to stop a server: it ends with the test binary.
+		default: // The SDK cannot stop a server: it stops with the test binary.
 		}
 	})
-	return conn, r.left
+	return conn, r.encoded
 }
 
 func TestServe(t *testing.T) {
@@ -93,7 +93,7 @@ func TestServe(t *testing.T) {
 
 	want := &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: "tag"}, Desired: req.GetObserved(), Context: req.GetContext()}
 
-	for range 3 { // Buffers that gRPC takes back are used again.
+	for range 3 { // gRPC reuses its buffers.
 		got, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(t.Context(), req)
 		if err != nil {
 			t.Fatalf("RunFunction(...): %v", err)
@@ -107,7 +107,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestServeBeta calls the older service, whose messages the SDK converts by way of bytes.
+// TestServeBeta calls the older service, whose messages the SDK converts through their encoding.
 func TestServeBeta(t *testing.T) {
 	conn, remaining := serve(t)
 	req := &v1beta1.RunFunctionRequest{}
@@ -126,7 +126,7 @@ func TestServeBeta(t *testing.T) {
 	}
 }
 
-// A malformed codec sends bytes that are no message.
+// A malformed codec sends bytes that are not a message.
 type malformed struct{ encoding.CodecV2 }
 
 func (malformed) Marshal(any) (mem.BufferSlice, error) {
@@ -152,12 +152,12 @@ func TestCodec(t *testing.T) {
 		t.Fatalf("Unmarshal(pieces, ...): %v", err)
 	}
 	want := proto.CloneOf(got)
-	clear(b) // As when gRPC takes its buffers back.
+	clear(b) // gRPC reuses its buffers.
 	if !proto.Equal(want, got) {
 		t.Error("Unmarshal(...): the message changes with gRPC's buffers")
 	}
 
-	// Other messages go both ways as ever.
+	// Other messages are handled as usual.
 	out, err := codec.Marshal(req)
 	if err != nil {
 		t.Fatalf("Marshal(...): %v", err)
@@ -170,7 +170,7 @@ func TestCodec(t *testing.T) {
 		t.Errorf("Unmarshal(...): another message does not come back: %v", err)
 	}
 
-	// Errors, and no message at all.
+	// Errors, and values that are not messages.
 	if err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer([]byte{0xff})}, other); err == nil {
 		t.Error("Unmarshal(malformed, ...): want an error")
 	}
@@ -182,7 +182,7 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// BenchmarkServe is a call as Crossplane makes it, the function's own work aside; the client's share is in it.
+// BenchmarkServe measures a call from Crossplane, including the client, without the function's own work.
 func BenchmarkServe(b *testing.B) {
 	conn, remaining := serve(b)
 	client := fnv1.NewFunctionRunnerServiceClient(conn)
@@ -199,7 +199,8 @@ func BenchmarkServe(b *testing.B) {
 // broken is a message that panics when it is read or written.
 type broken struct{ proto.Message }
 
-// TestCodecRecovers: gRPC calls a codec where nothing else recovers, and a panic would end the process.
+// TestCodecRecovers checks that the codec recovers from panics: gRPC calls it outside of any recovery, and a panic would
+// terminate the process.
 func TestCodecRecovers(t *testing.T) {
 	if b, err := (wire.Codec{}).Marshal(broken{}); b != nil || err == nil || !strings.Contains(err.Error(), "a bug of the codec") {
 		t.Errorf("Marshal(...) = %v, %v, want an error", b, err)

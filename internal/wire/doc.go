@@ -1,17 +1,17 @@
-// Package wire is what a function is asked and answers, its objects as encoded Structs, and the protobuf codec of the function's gRPC
-// server. The codec leaves undone what costs most and is seldom
-// needed, and does by hand what the general code does slowly:
+// Package wire contains the request and the response of a function, with encoded Structs as objects, and the protobuf codec
+// of the function's gRPC server. The codec omits expensive work that is rarely needed, and implements by hand parts for
+// which the protobuf library is slow:
 //
-//   - A request's observed composed resources stay bytes. They are most of a request, and a function reads few of their fields.
+//   - The observed composed resources of a request stay encoded. They are most of a request, and a function reads few of their fields.
 //     Everything else is decoded as usual.
-//   - A response's desired composed resources, bytes or not, are written by a marshaller that knows only
-//     google.protobuf.Struct. Its bytes depend on nothing but the message: the keys of maps are sorted.
+//   - The desired composed resources of a response, encoded or not, are written by a marshaller that only supports
+//     google.protobuf.Struct. Its output is deterministic: the keys of maps are sorted.
 //
-// Every other message is left to the protobuf library.
+// All other messages are handled by the protobuf library.
 //
-// gRPC hands over messages, in which a Struct that stays bytes is sealed: it has its bytes as unknown fields, and none to read. Nobody
-// else sees one: RequestOf and Handle are next to the codec.
+// gRPC passes messages. An encoded Struct is wrapped in a message: its bytes are unknown fields, and it has no other
+// fields. Only RequestOf and Handle, which are next to the codec, handle such messages.
 //
-// It relies on two laws of the encoding: an unknown field is kept and written again, and the concatenation of two
-// encoded messages is their merge. https://protobuf.dev/programming-guides/encoding/#last-one-wins
+// The codec relies on two properties of the encoding: unknown fields are kept and written again, and the concatenation of
+// two encoded messages is their merge. https://protobuf.dev/programming-guides/encoding/#last-one-wins
 package wire

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Numbers of fields in Crossplane's run_function.proto, and of any protobuf map.
+// Field numbers in Crossplane's run_function.proto, and in any protobuf map.
 const (
 	requestObserved  = protowire.Number(2)
 	responseDesired  = protowire.Number(2)
@@ -25,10 +25,10 @@ const (
 
 var merge = proto.UnmarshalOptions{Merge: true}
 
-// UnmarshalRequest reads a request, but leaves each observed composed resource as bytes, unread and unchecked: see RequestOf. The
-// message can be cloned and marshalled like any other. It keeps b, which must not be changed afterwards.
+// UnmarshalRequest decodes a request, but leaves each observed composed resource encoded and unchecked: see RequestOf. The
+// message can be cloned and marshalled like any other. It keeps a reference to b, which must not be changed afterwards.
 //
-// It is an error if what is read is malformed.
+// It returns an error if a decoded part is malformed.
 func UnmarshalRequest(b []byte, req *fnv1.RunFunctionRequest) error {
 	proto.Reset(req)
 	return mergeExcept(req, b, requestObserved, func(_, state []byte) error {
@@ -45,8 +45,8 @@ func UnmarshalRequest(b []byte, req *fnv1.RunFunctionRequest) error {
 	})
 }
 
-// mergeObserved adds an entry of the map of observed composed resources. A later one of the same name replaces an
-// earlier one, as in any protobuf map.
+// mergeObserved adds an entry of the map of observed composed resources. A later entry replaces an earlier one with the
+// same name, as in any protobuf map.
 func mergeObserved(s *fnv1.State, entry []byte) error {
 	key, resource, err := encoded.Entry(entry)
 	if err == nil && !utf8.Valid(key) {
@@ -76,10 +76,10 @@ func mergeObserved(s *fnv1.State, entry []byte) error {
 	return nil
 }
 
-// mergeExcept merges the encoded message b into m, except for the fields of a number that hold bytes: these it hands
-// over, as a whole field and as its value.
+// mergeExcept merges the encoded message b into m, except for fields with number except that contain bytes. For these, it
+// calls take with the whole field and its value.
 func mergeExcept(m proto.Message, b []byte, except protowire.Number, take func(field, value []byte) error) error {
-	start := 0 // Of what is to be merged.
+	start := 0 // Start of the bytes that are not merged yet.
 	for at := 0; at < len(b); {
 		num, typ, tag := protowire.ConsumeTag(b[at:])
 		if tag < 0 {

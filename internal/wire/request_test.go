@@ -52,7 +52,7 @@ func TestUnmarshalRequest(t *testing.T) {
 		t.Fatalf("UnmarshalRequest(...): %v", err)
 	}
 
-	// What was left is all there.
+	// All encoded resources are complete.
 	for name, w := range want.GetObserved().GetResources() {
 		g := got.GetObserved().GetResources()[name]
 		if len(g.GetResource().GetFields()) > 0 {
@@ -66,13 +66,13 @@ func TestUnmarshalRequest(t *testing.T) {
 		}
 	}
 
-	// And nothing else was left.
+	// All other fields are decoded.
 	if diff := cmp.Diff(withoutObserved(want), withoutObserved(got), protocmp.Transform()); diff != "" {
 		t.Errorf("UnmarshalRequest(...): -want, +got:\n%s", diff)
 	}
 }
 
-// withoutObserved is a copy of a request that lacks only what UnmarshalRequest leaves.
+// withoutObserved returns a copy of a request without the parts that UnmarshalRequest leaves encoded.
 func withoutObserved(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 	req = proto.CloneOf(req)
 	for _, r := range req.GetObserved().GetResources() {
@@ -81,8 +81,8 @@ func withoutObserved(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 	return req
 }
 
-// TestUnmarshalRequestProperties decodes random requests, sent in one piece or two, with fields that no version knows:
-// what is marshalled again is the same request.
+// TestUnmarshalRequestProperties decodes random requests, as one message or as two concatenated messages, with unknown
+// fields. Marshalled again, they result in the same request.
 func TestUnmarshalRequestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b []byte
@@ -98,11 +98,11 @@ func TestUnmarshalRequestProperties(t *testing.T) {
 			for _, r := range req.GetObserved().GetResources() {
 				r.ProtoReflect().SetUnknown(future)
 			}
-			piece, err := proto.Marshal(req)
+			part, err := proto.Marshal(req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b = append(b, piece...)
+			b = append(b, part...)
 		}
 		if err := sameRequest(b); err != nil {
 			t.Fatal(err)
@@ -110,22 +110,22 @@ func TestUnmarshalRequestProperties(t *testing.T) {
 	})
 }
 
-// FuzzUnmarshalRequest decodes what may be no request at all: it never panics, takes whatever the protobuf library takes, and returns the
-// same request.
+// FuzzUnmarshalRequest checks for any bytes that there is no panic, and that all input that the protobuf library accepts
+// results in the same request.
 func FuzzUnmarshalRequest(f *testing.F) {
 	f.Add(marshal(f, &fnv1.RunFunctionRequest{
 		Meta:     &fnv1.RequestMeta{Tag: "t"},
 		Observed: &fnv1.State{Composite: &fnv1.Resource{}, Resources: map[string]*fnv1.Resource{"a": {Resource: object(f, map[string]any{"b": 1}), Ready: fnv1.Ready_READY_TRUE}}},
 	}))
-	f.Add(part(2, part(2, part(1, []byte("a")))))     // An entry without a value.
-	f.Add(part(2, part(2, part(1, []byte{0xff}))))    // A name that is not UTF-8.
-	f.Add([]byte{0x10, 0x01, 0x13, 0x14, 0x12, 0xff}) // Other wire types; an end too soon.
+	f.Add(part(2, part(2, part(1, []byte("a")))))     // an entry without a value
+	f.Add(part(2, part(2, part(1, []byte{0xff}))))    // a name that is not UTF-8
+	f.Add([]byte{0x10, 0x01, 0x13, 0x14, 0x12, 0xff}) // other wire types; truncated
 	one := part(1, encoded.Of(object(f, map[string]any{"a": 1, "b": 1})))
 	two := part(1, encoded.Of(object(f, map[string]any{"b": 2, "c": 2})))
-	f.Add(part(2, part(2, part(1, []byte("r")), part(2, one), part(2, two))))                                          // A value in two pieces.
-	f.Add(part(2, part(2, part(1, []byte("r")), part(2, one, two))))                                                   // A resource in two pieces.
-	f.Add(part(2, part(2, part(1, []byte("r")), part(2, one)), part(2, part(1, []byte("r")), part(2, two))))           // Two entries of one name.
-	f.Add(slices.Concat(part(2, part(2, part(1, []byte("r")), part(2, one))), part(2, part(2, part(1, []byte("s")))))) // A State in two pieces.
+	f.Add(part(2, part(2, part(1, []byte("r")), part(2, one), part(2, two))))                                          // a value in two parts
+	f.Add(part(2, part(2, part(1, []byte("r")), part(2, one, two))))                                                   // a resource in two parts
+	f.Add(part(2, part(2, part(1, []byte("r")), part(2, one)), part(2, part(1, []byte("r")), part(2, two))))           // two entries with one name
+	f.Add(slices.Concat(part(2, part(2, part(1, []byte("r")), part(2, one))), part(2, part(2, part(1, []byte("s")))))) // a State in two parts
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if err := sameRequest(b); err != nil {
 			t.Error(err)
@@ -133,7 +133,7 @@ func FuzzUnmarshalRequest(f *testing.F) {
 	})
 }
 
-// part is a field that holds bytes.
+// part returns an encoded field with bytes.
 func part(num protowire.Number, values ...[]byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), slices.Concat(values...))
 }
@@ -170,7 +170,7 @@ func sameRequest(b []byte) error {
 		if wantErr == nil {
 			return fmt.Errorf("cannot decode what was marshalled again: %w", err)
 		}
-		return nil // The error is in what was left as bytes.
+		return nil // The error is in a part that stays encoded.
 	}
 	if diff := cmp.Diff(want, next, protocmp.Transform(), cmpopts.EquateNaNs()); diff != "" {
 		return fmt.Errorf("-protobuf's, +ours marshalled again:\n%s", diff)

@@ -17,13 +17,13 @@ import (
 
 var deterministic = proto.MarshalOptions{Deterministic: true}
 
-// A writer writes messages that hold Structs.
+// writer writes messages with Structs.
 type writer struct{ *encoded.Writer }
 
-// MarshalResponse writes a response: its desired composed resources by hand, the rest by the protobuf library. The same
-// message gives the same bytes, whatever the order in which its maps were filled.
+// MarshalResponse encodes a response: its desired composed resources with this package, the rest with the protobuf library.
+// The encoding is deterministic and does not depend on the order in which maps were filled.
 //
-// It is an error if the response has text that is not UTF-8.
+// It returns an error if the response contains text that is not UTF-8.
 func MarshalResponse(rsp *fnv1.RunFunctionResponse) ([]byte, error) {
 	desired := rsp.GetDesired()
 	if len(desired.GetResources()) == 0 {
@@ -70,7 +70,8 @@ func (w writer) desired(name string, r *fnv1.Resource) error {
 	return nil
 }
 
-// readiness is the encoded readiness of a resource, and whether it has no other field besides the resource: nearly always.
+// readiness returns the encoded readiness of a resource. all is true if the resource has no other fields, which is the
+// common case.
 func readiness(r *fnv1.Resource) (encoded []byte, all bool) {
 	v := r.GetReady()
 	if len(r.GetConnectionDetails()) > 0 || len(r.ProtoReflect().GetUnknown()) > 0 || v < 0 || v >= 1<<7 {
@@ -82,8 +83,8 @@ func readiness(r *fnv1.Resource) (encoded []byte, all bool) {
 	return protowire.AppendVarint(protowire.AppendTag(nil, resourceReady, protowire.VarintType), uint64(v)), true
 }
 
-// rest writes a message without one of its fields. Whatever else the message has, today or in a later version of its
-// definition, is written by the protobuf library.
+// rest writes a message without one of its fields. The protobuf library encodes the other fields, including fields of later
+// versions of the message's definition.
 func (w writer) rest(m proto.Message, but protowire.Number) error {
 	src := m.ProtoReflect()
 	dst := src.New()

@@ -19,8 +19,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
-// TestMarshalResponseProperties marshals random responses: the protobuf library reads the same message, and it comes out
-// as the same bytes when its maps were filled in another order.
+// TestMarshalResponseProperties marshals random responses: the protobuf library reads the same message, and the bytes do
+// not depend on the order in which maps were filled.
 func TestMarshalResponseProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := &fnv1.RunFunctionResponse{}
@@ -31,7 +31,7 @@ func TestMarshalResponseProperties(t *testing.T) {
 		}
 		got := &fnv1.RunFunctionResponse{}
 		if err := proto.Unmarshal(b, got); err != nil {
-			t.Fatalf("what was marshalled is not a response: %v", err)
+			t.Fatalf("cannot decode the marshalled response: %v", err)
 		}
 		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 			t.Errorf("MarshalResponse(...): -message, +read from its bytes:\n%s", diff)
@@ -68,7 +68,8 @@ func TestMarshalResponseOrder(t *testing.T) {
 	}
 }
 
-// TestMarshalResponseOdd marshals what builders should not make; it is treated as the protobuf library treats it.
+// TestMarshalResponseOdd marshals messages that builders should not create; the result is the same as with the protobuf
+// library.
 func TestMarshalResponseOdd(t *testing.T) {
 	observed := &fnv1.RunFunctionRequest{}
 	if err := wire.UnmarshalRequest(marshal(t, wiretest.Request(1)), observed); err != nil {
@@ -131,7 +132,7 @@ func TestMarshalResponseErrors(t *testing.T) {
 			r.Desired.Resources["x"] = &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"\xff": {}}}}
 		}), `desired.resources["x"]: it has text that is not valid UTF-8`},
 		"Name":   {"The name of a resource.", bad(func(r *fnv1.RunFunctionResponse) { r.Desired.Resources["\xff"] = &fnv1.Resource{} }), `desired.resources["\xff"]: it has text that is not valid UTF-8`},
-		"Result": {"Elsewhere in the response.", bad(func(r *fnv1.RunFunctionResponse) { r.Results[0].Message = "\xff" }), "invalid UTF-8"},
+		"Result": {"Another part of the response.", bad(func(r *fnv1.RunFunctionResponse) { r.Results[0].Message = "\xff" }), "invalid UTF-8"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -22,11 +22,11 @@ type (
 	}
 )
 
-// DeepCopyObject and GetObjectKind make a chain an object that another can hold.
+// With DeepCopyObject and GetObjectKind, a chain is an object that another object can contain.
 func (c *chain) DeepCopyObject() runtime.Object   { return c }
 func (c *chain) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// TestDepth: what is just as deep as it may be is taken, whatever it is made of, and one level more is not.
+// TestDepth checks that the maximum depth is accepted for all types, and one level more is rejected.
 func TestDepth(t *testing.T) {
 	tree := func(levels int) map[string]any {
 		v := map[string]any{}
@@ -55,7 +55,7 @@ func TestDepth(t *testing.T) {
 			}
 			return map[string]any{"v": v}
 		}},
-		"TypedLists": {"So is each of a type of its own.", 1000, func(n int) any {
+		"TypedLists": {"The same for elements of a named type.", 1000, func(n int) any {
 			v := nestedList{}
 			for range n - 1 {
 				v = nestedList{v}
@@ -70,10 +70,10 @@ func TestDepth(t *testing.T) {
 			return map[string]any{"v": v}
 		}},
 		"Pointers": {"A pointer and its struct are two.", 500, func(n int) any { return chained(n) }},
-		"RawTree": {"What a struct embeds is below it.", 999, func(n int) any {
+		"RawTree": {"An embedded object is one level deeper.", 999, func(n int) any {
 			return chain{Raw: runtime.RawExtension{Object: &unstructured.Unstructured{Object: tree(n)}}}
 		}},
-		"RawTyped": {"The same of what has a type.", 499, func(n int) any { return chain{Raw: runtime.RawExtension{Object: chained(n)}} }},
+		"RawTyped": {"The same for a typed object.", 499, func(n int) any { return chain{Raw: runtime.RawExtension{Object: chained(n)}} }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestTypedNumbers: the kinds of numbers as fields of a struct, which are not looked at as those of a tree are.
+// TestTypedNumbers checks number types in struct fields, which use another code path than numbers in trees.
 func TestTypedNumbers(t *testing.T) {
 	s, err := encode.Struct(struct {
 		Half  float64

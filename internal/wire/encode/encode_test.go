@@ -28,18 +28,18 @@ type embeddedPointer struct {
 	Far string `json:"far,omitempty"`
 }
 
-// A shape has a field of everything that the rules speak of.
+// shape has a field for each rule.
 type shape struct {
 	inner            `json:",inline"`
 	*embeddedPointer `json:",inline"`
 
-	Label    string                       `json:"label"` // Hides that of inner.
+	Label    string                       `json:"label"` // hides the field of inner
 	Scalar   int32                        `json:"scalar"`
 	Flag     bool                         `json:"flag"`
 	Float    float32                      `json:"float"`
 	Unsigned uint64                       `json:"unsigned"`
 	Struct   inner                        `json:"struct"`
-	Named    string                       // No tag.
+	Named    string                       // no tag
 	Ignored  string                       `json:"-"`
 	Dash     string                       `json:"-,"` //nolint:staticcheck // a name that encoding/json takes
 	Integer  *int64                       `json:"integer,omitempty"`
@@ -69,12 +69,12 @@ type shape struct {
 	private string
 }
 
-// A pointed has its form by a method of its pointer.
+// pointed implements its encoding on the pointer receiver.
 type pointed struct{ n int }
 
 func (p *pointed) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]int{"n": p.n}) }
 
-// A textual has a text.
+// textual implements MarshalText.
 type textual struct{ s string }
 
 func (t textual) MarshalText() ([]byte, error) { return []byte("<" + t.s + ">"), nil }
@@ -93,12 +93,12 @@ func TestValue(t *testing.T) {
 		"Float32":        {"A float32 keeps its shortest decimal.", shape{Float: 0.1}, `{"float":0.1}`},
 		"Inline":         {"Embedded structs belong to the outer one, which hides their names.", shape{inner: inner{Count: 1, Label: "hidden"}, Label: "seen"}, `{"count":1,"label":"seen"}`},
 		"InlinePointer":  {"An embedded pointer likewise.", shape{embeddedPointer: &embeddedPointer{Far: "x"}}, `{"far":"x"}`},
-		"PointersToZero": {"A pointer says that the zero is meant.", shape{Integer: new(int64(0)), Text: new(""), Switch: new(false), Empty: &inner{}}, `{"integer":0,"text":"","switch":false,"empty":{}}`},
+		"PointersToZero": {"A pointer marks an intended zero value.", shape{Integer: new(int64(0)), Text: new(""), Switch: new(false), Empty: &inner{}}, `{"integer":0,"text":"","switch":false,"empty":{}}`},
 		"EmptyNotNil":    {"Empty is not nil.", shape{List: []inner{}, Pointers: []*inner{}, Map: map[string]inner{}, Strings: map[string]string{}, Bytes: []byte{}}, `{"list":[],"pointers":[],"map":{},"strings":{},"bytes":""}`},
 		"Elements":       {"An element is emitted even if it is zero.", shape{List: []inner{{}, {Count: 1}}, Pointers: []*inner{nil, {}}, Map: map[string]inner{"a": {}}, Strings: map[string]string{"a": ""}, ByName: map[corev1.ResourceName]bool{"x": false}, Nested: map[string][]string{"n": nil, "e": {}, "l": {""}}}, `{"list":[{},{"count":1}],"pointers":[null,{}],"map":{"a":{}},"strings":{"a":""},"byName":{"x":false},"nested":{"n":null,"e":[],"l":[""]}}`},
 		"Bytes":          {"Bytes are base64.", shape{Bytes: []byte{0xff, 0}}, `{"bytes":"/wA="}`},
 		"Array":          {"An array is a list.", shape{Array: [2]int{0, 1}}, `{"array":[0,1]}`},
-		"Any":            {"An interface holds what it holds.", shape{Any: inner{}}, `{"any":{}}`},
+		"Any":            {"The value of an interface is always emitted.", shape{Any: inner{}}, `{"any":{}}`},
 		"Tree":           {"Everything in a tree stays.", shape{Any: map[string]any{"n": nil, "z": int64(0), "i": 1, "f": 1.5, "s": "", "b": false, "m": map[string]any{}, "l": []any{}, "j": json.Number("12"), "t": []string{"a"}, "u": uint8(3)}}, `{"any":{"n":null,"z":0,"i":1,"f":1.5,"s":"","b":false,"m":{},"l":[],"j":12,"t":["a"],"u":3}}`},
 		"Quantity":       {"A quantity keeps its text.", shape{Quantity: resource.MustParse("1.5Gi")}, `{"quantity":"1536Mi"}`},
 		"QuantityZero":   {"A quantity that was set to 0 is not one left alone.", shape{Quantity: resource.MustParse("0")}, `{"quantity":"0"}`},
@@ -133,7 +133,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// encodeValue encodes a value inside of an object, and reads it again.
+// encodeValue encodes a value inside of an object, and decodes it again.
 func encodeValue(v any) (any, error) {
 	s, err := encode.Struct(map[string]any{"v": v})
 	return s.At("v").Any(), err
@@ -164,17 +164,17 @@ func TestValueErrors(t *testing.T) {
 		"Infinite":        {"Not finite.", shape{Float: float32(math.Inf(1))}, "field v.float: +Inf is not a number"},
 		"Text":            {"No UTF-8.", shape{List: []inner{{}, {Label: "\xff"}}}, "field v.list[1].label: the text is not valid UTF-8"},
 		"Key":             {"No UTF-8 in a key.", map[string]string{"\xff": ""}, "the key is not valid UTF-8"},
-		"OneKey":          {"Of several errors always the same, whatever the map's order.", map[string]any{"b": math.NaN(), "c": math.NaN(), "x.y/z": math.NaN(), "d": 1}, `field v["x.y/z"]: NaN`},
+		"OneKey":          {"For several errors, the result does not depend on the order of the map.", map[string]any{"b": math.NaN(), "c": math.NaN(), "x.y/z": math.NaN(), "d": 1}, `field v["x.y/z"]: NaN`},
 		"BadRaw":          {"Raw bytes that are no JSON.", shape{Raw: runtime.RawExtension{Raw: []byte(`{"a":`)}}, "field v.raw: it is not valid JSON"},
 		"TrailingRaw":     {"Two documents.", shape{Raw: runtime.RawExtension{Raw: []byte(`{} {}`)}}, "field v.raw: it is not valid JSON"},
-		"Func":            {"No JSON form.", map[string]any{"f": func() {}}, "field v.f: JSON has no form for the Go type func()"},
+		"Func":            {"No JSON form.", map[string]any{"f": func() {}}, "field v.f: the Go type func() has no JSON representation"},
 		"IntKeys":         {"JSON's keys are strings.", map[int]string{1: "a"}, "the keys of a map must be strings, not int"},
 		"CyclePointer":    {"A value that contains itself.", round, "nested more than 1000 levels"},
 		"CycleMap":        {"A tree that contains itself.", loop, "nested more than 1000 levels"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			for range 20 { // Maps have another order each time.
+			for range 20 { // The iteration order of maps is random.
 				got, err := encodeValue(tc.args)
 				if err == nil {
 					t.Fatalf("%s\nValue(...) = %v, want an error", tc.reason, got)
@@ -220,7 +220,7 @@ func TestObjectErrors(t *testing.T) {
 		"ResourceVersion":   {"Server-owned.", deployment(func(d *appsv1.Deployment) { d.ResourceVersion = "1" }), "field metadata.resourceVersion: "},
 		"Generation":        {"Server-owned.", deployment(func(d *appsv1.Deployment) { d.Generation = 1 }), "field metadata.generation: "},
 		"CreationTimestamp": {"Server-owned.", deployment(func(d *appsv1.Deployment) { d.CreationTimestamp = now }), "field metadata.creationTimestamp: "},
-		"NullTimestamp":     {"What a conversion leaves in a tree is still there.", tree("metadata.creationTimestamp", nil), "field metadata.creationTimestamp: "},
+		"NullTimestamp":     {"A null in a tree is not ignored.", tree("metadata.creationTimestamp", nil), "field metadata.creationTimestamp: "},
 		"DeletionTimestamp": {"Server-owned.", deployment(func(d *appsv1.Deployment) { d.DeletionTimestamp = &now }), "field metadata.deletionTimestamp: "},
 		"ManagedFields":     {"Server-owned.", deployment(func(d *appsv1.Deployment) { d.ManagedFields = []metav1.ManagedFieldsEntry{} }), "field metadata.managedFields: "},
 		"Path": {"The error names the place.", deployment(func(d *appsv1.Deployment) {
@@ -240,7 +240,8 @@ func TestObjectErrors(t *testing.T) {
 	}
 }
 
-// FuzzValueRaw encodes raw JSON, which a tenant may have written: it never panics, and returns what encoding/json reads.
+// FuzzValueRaw encodes raw JSON, which a tenant may have written. It must not panic, and returns the same value as
+// encoding/json.
 func FuzzValueRaw(f *testing.F) {
 	for _, s := range []string{`{"a":[0,1.5e3,"x",null,{}]}`, `9007199254740993`, `"\ud800"`, `{"a":1}{}`, `[[[[`, `-0`, `1e999`} {
 		f.Add([]byte(s))
@@ -250,12 +251,12 @@ func FuzzValueRaw(f *testing.F) {
 		var want any
 		if bad := json.Unmarshal(raw, &want); bad != nil {
 			if err == nil && raw != nil {
-				t.Errorf("Value(%q) = %v, but encoding/json says: %v", raw, got, bad)
+				t.Errorf("Value(%q) = %v, but encoding/json returns: %v", raw, got, bad)
 			}
 			return
 		}
 		if err != nil {
-			return // Valid JSON that a Struct cannot carry.
+			return // This is valid JSON that a Struct cannot represent.
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("Value(%q): -json.Unmarshal, +got:\n%s", raw, diff)

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
-// TestKinds: a number of any kind of Go's is the same number.
+// TestKinds checks that all number types of Go result in the same number.
 func TestKinds(t *testing.T) {
 	s, err := encode.Struct(map[string]any{
 		"i": 1, "i8": int8(-8), "i16": int16(-16), "i32": int32(-32), "i64": int64(-64),
@@ -45,7 +45,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestServerOwned: each field that an API server writes is refused by its name.
+// TestServerOwned checks that each field of the API server is rejected, with its name.
 func TestServerOwned(t *testing.T) {
 	for _, field := range []string{
 		"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
@@ -70,6 +70,6 @@ func TestServerOwned(t *testing.T) {
 		}
 	}
 	if _, err := encode.Object(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}); err == nil || !strings.Contains(err.Error(), `*v1.Pod "p"`) {
-		t.Errorf("a type that says nothing of itself: %v", err)
+		t.Errorf("a type without a kind: %v", err)
 	}
 }

@@ -25,19 +25,19 @@ var (
 	plainPlan     = &plan{}
 )
 
-// A plan is what is known of a type once and for all.
+// plan contains the cached properties of a type.
 type plan struct {
-	own    func(w writer, v reflect.Value, depth int) error // How the type is encoded, if not by its kind.
-	fields []field                                          // Of a struct, sorted by their names.
+	own    func(w writer, v reflect.Value, depth int) error // How the type is encoded, if not according to its kind.
+	fields []field                                          // Fields of a struct, sorted by name.
 }
 
-// A field of a struct, or of one embedded in it.
+// field is a field of a struct, or of an embedded struct.
 type field struct {
-	name  string // In JSON.
+	name  string // Name in JSON.
 	index []int
 }
 
-// of is the field of the struct v. It is false if an embedded pointer on the way is nil.
+// of returns the field of the struct v. ok is false if an embedded pointer on the path is nil.
 func (f field) of(v reflect.Value) (reflect.Value, bool) {
 	for _, i := range f.index {
 		if v.Kind() == reflect.Pointer {
@@ -51,10 +51,10 @@ func (f field) of(v reflect.Value) (reflect.Value, bool) {
 	return v, true
 }
 
-// planOf is the plan of a type.
+// planOf returns the plan of a type.
 func planOf(t reflect.Type) *plan {
 	if t.PkgPath() == "" && t.Kind() != reflect.Struct {
-		return plainPlan // No methods: string, []T, map[K]V, *T.
+		return plainPlan // These types have no methods: string, []T, map[K]V, *T.
 	}
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan) //nolint:forcetypeassert // Nothing else is stored.
@@ -79,8 +79,8 @@ func planOf(t reflect.Type) *plan {
 	return p
 }
 
-// fieldsOf lists the fields of a struct as encoding/json names them; the options of the tags are not looked at. A
-// struct's own fields come first and hide those of the same name in the structs that it embeds.
+// fieldsOf returns the fields of a struct with the names that encoding/json uses, ignoring the options of the tags. A
+// struct's own fields come first and hide fields with the same name in embedded structs.
 func fieldsOf(t reflect.Type, index []int, observed map[string]bool) []field {
 	var fields []field
 	var embedded []reflect.StructField
@@ -109,7 +109,7 @@ func fieldsOf(t reflect.Type, index []int, observed map[string]bool) []field {
 	return fields
 }
 
-// element is the type that a pointer type points to, or the type itself.
+// element returns the element type of a pointer type, or the type itself.
 func element(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()

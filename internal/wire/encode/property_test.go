@@ -27,7 +27,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 )
 
-// kinds are types that builders make objects of. Each test takes a fresh one.
+// kinds are types of objects that builders create. Each test uses a new one.
 var kinds = map[string]func() runtime.Object{
 	"Deployment":              func() runtime.Object { return &appsv1.Deployment{} },
 	"StatefulSet":             func() runtime.Object { return &appsv1.StatefulSet{} },
@@ -48,7 +48,7 @@ var kinds = map[string]func() runtime.Object{
 	"HorizontalPodAutoscaler": func() runtime.Object { return &autoscalingv2.HorizontalPodAutoscaler{} },
 }
 
-// exactly compares what a decoder reads with what went in: nil is not empty here.
+// exactly compares a decoded value with the original. Nil and empty are different.
 var exactly = cmp.Options{
 	cmp.Comparer(func(a, b resource.Quantity) bool {
 		return a.Cmp(b) == 0 && (a == resource.Quantity{}) == (b == resource.Quantity{})
@@ -57,9 +57,9 @@ var exactly = cmp.Options{
 	cmp.Comparer(func(a, b metav1.MicroTime) bool { return a.Equal(&b) }),
 }
 
-// TestObjectProperties fills objects of every kind at random. What is emitted must be enough (decoding it strictly
-// gives the object back), no more than enough (it has no zero that decoding could do without) and, zeros aside, what
-// encoding/json says.
+// TestObjectProperties fills objects of every kind with random values. The output must be complete (strict decoding results
+// in the object), minimal (it contains no zero value that decoding does not need), and, apart from zeros, equal to the
+// output of encoding/json.
 func TestObjectProperties(t *testing.T) {
 	names := slices.Sorted(maps.Keys(kinds))
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,7 +71,7 @@ func TestObjectProperties(t *testing.T) {
 	})
 }
 
-// checkObject holds the three properties against one object.
+// checkObject checks the three properties for one object.
 func checkObject(t interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -87,10 +87,10 @@ func checkObject(t interface {
 
 	back, err := decode(o, out)
 	if err != nil {
-		t.Fatalf("what was emitted does not decode: %v", err)
+		t.Fatalf("cannot decode the output: %v", err)
 	}
 	if diff := cmp.Diff(o, back, exactly); diff != "" {
-		t.Errorf("not enough: -object, +decoded from what was emitted:\n%s", diff)
+		t.Errorf("incomplete: -object, +decoded output:\n%s", diff)
 	}
 
 	zeros(out, "", func(path string) {
@@ -113,7 +113,7 @@ func checkObject(t interface {
 	}
 }
 
-// decode reads a tree strictly into a new object of like's type.
+// decode strictly decodes a tree to a new object with the type of like.
 func decode(like runtime.Object, tree map[string]any) (runtime.Object, error) {
 	raw, err := json.Marshal(tree)
 	if err != nil {
@@ -127,7 +127,7 @@ func decode(like runtime.Object, tree map[string]any) (runtime.Object, error) {
 	return o, err
 }
 
-// zeros takes each zero in the maps of a tree away, calls without, and puts it back.
+// zeros removes each zero value in the maps of a tree, calls without, and restores it.
 func zeros(tree any, path string, without func(path string)) {
 	switch tree := tree.(type) {
 	case map[string]any:
@@ -154,11 +154,11 @@ func isZero(v any) bool {
 	case []any:
 		return len(v) == 0
 	default:
-		return v == nil || v == "" || v == false || v == 0.0 || v == "0" // The zero quantity.
+		return v == nil || v == "" || v == false || v == 0.0 || v == "0" // the zero quantity
 	}
 }
 
-// withoutZeros drops the zeros from the maps of a tree, and what becomes empty by it.
+// withoutZeros removes zero values from the maps of a tree, and maps that are empty then.
 func withoutZeros(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -180,7 +180,7 @@ func withoutZeros(v any) any {
 	}
 }
 
-// disown takes from an object what encode.Object refuses.
+// disown removes the fields of an object that encode.Object rejects.
 func disown(o runtime.Object, kind string) {
 	v := reflect.ValueOf(o).Elem()
 	v.FieldByName("TypeMeta").Set(reflect.ValueOf(metav1.TypeMeta{APIVersion: "v1", Kind: kind}))
@@ -189,10 +189,11 @@ func disown(o runtime.Object, kind string) {
 	}
 	m := o.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
 	m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = metav1.Time{}, nil, nil
-	m.ManagedFields, m.ResourceVersion, m.UID, m.SelfLink, m.Generation = nil, "", "", "", 0 //nolint:staticcheck // refused all the same
+	m.ManagedFields, m.ResourceVersion, m.UID, m.SelfLink, m.Generation = nil, "", "", "", 0 //nolint:staticcheck // also rejected
 }
 
-// fill sets v at random, its zeros, nils and empties included. Deeper down it sets less, so that it comes to an end.
+// fill sets v to random values, including zeros, nils and empty values. It sets less at greater depths, so that it
+// terminates.
 func fill(t *rapid.T, v reflect.Value, depth int) {
 	switch o := v.Addr().Interface().(type) {
 	case *resource.Quantity:
@@ -217,7 +218,7 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 		o.Raw = []byte(`{"f:a":{}}`)
 		return
 	}
-	if depth > 3 && !rapid.Bool().Draw(t, "go on") {
+	if depth > 3 && !rapid.Bool().Draw(t, "continue") {
 		return
 	}
 	switch v.Kind() {
@@ -257,8 +258,8 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 		for _, f := range v.Fields() {
 			fill(t, f, depth+1)
 		}
-	case reflect.Interface: // RawExtension's object: the rule tables have it.
+	case reflect.Interface: // RawExtension's object, which TestValue covers
 	default:
-		panic("fill does not know " + v.Type().String())
+		panic("fill does not support " + v.Type().String())
 	}
 }

@@ -26,8 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// TestObjectKinds encodes one object of every kind as a builder makes it: it comes back from what was emitted, and the
-// golden file shows to a reader what that is.
+// TestObjectKinds encodes one object of every kind as a builder creates it, decodes it again, and compares the encoding
+// with a golden file for review.
 func TestObjectKinds(t *testing.T) {
 	built := map[string]bool{}
 	for _, o := range builders() {
@@ -91,7 +91,7 @@ func objectMeta() metav1.ObjectMeta {
 	}
 }
 
-// podSpec has what trips naive conversions: an empty volume, probes without thresholds, ports without host ports.
+// podSpec contains typical problems of conversions: an empty volume, probes without thresholds, ports without host ports.
 func podSpec() corev1.PodSpec {
 	return corev1.PodSpec{
 		ServiceAccountName:            "keystone",
@@ -137,7 +137,7 @@ func podTemplate() corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: selector().MatchLabels}, Spec: podSpec()}
 }
 
-// builders is one object of each kind as builders make them.
+// builders contains one object of each kind as builders create them.
 func builders() []runtime.Object {
 	claim := corev1.PersistentVolumeClaimSpec{
 		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: new(""),
@@ -197,7 +197,7 @@ func builders() []runtime.Object {
 		&networkingv1.NetworkPolicy{
 			TypeMeta: typeMeta("networking.k8s.io/v1", "NetworkPolicy"), ObjectMeta: objectMeta(),
 			Spec: networkingv1.NetworkPolicySpec{
-				// Empty means every pod, and no rule at all means nothing passes: both must arrive.
+				// An empty selector matches every pod, and an empty list of rules denies all traffic: both must be kept.
 				PodSelector: *selector(), PolicyTypes: []networkingv1.PolicyType{"Ingress", "Egress"},
 				Ingress: []networkingv1.NetworkPolicyIngressRule{{
 					From:  []networkingv1.NetworkPolicyPeer{{NamespaceSelector: &metav1.LabelSelector{}}, {IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}},

@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	// maxDepth ends a walk round a cycle, and stays far below the nesting that protobuf decoders accept.
+	// maxDepth terminates the walk of a cyclic value. It is far below the nesting that protobuf decoders accept.
 	maxDepth = 1000
-	// maxExactInt is the largest whole number up to which a float64 holds every one.
+	// maxExactInt is the largest integer up to which a float64 represents every integer.
 	maxExactInt = 1 << 53
 )
 
-// A writer writes values from their ends to their beginnings, and so the last of several first.
+// writer writes values from their ends to their beginnings, so the last element is written first.
 type writer struct{ *encoded.Writer }
 
-// tree encodes what commonly stands in a map[string]any without reflection, and anything else by its type.
+// tree encodes the common types in a map[string]any without reflection, and other types with typed.
 func (w writer) tree(v any, depth int) error {
 	switch v := v.(type) {
 	case nil:
@@ -42,9 +42,9 @@ func (w writer) tree(v any, depth int) error {
 	case bool:
 		w.Bool(v)
 	case int64:
-		return w.whole(v)
+		return w.integer(v)
 	case int:
-		return w.whole(int64(v))
+		return w.integer(int64(v))
 	case float64:
 		return w.number(v)
 	case json.Number:
@@ -65,7 +65,7 @@ func (w writer) tree(v any, depth int) error {
 	return nil
 }
 
-// typed encodes a value by its type.
+// typed encodes a value according to its type.
 func (w writer) typed(v reflect.Value, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("it is nested more than %d levels deep, or contains itself", maxDepth)
@@ -108,7 +108,7 @@ func (w writer) scalar(v reflect.Value) error {
 		w.Bool(v.Bool())
 		return nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return w.whole(v.Int())
+		return w.integer(v.Int())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		if v.Uint() > maxExactInt {
 			return tooLarge(strconv.FormatUint(v.Uint(), 10))
@@ -121,7 +121,7 @@ func (w writer) scalar(v reflect.Value) error {
 		// The shortest decimal of the float32, as in JSON: 0.1, not 0.10000000149.
 		return w.literal(json.Number(strconv.FormatFloat(v.Float(), 'g', -1, 32)))
 	default:
-		return fmt.Errorf("JSON has no form for the Go type %s", v.Type())
+		return fmt.Errorf("the Go type %s has no JSON representation", v.Type())
 	}
 }
 
@@ -137,7 +137,7 @@ func (w writer) structure(v reflect.Value, fields []field, depth int) error {
 			return withPathSegment("."+f.name, err)
 		}
 		if fv.Kind() == reflect.Struct && bytes.Equal(w.Since(entry), encoded.Null) {
-			w.Truncate(entry) // A zero by its own account, such as the zero time in a time zone.
+			w.Truncate(entry) // It is encoded as null, such as a zero time with a time zone.
 			continue
 		}
 		w.Entry(f.name, entry)
@@ -146,7 +146,7 @@ func (w writer) structure(v reflect.Value, fields []field, depth int) error {
 	return nil
 }
 
-// unset reports whether a field of a struct was left alone: a builder cannot tell 0 from nothing without a pointer.
+// unset reports whether a struct field was not set: without a pointer, 0 cannot be distinguished from an unset field.
 func unset(v reflect.Value) bool {
 	if nillable(v.Kind()) {
 		return v.IsNil()
@@ -154,7 +154,7 @@ func unset(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// keyed encodes a map of any type with string keys, which is not nil.
+// keyed encodes a map that is not nil, with string keys and elements of any type.
 func (w writer) keyed(v reflect.Value, depth int) error {
 	switch t := v.Type(); {
 	case t.Key().Kind() != reflect.String:
@@ -218,13 +218,13 @@ func (w writer) sequence(n, depth int, each func(i, depth int) error) error {
 
 func (w writer) str(s string) error {
 	if !utf8.ValidString(s) {
-		return errors.New("the text is not valid UTF-8: carry it as bytes")
+		return errors.New("the text is not valid UTF-8: use bytes instead")
 	}
 	w.String(s)
 	return nil
 }
 
-func (w writer) whole(n int64) error {
+func (w writer) integer(n int64) error {
 	if n > maxExactInt || n < -maxExactInt {
 		return tooLarge(strconv.FormatInt(n, 10))
 	}
@@ -234,20 +234,20 @@ func (w writer) whole(n int64) error {
 
 func (w writer) number(f float64) error {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return fmt.Errorf("%v is not a number that JSON can carry", f)
+		return fmt.Errorf("%v is not a number that JSON can represent", f)
 	}
 	w.Number(f)
 	return nil
 }
 
-// literal encodes a number by its JSON text.
+// literal encodes a number in JSON notation.
 func (w writer) literal(n json.Number) error {
 	if i, err := n.Int64(); err == nil {
-		return w.whole(i)
+		return w.integer(i)
 	}
 	f, err := n.Float64()
 	if err != nil {
-		return fmt.Errorf("%q is not a number that JSON can carry", n)
+		return fmt.Errorf("%q is not a number that JSON can represent", n)
 	}
 	if !math.IsInf(f, 0) && math.Abs(f) > maxExactInt && !strings.ContainsAny(string(n), ".eE") {
 		return tooLarge(string(n))
@@ -256,10 +256,10 @@ func (w writer) literal(n json.Number) error {
 }
 
 func tooLarge(n string) error {
-	return fmt.Errorf("%s is beyond ±2^53, where whole numbers lose digits: carry it as a string", n)
+	return fmt.Errorf("%s is beyond ±2^53, where integers lose precision: use a string instead", n)
 }
 
-// Types with a form of their own. Quantities and ports are frequent enough to be spared the way through JSON text.
+// Types with special encodings. Quantities and ports are frequent, so they are not encoded through JSON text.
 
 func (w writer) quantity(v reflect.Value, _ int) error {
 	q := v.Interface().(resource.Quantity) //nolint:forcetypeassert // planOf calls it for this type only.
@@ -272,10 +272,10 @@ func (w writer) intOrString(v reflect.Value, _ int) error {
 	if i.Type == intstr.String {
 		return w.str(i.StrVal)
 	}
-	return w.whole(int64(i.IntVal))
+	return w.integer(int64(i.IntVal))
 }
 
-// extension encodes an embedded object by the rules of this package, which its own MarshalJSON does not know.
+// extension encodes an embedded object with the rules of this package, which its MarshalJSON would not apply.
 func (w writer) extension(v reflect.Value, depth int) error {
 	e := v.Interface().(runtime.RawExtension) //nolint:forcetypeassert // planOf calls it for this type only.
 	if e.Raw == nil && e.Object != nil {
@@ -287,11 +287,11 @@ func (w writer) extension(v reflect.Value, depth int) error {
 	return w.viaJSON(v, depth)
 }
 
-// viaJSON encodes a type by its MarshalJSON.
+// viaJSON encodes a type with its MarshalJSON.
 func (w writer) viaJSON(v reflect.Value, depth int) error {
 	m, ok := addressable(v).Interface().(json.Marshaler)
 	if !ok {
-		return fmt.Errorf("a %s has no JSON of its own", v.Type())
+		return fmt.Errorf("a %s has no MarshalJSON", v.Type())
 	}
 	raw, err := m.MarshalJSON()
 	if err != nil {
@@ -309,11 +309,11 @@ func (w writer) viaJSON(v reflect.Value, depth int) error {
 	return w.tree(t, depth)
 }
 
-// viaText encodes a type by its MarshalText.
+// viaText encodes a type with its MarshalText.
 func (w writer) viaText(v reflect.Value, _ int) error {
 	m, ok := addressable(v).Interface().(encoding.TextMarshaler)
 	if !ok {
-		return fmt.Errorf("a %s has no text of its own", v.Type())
+		return fmt.Errorf("a %s has no MarshalText", v.Type())
 	}
 	raw, err := m.MarshalText()
 	if err != nil {
@@ -322,7 +322,7 @@ func (w writer) viaText(v reflect.Value, _ int) error {
 	return w.str(string(raw))
 }
 
-// addressable is a pointer to v, or to a copy of it, so that methods of the value and of the pointer can be called.
+// addressable returns a pointer to v, or to a copy of it, so that methods of both the value and the pointer can be called.
 func addressable(v reflect.Value) reflect.Value {
 	if !v.CanAddr() {
 		c := reflect.New(v.Type())

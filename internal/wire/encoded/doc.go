@@ -1,3 +1,3 @@
-// Package encoded holds protobuf Structs as bytes, the form in which they arrive and leave. An object that is written once is
-// hashed, wrapped, compared and sent as it is, and one that is read gives up the few fields that are asked for.
+// Package encoded stores protobuf Structs in the encoding in which they are received and sent. An object is encoded once,
+// and then hashed, wrapped, compared and sent without decoding it; when it is read, only the requested fields are decoded.
 package encoded

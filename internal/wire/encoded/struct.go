@@ -7,11 +7,11 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Struct is an encoded google.protobuf.Struct. Nothing changes its bytes. The keys of its maps are sorted if it was written
-// by this package: equal Structs then have equal bytes.
+// Struct is an encoded google.protobuf.Struct. Its bytes are never changed. If this package wrote it, the keys of its maps
+// are sorted, so that equal Structs have equal bytes.
 type Struct []byte
 
-// Of is s as bytes.
+// Of encodes s.
 func Of(s *structpb.Struct) Struct {
 	w := NewWriter()
 	defer w.Free()
@@ -19,25 +19,26 @@ func Of(s *structpb.Struct) Struct {
 	return w.Struct()
 }
 
-// Tree decodes the Struct for whoever needs protobuf's own form. What is malformed is absent. Of gives the bytes of what it wrote back.
+// Tree decodes the Struct to protobuf's own type. Malformed values are omitted. Of encodes the result to the same bytes, if
+// this package wrote them.
 func (s Struct) Tree() *structpb.Struct {
 	return s.Value().tree(0).GetStructValue()
 }
 
-// Map decodes the Struct as encoding/json would read it.
+// Map decodes the Struct to the types of encoding/json.
 func (s Struct) Map() map[string]any { return s.Value().Map() }
 
-// At is the value at a path of field names.
+// At returns the value at a path of field names.
 func (s Struct) At(path ...string) Value { return s.Value().At(path...) }
 
-// Hash is 16 hexadecimal digits (64 bits of a SHA-256) that tell a Struct from others. It is no protection against someone who looks for
-// two Structs with the same hash.
+// Hash returns 16 hexadecimal digits (64 bits of a SHA-256) that distinguish Structs. It is not collision-resistant against
+// a deliberate search for two Structs with the same hash.
 func (s Struct) Hash() string {
 	sum := sha256.Sum256(s)
 	return hex.EncodeToString(sum[:8])
 }
 
-// With is the Struct with a Value at a path, in place of what was there. Structs on the way are made where they are missing.
+// With returns a copy of the Struct with the value at a path replaced. Missing Structs on the path are created.
 func (s Struct) With(v Value, path ...string) Struct {
 	if len(path) == 0 {
 		return v.structBytes()

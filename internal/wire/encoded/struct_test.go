@@ -23,7 +23,7 @@ func structOf(t testing.TB, m map[string]any) encoded.Struct {
 	return encoded.Of(s)
 }
 
-// TestOfProperties holds Of against the protobuf library's deterministic bytes.
+// TestOfProperties compares Of with the deterministic output of the protobuf library.
 func TestOfProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &structpb.Struct{}
@@ -41,7 +41,8 @@ func TestOfProperties(t *testing.T) {
 	})
 }
 
-// TestTreeNoKind: a Value without a kind, which no JSON gives, does not become a null on the way through a tree.
+// TestTreeNoKind checks that a Value without a kind, which JSON cannot contain, does not become null when it is decoded and
+// encoded.
 func TestTreeNoKind(t *testing.T) {
 	want := &structpb.Struct{Fields: map[string]*structpb.Value{"": {}, "null": structpb.NewNullValue()}}
 	if diff := cmp.Diff(want, encoded.Of(want).Tree(), protocmp.Transform()); diff != "" {
@@ -57,13 +58,14 @@ func TestHash(t *testing.T) {
 	if a, b := hash("x"), hash("y"); a == b {
 		t.Errorf("Hash() = %q of two Structs", a)
 	}
-	// It stands in annotations of objects that exist: another hash of the same object reads as a change of all of them.
+	// The hash is stored in annotations of existing objects: another hash of the same object would look like a change of
+	// all of them.
 	if got, want := hash("x"), "b5798afcc9bc393f"; got != want {
 		t.Errorf("Hash() = %q, want %q as ever", got, want)
 	}
 }
 
-// TestEmpty: what is no message has no bytes, and is read as an empty one.
+// TestEmpty checks that a nil message has no bytes, and that no bytes are read as an empty message.
 func TestEmpty(t *testing.T) {
 	for name, s := range map[string]*structpb.Struct{"nil": nil, "empty": {}} {
 		if got := encoded.Of(s); len(got) > 0 || len(got.Map()) > 0 || got.Tree() == nil {
@@ -72,7 +74,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestFields: a Struct of Values is the one that protobuf makes of the same.
+// TestFields checks that a Struct of Values is equal to the Struct of the protobuf library.
 func TestFields(t *testing.T) {
 	want := map[string]any{
 		"b": true, "n": 1.5, "s": "text", "l": []any{"x", map[string]any{"y": false}, []any{}}, "m": map[string]any{"a": "b", "c": map[string]any{}}, "z": nil,
@@ -103,8 +105,8 @@ func TestWith(t *testing.T) {
 		"Last":    {"After all others.", encoded.Number(7), []string{"zz"}, map[string]any{"a": "x", "m": base["m"], "z": true, "zz": 7.0}},
 		"Replace": {"In place of another kind.", inner.Value(), []string{"z"}, map[string]any{"a": "x", "m": base["m"], "z": map[string]any{"i": []any{1.0}}}},
 		"Deeper":  {"Between others.", encoded.Text("v"), []string{"m", "c"}, map[string]any{"a": "x", "m": map[string]any{"b": 1.0, "c": "v", "d": 2.0}, "z": true}},
-		"Made":    {"What is on the way is made.", encoded.Text("v"), []string{"n", "o", "p"}, map[string]any{"a": "x", "m": base["m"], "n": map[string]any{"o": map[string]any{"p": "v"}}, "z": true}},
-		"NoWay":   {"What is on the way and no Struct gives way.", encoded.Text("v"), []string{"a", "b"}, map[string]any{"a": map[string]any{"b": "v"}, "m": base["m"], "z": true}},
+		"Made":    {"Missing Structs on the path are created.", encoded.Text("v"), []string{"n", "o", "p"}, map[string]any{"a": "x", "m": base["m"], "n": map[string]any{"o": map[string]any{"p": "v"}}, "z": true}},
+		"NoWay":   {"Other values on the path are replaced.", encoded.Text("v"), []string{"a", "b"}, map[string]any{"a": map[string]any{"b": "v"}, "m": base["m"], "z": true}},
 		"Nothing": {"A value that is none is null.", encoded.Value{}, []string{"z"}, map[string]any{"a": "x", "m": base["m"], "z": nil}},
 		"Whole":   {"No path is the whole.", inner.Value(), nil, map[string]any{"i": []any{1.0}}},
 	}

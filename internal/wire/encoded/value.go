@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Kinds of value: the numbers of their fields in the Value of google/protobuf/struct.proto.
+// Kinds of values: the field numbers in message Value of google/protobuf/struct.proto.
 const (
 	kindNull   = protowire.Number(1)
 	kindNumber = protowire.Number(2)
@@ -30,27 +30,28 @@ var wireTypes = [...]protowire.Type{
 	kindList:   protowire.BytesType,
 }
 
-// maxDepth is deeper than any Struct that the protobuf library decodes: at 10000 messages, two for each level.
+// maxDepth is greater than the depth of any Struct that the protobuf library decodes: its limit is 10000 messages, two for
+// each level.
 const maxDepth = 5000
 
-// Value is a google.protobuf.Value in its encoding. What is absent, null or malformed is the zero Value, or else has none of
-// the forms that its methods ask for.
+// Value is an encoded google.protobuf.Value. A missing, null or malformed value is the zero Value, or does not have the
+// types that its methods return.
 type Value struct {
 	kind  protowire.Number
-	bytes []byte // Of a string; encoded, of a Struct or ListValue.
-	bits  uint64 // Of a number (as float64) or boolean.
+	bytes []byte // Content of a string; encoded Struct or ListValue.
+	bits  uint64 // Content of a number (as float64) or boolean.
 }
 
-// Text is a text as a Value.
+// Text returns a Value with a string.
 func Text(s string) Value { return Value{kind: kindString, bytes: []byte(s)} }
 
-// Number is a number as a Value.
+// Number returns a Value with a number.
 func Number(f float64) Value { return Value{kind: kindNumber, bits: math.Float64bits(f)} }
 
-// Bool is a boolean as a Value.
+// Bool returns a Value with a boolean.
 func Bool(b bool) Value { return Value{kind: kindBool, bits: protowire.EncodeBool(b)} }
 
-// List is a list of Values as a Value.
+// List returns a Value with a list of Values.
 func List(values ...Value) Value {
 	w := NewWriter()
 	defer w.Free()
@@ -62,10 +63,10 @@ func List(values ...Value) Value {
 	return Value{kind: kindList, bytes: w.Struct()}
 }
 
-// Fields are the fields of a Struct that is to be written.
+// Fields are the fields of a Struct to be encoded.
 type Fields map[string]Value
 
-// Struct is the Struct with these fields.
+// Struct returns the Struct with these fields.
 func (f Fields) Struct() Struct {
 	w := NewWriter()
 	defer w.Free()
@@ -77,13 +78,13 @@ func (f Fields) Struct() Struct {
 	return w.Struct()
 }
 
-// Value is the Struct with these fields as a Value.
+// Value returns the Struct with these fields as a Value.
 func (f Fields) Value() Value { return f.Struct().Value() }
 
-// Value is the Struct as a Value.
+// Value returns the Struct as a Value.
 func (s Struct) Value() Value { return Value{kind: kindStruct, bytes: s} }
 
-// Struct is the Struct that a Value is. It is false if it is none.
+// Struct returns the Struct in a Value. ok is false if the Value is not a Struct.
 func (v Value) Struct() (Struct, bool) { return v.structBytes(), v.kind == kindStruct }
 
 func (v Value) structBytes() Struct {
@@ -93,7 +94,7 @@ func (v Value) structBytes() Struct {
 	return v.bytes
 }
 
-// Text is the text that a Value is, or none.
+// Text returns the string in a Value, or an empty string.
 func (v Value) Text() string {
 	if v.kind != kindString {
 		return ""
@@ -101,7 +102,7 @@ func (v Value) Text() string {
 	return string(v.bytes)
 }
 
-// Int64 is the whole number that a Value is. It is false if it is none, has a fraction, or is beyond ±2^53.
+// Int64 returns the integer in a Value. ok is false if the Value is not a number, has a fraction, or is beyond ±2^53.
 func (v Value) Int64() (int64, bool) {
 	f := math.Float64frombits(v.bits)
 	if v.kind != kindNumber || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
@@ -110,12 +111,12 @@ func (v Value) Int64() (int64, bool) {
 	return int64(f), true
 }
 
-// Bool is the boolean that a Value is. The second result is false if it is none.
+// Bool returns the boolean in a Value. ok is false if the Value is not a boolean.
 func (v Value) Bool() (b, ok bool) {
 	return v.kind == kindBool && v.bits != 0, v.kind == kindBool
 }
 
-// At is the value at a path below.
+// At returns the value at a path of field names.
 func (v Value) At(path ...string) Value {
 	for _, name := range path {
 		v = v.Field(name)
@@ -123,7 +124,7 @@ func (v Value) At(path ...string) Value {
 	return v
 }
 
-// Field is a field of a Struct: the last one of that name, as in any protobuf map.
+// Field returns a field of a Struct: the last one with that name, as in any protobuf map.
 func (v Value) Field(name string) Value {
 	var last []byte
 	for key, encoded := range v.Fields() {
@@ -134,7 +135,7 @@ func (v Value) Field(name string) Value {
 	return Parse(last)
 }
 
-// Fields are the names and encoded values of a Struct.
+// Fields iterates over the names and encoded values of a Struct.
 func (v Value) Fields() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, encoded []byte) bool) {
 		for entry := range v.repeated(kindStruct) {
@@ -146,7 +147,7 @@ func (v Value) Fields() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Elements are the values of a ListValue.
+// Elements iterates over the values of a ListValue.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		for encoded := range v.repeated(kindList) {
@@ -157,7 +158,7 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// repeated is field 1 of a value of that kind: the entries of a Struct, the values of a ListValue.
+// repeated iterates over field 1 of a value of that kind: the entries of a Struct, or the values of a ListValue.
 func (v Value) repeated(kind protowire.Number) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if v.kind != kind {
@@ -180,7 +181,7 @@ func (v Value) repeated(kind protowire.Number) iter.Seq[[]byte] {
 	}
 }
 
-// Any is the Value as encoding/json would read it; see Map.
+// Any decodes the Value to the types of encoding/json; see Map.
 func (v Value) Any() any { return v.decode(0) }
 
 func (v Value) decode(depth int) any {
@@ -200,14 +201,14 @@ func (v Value) decode(depth int) any {
 	}
 }
 
-// Map is the Struct that a Value is, as encoding/json would read it: with nil, bool, float64, string, []any and
-// map[string]any. It is nil if it is none.
+// Map decodes the Struct in a Value to nil, bool, float64, string, []any and map[string]any, as encoding/json does. It
+// returns nil if the Value is not a Struct.
 func (v Value) Map() map[string]any { return v.object(0) }
 
-// List is the list that a Value is, with elements as in Map. It is nil if it is none.
+// List decodes the list in a Value, with elements as in Map. It returns nil if the Value is not a list.
 func (v Value) List() []any { return v.list(0) }
 
-// tree decodes the Value for whoever needs protobuf's own form.
+// tree decodes the Value to protobuf's own type.
 func (v Value) tree(depth int) *structpb.Value {
 	switch {
 	case depth > maxDepth:
@@ -233,7 +234,7 @@ func (v Value) tree(depth int) *structpb.Value {
 	case v.kind == kindNull:
 		return structpb.NewNullValue()
 	}
-	return &structpb.Value{} // Of no kind, as it came.
+	return &structpb.Value{} // A Value without a kind, as received.
 }
 
 func (v Value) object(depth int) map[string]any {
@@ -258,7 +259,7 @@ func (v Value) list(depth int) []any {
 	return out
 }
 
-// Parse reads an encoded Value. The last kind counts; a Struct or list in pieces is joined.
+// Parse parses an encoded Value. The last kind takes precedence; the parts of a split Struct or list are joined.
 func Parse(b []byte) Value {
 	var v Value
 	for len(b) > 0 {
@@ -276,7 +277,8 @@ func Parse(b []byte) Value {
 	return v
 }
 
-// Entry reads an entry of the fields of a Struct, or of any protobuf map from strings to messages. A value in pieces is joined.
+// Entry parses an entry of a Struct's fields, or of any protobuf map from strings to messages. The parts of a split value
+// are joined.
 func Entry(b []byte) (key, encoded []byte, err error) {
 	if key, rest, ok := shortField(b, entryKey); ok {
 		if encoded, rest, ok := shortField(rest, entryValue); ok && len(rest) == 0 {
@@ -299,7 +301,7 @@ func Entry(b []byte) (key, encoded []byte, err error) {
 	return key, encoded, nil
 }
 
-// Check is an error unless s is an encoded Struct as far as the names of its fields.
+// Check returns an error unless s is an encoded Struct. It only checks the top-level fields.
 func (s Struct) Check() error {
 	b := []byte(s)
 	for len(b) > 0 {
@@ -317,8 +319,8 @@ func (s Struct) Check() error {
 	return nil
 }
 
-// shortField reads what nearly every field is: one with a small number that holds less than 16 KiB of bytes. It is false of any
-// other.
+// shortField parses the most frequent format of a field: a small number and less than 16 KiB of bytes. ok is false for
+// other fields.
 func shortField(b []byte, num protowire.Number) (field, rest []byte, ok bool) {
 	if len(b) < 2 || uint64(b[0]) != protowire.EncodeTag(num, protowire.BytesType) {
 		return nil, nil, false
@@ -336,8 +338,8 @@ func shortField(b []byte, num protowire.Number) (field, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// consume reads the field at the start of b: its number, its wire type, its value as that type has it, and its length,
-// which is negative if it is malformed.
+// consume parses the field at the start of b. It returns its number, wire type, value and length, which is negative if the
+// field is malformed.
 func consume(b []byte) (num protowire.Number, typ protowire.Type, bytes []byte, bits uint64, n int) {
 	num, typ, tag := protowire.ConsumeTag(b)
 	if tag < 0 {
@@ -359,8 +361,8 @@ func consume(b []byte) (num protowire.Number, typ protowire.Type, bytes []byte, 
 	return num, typ, bytes, bits, tag + n
 }
 
-// Join is a followed by b, which is the merge of the two messages. It copies only if neither is empty, which no
-// ordinary sender brings about.
+// Join returns a followed by b, which is the merge of the two messages. It only copies if neither is empty, which does not
+// happen with ordinary senders.
 func Join(a, b []byte) []byte {
 	if len(a) == 0 {
 		return b

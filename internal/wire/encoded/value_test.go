@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
-// bytesField is a field that holds bytes, and others are fields of the other wire types.
+// bytesField returns a field with bytes; the others return fields with other wire types.
 func bytesField(num protowire.Number, parts ...[]byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), slices.Concat(parts...))
 }
@@ -35,7 +35,7 @@ func fixed32(num protowire.Number, v uint32) []byte {
 	return protowire.AppendFixed32(protowire.AppendTag(nil, num, protowire.Fixed32Type), v)
 }
 
-// same holds what is read of a Struct's bytes against what the protobuf library reads of them.
+// same compares the values read from a Struct's bytes with those read by the protobuf library.
 func same(t interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -62,7 +62,7 @@ func same(t interface {
 	}
 }
 
-// TestReadProperties: what the protobuf library wrote is read as it reads it.
+// TestReadProperties checks that the output of the protobuf library is read as the library reads it.
 func TestReadProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &structpb.Struct{}
@@ -75,15 +75,15 @@ func TestReadProperties(t *testing.T) {
 	})
 }
 
-// TestReadKinds: a Value of each kind is itself, and none of the others.
+// TestReadKinds checks that a Value of each kind has only this kind.
 func TestReadKinds(t *testing.T) {
 	s := structOf(t, map[string]any{
 		"null": nil, "number": -1.5, "text": "x", "yes": true, "no": false, "map": map[string]any{"a": "b"}, "list": []any{1.0, "y", []any{true}},
 	})
 	type reading struct {
 		Text     string
-		Whole    int64
-		IsWhole  bool
+		Int64    int64
+		IsInt64  bool
 		Bool     bool
 		IsBool   bool
 		Map      map[string]any
@@ -103,7 +103,7 @@ func TestReadKinds(t *testing.T) {
 	for name, w := range want {
 		v := s.At(name)
 		got := reading{Text: v.Text(), Map: v.Map(), List: v.List(), Any: v.Any()}
-		got.Whole, got.IsWhole = v.Int64()
+		got.Int64, got.IsInt64 = v.Int64()
 		got.Bool, got.IsBool = v.Bool()
 		inner, ok := v.Struct()
 		if got.IsStruct = ok; ok != (len(inner) > 0) {
@@ -121,7 +121,7 @@ func TestReadKinds(t *testing.T) {
 		t.Errorf("Tree(): -protobuf's, +ours:\n%s", diff)
 	}
 	if got := s.At("map", "a").Text() + s.At("text", "a").Text() + s.At("map", "b", "c").Text(); got != "b" {
-		t.Errorf("At(...) = %q, want b of what is there, and nothing below what is no Struct", got)
+		t.Errorf("At(...) = %q, want b of the existing path, and nothing below other kinds", got)
 	}
 }
 
@@ -132,13 +132,13 @@ func TestInt64(t *testing.T) {
 	} {
 		got, ok := encoded.Number(f).Int64()
 		if ok != want || ok && float64(got) != f || !ok && got != 0 {
-			t.Errorf("Number(%v).Whole() = %d, %t", f, got, ok)
+			t.Errorf("Number(%v).Int64() = %d, %t", f, got, ok)
 		}
 	}
 	if got, ok := encoded.Number(math.NaN()).Int64(); ok || got != 0 {
-		t.Errorf("Number(NaN).Whole() = %d, %t", got, ok)
+		t.Errorf("Number(NaN).Int64() = %d, %t", got, ok)
 	}
-	// One, by its bits, is no whole number.
+	// One, as bits, is not an integer.
 	for _, v := range []encoded.Value{encoded.Bool(true), encoded.Text("1"), {}} {
 		if got, ok := v.Int64(); ok {
 			t.Errorf("%v is the whole number %d", v, got)
@@ -146,10 +146,11 @@ func TestInt64(t *testing.T) {
 	}
 }
 
-// TestLengths: texts and names of lengths about those where the encoding of a length changes, and beyond a writer's first buffer.
+// TestLengths checks texts and names at the lengths where the encoding of a length changes, and beyond the first buffer of
+// a writer.
 func TestLengths(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 1<<7 - 1, 1 << 7, 1<<7 + 1, 300, 1<<14 - 10, 1<<14 - 1, 1 << 14, 1<<14 + 1, 1 << 16, 1<<21 + 1} {
-		// An end that differs tells a text that is cut or shifted.
+		// The last character differs, to detect a text that is truncated or shifted.
 		text := (strings.Repeat("x", n) + "end")[3:]
 		for name, m := range map[string]map[string]any{
 			"text": {"a": text, "b": []any{text, "z"}},
@@ -167,7 +168,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// TestReadOdd: what no ordinary sender writes, and the protobuf library takes.
+// TestReadOdd checks encodings that ordinary senders do not write, and that the protobuf library accepts.
 func TestReadOdd(t *testing.T) {
 	field := func(name string, value ...[]byte) []byte {
 		return bytesField(1, bytesField(1, []byte(name)), bytesField(2, value...))
@@ -187,7 +188,7 @@ func TestReadOdd(t *testing.T) {
 			slices.Concat(bytesField(2, make([]byte, 0x0a)), bytesField(1, bytesField(3, make([]byte, 0x0a)), bytesField(1, []byte("a")), bytesField(3, make([]byte, 0x12)), bytesField(2, one))),
 			map[string]any{"a": "one"},
 		},
-		"Again":     {"A Struct after another kind begins anew.", field("a", inner("b", one), one, inner("c", two)), map[string]any{"a": map[string]any{"c": "two"}}},
+		"Again":     {"A Struct after another kind is not joined.", field("a", inner("b", one), one, inner("c", two)), map[string]any{"a": map[string]any{"c": "two"}}},
 		"Pieces":    {"A Struct in pieces is joined.", field("a", inner("b", one), inner("c", two)), map[string]any{"a": map[string]any{"b": "one", "c": "two"}}},
 		"ListParts": {"A list in pieces is joined.", field("a", bytesField(6, bytesField(1, one)), bytesField(6, bytesField(1, two))), map[string]any{"a": []any{"one", "two"}}},
 		"Value": {
@@ -199,9 +200,9 @@ func TestReadOdd(t *testing.T) {
 		"NoName":     {"The name may be empty, and then be missing.", bytesField(1, bytesField(2, one)), map[string]any{"": "one"}},
 		"NoValue":    {"A value may be missing.", bytesField(1, bytesField(1, []byte("a"))), map[string]any{"a": nil}},
 		"NullNumber": {"Null may have any number.", field("a", varint(1, 7)), map[string]any{"a": nil}},
-		"True":       {"Whatever is not 0 is true.", field("a", varint(4, 300)), map[string]any{"a": true}},
+		"True":       {"All values but 0 are true.", field("a", varint(4, 300)), map[string]any{"a": true}},
 		"Unknown": {
-			"What no version knows is skipped, wherever it stands.",
+			"Unknown fields are skipped in every position.",
 			slices.Concat(
 				bytesField(7, one), varint(1, 3), fixed32(2, 5),
 				bytesField(1, varint(1, 9), fixed64(2, 9), bytesField(3, two), bytesField(1, []byte("a")), bytesField(2, bytesField(9, two), one, fixed32(2, 1), varint(3, 1), bytesField(4, two), fixed64(5, 1), fixed32(6, 1))),
@@ -231,7 +232,8 @@ func TestReadOdd(t *testing.T) {
 	}
 }
 
-// TestReadMalformed: an end that comes too soon is an error of Check, and nothing comes of it; what stands before it may be read.
+// TestReadMalformed checks that truncated encodings are errors of Check, and result in no value; earlier values may be
+// read.
 func TestReadMalformed(t *testing.T) {
 	full := encoded.Fields{"a": encoded.Text("x"), "b": encoded.List(encoded.Number(1), encoded.Fields{"c": encoded.Bool(true)}.Value())}.Struct()
 	first := len(encoded.Fields{"a": encoded.Text("x")}.Struct())
@@ -258,9 +260,9 @@ func TestReadMalformed(t *testing.T) {
 	}{
 		"Entry": {"A field whose entry is cut.", bytesField(1, cut)},
 		"Name":  {"One whose entry is cut after its name.", bytesField(1, bytesField(1, []byte("a")), cut)},
-		"Byte":  {"One whose entry goes on for a byte.", bytesField(1, bytesField(1, []byte("a")), bytesField(2, []byte{}), []byte{0x0a})},
-		"Odd":   {"The same of one whose value stands first.", bytesField(1, bytesField(2, []byte{}), bytesField(1, []byte("a")), []byte{0x0a})},
-		"Long":  {"A length that goes on.", []byte{0x0a, 0x80}},
+		"Byte":  {"An entry with an additional byte.", bytesField(1, bytesField(1, []byte("a")), bytesField(2, []byte{}), []byte{0x0a})},
+		"Odd":   {"The same with the value first.", bytesField(1, bytesField(2, []byte{}), bytesField(1, []byte("a")), []byte{0x0a})},
+		"Long":  {"An unterminated length.", []byte{0x0a, 0x80}},
 		"Tag":   {"No field has the number 0.", []byte{0x02, 0x00}},
 		"Group": {"A group that does not begin.", []byte{0x0c}},
 		"Other": {"A field that is unknown.", bytesField(9, []byte("xyz"))[:4]},
@@ -272,7 +274,7 @@ func TestReadMalformed(t *testing.T) {
 			t.Errorf("%s: %s\nMap() = %v", name, tc.reason, got)
 		}
 	}
-	// Values are not looked at by Check; a malformed one is null.
+	// Check does not check Values; a malformed one is null.
 	for name, end := range map[string][]byte{"cut": cut, "byte": {0x0a}} {
 		bad := encoded.Struct(bytesField(1, bytesField(1, []byte("a")), bytesField(2, bytesField(3, []byte("x")), end)))
 		if err := bad.Check(); err != nil || bad.At("a").Any() != nil || len(bad.Map()) != 1 {
@@ -281,9 +283,9 @@ func TestReadMalformed(t *testing.T) {
 	}
 }
 
-// TestReadSome: whoever has seen enough of a Struct or a list may stop.
+// TestReadSome checks that iterations over a Struct or a list can be stopped.
 func TestReadSome(t *testing.T) {
-	long := strings.Repeat("x", 1<<15) // Too long for the short way of reading it.
+	long := strings.Repeat("x", 1<<15) // too long for shortField
 	for _, text := range []string{"x", long} {
 		s := structOf(t, map[string]any{"a": text, "b": text, "l": []any{text, text}})
 		var names []string
@@ -306,7 +308,7 @@ func TestReadSome(t *testing.T) {
 	}
 }
 
-// TestDeep: whatever the protobuf library decodes is decoded, and something that is deeper ends.
+// TestDeep checks that everything the protobuf library decodes is decoded, and that deeper values terminate.
 func TestDeep(t *testing.T) {
 	nest := func(levels int, around func(*encoded.Writer)) encoded.Struct {
 		w := encoded.NewWriter()
@@ -333,7 +335,7 @@ func TestDeep(t *testing.T) {
 			levels++
 		}
 	}
-	// The library counts messages: an entry, a Value and a Struct, or a Value and a ListValue, for each level.
+	// The library counts messages: for each level, an entry, a Value and a Struct, or a Value and a ListValue.
 	for name, kind := range map[string]struct {
 		around  func(*encoded.Writer)
 		deepest int
@@ -342,15 +344,15 @@ func TestDeep(t *testing.T) {
 		"lists":   {func(w *encoded.Writer) { w.Element(0); w.WriteListHeader(0) }, 4998},
 	} {
 		for _, tc := range []struct {
-			levels int
-			taken  bool
+			levels   int
+			accepted bool
 		}{{100, true}, {kind.deepest, true}, {7000, false}} {
 			s := nest(tc.levels, kind.around)
-			if err := proto.Unmarshal(s, &structpb.Struct{}); (err == nil) != tc.taken {
-				t.Errorf("%d %s: the protobuf library says %v", tc.levels, name, err)
+			if err := proto.Unmarshal(s, &structpb.Struct{}); (err == nil) != tc.accepted {
+				t.Errorf("%d %s: the protobuf library returns %v", tc.levels, name, err)
 			}
 			for form, tree := range map[string]any{"Map": s.Map(), "Tree": s.Tree().AsMap()} {
-				if levels, core := depth(tree); (core == "core" && levels == tc.levels+1) != tc.taken {
+				if levels, core := depth(tree); (core == "core" && levels == tc.levels+1) != tc.accepted {
 					t.Errorf("%d %s: %s() has %d levels, and %v in the last", tc.levels, name, form, levels, core)
 				}
 			}
@@ -358,7 +360,7 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestWriter: a writer that somebody gave back has nothing left of what it wrote.
+// TestWriter checks that a writer from the pool is empty.
 func TestWriter(t *testing.T) {
 	for range 4 {
 		w := encoded.NewWriter()
@@ -369,7 +371,7 @@ func TestWriter(t *testing.T) {
 		end := w.Written()
 		w.Raw([]byte("more"))
 		if got := string(w.Since(end)); got != "more" {
-			t.Errorf("Since(%d) = %q, want what was written after it", end, got)
+			t.Errorf("Since(%d) = %q, want the bytes written after it", end, got)
 		}
 		w.Truncate(end)
 		if got := string(w.Struct()); got != "end" {
@@ -395,7 +397,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestJoin: what is joined shares nothing with its parts that could be written to.
+// TestJoin checks that writes to the result do not change its parts.
 func TestJoin(t *testing.T) {
 	capacity := append(make([]byte, 0, 8), 'a')
 	for _, tc := range []struct{ a, b, want string }{{"", "", ""}, {"a", "", "a"}, {"", "b", "b"}, {"a", "b", "ab"}} {

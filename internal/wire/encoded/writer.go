@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Numbers of fields in google/protobuf/struct.proto, and of any protobuf map.
+// Field numbers in google/protobuf/struct.proto, and in any protobuf map.
 const (
 	structFields = protowire.Number(1)
 	listValues   = protowire.Number(1)
@@ -20,47 +20,47 @@ const (
 	entryValue   = protowire.Number(2)
 )
 
-// A Writer writes a message from its last byte to its first. The length of a part stands before it, and so it is known
-// when it is to be written: nothing is measured in advance or moved afterwards.
+// Writer writes a message from its last byte to its first. The length of a part precedes the part, and is already
+// determined when it is written: nothing is measured in advance or moved afterwards.
 //
-// A part is written by its content, after Written, and then by its beginning, which takes what Written gave.
+// To write a part, save the result of Written, write the content, and then the header, which takes the saved value.
 type Writer struct {
 	buf  []byte
-	at   int      // What is written is buf[at:].
-	keys []string // A stack of the sorted keys of the maps that are being written.
+	at   int      // Start of the written bytes, buf[at:].
+	keys []string // Stack of the sorted keys of the maps that are being written.
 
-	// BadText: text was written that is not UTF-8.
+	// BadText is true if text was written that is not UTF-8.
 	BadText bool
 }
 
 var writers = sync.Pool{New: func() any { return &Writer{buf: make([]byte, 1<<14)} }}
 
-// NewWriter is a writer that has written nothing. Free gives it back.
+// NewWriter returns an empty writer. Call Free to return it to the pool.
 func NewWriter() *Writer {
-	w := writers.Get().(*Writer) //nolint:forcetypeassert // Nothing else is put.
+	w := writers.Get().(*Writer) //nolint:forcetypeassert // Nothing else is stored.
 	w.at, w.BadText = len(w.buf), false
 	return w
 }
 
-// Free returns the writer back.
+// Free returns the writer to the pool.
 func (w *Writer) Free() { writers.Put(w) }
 
-// Struct is a copy of what is written.
+// Struct returns a copy of the written bytes.
 func (w *Writer) Struct() Struct { return bytes.Clone(w.buf[w.at:]) }
 
-// Written is the number of bytes so far: where a part ends that is about to be written.
+// Written returns the number of bytes written so far, which is where the next part ends.
 func (w *Writer) Written() int { return len(w.buf) - w.at }
 
-// Since is what was written since so many bytes were. It is valid until more is.
+// Since returns the bytes written after the first end bytes. It is valid until the next write.
 func (w *Writer) Since(end int) []byte { return w.buf[w.at : len(w.buf)-end] }
 
-// Truncate takes back what was written since so many bytes were.
+// Truncate discards the bytes written after the first end bytes.
 func (w *Writer) Truncate(end int) { w.at = len(w.buf) - end }
 
-// Raw writes bytes as they are.
+// Raw writes bytes unchanged.
 func (w *Writer) Raw(b []byte) { copy(w.reserve(len(b)), b) }
 
-// reserve is the place for the n bytes in front of what is written.
+// reserve returns space for n bytes in front of the written bytes.
 func (w *Writer) reserve(n int) []byte {
 	if n > w.at {
 		grown := make([]byte, 2*len(w.buf)+n)
@@ -132,7 +132,7 @@ func (w *Writer) Element(end int) { w.WriteHeader(listValues, end) }
 // WriteListHeader writes the beginning of a list, after its last to first element.
 func (w *Writer) WriteListHeader(end int) { w.WriteHeader(kindList, end) }
 
-// encoded writes a Value as it is.
+// encoded writes a Value unchanged.
 func (w *Writer) encoded(v Value) {
 	end := w.Written()
 	switch v.kind {
@@ -148,7 +148,7 @@ func (w *Writer) encoded(v Value) {
 	}
 }
 
-// Object writes the fields of a Struct, those that it does not know as they are.
+// Object writes the fields of a Struct. Unknown fields are written unchanged.
 func (w *Writer) Object(s *structpb.Struct) {
 	w.Raw(s.ProtoReflect().GetUnknown())
 	first := len(w.keys)

@@ -1,4 +1,4 @@
-// Package wiretest makes messages for the tests and benchmarks of wire and of the packages that read what wire leaves.
+// Package wiretest builds messages for tests and benchmarks of wire and of packages that read encoded Structs.
 package wiretest
 
 import (
@@ -8,13 +8,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Fill sets the fields of a message at random, whatever its type. Text is often alike, so that maps have equal keys;
-// numbers are never NaN, which equals nothing.
+// Fill sets the fields of a message of any type to random values. Texts are chosen from a short list, so that maps have
+// equal keys; numbers are never NaN, because NaN != NaN.
 func Fill(t *rapid.T, m protoreflect.Message) {
 	fill(t, m, 0)
 }
 
-// deepest is where Fill sets no more messages: a Struct that is five levels deep.
+// deepest is the depth at which Fill sets no more messages: a Struct with five levels.
 const deepest = 14
 
 func fill(t *rapid.T, m protoreflect.Message, depth int) {
@@ -74,6 +74,6 @@ func scalar(t *rapid.T, f protoreflect.FieldDescriptor) protoreflect.Value {
 	case protoreflect.Int64Kind:
 		return protoreflect.ValueOfInt64(rapid.Int64().Draw(t, "int64"))
 	default:
-		panic("wiretest.Fill does not know " + f.Kind().String())
+		panic("wiretest.Fill does not support " + f.Kind().String())
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Request is a request with n observed composed resources as an API server shows them, with status and managedFields:
-// by turns a Deployment, a Service, a ConfigMap and a Job, every second of them inside a provider-kubernetes Object.
+// Request returns a request with n observed composed resources as the API server returns them, with status and
+// managedFields: in turn Deployments, Services, ConfigMaps and Jobs, every second one in a provider-kubernetes Object.
 func Request(n int) *fnv1.RunFunctionRequest {
 	req := &fnv1.RunFunctionRequest{
 		Meta:     &fnv1.RequestMeta{Tag: "tag", Capabilities: []fnv1.Capability{fnv1.Capability_CAPABILITY_CONDITIONS}},
@@ -23,7 +23,8 @@ func Request(n int) *fnv1.RunFunctionRequest {
 	return req
 }
 
-// Response is a response with n desired composed resources, those of Request without what their cluster adds.
+// Response returns a response with n desired composed resources: the resources of Request without the fields added by the
+// cluster.
 func Response(n int) *fnv1.RunFunctionResponse {
 	rsp := &fnv1.RunFunctionResponse{
 		Meta:    &fnv1.ResponseMeta{Tag: "tag"},
@@ -58,7 +59,7 @@ func object(o map[string]any) *structpb.Struct {
 	return s
 }
 
-// observed adds what a server adds to the metadata of an object.
+// observed adds the metadata that a server adds to an object.
 func observed(o map[string]any) map[string]any {
 	m := o["metadata"].(map[string]any)
 	m["managedFields"] = []any{
@@ -74,7 +75,7 @@ func observed(o map[string]any) map[string]any {
 	return o
 }
 
-// fieldsOf writes a tree in the form of managedFields.
+// fieldsOf converts a tree to the format of managedFields.
 func fieldsOf(tree any) map[string]any {
 	out := map[string]any{}
 	switch tree := tree.(type) {
