@@ -1,9 +1,9 @@
-// Package capacity is the model of time and size of every process that answers requests of users. Servers, proxies, routes and probes
-// derive their limits from it, so that they fit together:
+// Package capacity contains the time and size limits of every process that serves requests of users. Servers, proxies,
+// routes and probes derive their limits from it, so that they are consistent:
 //
 //	longest legal request < harakiri of uWSGI < time limit of a proxy
 //
-// The server that knows the reason ends a request before anything in front of it does.
+// Thus the server, which knows the reason, aborts a request before any proxy in front of it does.
 package capacity
 
 import (
@@ -17,39 +17,43 @@ import (
 const API = "api"
 
 const (
-	// HeaderBytes is the largest single field of a request or an answer that passes every server and proxy: a token of 16 KiB, encoded.
+	// HeaderBytes is the largest single field of a request or response that passes every server and proxy: a token of 16
+	// KiB, encoded.
 	HeaderBytes = 32 << 10
-	// ServerHeaderBytes is the largest header of uWSGI, all fields together, which is the most that its buffer-size can be.
+	// ServerHeaderBytes is the largest header of uWSGI, all fields together, which is the maximum of its buffer-size.
 	ServerHeaderBytes = 1<<16 - 1
-	// Backlog is the number of connections that wait for a slot of uWSGI: its own default, which every kernel allows
+	// Backlog is the number of connections that wait for a slot of uWSGI. It is uWSGI's default, which every kernel allows
 	// (net.core.somaxconn).
 	Backlog = 100
-	// StreamSilence is how long a stream may be silent before a proxy ends it: an open console without input, a paused transfer.
+	// StreamSilence is the time without traffic after which a proxy aborts a stream: an open console without input, a
+	// paused transfer.
 	StreamSilence = time.Hour
-	// StreamPause is how long uWSGI waits for a silent client of a transfer. A client that sends nothing occupies a slot. Buffers of the
-	// kernel and of proxies hold megabytes, and uWSGI does not see a slow client read until a large part of them is free. 60 s cut
-	// downloads at 64 KiB/s.
+	// StreamPause is the time for which uWSGI waits for a silent client of a transfer. A client that sends nothing occupies
+	// a slot. Buffers of the kernel and of proxies hold megabytes, and uWSGI does not see a slow client read until a large
+	// part of them is free. 60 s aborted downloads at 64 KiB/s.
 	StreamPause = 10 * time.Minute
-	// RequestPause is how long uWSGI waits for a silent client of any other request.
+	// RequestPause is the time for which uWSGI waits for a silent client of any other request.
 	RequestPause = 15 * time.Second
 
-	// LoadTime is how long a server may be without a worker that has loaded the application. Requests wait meanwhile, and no proxy gives
-	// one up by then.
+	// LoadTime is the maximum time for which a server may have no worker that has loaded the application. Requests wait
+	// meanwhile, and no proxy aborts one within that time.
 	LoadTime = time.Minute
-	// Queue is how long a connection waits for a slot of uWSGI before a proxy gives it up. A slot begins with the TLS handshake, so that it is
-	// a proxy's time-out of connections: of 5 s (nginx, HAProxy) or 10 s (Envoy Gateway) by default.
+	// Queue is the time for which a connection waits for a slot of uWSGI before a proxy aborts it. A slot starts with the
+	// TLS handshake, so this is the connect timeout of the proxy, which defaults to 5 s (nginx, HAProxy) or 10 s (Envoy
+	// Gateway).
 	Queue = time.Minute
-	// KeepAlive is how long a server keeps a connection without a request. Proxies give up such connections after 60 s (ingress-nginx) or
-	// less, and have to do so first: a request on a connection that the server is closing ends in 502.
+	// KeepAlive is the time for which a server keeps an idle connection. Proxies close idle connections after 60 s
+	// (ingress-nginx) or less, and must do so first: a request on a connection that the server is closing fails with 502.
 	KeepAlive = 75 * time.Second
 
-	// margin is the distance of a limit to the one below it.
+	// margin is the difference between a limit and the limit below it.
 	margin = 30 * time.Second
-	// work is the time that a request takes besides its calls. MariaDB ends a wait for a lock after 50 s (innodb_lock_wait_timeout).
+	// work is the duration of a request without its calls. MariaDB aborts a wait for a lock after 50 s
+	// (innodb_lock_wait_timeout).
 	work = time.Minute
 )
 
-// Timeouts are the options of a service that end its calls.
+// Timeouts are the options of a service that limit the duration of its calls.
 type Timeouts struct {
 	// RPC is [DEFAULT] rpc_response_timeout of oslo.messaging.
 	RPC time.Duration
@@ -59,17 +63,17 @@ type Timeouts struct {
 	OVN time.Duration
 }
 
-// Defaults are those of all releases.
+// Defaults are the default timeouts, which are the same in all releases.
 var Defaults = Timeouts{RPC: time.Minute, LongRPC: 30 * time.Minute, OVN: 3 * time.Minute}
 
 // Profile describes the requests of one process.
 type Profile struct {
-	// Calls by RPC that a request makes one after another, LongCalls those with Nova's long time-out, and OVNCalls those that wait for
-	// OVN's databases.
+	// Calls is the number of sequential RPC calls of a request, LongCalls the number of calls with Nova's long timeout, and
+	// OVNCalls the number of calls that wait for OVN's databases.
 	Calls, LongCalls, OVNCalls int
 	// BodyBytes is the largest body of a request. 0: any.
 	BodyBytes int64
-	// Streams reports whether bodies, or connections, take as long as clients like.
+	// Streams is true if bodies or connections have no time limit.
 	Streams bool
 }
 
@@ -84,21 +88,22 @@ const (
 	bulkBody = 16 * mebibyte
 )
 
-// profiles has a row for each process that answers users, from the released sources of 2025.1 to 2026.2.
+// profiles has a row for each process that serves users, from the released sources of 2025.1 to 2026.2.
 var profiles = map[process]Profile{
 	{"keystone", API}:  {BodyBytes: ordinaryBody},
 	{"placement", API}: {BodyBytes: ordinaryBody},
 	// Images.
 	{"glance", API}: {Streams: true},
-	// An attachment waits for nova-compute with the long time-out (reserve_block_device_name), then for Cinder, which calls its manager.
+	// An attachment waits for nova-compute with the long timeout (reserve_block_device_name), then for Cinder, which calls
+	// its manager.
 	{"nova", API}: {Calls: 2, LongCalls: 1, BodyBytes: ordinaryBody},
-	// It asks Neutron, and databases of cells, which are given up after the RPC time-out.
+	// It calls Neutron and reads the databases of cells, with the RPC timeout.
 	{"nova", "metadata"}: {Calls: 1, BodyBytes: ordinaryBody},
 	// Consoles stay open.
 	{"nova", "vnc"}:    {Streams: true},
 	{"nova", "spice"}:  {Streams: true},
 	{"nova", "serial"}: {Streams: true},
-	// A change connects to OVN anew, if it has to. Plug-ins of agents call at most once.
+	// A change may need to reconnect to OVN. Plug-ins of agents make at most one call.
 	{"neutron", API}: {Calls: 1, OVNCalls: 1, BodyBytes: bulkBody},
 	// An attachment calls the manager twice: to connect, and to disconnect after a failure.
 	{"cinder", API}: {Calls: 2, BodyBytes: ordinaryBody},
@@ -107,13 +112,13 @@ var profiles = map[process]Profile{
 	{"heat", "cfn"}: {Calls: 2, BodyBytes: bulkBody},
 	// Orders are cast to the workers, not called.
 	{"barbican", API}: {BodyBytes: ordinaryBody},
-	// A page waits for the APIs that it asks: the longest is Nova's attachment.
+	// A page waits for the APIs that it calls; the longest call is Nova's attachment.
 	{"horizon", API}: {Calls: 3, LongCalls: 1, BodyBytes: ordinaryBody},
 	// Objects in Ceph's object gateway.
 	{"storage", "rgw"}: {Streams: true},
 }
 
-// Of returns the profile of a process of a service. A process without a row has the one of an ordinary request.
+// Of returns the profile of a process of a service. The default is the profile of an ordinary request.
 func Of(app, name string) Profile {
 	p, ok := profiles[process{app, name}]
 	if !ok {
@@ -128,7 +133,7 @@ func Known(app, name string) bool {
 	return ok
 }
 
-// Longest returns how long the longest legal request takes. 0: as long as its client likes.
+// Longest returns the duration of the longest legal request. 0: not limited.
 func (p Profile) Longest(t Timeouts) time.Duration {
 	if p.Streams {
 		return 0
@@ -136,38 +141,40 @@ func (p Profile) Longest(t Timeouts) time.Duration {
 	return work + time.Duration(p.Calls)*t.RPC + time.Duration(p.LongCalls)*t.LongRPC + time.Duration(p.OVNCalls)*t.OVN
 }
 
-// Harakiri returns the time after which uWSGI ends a request that hangs: longer than the longest legal request, and than asked for.
-// 0: never.
-func (p Profile) Harakiri(t Timeouts, asked time.Duration) time.Duration {
+// Harakiri returns the time after which uWSGI aborts a request that hangs: the longest legal request with a margin, or the
+// requested time if that is longer. 0: never.
+func (p Profile) Harakiri(t Timeouts, requested time.Duration) time.Duration {
 	if p.Streams {
 		return 0
 	}
-	return max(p.Longest(t)+margin, asked)
+	return max(p.Longest(t)+margin, requested)
 }
 
-// ProxyTimeout returns the time after which a proxy ends a request. 0: never.
-func (p Profile) ProxyTimeout(t Timeouts, asked time.Duration) time.Duration {
+// ProxyTimeout returns the time after which a proxy aborts a request. 0: never.
+func (p Profile) ProxyTimeout(t Timeouts, requested time.Duration) time.Duration {
 	if p.Streams {
 		return 0
 	}
-	return p.Harakiri(t, asked) + margin
+	return p.Harakiri(t, requested) + margin
 }
 
-// Hung returns the time after which a request hangs that neither ends nor moves bytes: uWSGI and every proxy have given it up before.
-func (p Profile) Hung(t Timeouts, asked time.Duration) time.Duration {
-	return cmp.Or(p.ProxyTimeout(t, asked), StreamSilence) + margin
+// Hung returns the time after which a request that neither ends nor transfers data counts as hung: uWSGI and every proxy
+// have aborted it before.
+func (p Profile) Hung(t Timeouts, requested time.Duration) time.Duration {
+	return cmp.Or(p.ProxyTimeout(t, requested), StreamSilence) + margin
 }
 
-// Limits returns the limits of proxies in front of a process. An answer may set several fields of the largest size, such as cookies.
-func (p Profile) Limits(t Timeouts, asked time.Duration) exposure.Limits {
-	request := p.ProxyTimeout(t, asked)
+// Limits returns the limits of proxies in front of a process. A response may set several fields of the largest size, such
+// as cookies.
+func (p Profile) Limits(t Timeouts, requested time.Duration) exposure.Limits {
+	request := p.ProxyTimeout(t, requested)
 	return exposure.Limits{
 		Request: request, Connect: Queue, Silence: cmp.Or(request, StreamSilence),
 		BodyBytes: p.BodyBytes, HeaderBytes: 2 * HeaderBytes, Streams: p.Streams,
 	}
 }
 
-// Pause returns how long uWSGI waits for a client that sends nothing.
+// Pause returns the time for which uWSGI waits for a client that sends nothing.
 func (p Profile) Pause() time.Duration {
 	if p.Streams {
 		return StreamPause

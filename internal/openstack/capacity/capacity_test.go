@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// TestLimitsFitTogether holds the order of the limits for each row, with the default and with other time-outs.
+// TestLimitsFitTogether checks the order of the limits for each row, with the default and with other timeouts.
 func TestLimitsFitTogether(t *testing.T) {
 	for key, p := range profiles {
 		for reason, options := range map[string]Timeouts{
 			"The defaults.":     Defaults,
 			"Longer time-outs.": {RPC: 10 * time.Minute, LongRPC: 2 * time.Hour, OVN: time.Hour},
 		} {
-			for _, asked := range []time.Duration{0, 10 * time.Second, 10 * time.Hour} {
-				longest, harakiri, proxy := p.Longest(options), p.Harakiri(options, asked), p.ProxyTimeout(options, asked)
-				if connect := p.Limits(options, asked).Connect; connect < LoadTime || (!p.Streams && connect >= proxy) {
+			for _, requested := range []time.Duration{0, 10 * time.Second, 10 * time.Hour} {
+				longest, harakiri, proxy := p.Longest(options), p.Harakiri(options, requested), p.ProxyTimeout(options, requested)
+				if connect := p.Limits(options, requested).Connect; connect < LoadTime || (!p.Streams && connect >= proxy) {
 					t.Errorf("%v: a proxy waits %s for a slot, want %s at least and less than %s", key, connect, LoadTime, proxy)
 				}
-				if silence := max(proxy, p.Limits(options, asked).Silence); p.Hung(options, asked) <= silence {
-					t.Errorf("%v: %s a request hangs after %s, want more than the %s of a proxy", key, reason, p.Hung(options, asked), silence)
+				if silence := max(proxy, p.Limits(options, requested).Silence); p.Hung(options, requested) <= silence {
+					t.Errorf("%v: %s a request hangs after %s, want more than the %s of a proxy", key, reason, p.Hung(options, requested), silence)
 				}
 				if p.Streams {
 					if longest != 0 || harakiri != 0 || proxy != 0 {
@@ -32,8 +32,8 @@ func TestLimitsFitTogether(t *testing.T) {
 				if LoadTime >= proxy {
 					t.Errorf("%v: %s requests are given up after %s, before a server is broken", key, reason, proxy)
 				}
-				if harakiri <= longest || harakiri < asked || proxy <= harakiri {
-					t.Errorf("%v: %s want %s < %s < %s, and at least %s", key, reason, longest, harakiri, proxy, asked)
+				if harakiri <= longest || harakiri < requested || proxy <= harakiri {
+					t.Errorf("%v: %s want %s < %s < %s, and at least %s", key, reason, longest, harakiri, proxy, requested)
 				}
 			}
 		}

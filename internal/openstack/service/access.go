@@ -7,8 +7,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// companionAccess lets the companion read and write the Secrets of an instance, and roll its pods: those that the objects of these
-// components name, and no others of the namespace. It comes before all of them, and follows the spec with them.
+// companionAccess permits the companion to read and write the Secrets of an instance and to restart its pods. The Role
+// contains only the names used by the objects of these components. It is built before all of them and changes with the
+// spec.
 func companionAccess[M Instance](components compose.Graph[M]) func(M) ([]compose.Stage, error) {
 	return func(m M) ([]compose.Stage, error) {
 		var objects []runtime.Object

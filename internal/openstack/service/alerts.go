@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 )
 
-// Alerts use metrics of kube-state-metrics (https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics): OpenStack's APIs
-// serve none of their own.
+// Alerts builds the alerts of a service. They use metrics of kube-state-metrics
+// (https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics), because the OpenStack APIs export none.
 func Alerts[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	in := s.inNamespace()
@@ -42,7 +42,7 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 
 func (s *Service) inNamespace() string { return fmt.Sprintf(`namespace=%q`, s.Namespace) }
 
-// podAlerts are those on the pods of a workload.
+// podAlerts returns the alerts for the pods of a workload.
 func (s *Service) podAlerts(name, title, outage, workload string, stateful bool) []monitoring.Alert {
 	available, desired := "kube_deployment_status_replicas_available", "kube_deployment_spec_replicas"
 	if stateful {
@@ -69,8 +69,8 @@ func (s *Service) podAlerts(name, title, outage, workload string, stateful bool)
 	}
 }
 
-// lastFailed is true while, of the Jobs whose names begin so, the last that has ended failed for good. Those before do not count: they
-// stay for someone to read their logs. The Jobs of the schema have alerts of the companion's.
+// lastFailed returns an expression that is true if the latest finished Job with this name prefix has failed permanently.
+// Earlier failures are ignored: these Jobs are kept for their logs. For the schema Jobs, the companion has alerts.
 func lastFailed(in, name string) string {
 	finished := func(how string) string { return fmt.Sprintf(`kube_job_%s{%s,condition="true"} == 1`, how, in) }
 	return fmt.Sprintf(`topk(1, kube_job_created{%s,job_name=~"%s-.+"} and on (namespace, job_name) (%s or %s))`+

@@ -17,7 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 )
 
-// API is the API: pods, and what leads to them.
+// API builds the API: its workload, Service, disruption budget and network policy.
 func API[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	outbound, err := s.Outbound()
@@ -25,10 +25,10 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 		return nil, err
 	}
 	w := s.Workload
-	leads := w.Service(workload.Port(portName, s.Port))
+	svc := w.Service(workload.Port(portName, s.Port))
 	stage := compose.Stage{
 		{Name: s.pods()},
-		{Name: serviceResource, Object: leads},
+		{Name: serviceResource, Object: svc},
 		{Name: "disruption-budget", Object: w.DisruptionBudget()},
 		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), append(outbound, s.APIEgress...))},
 	}
@@ -38,23 +38,24 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 	} else {
 		pods := w.Deployment(m.APIPod())
 		if s.NeedsCutover {
-			s.cutover.roll(pods, leads)
+			s.cutover.roll(pods, svc)
 		}
 		stage[0].Object = pods
 	}
 	return []compose.Stage{stage}, nil
 }
 
-// server is uWSGI that serves https itself.
+// server returns the uWSGI server of the API, which serves HTTPS itself.
 func (s *Service) server(ipv6 bool) workload.UWSGI {
 	return s.serve(capacity.API, s.Module, s.Port, s.Spec.UWSGI.Processes, ipv6)
 }
 
-// serve is uWSGI that serves a module in a process.
+// serve returns a uWSGI server for a WSGI module.
 func (s *Service) serve(process, module string, port, processes int32, ipv6 bool) workload.UWSGI {
 	address := ""
 	if ipv6 {
-		// It takes clients of both. Elsewhere it would not start on nodes whose kernel has no IPv6.
+		// This address also accepts IPv4 clients. It is not the default, because uWSGI does not start with it on nodes
+		// whose kernel has no IPv6.
 		address = "[::]"
 	}
 	profile := capacity.Of(s.App, process)
@@ -79,22 +80,22 @@ func (s *Service) serve(process, module string, port, processes int32, ipv6 bool
 	}
 }
 
-// harakiri is the time after which the spec ends a request. 0: the capacity model's.
+// harakiri returns the request timeout of the spec. 0: derived by the capacity model.
 func (s *Service) harakiri() time.Duration {
 	return time.Duration(s.Spec.UWSGI.HarakiriSeconds) * time.Second
 }
 
-// ProxyTimeout returns the time after which a proxy ends a request to the API. 0: never.
+// ProxyTimeout returns the time after which a proxy aborts a request to the API. 0: never.
 func (s *Service) ProxyTimeout() time.Duration {
 	return capacity.Of(s.App, capacity.API).ProxyTimeout(s.timeouts, s.harakiri())
 }
 
-// limits of proxies in front of a process.
+// limits returns the limits of proxies in front of a process.
 func (s *Service) limits(process string) exposure.Limits {
 	return capacity.Of(s.App, process).Limits(s.timeouts, s.harakiri())
 }
 
-// deriveTimeouts reads the options that end calls, as far as the tenant sets them.
+// deriveTimeouts reads the timeouts of calls from the tenant's options. Options that are not set keep the defaults.
 func (s *Service) deriveTimeouts() error {
 	s.timeouts = capacity.Defaults
 	if s.WithoutOsloConfig {
@@ -125,8 +126,9 @@ func (s *Service) deriveTimeouts() error {
 	return nil
 }
 
-// SpeaksIPv6 reports whether the cluster gave a Service an address of IPv6 before others, or of nothing else
-// (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services). Nothing else shows which addresses pods have.
+// SpeaksIPv6 reports whether the first address family of a Service is IPv6
+// (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services). No other observed object shows the
+// address family of pods.
 func SpeaksIPv6(observed observe.State, resource string) bool {
 	o, ok := observed.Get(resource)
 	if !ok {
@@ -136,7 +138,7 @@ func SpeaksIPv6(observed observe.State, resource string) bool {
 	return len(families) > 0 && families[0] == "IPv6"
 }
 
-// ClaimVolumes gives each pod of a stateful API volumes of its own. Those that pods have already stay as they are.
+// ClaimVolumes sets the volume claims of the pods of a stateful API. Existing claims are not changed.
 func (s *Service) ClaimVolumes(observed observe.State, claims ...workload.Claim) error {
 	pods, _ := observed.Get(s.pods())
 	var err error
@@ -146,8 +148,8 @@ func (s *Service) ClaimVolumes(observed observe.State, claims ...workload.Claim)
 	return nil
 }
 
-// Inbound is who reaches the API: users come from outside by the exposure's namespaces, other services from this one and from other
-// clusters' pods by the public address.
+// Inbound returns the allowed clients of the API: users through the namespaces of the exposure, services of the same
+// namespace, and pods of other clusters through the public address.
 func (s *Service) Inbound() []workload.Flow { return s.inbound(s.Port, s.Spec.Exposure) }
 
 func (s *Service) inbound(port int32, e *common.ServiceExposure) []workload.Flow {
@@ -163,8 +165,8 @@ func (s *Service) inbound(port int32, e *common.ServiceExposure) []workload.Flow
 	return flows
 }
 
-// Outbound is where the pods go: the database, the queue, the cache and Keystone, as far as the service has them, and what it has of its
-// own.
+// Outbound returns the egress of the pods: the database, the queue, the cache and Keystone, if the service uses them, and
+// s.Egress.
 func (s *Service) Outbound() ([]workload.Flow, error) {
 	var ports []int32
 	var out []workload.Flow
@@ -214,13 +216,14 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 			out = append(out, flow)
 		}
 	}
-	if len(ports) > 0 { // No ports would be all of them.
+	if len(ports) > 0 { // An empty list would allow all ports.
 		out = append([]workload.Flow{{Ports: ports}}, out...)
 	}
 	return append(out, s.Egress...), nil
 }
 
-// ToKeystone is the way to Keystone: to the pods of the control plane by its port, or, where it is outside, to any address.
+// ToKeystone returns the egress to Keystone: its port on the pods of the control plane or, for an external Keystone, on any
+// address.
 func ToKeystone(k *common.KeystoneReference) (workload.Flow, error) {
 	port, err := workload.PortOf(string(k.InternalURL))
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 )
 
-// Entry is an API in the catalog of Keystone besides the service's own.
+// Entry is an API in the Keystone catalog, in addition to the API of the service.
 type Entry struct {
-	// Process that serves it, after which its objects are called.
+	// Process that serves the API. Objects are named after it.
 	Process string
-	// Name and Type in the catalog, and what is said of it there.
+	// Name, Type and Description of the catalog entry.
 	Name, Type, Description string
-	// Endpoints are its addresses.
+	// Endpoints are the URLs of the API.
 	Endpoints common.Endpoints
 }
 
-// Catalog is what the catalog of Keystone says of the service: what it is, where it answers, and in which region that is. It goes from
-// there with its objects: clients must not be sent to a service that is switched off. What is there already, K-ORC takes over.
+// Catalog builds the catalog entry of the service in Keystone: its type, endpoints and region. The entry is deleted
+// together with its objects, so that clients are not directed to a disabled service. K-ORC adopts existing entries.
 func Catalog[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	own := s.Spec.Endpoints
@@ -37,7 +37,7 @@ func Catalog[M Instance](m M) ([]compose.Stage, error) {
 	return []compose.Stage{entries, regions}, nil
 }
 
-// entry is an API in the catalog, by the name of its objects and what their resources' names begin with.
+// entry builds the catalog entry of an API. name is the name of its objects, prefix the prefix of their resource names.
 func (s *Service) entry(name, prefix string, e Entry) (entries, regions compose.Stage) {
 	cloud := korc.Credentials(s.Spec.Identity.KORCCloudRef)
 	entries = compose.Stage{{

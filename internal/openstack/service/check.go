@@ -14,41 +14,42 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// Two workers that have loaded a service have about 200 MiB on a real node (docs/performance.md): with less than least for each, the
-// kernel ends one before it has answered. With comfortable, there is room for what requests need.
+// Two workers with a loaded service use about 200 MiB on a real node (docs/performance.md). With less than least for each
+// worker, the kernel kills one before it serves a request. With comfortable, memory remains for the requests.
 const (
 	least       = 128 << 20
 	comfortable = 256 << 20
 )
 
-// Defaults of a spec apply to a service that is made by hand; a control plane names them all.
+// Defaults for a service that is created manually. A control plane sets all of these fields.
 const (
 	defaultReplicas  = 1
 	defaultProcesses = 2
 	defaultThreads   = 1
 	databasePort     = 3306
-	// defaultInterval and the others, in days, are those of a CredentialRotation.
+	// Rotation defaults in days. They match the defaults of CredentialRotation.
 	defaultInterval    = 90
 	defaultPreRotation = 7
 	defaultGrace       = 1
 )
 
-// Spec are the parts of a composite resource's spec that are every service's.
+// Spec contains the parts of a composite resource's spec that all services have.
 type Spec struct {
 	*common.ServiceSpec
 	Workload *common.Workload
 	UWSGI    *common.UWSGI
-	// Identity is nil for a service that keeps the catalog itself.
+	// Identity is nil for a service that maintains the catalog itself.
 	Identity *common.Identity
-	// Queue is nil for a service that has none.
+	// Queue is nil for a service without a queue.
 	Queue *common.Queue
 	// MemoryField is the field that limits the memory of the API's pods. Empty: resources.limits.memory.
 	MemoryField string
-	// Groups of options whose names are the tenant's, such as those of stores.
+	// Groups are option groups whose names the tenant chooses, such as stores.
 	Groups []registry.Group
 }
 
-// SetDefaults repeats the defaults of the schema, for callers that do not go through an API server, and adds those that no schema has.
+// SetDefaults applies the defaults of the schema, for callers without an API server, and the defaults that a schema cannot
+// express.
 func (s Spec) SetDefaults() {
 	s.Database.Port = cmp.Or(s.Database.Port, databasePort)
 	s.UWSGI.Processes = cmp.Or(s.UWSGI.Processes, Processes(s.Workload.Resources))
@@ -68,15 +69,16 @@ func SetRotation(r *common.Rotation) {
 	r.GracePeriodDays = new(ptr.Deref(r.GracePeriodDays, defaultGrace))
 }
 
-// Check returns everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults;
-// base is its path, and app the service.
+// Check returns all errors in a spec for a release, as joined invalid.Spec errors. The defaults of the spec must be set.
+// base is the path of the spec, app the service.
 func (s Spec) Check(base, app string, r release.Release) error {
 	_, options := override.Options(app, string(r), s.Overrides, base, s.Groups...)
 	_, rules := override.Rules(app, string(r), s.Overrides, base)
 	return errors.Join(s.checkImage(base, app, r), options, rules, s.checkMemory(base))
 }
 
-// checkImage refuses the image of another release: its schema's steps would be those of the one, and its program the other's.
+// checkImage returns an error if the image tag belongs to another release, because schema steps and program would not
+// match.
 func (s Spec) checkImage(base, app string, r release.Release) error {
 	if s.Image == nil {
 		return nil
@@ -87,7 +89,7 @@ func (s Spec) checkImage(base, app string, r release.Release) error {
 	return nil
 }
 
-// checkMemory refuses a limit that ends the workers as they start.
+// checkMemory returns an error for a memory limit that is too low for the workers to start.
 func (s Spec) checkMemory(base string) error {
 	limit := amount(s.Workload.Resources, func(r *common.Resources) *common.ResourceAmounts { return r.Limits })
 	need := int64(s.UWSGI.Processes) * least
@@ -99,8 +101,8 @@ func (s Spec) checkMemory(base string) error {
 		limit, s.UWSGI.Processes, bytes(least), bytes(need))
 }
 
-// Processes is how many workers a pod gets by default: as many as its memory holds comfortably, as far as it is guaranteed. Two of them
-// wait for the database in turns; beyond eight, further pods are worth more.
+// Processes returns the default number of workers of a pod: as many as fit comfortably into its guaranteed memory. Two
+// workers can wait for the database alternately; instead of more than eight workers, more pods are better.
 func Processes(r *common.Resources) int32 {
 	const fewest, most = 1, 8
 	memory := amount(r, func(r *common.Resources) *common.ResourceAmounts { return r.Requests })

@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// Files that services have in their ConfigMaps, besides <service>.conf.
+// Common files in the ConfigMap of a service, in addition to <service>.conf.
 const (
 	PolicyFile = "policy.yaml"
 	UWSGIFile  = "uwsgi.ini"
@@ -24,22 +24,23 @@ const (
 // hashDigits is the length of hashes in names.
 const hashDigits = 10
 
-// Files are the contents of the ConfigMap of one release; Name is that of the ConfigMap, which changes with them.
+// Files are the contents of the ConfigMap of one release. Name is the name of the ConfigMap, which contains a hash of the
+// contents.
 type Files struct {
 	Name string
 	Data map[string]string
 }
 
-// ExtraFile is a file besides those that every service has.
+// ExtraFile is a configuration file in addition to the common ones.
 type ExtraFile struct {
 	Name, Text string
-	// External says that not the main container reads it.
+	// External is true if the file is not mounted into the main container.
 	External bool
 }
 
 func (s *Service) configFile() string { return cmp.Or(s.ConfigFile, s.App+".conf") }
 
-// Render writes the configuration files of the effective and of the wanted release.
+// Render renders the configuration files of the effective and of the target release.
 func (s *Service) Render() error {
 	var err error
 	if s.Files, err = s.render(s.Effective); err != nil {
@@ -52,8 +53,8 @@ func (s *Service) Render() error {
 	return err
 }
 
-// render writes the configuration files for a release, with the tenant's own options and rules, each checked against what
-// the service has in that release.
+// render renders the configuration files for a release, including the tenant's options and rules, which must be valid in
+// that release.
 func (s *Service) render(r release.Release) (Files, error) {
 	data := map[string]string{}
 	if !s.WithoutOsloConfig {
@@ -79,7 +80,7 @@ func (s *Service) render(r release.Release) (Files, error) {
 	return Files{Name: s.Sub("config-" + HashOf(data)), Data: data}, nil
 }
 
-// osloFiles are the options and the rules.
+// osloFiles renders the options and the policy rules.
 func (s *Service) osloFiles(r release.Release) (map[string]string, error) {
 	over, err := override.Options(s.App, string(r), s.Spec.Overrides, "spec", s.Spec.Groups...)
 	if err != nil {
@@ -102,8 +103,8 @@ func (s *Service) osloFiles(r release.Release) (map[string]string, error) {
 	return map[string]string{s.configFile(): text, PolicyFile: policy}, err
 }
 
-// policy writes the rules that differ from the service's own. It is never JSON, as the empty mapping that a YAML library writes would be:
-// oslo.upgradecheck refuses that, and every upgrade would stop at its check.
+// policy renders the rules that differ from the service's defaults. The result must not be JSON, such as the empty mapping
+// {} of a YAML library: oslo.upgradecheck rejects JSON policy files, and every upgrade would stop at its check.
 // https://docs.openstack.org/oslo.policy/latest/admin/policy-yaml-file.html
 func (s *Service) policy(rules map[string]string) (string, error) {
 	if len(rules) == 0 {
@@ -116,7 +117,7 @@ func (s *Service) policy(rules map[string]string) (string, error) {
 	return string(text), nil
 }
 
-// HashOf is the hash of texts by name.
+// HashOf returns a hash of the keys and values of a map.
 func HashOf[V ~string](data map[string]V) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(data)) {
@@ -125,10 +126,10 @@ func HashOf[V ~string](data map[string]V) string {
 	return Hash(parts...)
 }
 
-// Hash of texts, for a name or an annotation that changes with them.
+// Hash returns a hash of texts, for a name or an annotation that changes with them.
 func Hash(parts ...string) string { return names.Hash(hashDigits, parts...) }
 
-// Config is what the pods of the effective and of the wanted release read.
+// Config builds the ConfigMaps for the pods of the effective and of the target release, and s.Content.
 func Config[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	var stage compose.Stage

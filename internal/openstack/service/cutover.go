@@ -12,41 +12,43 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 )
 
-// releaseLabel names the release that a pod of an API is of, which cuts over.
+// releaseLabel is the label with the release of an API pod, if the API needs a cutover.
 const releaseLabel = "openstack.c5c3.io/release"
 
-// never is how long a new pod has to be ready before an earlier one goes, while the cutover is to come: only that ends it, whatever time it
-// takes. The deadline has to be later, and the latest one is none
+// never is the minReadySeconds of new pods before the cutover: they must not become available, and thereby replace the
+// earlier pods, until the Service selects them, however long that takes. The progress deadline must be greater than
+// minReadySeconds, and its maximum disables it
 // (https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#progress-deadline-seconds).
 const (
 	never      = noDeadline - 1
 	noDeadline = math.MaxInt32
 )
 
-// cutover is how an API goes to another release where the earlier release cannot read what the later one writes: no two answer at the same
-// time. As many pods of the new release as there are of the earlier one start beside these, ready and not asked; then the Service leads to
-// them, all at once; then they count, and those of the earlier one go.
+// cutover describes how an API switches to another release if the earlier release cannot read data written by the later
+// one, so that the two must never serve at the same time. First, as many pods of the new release as of the earlier one
+// start; they are ready, but the Service does not select them. Then the selector of the Service is changed to the new
+// release. Then the new pods count as available, and the pods of the earlier release are removed.
 type cutover struct {
-	// to is the release that pods are of now, and serving the one that the Service leads to. Empty: whatever there is.
+	// to is the release of the pods, serving the release selected by the Service. Empty: the selector has no release.
 	to, serving string
-	// waits says that pods of both are there until the Service leads to the new ones.
+	// waits is true while pods of both releases run and the Service does not select the new ones yet.
 	waits bool
-	// template is that of pods which are asked, or will be at any moment, and do not count: with another one they would go at once, as if they
-	// did not work. Nil: there are none.
+	// template is the current pod template, kept while its pods serve, or may serve at any moment, without being available.
+	// With another template, the Deployment would remove them immediately as unavailable pods. Nil: there are no such pods.
 	template *corev1.PodTemplateSpec
 }
 
 func (s *Service) deriveCutover(observed observe.State) error {
 	to := string(s.Effective)
 	s.cutover = cutover{to: to, serving: to}
-	leads, led := observed.Get(serviceResource)
+	svc, led := observed.Get(serviceResource)
 	pods, run := observed.Get(s.pods())
 	if !led || !run {
 		return nil
 	}
-	serving, of := servingOf(leads), releaseOf(pods)
-	switch next := servingOf(leads.Desired()); {
-	case next != serving: // at any moment
+	serving, of := servingOf(svc), releaseOf(pods)
+	switch next := servingOf(svc.Desired()); {
+	case next != serving: // The Service may switch at any moment.
 		return s.keep(pods, next, waiting(pods.Desired()))
 	case of == serving && releaseOf(pods.Desired()) == serving && (waiting(pods) || !counted(pods)):
 		return s.keep(pods, serving, false)
@@ -59,7 +61,7 @@ func (s *Service) deriveCutover(observed observe.State) error {
 	return nil
 }
 
-// keep leaves the template of the pods as it was desired last, whatever is edited meanwhile.
+// keep keeps the last desired pod template, even if the spec changes meanwhile.
 func (s *Service) keep(pods *observe.Object, serving string, waits bool) error {
 	s.cutover = cutover{serving: serving, waits: waits, template: &corev1.PodTemplateSpec{}}
 	text, err := json.Marshal(pods.Desired().Map("spec", "template"))
@@ -69,32 +71,32 @@ func (s *Service) keep(pods *observe.Object, serving string, waits bool) error {
 	return json.Unmarshal(text, s.cutover.template)
 }
 
-func servingOf(leads *observe.Object) string { return leads.String("spec", "selector", releaseLabel) }
+func servingOf(svc *observe.Object) string { return svc.String("spec", "selector", releaseLabel) }
 
 func releaseOf(pods *observe.Object) string {
 	return pods.String("spec", "template", "metadata", "labels", releaseLabel)
 }
 
-// waiting says that the pods of the template do not count however long they are ready.
+// waiting reports whether the pods cannot become available because minReadySeconds is set.
 func waiting(pods *observe.Object) bool {
 	n, _ := pods.Int("spec", "minReadySeconds")
 	return n > 0
 }
 
-// counted says that whatever is ready counts by now.
+// counted reports whether all ready pods are available.
 func counted(pods *observe.Object) bool {
 	return count(pods, "observedGeneration") == pods.Generation() && count(pods, "availableReplicas") >= count(pods, "readyReplicas")
 }
 
 func count(pods *observe.Object, field string) int64 { n, _ := pods.Int("status", field); return n }
 
-// applied says that nothing which was desired of an object is still to come.
+// applied reports whether the desired state of an object is completely applied.
 func applied(o *observe.Object) bool {
 	return o.Annotation(compose.HashAnnotation) == o.Desired().Annotation(compose.HashAnnotation)
 }
 
-// replaceable says that as many new pods are ready as there are to be. None of them is available as long as it waits, and all earlier ones
-// are that are ready.
+// replaceable reports whether all desired new pods are ready. New pods are not available while they wait; all ready pods of
+// the earlier release are available.
 func replaceable(pods *observe.Object) bool {
 	desired, _ := pods.Int("spec", "replicas")
 	if count(pods, "observedGeneration") != pods.Generation() || count(pods, "updatedReplicas") < desired {
@@ -107,15 +109,15 @@ func replaceable(pods *observe.Object) bool {
 	return ready >= desired
 }
 
-// roll makes the API's pods and its Service cut over.
-func (c cutover) roll(pods *appsv1.Deployment, leads *corev1.Service) {
+// roll applies the cutover to the Deployment and the Service of the API.
+func (c cutover) roll(pods *appsv1.Deployment, svc *corev1.Service) {
 	if c.template != nil {
 		pods.Spec.Template = *c.template
 	} else {
 		pods.Spec.Template.Labels[releaseLabel] = c.to
 	}
 	if c.serving != "" {
-		leads.Spec.Selector[releaseLabel] = c.serving
+		svc.Spec.Selector[releaseLabel] = c.serving
 	}
 	if c.waits {
 		pods.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromString("100%"))

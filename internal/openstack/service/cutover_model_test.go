@@ -21,10 +21,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestCutoverServes: whatever is edited, and whenever, as many pods as there are to be are ready where the Service leads to.
+// TestCutoverServes checks that, for any sequence of edits, at least as many ready pods as replicas are selected by the
+// Service.
 //
-// It is asked of a model: the function sees each object as it was some time ago, what it desires is written some time later, and a Deployment
-// rolls as Kubernetes' does (reconcileOldReplicaSets in
+// It uses a model: the function sees each object with a delay, its desired state is written with a delay, and a Deployment
+// rolls out like in Kubernetes (reconcileOldReplicaSets in
 // https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/controller/deployment/rolling.go).
 func TestCutoverServes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -32,7 +33,7 @@ func TestCutoverServes(t *testing.T) {
 		actions := map[string]func(){
 			"function": r.function, "writeDeployment": r.writeDeployment, "writeService": r.writeService,
 			"seeDeployment": r.seeDeployment, "seeService": r.seeService, "controller": r.controller,
-			"release": func() { r.wanted = rapid.SampledFrom([]release.Release{"2025.1", "2025.2", "2026.1"}).Draw(t, "to") },
+			"release": func() { r.target = rapid.SampledFrom([]release.Release{"2025.1", "2025.2", "2026.1"}).Draw(t, "to") },
 			"config":  func() { r.config++ },
 			"ready":   func() { r.starts(rapid.IntRange(0, 5).Draw(t, "pod")) },
 		}
@@ -59,9 +60,9 @@ func TestCutoverServes(t *testing.T) {
 				t.Fatalf("%d pods serve in the end, want %d: %s", served, r.replicas, r)
 			}
 		}
-		if leads := r.active.Spec.Selector[releaseLabel]; leads != string(r.wanted) || len(r.pods) != int(r.replicas) ||
+		if selected := r.active.Spec.Selector[releaseLabel]; selected != string(r.target) || len(r.pods) != int(r.replicas) ||
 			r.deployment.Spec.MinReadySeconds != 0 {
-			t.Fatalf("it does not come to %s: %s", r.wanted, r)
+			t.Fatalf("the rollout to %s does not complete: %s", r.target, r)
 		}
 	})
 }
@@ -69,17 +70,17 @@ func TestCutoverServes(t *testing.T) {
 // rollout is a Deployment and its Service.
 type rollout struct {
 	replicas   int32
-	wanted     release.Release
+	target     release.Release
 	config     int
 	deployment *appsv1.Deployment
 	active     *corev1.Service
 	pods       []modelPod
 	minReady   map[string]int32 // of the ReplicaSets, by template
-	// seen is each object as it was seen last, desired and desiredLeads are as they are desired.
-	seen                 map[string]encoded.Struct
+	// observed contains the last observed state of each object, desiredActiveService and the others the desired state.
+	observed             map[string]encoded.Struct
 	desired              *appsv1.Deployment
 	desiredActiveService *corev1.Service
-	// Neither is written again as long as it is not desired again.
+	// An object is not written again unless it is desired again.
 	podsWritten, activeWritten bool
 }
 
@@ -89,9 +90,9 @@ type modelPod struct {
 }
 
 func newRollout(replicas int32, of string) *rollout {
-	r := &rollout{replicas: replicas, wanted: "2025.1", minReady: map[string]int32{}, seen: map[string]encoded.Struct{}}
+	r := &rollout{replicas: replicas, target: "2025.1", minReady: map[string]int32{}, observed: map[string]encoded.Struct{}}
 	r.desired, r.desiredActiveService = r.builds()
-	if of == "" { // as it was before there were cutovers
+	if of == "" { // without a cutover label, as created by earlier versions
 		r.desired.Spec.Template.Labels = map[string]string{}
 	} else {
 		cutover{to: of, serving: of}.roll(r.desired, r.desiredActiveService)
@@ -115,18 +116,18 @@ func (r *rollout) builds() (*appsv1.Deployment, *corev1.Service) {
 	return w.Deployment(workload.Pod{Annotations: map[string]string{"config": fmt.Sprint(r.config)}}), w.Service()
 }
 
-// function is a pass of the function over what it sees, and what it desired last.
+// function runs the function with the observed objects and its last desired state.
 func (r *rollout) function() {
 	objects := map[string]encoded.Struct{}
 	for resource, o := range map[string]runtime.Object{"deployment": r.desired, serviceResource: r.desiredActiveService} {
 		w := wrapper.Wrapper{Name: resource, Desired: structOf(o)}
-		objects[resource] = wrapper.WithObserved(w.Struct(), r.seen[resource])
+		objects[resource] = wrapper.WithObserved(w.Struct(), r.observed[resource])
 	}
 	state, err := observe.New(objects)
 	if err != nil {
 		panic(err)
 	}
-	s := Service{Definition: &Definition{NeedsCutover: true}, Effective: r.wanted}
+	s := Service{Definition: &Definition{NeedsCutover: true}, Effective: r.target}
 	if err := s.deriveCutover(state); err != nil {
 		panic(err)
 	}
@@ -155,8 +156,8 @@ func (r *rollout) writeService() {
 	}
 }
 
-func (r *rollout) seeDeployment() { r.seen["deployment"] = structOf(r.deployment) }
-func (r *rollout) seeService()    { r.seen[serviceResource] = structOf(r.active) }
+func (r *rollout) seeDeployment() { r.observed["deployment"] = structOf(r.deployment) }
+func (r *rollout) seeService()    { r.observed[serviceResource] = structOf(r.active) }
 
 func structOf(o runtime.Object) encoded.Struct {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -170,13 +171,13 @@ func structOf(o runtime.Object) encoded.Struct {
 	return out
 }
 
-// template of the Deployment, as its ReplicaSet is named.
+// template returns the name of the Deployment's current ReplicaSet.
 func (r *rollout) template() (name, of string) {
 	t := r.deployment.Spec.Template
 	return t.Labels[releaseLabel] + "/" + t.Annotations["config"], t.Labels[releaseLabel]
 }
 
-// controller is a pass of the Deployment's controller.
+// controller runs one pass of the Deployment controller.
 func (r *rollout) controller() {
 	d := r.deployment
 	now, of := r.template()
@@ -248,11 +249,11 @@ func (r *rollout) starts(pod int) {
 	}
 }
 
-// served is how many pods answer.
+// served returns the number of pods that serve requests.
 func (r *rollout) served() (n int32) {
-	leads, labeled := r.active.Spec.Selector[releaseLabel]
+	selected, labeled := r.active.Spec.Selector[releaseLabel]
 	for _, p := range r.pods {
-		if p.ready && (!labeled || p.release == leads) {
+		if p.ready && (!labeled || p.release == selected) {
 			n++
 		}
 	}
@@ -260,6 +261,6 @@ func (r *rollout) served() (n int32) {
 }
 
 func (r *rollout) String() string {
-	return fmt.Sprintf("%s of %v, the Service leads to %q, %d s, pods %v", r.wanted, r.config, r.active.Spec.Selector[releaseLabel],
+	return fmt.Sprintf("%s of %v, the Service selects %q, %d s, pods %v", r.target, r.config, r.active.Spec.Selector[releaseLabel],
 		r.deployment.Spec.MinReadySeconds, r.pods)
 }

@@ -11,9 +11,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestCutover: the Service leads to one release at a time, and to another when as many pods of it are ready as there are to be.
+// TestCutover checks that the Service selects one release at a time, and the next one only when all desired pods of it are
+// ready.
 func TestCutover(t *testing.T) {
-	// pods are those of a Deployment of three: of which release its template is, how many are of that and are ready, available or there at all.
+	// pods describes a Deployment with three replicas: the release of its template, and the numbers of updated, ready,
+	// available and total pods.
 	type pods struct {
 		of                               string
 		updated, ready, available, total int64
@@ -22,11 +24,11 @@ func TestCutover(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		serving string
-		there   bool
+		exists  bool
 		pods    pods
 		want    cutover
 	}{
-		"New":       {"There is no Service yet: nobody asks.", "", false, pods{}, cutover{to: "2026.1", serving: "2026.1"}},
+		"New":       {"The Service does not exist yet, so there are no clients.", "", false, pods{}, cutover{to: "2026.1", serving: "2026.1"}},
 		"Serving":   {"It has cut over, or had no need to.", "2026.1", true, pods{"2026.1", 3, 3, 3, 3}, cutover{to: "2026.1", serving: "2026.1"}},
 		"Earlier":   {"The pods are the earlier ones.", "2025.1", true, pods{"2025.1", 3, 3, 3, 3}, cutover{to: "2026.1", serving: "2025.1", waits: true}},
 		"Unseen":    {"Its controller has not seen the new template.", "2025.1", true, pods{"2026.1", 3, 3, 3, 3}, cutover{to: "2026.1", serving: "2025.1", waits: true}},
@@ -35,8 +37,8 @@ func TestCutover(t *testing.T) {
 		"Ready":     {"All three are.", "2025.1", true, pods{"2026.1", 3, 6, 3, 6}, cutover{to: "2026.1", serving: "2026.1", waits: true}},
 		"Broken":    {"Of the earlier ones, one was never ready.", "2025.1", true, pods{"2026.1", 3, 5, 2, 6}, cutover{to: "2026.1", serving: "2026.1", waits: true}},
 		"Alone":     {"There are no earlier ones any more.", "2025.1", true, pods{"2026.1", 3, 3, 0, 3}, cutover{to: "2026.1", serving: "2026.1", waits: true}},
-		"Simulated": {"All are available, as far as anybody knows.", "2025.1", true, pods{"2026.1", 3, 3, 3, 3}, cutover{to: "2026.1", serving: "2026.1", waits: true}},
-		"Unlabeled": {"The Service leads to pods of whatever release.", "", true, pods{"", 3, 3, 3, 3}, cutover{to: "2026.1", serving: "", waits: true}},
+		"Simulated": {"In a simulation, all pods are available.", "2025.1", true, pods{"2026.1", 3, 3, 3, 3}, cutover{to: "2026.1", serving: "2026.1", waits: true}},
+		"Unlabeled": {"The selector of the Service has no release.", "", true, pods{"", 3, 3, 3, 3}, cutover{to: "2026.1", serving: "", waits: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			generation := observed
@@ -53,7 +55,7 @@ func TestCutover(t *testing.T) {
 					"availableReplicas": tc.pods.available, "replicas": tc.pods.total,
 				},
 			}}
-			if tc.there {
+			if tc.exists {
 				selector := map[string]any{"app.kubernetes.io/name": "nova"}
 				if tc.serving != "" {
 					selector[releaseLabel] = tc.serving
@@ -67,7 +69,7 @@ func TestCutover(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := s.cutover
-			if got.template != nil { // as TestCutoverServes shows
+			if got.template != nil { // see TestCutoverServes
 				got.to, got.template = tc.pods.of, nil
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(cutover{})); diff != "" {
@@ -77,7 +79,8 @@ func TestCutover(t *testing.T) {
 	}
 }
 
-// TestCutoverRolls: while it waits, no new pod counts, so that no earlier one goes, and the Service leads to these.
+// TestCutoverRolls checks that no new pod becomes available while the cutover waits, so that no earlier pod is removed, and
+// that the Service selects the earlier pods.
 func TestCutoverRolls(t *testing.T) {
 	w := workload.Workload{Name: "nova", App: "nova", Instance: "nova", Replicas: 3}
 	for name, tc := range map[string]struct {
@@ -92,16 +95,16 @@ func TestCutoverRolls(t *testing.T) {
 		"Unnamed": {cutover{to: "2026.1", serving: "", waits: true}, "100%", "", never},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pods, leads := w.Deployment(workload.Pod{}), w.Service()
-			tc.cutover.roll(pods, leads)
+			pods, svc := w.Deployment(workload.Pod{}), w.Service()
+			tc.cutover.roll(pods, svc)
 			if got := pods.Spec.Template.Labels[releaseLabel]; got != "2026.1" {
 				t.Errorf("pods are of %q", got)
 			}
 			if _, ok := pods.Spec.Selector.MatchLabels[releaseLabel]; ok {
 				t.Error("a Deployment's selector cannot be changed")
 			}
-			if got := leads.Spec.Selector[releaseLabel]; got != tc.active {
-				t.Errorf("the Service leads to %q, want %q", got, tc.active)
+			if got := svc.Spec.Selector[releaseLabel]; got != tc.active {
+				t.Errorf("the Service selects %q, want %q", got, tc.active)
 			}
 			if got := pods.Spec.Strategy.RollingUpdate.MaxSurge.String(); got != tc.surge {
 				t.Errorf("there are %s pods more, want %s", got, tc.surge)

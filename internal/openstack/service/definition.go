@@ -7,89 +7,94 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// Definition is what is the same for every instance of a service.
+// Definition contains the properties that are the same for all instances of a service.
 type Definition struct {
-	// App is the service's name: that of its image, its configuration file and that file's folder, its main container, its database, its
-	// user and its entry in the catalog.
+	// App is the name of the service. Its image, configuration file and folder, main container, database, user and catalog
+	// entry have this name.
 	App string
-	// Title is the name as it stands in a sentence.
+	// Title is the name used in sentences.
 	Title string
-	// Outage is what does not work while no pod is available, as the end of a sentence.
+	// Outage describes the functions that fail while no pod is available, as the end of a sentence.
 	Outage string
-	// CatalogType is what the service is in the catalog, and Description what is said of it there. A service without a type keeps the catalog
-	// itself, or is a client of the others alone: it has neither a user nor entries.
+	// CatalogType and Description are the type and the description of the catalog entry. A service without a type has
+	// neither a user nor catalog entries: it maintains the catalog itself, or is only a client of other services.
 	CatalogType, Description string
-	// CatalogPath is what follows the API's addresses in the catalog: /%(project_id)s, for which Keystone puts who asks.
+	// CatalogPath is appended to the URLs in the catalog, for example /%(project_id)s. Keystone substitutes the project of
+	// the requesting user.
 	CatalogPath string
-	// NeedsStableUserID says that others delegate roles to its user. They do so in Keystone, to which the user is known by its ID: it stays there as
-	// long as the service's data does.
+	// NeedsStableUserID is true if users delegate roles to the service's user. Keystone stores delegations by user ID, so
+	// the user is retained as long as the data of the service.
 	NeedsStableUserID bool
 	// Port of the API, on the Service and the pods.
 	Port int32
-	// Module is the WSGI application, HealthPath where it answers without a login. A service without a module has no API.
+	// Module is the WSGI application. HealthPath is a path that it serves without authentication. A service without a
+	// module has no API.
 	Module, HealthPath string
-	// RequiresHostHeader says that the API answers to its host names alone, so that probes name one.
+	// RequiresHostHeader is true if the API serves only requests with one of its host names, so that probes must set one.
 	RequiresHostHeader bool
-	// WithoutOsloConfig says that the service reads no file of oslo's: it has neither options nor rules, and its files are its Pages.
+	// WithoutOsloConfig is true if the service reads no oslo.config files. It has neither options nor policy rules; its
+	// files are its ExtraFiles.
 	WithoutOsloConfig bool
-	// ConfigFile is what the service's programs look for in its configuration folder. Empty: <App>.conf.
+	// ConfigFile is the name of the file that the service reads in its configuration folder. Empty: <App>.conf.
 	ConfigFile string
-	// Priority is the PriorityClass of the service's pods. Empty: that of services.
+	// Priority is the PriorityClass of the pods. Empty: the default for services.
 	Priority string
-	// Stateful says that the API's pods have names and volumes that stay.
+	// Stateful is true if the API's pods have stable names and volumes.
 	Stateful bool
-	// NeedsCutover says that an earlier release cannot read what a later one writes, so that the API goes from one to the other at once.
+	// NeedsCutover is true if an earlier release cannot read data written by a later one, so that the API must switch
+	// releases at once.
 	NeedsCutover bool
-	// TerminationGracePeriod is how long requests may go on while a pod stops.
+	// TerminationGracePeriod is the time for which requests may continue while a pod stops.
 	TerminationGracePeriod time.Duration
-	// Databases are on one server, and have one user. A service may have none.
+	// Databases of the service. They are on the same server and have the same user. May be empty.
 	Databases []Database
-	// Queue says that the service has a virtual host on a message queue.
+	// Queue is true if the service has a virtual host on a message queue.
 	Queue bool
-	// User of the databases and of the queue, whose virtual host is called the same. Empty: App.
+	// User of the databases and of the queue, and name of the virtual host. Empty: App.
 	User string
-	// ExternalComponents are the components of an instance that somebody else runs (Service.Elsewhere): what others log in by. Nil: there is none such.
+	// ExternalComponents are the components built for an external instance (Service.External), such as its credentials.
+	// Nil: external instances are not supported.
 	ExternalComponents []string
-	// Main is the component whose version is the service's. Empty: the API.
+	// Main is the component whose version is reported as the version of the service. Empty: the API.
 	Main string
 }
 
-// Database is how a service uses a database.
+// Database describes how a service uses a database.
 type Database struct {
-	// Name in SQL. Empty: the service's App.
+	// Name in SQL. Empty: App.
 	Name string
-	// Group of the options.
+	// Group of the database options.
 	Group string
-	// NoWsrepSyncWait says that the group lacks oslo.db's option mysql_wsrep_sync_wait.
+	// NoWsrepSyncWait is true if the group does not have oslo.db's option mysql_wsrep_sync_wait.
 	NoWsrepSyncWait bool
-	// Schema is how the database's schema is made.
+	// Schema contains the commands that create and upgrade the schema.
 	Schema Schema
 }
 
-// Schema is the table of commands that make the schema of a database and bring it to a release.
+// Schema contains the commands that create the schema of a database and upgrade it to a release.
 type Schema struct {
-	// Sync makes a new schema. Expand and Contract upgrade one before and after the roll-out; without Expand, Sync does. OnlineMigrations
-	// move data while the service runs, until nothing is left.
+	// Sync creates a new schema. Expand and Contract upgrade an existing one before and after the rollout; without Expand,
+	// Sync upgrades it. OnlineMigrations migrate data while the service runs, and are repeated until all data is migrated.
 	Sync, Expand, Contract, OnlineMigrations []openstackv1.Step
-	// Check refuses an upgrade: it ends with 0, with 1 if there are warnings, or with more. Empty: there is none.
+	// Check validates an upgrade. Its exit code is 0, 1 for warnings, or higher to reject the upgrade. Empty: no check.
 	Check []openstackv1.Argument
-	// Logins are the groups of options by which a command logs in to Keystone. None: no command does.
+	// Logins are the option groups with which commands log in to Keystone. Empty: no command logs in.
 	Logins []string
-	// Unchecked are releases whose check refuses every upgrade.
+	// Unchecked are releases whose check rejects every upgrade.
 	Unchecked []release.Release
-	// Version prints the revision of the schema, and Empty for that of an empty database.
+	// Version prints the revision of the schema. For an empty database, it prints Empty.
 	Version []openstackv1.Argument
 	Empty   string
-	// Revisions is the name of the list of those that are known. Empty: the service's App.
+	// Revisions is the name of the list of known revisions. Empty: App.
 	Revisions string
 }
 
-// Step is a step of a schema change.
+// Step returns a step of a schema change.
 func Step(name string, command ...openstackv1.Argument) openstackv1.Step {
 	return openstackv1.Step{Name: name, Command: openstackv1.Command{Command: command}}
 }
 
-// UntilDone is a step that ends with 1 while something is left to do.
+// UntilDone returns a step that is repeated while its exit code is 1, which means that data remains to be migrated.
 func UntilDone(name string, command ...openstackv1.Argument) openstackv1.Step {
 	s := Step(name, command...)
 	s.RepeatCodes = []int32{1}

@@ -8,11 +8,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
 )
 
-// Exposure brings the API to the outside.
+// Exposure exposes the API outside of the cluster.
 //
-// A Gateway verifies the API's certificate by its authority, which a function cannot read: it is in a Secret, and Gateways take ConfigMaps.
-// All certificates of a control plane are of one authority, so that the ConfigMap is Keystone's, which publishes what the companion has
-// seen; the spec names it.
+// A Gateway verifies the API's certificate with its CA. The CA is in a Secret, which a function cannot read, and Gateways
+// require a ConfigMap. All certificates of a control plane have the same CA, so Keystone's ConfigMap is used: Keystone
+// publishes the CA that the companion has read, and the spec contains the name.
 func Exposure[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	e := *s.Spec.Exposure
@@ -23,7 +23,7 @@ func Exposure[M Instance](m M) ([]compose.Stage, error) {
 	return []compose.Stage{s.expose(s.Meta(s.Name), e, b, "")}, nil
 }
 
-// expose brings a backend to the outside. Its resources' names have a prefix.
+// expose exposes a backend outside of the cluster. prefix is added to the names of the composed resources.
 func (s *Service) expose(meta object.Meta, e common.ServiceExposure, b exposure.Backend, prefix string) compose.Stage {
 	objects := exposure.IngressFor
 	if e.Type == exposure.GatewayAPI {
@@ -36,7 +36,7 @@ func (s *Service) expose(meta object.Meta, e common.ServiceExposure, b exposure.
 	return stage
 }
 
-// exposureResources are the resource names of what an exposure consists of.
+// exposureResources maps the kinds of the objects of an exposure to resource names.
 var exposureResources = map[string]string{
 	"HTTPRoute":        "route",
 	"BackendTLSPolicy": "route-tls",

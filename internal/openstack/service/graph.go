@@ -7,29 +7,32 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-// Names of composed resources that are read back.
+// Names of composed resources that are read from the observed state.
 const (
 	schemaResource  = "schema"
 	serviceResource = "service"
-	// CertificateResource is the server's certificate.
+	// CertificateResource is the resource name of the server certificate.
 	CertificateResource = "server-certificate"
 )
 
-// ExtraComponent is a component that a service has and others have not. One with the name of a component that all have is built in its place.
+// ExtraComponent is a component of one service only. If it has the name of a common component, its Build replaces the
+// common one.
 type ExtraComponent[M any] struct {
 	compose.Component[M]
-	// Before is the component of the graph that it is declared before. Empty: monitoring.
+	// Before is the component of the graph before which it is inserted. Empty: monitoring.
 	Before string
-	// NeededBy is the component that needs it, if any. What both need is left to it.
+	// NeededBy is the component that needs it, if any. Needs of both components are removed from NeededBy.
 	NeededBy string
-	// RolloutBefore is a component whose new versions come after its own, if any.
+	// RolloutBefore is a component whose new versions are rolled out after its own, if any.
 	RolloutBefore string
 }
 
-// Graph is what every service consists of, and what needs what, with what one has of its own. It panics if that does not fit.
+// Graph returns the component graph of a service: the common components with their dependencies, and its own components. It
+// panics if they do not fit.
 //
-// A service logs in before it serves, and is in the catalog when it does. What K-ORC and the companion have made in Keystone goes while
-// Keystone is there: the control plane holds that back until this composite resource is gone.
+// A service gets its credentials before it starts, and its catalog entries once it runs. The objects that K-ORC and the
+// companion created in Keystone can only be deleted while Keystone exists, so the control plane retains Keystone until this
+// composite resource is deleted.
 func Graph[M Instance](d *Definition, own ...ExtraComponent[M]) compose.Graph[M] {
 	const (
 		access, identity, catalog, monitoring = "companion-access", "identity", "catalog", "monitoring"
@@ -60,7 +63,7 @@ func Graph[M Instance](d *Definition, own ...ExtraComponent[M]) compose.Graph[M]
 		{Name: monitoring, Build: Alerts[M], Enabled: func(m M) bool { return m.Base().Monitored() }},
 	}
 	if slices.ContainsFunc(d.Databases, func(d Database) bool { return len(d.Schema.Logins) > 0 }) {
-		// Its Jobs' pods do not start without the credential.
+		// The pods of its Jobs do not start without the credential.
 		by := &graph[find(graph, schema)]
 		by.Needs = append(by.Needs, identity)
 	}
@@ -79,7 +82,7 @@ func Graph[M Instance](d *Definition, own ...ExtraComponent[M]) compose.Graph[M]
 		graph = without(graph, api, exposed)
 	}
 	if len(d.Databases) == 0 && d.CatalogType == "" && !d.Queue {
-		graph = without(graph, access) // The companion has nothing to do for it.
+		graph = without(graph, access) // The companion has no objects to process.
 	}
 	for _, o := range own {
 		graph = with(graph, o)
@@ -93,17 +96,17 @@ func Graph[M Instance](d *Definition, own ...ExtraComponent[M]) compose.Graph[M]
 	return graph.MustValidate()
 }
 
-// disableForExternal switches off what is not kept of an instance that somebody else runs.
-func disableForExternal[M Instance](graph compose.Graph[M], kept []string) {
+// disableForExternal disables all components except the kept ones for an external instance.
+func disableForExternal[M Instance](graph compose.Graph[M], retained []string) {
 	for i, c := range graph {
-		if slices.Contains(kept, c.Name) {
+		if slices.Contains(retained, c.Name) {
 			continue
 		}
 		graph[i].Enabled = func(m M) bool { return !m.Base().External && (c.Enabled == nil || c.Enabled(m)) }
 	}
 }
 
-// without is a graph without some components, which nothing needs then.
+// without returns the graph without some components, and without references to them.
 func without[M any](graph compose.Graph[M], names ...string) compose.Graph[M] {
 	removed := func(name string) bool { return slices.Contains(names, name) }
 	graph = slices.DeleteFunc(graph, func(c compose.Component[M]) bool { return removed(c.Name) })
@@ -113,7 +116,7 @@ func without[M any](graph compose.Graph[M], names ...string) compose.Graph[M] {
 	return graph
 }
 
-// with is a graph with a component of a service's own.
+// with returns the graph with a component of one service added.
 func with[M any](graph compose.Graph[M], o ExtraComponent[M]) compose.Graph[M] {
 	if i := find(graph, o.Name); i >= 0 {
 		graph[i].Build = o.Build
@@ -125,7 +128,7 @@ func with[M any](graph compose.Graph[M], o ExtraComponent[M]) compose.Graph[M] {
 	}
 	at := find(graph, before)
 	if at < 0 || o.NeededBy != "" && find(graph, o.NeededBy) < at {
-		panic(fmt.Sprintf("component %q comes before %q, and is for %q: there is no such place", o.Name, before, o.NeededBy))
+		panic(fmt.Sprintf("component %q cannot be inserted before %q and be needed by %q", o.Name, before, o.NeededBy))
 	}
 	graph = slices.Insert(graph, at, o.Component)
 	if o.RolloutBefore != "" {
@@ -134,7 +137,7 @@ func with[M any](graph compose.Graph[M], o ExtraComponent[M]) compose.Graph[M] {
 	}
 	if o.NeededBy != "" {
 		by := &graph[find(graph, o.NeededBy)]
-		// It stands where what it needs stood, or in the order of the graph.
+		// It replaces the first need that they share; otherwise it is inserted in the order of the graph.
 		place := slices.IndexFunc(by.Needs, func(n string) bool { return slices.Contains(o.Needs, n) || find(graph, n) > at })
 		if place < 0 {
 			place = len(by.Needs)

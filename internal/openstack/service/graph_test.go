@@ -9,15 +9,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-func nothing(*Service) ([]compose.Stage, error) { return nil, nil }
+func noStages(*Service) ([]compose.Stage, error) { return nil, nil }
 
-// TestGraph: what a service has of its own stands where it belongs, and nobody needs what its graph lacks.
+// TestGraph checks the position and the needs of a service's own components, and that components which the service lacks
+// are not needed.
 func TestGraph(t *testing.T) {
 	own := func(name, before, needed string, needs ...string) ExtraComponent[*Service] {
-		return ExtraComponent[*Service]{Component: compose.Component[*Service]{Name: name, Needs: needs, Build: nothing}, Before: before, NeededBy: needed}
+		return ExtraComponent[*Service]{Component: compose.Component[*Service]{Name: name, Needs: needs, Build: noStages}, Before: before, NeededBy: needed}
 	}
-	kept := []Database{{Group: "database"}}
-	all := &Definition{CatalogType: "example", Module: "example:application", Databases: kept}
+	databases := []Database{{Group: "database"}}
+	all := &Definition{CatalogType: "example", Module: "example:application", Databases: databases}
 	for name, tc := range map[string]struct {
 		reason     string
 		definition *Definition
@@ -33,19 +34,19 @@ func TestGraph(t *testing.T) {
 			},
 		},
 		"KeepsTheCatalog": {
-			"There is neither a user nor an entry.", &Definition{Module: "example:application", Databases: kept}, nil,
+			"It has neither a user nor a catalog entry.", &Definition{Module: "example:application", Databases: databases}, nil,
 			map[string]string{"api": "schema certificate"},
 		},
 		"Queue": {
-			"It has its virtual host before it serves.", &Definition{Module: "example:application", Queue: true, Databases: kept}, nil,
+			"It has its virtual host before it serves.", &Definition{Module: "example:application", Queue: true, Databases: databases}, nil,
 			map[string]string{"api": "schema certificate queue", "queue": "companion-access"},
 		},
 		"NoAPI": {
-			"There is nothing to expose.", &Definition{Queue: true, Databases: kept}, []ExtraComponent[*Service]{own("daemon", "", "", "schema", "queue")},
+			"There is nothing to expose.", &Definition{Queue: true, Databases: databases}, []ExtraComponent[*Service]{own("daemon", "", "", "schema", "queue")},
 			map[string]string{"daemon": "schema queue"},
 		},
 		"Client": {
-			"It is a client of the others alone: there is nothing for the companion to do, and nothing to wait for but its configuration.",
+			"It is only a client of other services: it needs only its configuration, and no companion.",
 			&Definition{Module: "example:application"}, nil,
 			map[string]string{"credentials": "", "config": "credentials", "api": "config certificate"},
 		},
@@ -54,7 +55,7 @@ func TestGraph(t *testing.T) {
 			map[string]string{"companion-access": "", "config": "companion-access credentials", "api": "config certificate identity"},
 		},
 		"Between": {
-			"What it needs is left to it.", all, []ExtraComponent[*Service]{own("bootstrap", "api", "api", "schema")},
+			"Needs that it shares with the API are removed from the API.", all, []ExtraComponent[*Service]{own("bootstrap", "api", "api", "schema")},
 			map[string]string{"bootstrap": "schema", "api": "bootstrap certificate identity"},
 		},
 		"Beside": {
@@ -62,11 +63,11 @@ func TestGraph(t *testing.T) {
 			map[string]string{"schema": "database keys config"},
 		},
 		"After": {
-			"It is needed besides, by who comes later.", all, []ExtraComponent[*Service]{own("stores", "api", "api")},
+			"It is an additional need of a later component.", all, []ExtraComponent[*Service]{own("stores", "api", "api")},
 			map[string]string{"api": "schema certificate identity stores"},
 		},
 		"Last": {
-			"Nobody needs it.", all, []ExtraComponent[*Service]{own("chore", "", "", "api")}, map[string]string{"chore": "api"},
+			"No component needs it.", all, []ExtraComponent[*Service]{own("chore", "", "", "api")}, map[string]string{"chore": "api"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestGraphReplaces: a component of the same name is built in the place of that which all have.
+// TestGraphReplaces checks that a component with the name of a common one replaces its Build.
 func TestGraphReplaces(t *testing.T) {
 	built := false
 	graph := Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, ExtraComponent[*Service]{Component: compose.Component[*Service]{
@@ -105,27 +106,28 @@ func TestGraphReplaces(t *testing.T) {
 	}
 }
 
-// TestGraphRollsInOrder: a component's new versions come after those of one that is declared ahead of it.
+// TestGraphRollsInOrder checks that new versions of a component are rolled out after those of a component with
+// RolloutBefore.
 func TestGraphRollsInOrder(t *testing.T) {
 	graph := Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, ExtraComponent[*Service]{
-		Component: compose.Component[*Service]{Name: "daemon", Build: nothing}, Before: "api", RolloutBefore: "api",
+		Component: compose.Component[*Service]{Name: "daemon", Build: noStages}, Before: "api", RolloutBefore: "api",
 	})
 	if diff := cmp.Diff([]string{"daemon"}, graph[find(graph, "api")].RolloutAfter); diff != "" {
 		t.Errorf("the API rolls after (-want +got):\n%s", diff)
 	}
 }
 
-// TestGraphPanics: a place that there is not is found at the start of the program.
+// TestGraphPanics checks that an invalid position is detected at the start of the program.
 func TestGraphPanics(t *testing.T) {
 	for name, own := range map[string]ExtraComponent[*Service]{
-		"NoSuchPlace": {Component: compose.Component[*Service]{Name: "a", Build: nothing}, Before: "nothing"},
-		"TooLate":     {Component: compose.Component[*Service]{Name: "a", Build: nothing}, Before: "api", NeededBy: "schema"},
-		"NoSuchNeed":  {Component: compose.Component[*Service]{Name: "a", Build: nothing, Needs: []string{"nothing"}}},
+		"NoSuchPlace": {Component: compose.Component[*Service]{Name: "a", Build: noStages}, Before: "missing"},
+		"TooLate":     {Component: compose.Component[*Service]{Name: "a", Build: noStages}, Before: "api", NeededBy: "schema"},
+		"NoSuchNeed":  {Component: compose.Component[*Service]{Name: "a", Build: noStages, Needs: []string{"missing"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {
-					t.Error("nobody notices")
+					t.Error("got no panic")
 				}
 			}()
 			Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, own)

@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Once is a Job that runs once for each input, because the hash of what it is stands in its name: again for a new image and for another
-// placement, because a pod that no node takes cannot be changed, but not because of a reconciliation.
+// Once returns a Job that runs once for each input, because its name contains a hash of its spec. It runs again for a new
+// image and for another placement (a pod that cannot be scheduled cannot be changed), but not on each reconciliation.
 func Once(resource string, w workload.Workload, p workload.Pod, attempts int32) ([]compose.Stage, error) {
 	job := w.Job(p, attempts)
 	spec, err := json.Marshal(job.Spec)

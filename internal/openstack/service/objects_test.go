@@ -23,7 +23,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// example is a service whose options and images are known.
+// example is a service with known options and images.
 var example = Definition{
 	App: "placement", Title: "Example", Outage: "nothing works", CatalogType: "kind", Description: "What it is", Port: 8778,
 	Module: "example.wsgi:application", HealthPath: "/", Databases: []Database{{
@@ -50,7 +50,7 @@ identity:
   korcCloudRef: {secretName: korc-clouds, cloudName: korc}
 `
 
-// derived is the service of a spec, laid over that of the example.
+// derived returns the service of a spec that is merged into the spec of the example.
 func derived(t *testing.T, spec string) (*Service, error) {
 	t.Helper()
 	parts := struct {
@@ -73,7 +73,7 @@ func derived(t *testing.T, spec string) (*Service, error) {
 	return s, s.Render()
 }
 
-// built are the objects of all components of a service, by resource name.
+// built returns the objects of all components of a service, by resource name.
 func built(t *testing.T, s *Service) map[string]map[string]any {
 	t.Helper()
 	out := map[string]map[string]any{}
@@ -104,7 +104,7 @@ func built(t *testing.T, s *Service) map[string]map[string]any {
 	return out
 }
 
-// TestObjects: what others are asked for, each word of it.
+// TestObjects compares complete objects of other controllers.
 func TestObjects(t *testing.T) {
 	s, err := derived(t, "{}")
 	if err != nil {
@@ -120,7 +120,7 @@ managementPolicy: managed
 resource: {name: placement, domainRef: default, passwordRef: one-user, description: Service Example}`,
 		},
 		"clouds": {
-			"The companion logs in as the user, and sees that nobody took the database's password.", `
+			"The companion logs in as the user, and detects the loss of the database's password.", `
 targetSecretName: one-clouds
 sources:
 - {name: password, secretKeyRef: {name: one-user, key: password}}
@@ -189,7 +189,7 @@ managementPolicy: managed
 resource: {interface: internal, serviceRef: one, url: "https://one.cloud.svc:8778"}`,
 		},
 		"region-public": {
-			"K-ORC knows no regions.", `
+			"K-ORC does not support regions.", `
 cloudCredentialsRef: {secretName: admin-clouds, cloudName: admin}
 endpointRef: one-public
 region: here`,
@@ -221,7 +221,7 @@ usages: [digital signature, server auth, client auth]`,
 	}
 }
 
-// TestOptions: what every service is told, each word of it.
+// TestOptions compares all common options.
 func TestOptions(t *testing.T) {
 	const want = `[DEFAULT]
 use_stderr = true
@@ -268,26 +268,26 @@ retry_interval = 1
 	}
 }
 
-// TestSetDefaults: what nobody says, and that what somebody says stays.
+// TestSetDefaults checks the defaults of unset fields, and that set fields are kept.
 func TestSetDefaults(t *testing.T) {
-	type said struct {
+	type values struct {
 		Port     int32
 		UWSGI    common.UWSGI
 		Rotation common.Rotation
 	}
 	for name, tc := range map[string]struct {
 		reason, spec string
-		want         said
+		want         values
 	}{
 		"nothing": {
 			"As the schema has it.", "{}",
-			said{3306, common.UWSGI{Processes: 2, Threads: 1}, rotation(90, 7, 1)},
+			values{3306, common.UWSGI{Processes: 2, Threads: 1}, rotation(90, 7, 1)},
 		},
 		"all": {
 			"It stays, a zero as well.",
 			"{database: {port: 1}, uwsgi: {processes: 3, threads: 4, harakiriSeconds: 5}, " +
 				"identity: {credentialRotation: {intervalDays: 6, preRotationDays: 0, gracePeriodDays: 0}}}",
-			said{1, common.UWSGI{Processes: 3, Threads: 4, HarakiriSeconds: 5}, rotation(6, 0, 0)},
+			values{1, common.UWSGI{Processes: 3, Threads: 4, HarakiriSeconds: 5}, rotation(6, 0, 0)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -295,7 +295,7 @@ func TestSetDefaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := said{s.Spec.Database.Port, *s.Spec.UWSGI, s.Spec.Identity.CredentialRotation}
+			got := values{s.Spec.Database.Port, *s.Spec.UWSGI, s.Spec.Identity.CredentialRotation}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -307,7 +307,8 @@ func rotation(interval, before, grace int32) common.Rotation {
 	return common.Rotation{IntervalDays: interval, PreRotationDays: &before, GracePeriodDays: &grace}
 }
 
-// TestOutbound: pods go to what the spec names, by its ports, each once; what names none is told by its field.
+// TestOutbound checks that the egress contains each port of the spec once, and that an error contains the field of a URL
+// without a port.
 func TestOutbound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -337,9 +338,9 @@ func TestOutbound(t *testing.T) {
 	}
 }
 
-// TestExternalQueue_Keystone: pods reach a queue that somebody else runs where it is, and one of our own among the pods here; a virtual host has a
-// name there that nobody else has.
-func TestExternalQueue_Keystone(t *testing.T) {
+// TestExternalQueue checks the egress to an external queue, and to a queue among the pods of the control plane; on
+// an external queue, virtual hosts have unique names.
+func TestExternalQueue(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		queue  common.Queue
@@ -371,7 +372,8 @@ func TestExternalQueue_Keystone(t *testing.T) {
 	}
 }
 
-// TestQueueByName: who uses a queue that somebody else runs looks at the name of its certificate, wherever oslo.messaging can be told to.
+// TestQueueByName checks that clients of an external queue verify the host name of its certificate if oslo.messaging
+// supports the option.
 func TestQueueByName(t *testing.T) {
 	const group, option = "oslo_messaging_rabbit", "ssl_enforce_hostname_verification"
 	own, external := &common.Queue{}, &common.Queue{SharedAs: "cloud-0123"}
@@ -383,15 +385,15 @@ func TestQueueByName(t *testing.T) {
 	}{
 		"elsewhere": {"Others have certificates of its authority.", external, "2025.1", true},
 		"own":       {"They are all ours.", own, "2025.1", nil},
-		"none":      {"There is none.", nil, "2025.1", nil},
-		"never":     {"It cannot be told.", external, "2025.2", nil},
-		"always":    {"It need not be told, and warns of it.", external, "2026.2", nil},
+		"none":      {"It has no queue.", nil, "2025.1", nil},
+		"never":     {"It has no such option.", external, "2025.2", nil},
+		"always":    {"It always verifies, and the option is deprecated.", external, "2026.2", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, app := range []string{"barbican", "cinder", "heat", "neutron", "nova"} {
 				got := QueueOptions(tc.queue, app, tc.release)
 				if got[group][option] != tc.want || got[group]["rabbit_quorum_queue"] != true {
-					t.Errorf("%s %s is told %v", tc.reason, app, got)
+					t.Errorf("%s %s has options %v", tc.reason, app, got)
 				}
 			}
 		})
@@ -404,11 +406,11 @@ func TestQueueByName(t *testing.T) {
 	definition.Queue, definition.App = true, "nova"
 	s.Definition, s.Effective, s.Spec.Queue = &definition, "2025.1", external
 	if got := s.options()[group][option]; got != true {
-		t.Errorf("a service is told %v", got)
+		t.Errorf("the service has options %v", got)
 	}
 }
 
-// TestOnce: a Job is another one where it would do something else, and the same where it would not.
+// TestOnce checks that a Job gets another name if its spec changes, and only then.
 func TestOnce(t *testing.T) {
 	s, err := derived(t, "{}")
 	if err != nil {
@@ -421,18 +423,18 @@ func TestOnce(t *testing.T) {
 		}
 		return stages[0][0]
 	}
-	first, again, other := once("a"), once("a"), once("b")
+	first, same, other := once("a"), once("a"), once("b")
 	job, _ := first.Object.(*batchv1.Job)
-	if first.Name != again.Name || first.Name == other.Name || first.Revisions != "setup" || other.Revisions != "setup" {
-		t.Errorf("%s, %s and %s, of %s and %s", first.Name, again.Name, other.Name, first.Revisions, other.Revisions)
+	if first.Name != same.Name || first.Name == other.Name || first.Revisions != "setup" || other.Revisions != "setup" {
+		t.Errorf("%s, %s and %s, of %s and %s", first.Name, same.Name, other.Name, first.Revisions, other.Revisions)
 	}
 	if job.Name != "one-"+first.Name || !strings.HasPrefix(first.Name, "setup-") || *job.Spec.BackoffLimit != 3 {
 		t.Errorf("%s is called %s, and is tried %d times more", first.Name, job.Name, *job.Spec.BackoffLimit)
 	}
 }
 
-// TestClient: a service that is a client of the others alone has neither a database nor a user, reads its own files alone, and trusts
-// Keystone.
+// TestClient checks that a service that is only a client has neither a database nor a user, reads only its own files, and
+// trusts Keystone's CA.
 func TestClient(t *testing.T) {
 	d := Definition{
 		App: "placement", Title: "Example", Port: 8778, Module: "example.wsgi:application", HealthPath: "/up", RequiresHostHeader: true, WithoutOsloConfig: true,
@@ -493,11 +495,11 @@ func TestClient(t *testing.T) {
 		"/etc/placement/tls": "tls", "/etc/placement/health.py": "config",
 	}
 	if diff := cmp.Diff(want, mounts); diff != "" {
-		t.Errorf("what is mounted (-want +got):\n%s", diff)
+		t.Errorf("mounts (-want +got):\n%s", diff)
 	}
 	host := []corev1.HTTPHeader{{Name: "Host", Value: "one.cloud.svc"}}
 	if diff := cmp.Diff(host, c.StartupProbe.HTTPGet.HTTPHeaders); diff != "" {
-		t.Errorf("the host of the probe that asks the application (-want +got):\n%s", diff)
+		t.Errorf("host of the probe (-want +got):\n%s", diff)
 	}
 	for name, p := range map[string]*corev1.Probe{"readiness": c.ReadinessProbe, "liveness": c.LivenessProbe} {
 		if p.HTTPGet == nil || p.HTTPGet.Port.String() != workload.HealthPortName || p.HTTPGet.Scheme != corev1.URISchemeHTTP {
@@ -506,7 +508,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestTimeouts: limits follow the options that the tenant sets, and never fall below the longest legal request.
+// TestTimeouts checks that limits follow the tenant's options, and are never lower than the longest legal request.
 func TestTimeouts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec     string
@@ -514,7 +516,7 @@ func TestTimeouts(t *testing.T) {
 	}{
 		"default": {"No option is set.", "{}", 90 * time.Second, 2 * time.Minute},
 		"stored":  {"The default of earlier versions, which objects have kept.", "{uwsgi: {harakiriSeconds: 60}}", 90 * time.Second, 2 * time.Minute},
-		"longer":  {"Asked for.", "{uwsgi: {harakiriSeconds: 600}}", 10 * time.Minute, 10*time.Minute + 30*time.Second},
+		"longer":  {"The spec sets it.", "{uwsgi: {harakiriSeconds: 600}}", 10 * time.Minute, 10*time.Minute + 30*time.Second},
 	} {
 		s, err := derived(t, tc.spec)
 		if err != nil {

@@ -9,20 +9,20 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// authToken is the group of the middleware that checks the tokens of requests.
+// authToken is the option group of the middleware that validates the tokens of requests.
 // https://docs.openstack.org/keystonemiddleware/latest/middlewarearchitecture.html#configuration-options
 const authToken = "keystone_authtoken"
 
-// ComputedOptions are the options that are not the tenant's: those that every service has, and the service's own.
+// ComputedOptions returns the options that the tenant does not set: the common ones and the service's own.
 func (s *Service) ComputedOptions() oslo.Config { return s.options().Merge(s.Options) }
 
-// HasOption says whether the service has an option in the release that is in effect.
+// HasOption reports whether the service has an option in the effective release.
 func (s *Service) HasOption(group, option string) bool {
 	known, err := registry.For(s.App, string(s.Effective))
 	return err == nil && len(known.Lookup(group, option)) > 0
 }
 
-// options are those that every service has, without secrets: those are environment variables.
+// options returns the common options. Secrets are not included: they are environment variables.
 func (s *Service) options() oslo.Config {
 	c := oslo.Config{
 		"DEFAULT":          {"use_stderr": true},
@@ -45,27 +45,27 @@ func (s *Service) options() oslo.Config {
 	return c
 }
 
-// DatabaseOptions are those of the group of a database.
-func (s *Service) DatabaseOptions(plain bool) oslo.Options {
+// DatabaseOptions returns the options of the group of a database.
+func (s *Service) DatabaseOptions(noWsrepSyncWait bool) oslo.Options {
 	o := oslo.Options{
 		"max_retries": -1,
-		// A request waits so long for the next try to connect, in seconds. With the ten of oslo.db, one failed look-up of a name in a
-		// new pod kept its first client waiting for longer than clients wait.
+		// Time between attempts to connect, in seconds, during which a request waits. With oslo.db's default of ten, one
+		// failed DNS lookup in a new pod delayed its first client beyond the client's timeout.
 		"retry_interval":          1,
 		"connection_recycle_time": 600,
 	}
-	if s.Spec.Database.Galera && !plain {
-		// Reads on another member see what was just written.
+	if s.Spec.Database.Galera && !noWsrepSyncWait {
+		// Reads from another member return data that was just written.
 		o["mysql_wsrep_sync_wait"] = 1
 	}
 	return o
 }
 
-// CacheOptions are those of the group [cache], for a service that keeps there what it has computed.
+// CacheOptions returns the options of group [cache], for a service that caches computed data.
 func (s *Service) CacheOptions() oslo.Options {
 	return oslo.Options{
 		"enabled": true,
-		// memcache_pool survives a dead server; dogpile.cache.pymemcache answers nothing at all then.
+		// memcache_pool tolerates a failed server; with dogpile.cache.pymemcache, every request would fail.
 		"backend":          "oslo_cache.memcache_pool",
 		"memcache_servers": s.cacheServers(),
 	}
@@ -73,7 +73,8 @@ func (s *Service) CacheOptions() oslo.Options {
 
 func (s *Service) cacheServers() []string { return Strings(s.Spec.Cache.Servers) }
 
-// tokenOptions say how the tokens of requests are checked. A token that outlives its request is taken from services only.
+// tokenOptions returns the options that configure how the tokens of requests are validated. Expired tokens are accepted
+// only from services.
 func (s *Service) tokenOptions() oslo.Options {
 	o := s.AuthOptions()
 	o["www_authenticate_uri"] = string(s.Spec.Identity.PublicURL)
@@ -88,8 +89,8 @@ func (s *Service) tokenOptions() oslo.Options {
 	return o
 }
 
-// AuthOptions are those of every group by which the service logs in to Keystone, as its own user. The credential is an environment
-// variable (AuthEnv). It has a project and roles, and nothing may ask for others
+// AuthOptions returns the options of a group with which the service logs in to Keystone as its own user. The credential
+// itself is in environment variables (AuthEnv). It implies a project and roles, so options must not request others
 // (https://docs.openstack.org/keystone/latest/user/application_credentials.html).
 func (s *Service) AuthOptions() oslo.Options {
 	return oslo.Options{
@@ -99,7 +100,7 @@ func (s *Service) AuthOptions() oslo.Options {
 	}
 }
 
-// AuthEnv is the credential of a group by which the service logs in to Keystone.
+// AuthEnv returns the environment variables with the credential of an option group.
 func (s *Service) AuthEnv(group string) []corev1.EnvVar {
 	return []corev1.EnvVar{
 		workload.SecretEnv(oslo.MustEnvName(group, credentialID), s.credentialSecret(), credentialID),
@@ -107,7 +108,7 @@ func (s *Service) AuthEnv(group string) []corev1.EnvVar {
 	}
 }
 
-// Strings are texts of a type of its own.
+// Strings converts values of a string type to strings.
 func Strings[S ~string](in []S) []string {
 	out := make([]string, len(in))
 	for i, s := range in {

@@ -15,21 +15,21 @@ import (
 const (
 	portName    = "api"
 	passwordEnv = "DATABASE_PASSWORD"
-	// Volumes, and the folders that they are mounted in.
+	// Names of volumes and of the folders in which they are mounted.
 	databaseCA = "database-ca"
 	queueCA    = "queue-ca"
 	identityCA = "identity-ca"
 	serverTLS  = "tls"
 )
 
-// UserID is the numeric user of the images.
+// UserID is the numeric ID of the user in the images.
 const UserID = 42424
 
-// syncWait makes reads on another member of a Galera cluster see what was just written
+// syncWait makes reads from another member of a Galera cluster return data that was just written
 // (https://mariadb.com/docs/galera-cluster/reference/galera-cluster-system-variables#wsrep_sync_wait).
 const syncWait = "&init_command=SET+SESSION+wsrep_sync_wait%3D1"
 
-// BarePod is a pod of the service's image that reaches the databases and the queue, and reads no configuration file.
+// BarePod returns a pod with the service's image and access to the databases and the queue, without configuration files.
 func (s *Service) BarePod(image string, command []string) workload.Pod {
 	db := s.Spec.Database
 	var env []corev1.EnvVar
@@ -69,7 +69,7 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 	return p
 }
 
-// Pod is a pod that reads the configuration files, too.
+// Pod returns a BarePod with configuration files.
 func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
 	p := s.BarePod(image, command)
 	c := &p.Containers[0]
@@ -97,7 +97,7 @@ func (s *Service) mountConfig(c *corev1.Container, files ...string) {
 	}
 }
 
-// JobPod is a pod of the service's Jobs, which run its tools.
+// JobPod returns a pod for the service's Jobs, which run its command line tools.
 func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 	p := s.Pod(image, f, command)
 	p.RestartPolicy = corev1.RestartPolicyNever
@@ -105,14 +105,14 @@ func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 		v.mount(&p)
 	}
 	c := &p.Containers[0]
-	replaced := func(was corev1.EnvVar) bool {
-		return slices.ContainsFunc(s.JobEnv, func(e corev1.EnvVar) bool { return e.Name == was.Name })
+	replaced := func(existing corev1.EnvVar) bool {
+		return slices.ContainsFunc(s.JobEnv, func(e corev1.EnvVar) bool { return e.Name == existing.Name })
 	}
 	c.Env = append(slices.DeleteFunc(c.Env, replaced), s.JobEnv...)
 	return p
 }
 
-// LogIn gives a pod what it logs in to Keystone by, in groups of options.
+// LogIn adds the credential and the CA with which a pod logs in to Keystone, for option groups.
 func (s *Service) LogIn(p *workload.Pod, groups ...string) {
 	s.IdentityCA().mount(p)
 	for _, group := range groups {
@@ -120,19 +120,19 @@ func (s *Service) LogIn(p *workload.Pod, groups ...string) {
 	}
 }
 
-// IdentityCA is the volume with the authority by which Keystone's internal address is verified, and those of other services, which have the
-// same. Pods that log in have it.
+// IdentityCA returns the volume with the CA of Keystone's internal endpoint, which is also the CA of the other services.
+// Pods that log in mount it.
 func (s *Service) IdentityCA() Volume {
 	ca := s.Spec.Identity.CASecretRef
 	return s.SecretVolume(identityCA, string(ca.Name), string(ca.Key))
 }
 
-// TrustedFile is where a pod that logs in, or asks Keystone for others, has that authority.
+// TrustedFile returns the path of that CA, in pods that log in or look up services in Keystone.
 func (s *Service) TrustedFile() string {
 	return s.Path(identityCA, string(s.Spec.Identity.CASecretRef.Key))
 }
 
-// ServerPod is a pod of the API's process.
+// ServerPod returns the pod of the API without the settings that let clients connect to it (ServeFromContainer).
 func (s *Service) ServerPod() workload.Pod {
 	p := s.Pod(s.Image, s.Files, []string{"uwsgi", "--ini", s.Path(UWSGIFile)})
 	s.mountConfig(&p.Containers[0], UWSGIFile, workload.HealthFile)
@@ -154,7 +154,7 @@ func (s *Service) ServerPod() workload.Pod {
 	return p
 }
 
-// APIPod is a pod of the API whose process clients talk to.
+// APIPod returns the pod of an API whose own process serves clients.
 func (s *Service) APIPod() workload.Pod {
 	p := s.ServerPod()
 	s.ServeFromContainer(&p.Containers[0])
@@ -162,14 +162,14 @@ func (s *Service) APIPod() workload.Pod {
 	return p
 }
 
-// ServeFromContainer makes a container of the API's pod that which clients talk to, by https.
+// ServeFromContainer lets a container of the API's pod serve the clients with HTTPS.
 func (s *Service) ServeFromContainer(c *corev1.Container) {
 	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(serverTLS, s.Path(serverTLS)))
 	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: s.Port}}
 	workload.Drain(c)
 }
 
-// Answers is a request that the API answers without a login, once its application works.
+// Answers returns a health check that needs no authentication and succeeds once the application works.
 func (s *Service) Answers() workload.Check {
 	check := workload.HTTPS(portName, s.HealthPath)
 	if s.RequiresHostHeader {

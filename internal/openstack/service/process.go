@@ -23,54 +23,58 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// Process is one of several of a service, besides its API: a daemon, or another application of WSGI.
+// Process is a process of a service in addition to its API: a daemon or another WSGI application.
 type Process struct {
 	common.Process
-	// Name of the process: that of its workload's resource, and the end of its objects' names.
+	// Name of the process. It is the resource name of its workload and the suffix of its object names.
 	Name string
-	// Component that runs it, with others of its kind. Empty: one of its own, of its name.
+	// Component that runs the process together with similar ones. Empty: a component with the name of the process.
 	Component string
-	// Title and Outage are what it is, and what does not work while no pod is available, in sentences.
+	// Title and Outage are parts of alert texts: the name of the process, and the functions that fail while no pod is
+	// available.
 	Title, Outage string
-	// Command that runs it. Server, in its place, is the application (Serve).
+	// Command of the process. For a WSGI application, set Server (see Serve) instead.
 	Command []string
 	Server  *workload.UWSGI
-	// Stateful says that pods have names that stay, such as those by which others know them. Without, their names are new in each roll-out.
+	// Stateful is true if pods need stable names, for example because other services identify them by name. Otherwise each
+	// rollout creates new names.
 	Stateful bool
-	// Logins are the groups of options by which it logs in to Keystone. None: it does not.
+	// Logins are the option groups with which the process logs in to Keystone. Empty: it does not log in.
 	Logins []string
-	// Port that it is reached at, by https. 0: by nobody.
+	// Port on which the process serves HTTPS. 0: it has no port.
 	Port int32
-	// Exposure says how it is reached from outside. Nil: it is not.
+	// Exposure configures access from outside the cluster. Nil: it is not exposed.
 	Exposure *common.ServiceExposure
-	// Shared says that it is an API as the service's own: whoever reaches that reaches it.
+	// Shared is true if the process has the same clients as the API of the service.
 	Shared bool
-	// IngressFrom are the networks that it is reached from besides: 10.0.0.0/24.
+	// IngressFrom are further networks with access to the process, such as 10.0.0.0/24.
 	IngressFrom []string
-	// Ready is how a pod is found to work. One that is reached from elsewhere is restarted, too, if it does not. The application of a
-	// Server answers it once, at its start.
+	// Ready is the readiness check of a pod. For a process with a port, it is also the liveness check. The application of a
+	// Server is checked once, at its start.
 	Ready workload.Check
-	// Alive is how a pod that nobody reaches is found to need a restart, which Ready may not say: it may be somebody else's fault.
+	// Alive is the liveness check of a process without a port. It is separate because a failing Ready may have an external
+	// cause.
 	Alive workload.Check
-	// TerminationGracePeriod is how long it may go on with what it does while a pod stops.
+	// TerminationGracePeriod is the time for which the process may continue its work while its pod stops.
 	TerminationGracePeriod time.Duration
 	// Privileges of its pods beyond the restricted Pod Security Standard, with reasons.
 	Privileges []workload.Privilege
-	// Annotations of its pods say what they started with, besides those of all pods.
+	// Annotations of its pods record the inputs with which they started. The annotations of all pods are added.
 	Annotations map[string]string
-	// Env and Mounts are those of its pods alone, Reaches is where they go besides where all pods do.
+	// Env, Mounts and Egress are added to the pods of this process only.
 	Env    []corev1.EnvVar
 	Mounts []Volume
 	Egress []workload.Flow
 }
 
-// file is the name of the configuration of an application's server.
+// file returns the name of the uWSGI configuration file of the process.
 func (p Process) file() string { return p.Name + ".ini" }
 
-// resource of what a process consists of besides its workload.
-func (p Process) resource(what string) string { return p.Name + "-" + what }
+// resource returns the name of a composed resource of the process, other than its workload.
+func (p Process) resource(suffix string) string { return p.Name + "-" + suffix }
 
-// CheckAmounts refuses what is no amount: a resource that someone renders or makes by hand went by no schema.
+// CheckAmounts returns an error for invalid quantities. A resource that is rendered without an API server is not validated
+// by the schema.
 func CheckAmounts(field string, p common.Process) error {
 	var errs []error
 	if p.CPU != nil {
@@ -86,7 +90,8 @@ func CheckAmounts(field string, p common.Process) error {
 	return errors.Join(errs...)
 }
 
-// CheckProcess refuses a limit that ends a daemon as it starts. Applications of WSGI have as many workers as their memory holds.
+// CheckProcess returns an error for a memory limit that is too low for a daemon to start. The number of workers of a WSGI
+// application is derived from its memory.
 func CheckProcess(field string, p common.Process) error {
 	if err := CheckAmounts(field, p); err != nil {
 		return err
@@ -98,17 +103,18 @@ func CheckProcess(field string, p common.Process) error {
 	return invalid.Field(field+".memory", "%s cannot hold a process, which needs %s; give %[2]s or more", limit, bytes(least))
 }
 
-// Serve is the server of an application of WSGI that a process runs, with as many workers as the spec says, or its memory holds.
+// Serve returns the uWSGI server of a WSGI application. The number of workers is set in the spec or derived from the
+// memory.
 func (s *Service) Serve(observed observe.State, p Process, module string) *workload.UWSGI {
 	u := s.serve(p.Name, module, p.Port, cmp.Or(s.workers, Processes(Resources(p.Process))), SpeaksIPv6(observed, p.resource("service")))
 	u.TerminationGracePeriod = p.TerminationGracePeriod
 	return &u
 }
 
-// Resources are what a pod of a process gets.
+// Resources returns the resources of a pod of a process.
 func Resources(p common.Process) *common.Resources {
 	requests, limits := common.ResourceAmounts{}, common.ResourceAmounts{}
-	// What is no amount is refused by CheckAmounts, with a sentence.
+	// CheckAmounts reports invalid quantities.
 	if p.CPU != nil {
 		if q, err := resource.ParseQuantity(p.CPU.String()); err == nil {
 			requests.CPU = &q
@@ -129,12 +135,13 @@ func Resources(p common.Process) *common.Resources {
 	return out
 }
 
-// PlacedWorkload is the workload of a process on the nodes that a service runs on.
+// PlacedWorkload returns the workload of a process with the placement of its service.
 func PlacedWorkload(p common.Process, on common.Placement) *common.Workload {
 	return &common.Workload{Replicas: p.Replicas, Resources: Resources(p), Placement: on}
 }
 
-// Daemon is a component that runs a process, by its name, or several that name it. One that the instance does not have is switched off.
+// Daemon returns the component that runs the processes with this name or with this Component. It is disabled if the
+// instance has none.
 func Daemon[M Instance](name string, needs []string, rollsAfter ...string) compose.Component[M] {
 	return compose.Component[M]{
 		Name: name, Needs: needs, RolloutAfter: rollsAfter,
@@ -155,7 +162,7 @@ func Daemon[M Instance](name string, needs []string, rollsAfter ...string) compo
 	}
 }
 
-// processes are those that a component runs.
+// processes returns the processes that a component runs.
 func (s *Service) processes(component string) []Process {
 	var out []Process
 	for _, p := range s.Processes {
@@ -166,7 +173,7 @@ func (s *Service) processes(component string) []Process {
 	return out
 }
 
-// imageFor is the image of a process: until a release is in effect, that which it has.
+// imageFor returns the image of a process. While the target release is not in effect, this is the current image.
 func (s *Service) imageFor(process string) string {
 	if s.running == nil {
 		return s.Image
@@ -178,7 +185,7 @@ func (s *Service) processHost(process string) string {
 	return fmt.Sprintf("%s.%s.svc", s.Sub(process), s.Namespace)
 }
 
-// ProcessWorkload is the workload of a process.
+// ProcessWorkload returns the workload of a process.
 func (s *Service) ProcessWorkload(p Process) workload.Workload {
 	w := s.Workload.With(s.Sub(p.Name), p.Name)
 	w.Replicas, w.Resources = ptr.Deref(p.Replicas, defaultReplicas), Resources(p.Process)
@@ -188,7 +195,7 @@ func (s *Service) ProcessWorkload(p Process) workload.Workload {
 	return w
 }
 
-// run is the pods of a process, and what leads to them.
+// run returns the workload of a process and its related objects, such as its Service and network policy.
 func (s *Service) run(p Process) ([]compose.Stage, error) {
 	outbound, err := s.Outbound()
 	if err != nil {
@@ -209,7 +216,7 @@ func (s *Service) run(p Process) ([]compose.Stage, error) {
 	}
 	var pods *corev1.PodTemplateSpec
 	if p.Stateful {
-		// Nobody reaches its pods by their names, so that there is no headless Service.
+		// There is no headless Service, because its pods are not addressed by name.
 		set := w.StatefulSet(s.ProcessPod(p))
 		stage[0].Object, pods = set, &set.Spec.Template
 	} else {
@@ -232,7 +239,8 @@ func (s *Service) run(p Process) ([]compose.Stage, error) {
 	return stages, nil
 }
 
-// inbound is who reaches a process: users by its exposure, and its clients. Nobody else of its namespace has a reason to.
+// inbound returns the allowed clients of a process: users through its exposure, and IngressFrom. Other pods of its
+// namespace have no access.
 func (p Process) inbound() []workload.Flow {
 	ports := []int32{p.Port}
 	var in []workload.Flow
@@ -246,7 +254,7 @@ func (p Process) inbound() []workload.Flow {
 	return in
 }
 
-// ProcessPod is a pod of a process.
+// ProcessPod returns the pod of a process.
 func (s *Service) ProcessPod(p Process) workload.Pod {
 	command := p.Command
 	if p.Server != nil {
@@ -289,16 +297,16 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 	return pod
 }
 
-// ProcessPort is the name of the port that a process is reached at.
+// ProcessPort is the name of the port on which a process is reachable.
 const ProcessPort = portName
 
-// CertificateFile and KeyFile are where pods that are reached by https have the certificate and its key.
+// CertificateFile returns the path of the server certificate in pods that serve HTTPS.
 func (s *Service) CertificateFile() string { return s.Path(serverTLS, certificate.CertKey) }
 
-// KeyFile is where the certificate's key is.
+// KeyFile returns the path of the private key of the server certificate.
 func (s *Service) KeyFile() string { return s.Path(serverTLS, certificate.KeyKey) }
 
-// alerts on a process are those on the API, in its own words.
+// processAlerts returns the alerts for a process. They are the same as for the API, with the name of the process.
 func (s *Service) processAlerts(p Process) []monitoring.Alert {
 	var name strings.Builder
 	name.WriteString(s.Title)

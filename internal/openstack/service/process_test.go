@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestInbound: a process is reached by whom it is there for, and by nobody else, not even of its own namespace.
+// TestInbound checks that only the intended clients have access to a process, and other pods of its namespace have not.
 func TestInbound(t *testing.T) {
 	ports := []int32{6080}
 	at := func(kind string, namespaces ...common.NamespaceName) *common.ServiceExposure {
@@ -21,14 +21,14 @@ func TestInbound(t *testing.T) {
 		process Process
 		want    []workload.Flow
 	}{
-		"nobody":      {"It is reached by nobody that is named.", Process{}, nil},
-		"not exposed": {"The claim says that it is not exposed.", Process{Exposure: at(exposure.None, "gateways")}, nil},
+		"no client":   {"No client is configured.", Process{}, nil},
+		"not exposed": {"The claim disables the exposure.", Process{Exposure: at(exposure.None, "gateways")}, nil},
 		"exposed": {
 			"Users come by the gateway.", Process{Exposure: at(exposure.GatewayAPI, "gateways")},
 			[]workload.Flow{{Namespaces: []string{"gateways"}, Ports: ports}},
 		},
 		"anywhere": {
-			"Nobody says where the gateway is.", Process{Exposure: at(exposure.GatewayAPI)}, []workload.Flow{{Anywhere: true, Ports: ports}},
+			"The namespace of the gateway is unknown.", Process{Exposure: at(exposure.GatewayAPI)}, []workload.Flow{{Anywhere: true, Ports: ports}},
 		},
 		"clients": {
 			"They are outside of the cluster.", Process{IngressFrom: []string{"10.0.0.0/24"}}, []workload.Flow{{Blocks: []string{"10.0.0.0/24"}, Ports: ports}},

@@ -14,15 +14,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// Environment variables with the user of the queue, which changes with its password.
+// Environment variables with the queue user, which changes together with its password.
 const (
 	queueUserEnv     = "QUEUE_USERNAME"
 	queuePasswordEnv = "QUEUE_PASSWORD"
 )
 
-// queueOptions are those of the message queue, of which all that share a virtual host have to have the same: queues that outlive the loss
-// of a member, also those of answers, and streams for what goes to everybody, which want a prefetch count. Nobody takes notifications,
-// which would only pile up. https://docs.openstack.org/oslo.messaging/latest/admin/rabbit.html
+// queueOptions must be the same for all programs that share a virtual host: quorum queues, which survive the loss of a
+// member, also for replies, and streams for fanout messages, which require a prefetch count. Notifications are disabled,
+// because they have no consumer and would accumulate. https://docs.openstack.org/oslo.messaging/latest/admin/rabbit.html
 var queueOptions = oslo.Config{
 	"oslo_messaging_rabbit": {
 		"rabbit_quorum_queue":           true,
@@ -34,11 +34,12 @@ var queueOptions = oslo.Config{
 	"oslo_messaging_notifications": {"driver": "noop"},
 }
 
-// QueueOptions are those of a program of a release that uses a queue: of a service, or of what shares a virtual host with one, such as what
-// runs on a hypervisor.
+// QueueOptions returns the queue options of a program in a release. The program is a service, or shares a virtual host with
+// one, such as a program on a hypervisor.
 //
-// Without being told, oslo.messaging takes any certificate of the authority, whatever its name: of somebody else's, others may have some,
-// too. Releases that always look at the name have the option no more, or on its way out, and some have neither.
+// By default, oslo.messaging accepts any certificate of the CA, for any host name. The CA of an external queue may issue
+// certificates for others, too, so the host name is verified. The option is not set in releases that always verify the host
+// name, which removed or deprecate it, or that support neither.
 func QueueOptions(q *common.Queue, app string, r release.Release) oslo.Config {
 	const group, byName = "oslo_messaging_rabbit", "ssl_enforce_hostname_verification"
 	out := oslo.Config{}.Merge(queueOptions)
@@ -52,10 +53,10 @@ func QueueOptions(q *common.Queue, app string, r release.Release) oslo.Config {
 
 func (s *Service) queueSecret() string { return QueueSecret(s.Name) }
 
-// QueueSecret is the Secret of a service of a name with its user of the message queue, for what else talks to it there.
+// QueueSecret returns the name of the Secret with a service's queue user, for other programs that use its virtual host.
 func QueueSecret(name string) string { return name + "-queue" }
 
-// queueEnv is how a pod reaches the virtual host.
+// queueEnv returns the environment variables with the URL and the user of the virtual host.
 func (s *Service) queueEnv() []corev1.EnvVar {
 	q := s.Spec.Queue
 	url := rabbitmq.Transport{
@@ -69,14 +70,15 @@ func (s *Service) queueEnv() []corev1.EnvVar {
 	}
 }
 
-// processName is what the queues of a process are called besides its pod: two processes of one name on one host would take each other's
-// answers.
+// processName returns the environment variable with the process name, which is part of queue names in addition to the pod
+// name. Two processes with the same name on the same host would receive each other's replies.
 func (s *Service) processName(process string) corev1.EnvVar {
 	return corev1.EnvVar{Name: oslo.MustEnvName("oslo_messaging_rabbit", "processname"), Value: s.Sub(process)}
 }
 
-// QueueAccount is the virtual host on the shared message queue, and the user there, which is another one regularly. Messages are data while
-// the pods that they are for are away. A user is none, but who is connected elsewhere goes on with it, until the service is ordered again.
+// QueueAccount builds the virtual host on the message queue and its user, which is replaced regularly. Messages are data
+// while their receiving pods are stopped, so the virtual host is retained. The user is not data, but it is retained as
+// well: external clients that are connected continue to use it until the service is created again.
 func QueueAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	retained := s.Spec.DeletionPolicy != common.DeletionPolicyDelete

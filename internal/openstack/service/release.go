@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// releases finds the wanted and the effective release and their images.
+// releases derives the target and the effective release and their images.
 func (s *Service) releases(observed observe.State) error {
 	var err error
 	if s.TargetRelease, err = release.Parse(s.Spec.OpenStackRelease); err != nil {
@@ -26,7 +26,8 @@ func (s *Service) releases(observed observe.State) error {
 		return err
 	}
 	if s.Effective != s.TargetRelease {
-		// The pods stay exactly as they are until the schema serves the new release; an image that the spec names may be of it.
+		// The pods must not change until the schema supports the new release; an image in the spec may belong to the new
+		// release.
 		s.running = func(resource string) string { return s.runningImage(observed, resource) }
 		main := s.pods()
 		if s.Main != "" {
@@ -37,13 +38,13 @@ func (s *Service) releases(observed observe.State) error {
 	return nil
 }
 
-// schemaReleases finds the effective release, which is the least that the schemas of all databases allow, and the one that all of them
-// still serve.
+// schemaReleases derives the effective release, which is the lowest release that the schemas of all databases allow, and
+// the fallback release that all of them still support.
 func (s *Service) schemaReleases(observed observe.State) error {
 	type schema struct{ installed, previous string }
 	var schemas []schema
 	if len(s.Databases) == 0 {
-		s.Effective = s.TargetRelease // It waits for nothing.
+		s.Effective = s.TargetRelease // There is no schema to wait for.
 	}
 	for i := range s.Databases {
 		sync, _ := observed.Get(s.databaseResource(schemaResource, i))
@@ -70,7 +71,7 @@ func (s *Service) schemaReleases(observed observe.State) error {
 	return nil
 }
 
-// runningImage is the image of the pods of a workload, if there are any.
+// runningImage returns the image of the observed pods of a workload, or an empty string if it does not exist.
 func (s *Service) runningImage(observed observe.State, resource string) string {
 	d, ok := observed.Get(resource)
 	if !ok {
@@ -85,7 +86,8 @@ func (s *Service) runningImage(observed observe.State, resource string) string {
 	return ""
 }
 
-// ImageOf is an image in a release: as the spec says in a field, or else the default one from the registry that the spec names.
+// ImageOf returns an image of a release: the image in a field of the spec, or the default image in the registry of the
+// spec.
 func (s *Service) ImageOf(name string, r release.Release, over *common.Image, field string) (string, error) {
 	o := release.Override{Registry: s.Spec.Images.Registry}
 	if over != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestSchemaReleases: what runs is what the schemas of all databases serve.
+// TestSchemaReleases checks that the effective release is supported by the schemas of all databases.
 func TestSchemaReleases(t *testing.T) {
 	type schema struct{ installed, previous string }
 	for name, tc := range map[string]struct {
 		reason        string
-		wanted        release.Release
+		desired       release.Release
 		first, second schema
 		effective     release.Release
 		fallback      string
-		refused       bool
+		wantErr       bool
 	}{
 		"New":          {"There is no schema yet.", "2026.1", schema{}, schema{}, "2026.1", "", false},
 		"Half":         {"One of them is not expanded yet.", "2026.1", schema{"2026.1", "2025.2"}, schema{"2025.2", ""}, "2025.2", "2025.2", false},
@@ -26,7 +26,7 @@ func TestSchemaReleases(t *testing.T) {
 		"NoWayBack":    {"One serves the earlier release no more.", "2026.1", schema{"2026.1", "2025.2"}, schema{"2026.1", ""}, "2026.1", "", false},
 		"GivenUp":      {"The one that is not expanded has nothing to do.", "2025.2", schema{"2026.1", "2025.2"}, schema{"2025.2", ""}, "2025.2", "2025.2", false},
 		"TooFar":       {"One of them cannot go there.", "2026.2", schema{"2026.1", ""}, schema{"2025.2", ""}, "", "", true},
-		"AnotherThere": {"A schema that is made later holds nobody up.", "2025.2", schema{"2025.2", ""}, schema{}, "2025.2", "", false},
+		"AnotherThere": {"A new database does not block the others.", "2025.2", schema{"2025.2", ""}, schema{}, "2025.2", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := map[string]encoded.Struct{}
@@ -47,11 +47,11 @@ func TestSchemaReleases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := Service{Definition: &Definition{Databases: []Database{{Name: "first"}, {Name: "second"}}}, TargetRelease: tc.wanted}
-			if err := s.schemaReleases(observed); (err != nil) != tc.refused {
+			s := Service{Definition: &Definition{Databases: []Database{{Name: "first"}, {Name: "second"}}}, TargetRelease: tc.desired}
+			if err := s.schemaReleases(observed); (err != nil) != tc.wantErr {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
-			if !tc.refused && (s.Effective != tc.effective || s.Fallback != tc.fallback) {
+			if !tc.wantErr && (s.Effective != tc.effective || s.Fallback != tc.fallback) {
 				t.Errorf("%s: %s with a way back to %q, want %s and %q", tc.reason, s.Effective, s.Fallback, tc.effective, tc.fallback)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/revision"
 )
 
-// DatabaseSchema brings the databases to the wanted release.
+// DatabaseSchema builds the DatabaseSyncs that bring the databases to the target release.
 func DatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	var stage compose.Stage
@@ -29,7 +29,7 @@ func DatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// schema is how the schema of one database is made.
+// schema returns the spec of the DatabaseSync of one database.
 func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
 	pod := s.JobPod(s.SchemaImage, s.SchemaFiles, nil)
 	jobs := s.JobWorkload()
@@ -54,7 +54,7 @@ func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
 		Contract:         of.Contract,
 		OnlineMigrations: of.OnlineMigrations,
 		UpgradeCheck:     check,
-		// A database that was retained or restored reports its revision.
+		// For a database that was retained or restored, this command prints the revision of its schema.
 		SchemaVersion: &openstackv1.SchemaVersion{
 			Step:         Step("db-version", of.Version...),
 			Empty:        of.Empty,
@@ -66,10 +66,10 @@ func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
 	}, nil
 }
 
-// JobWorkload is that of Jobs which reach the database alone.
+// JobWorkload returns the workload of Jobs that connect only to the database.
 func (s *Service) JobWorkload() workload.Workload { return s.Workload.With(s.Sub("schema"), "schema") }
 
-// CheckWorkload is that of Jobs which look at other services, too, before they change a schema.
+// CheckWorkload returns the workload of Jobs that also connect to other services before they change a schema.
 func (s *Service) CheckWorkload() workload.Workload {
 	return s.Workload.With(s.Sub("schema"), "schema-check")
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// Account is a name with a generated password.
+// Account is a user name with a generated password.
 type Account struct {
-	// Resource begins the names of what it is composed of.
+	// Resource is the prefix of the names of its composed resources.
 	Resource string
-	// Secret that holds both, and the name.
+	// Secret with the user name and the password, and the user name.
 	Secret, User string
 	// Labels of the Secret.
 	Labels object.Map
 }
 
-// Credentials are the passwords of the account of the databases, of the service's user in Keystone, and of the service's own accounts, as
-// far as it has them. They come from one generator: what it makes is another password each time.
+// Credentials builds the passwords of the database account, of the service's user in Keystone and of the service's own
+// accounts, if it has them. They share one generator, which creates a new password each time.
 func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	var accounts []Account
@@ -58,10 +58,10 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// defaultClusterDomain is the DNS domain of a cluster where the spec sets none.
+// defaultClusterDomain is the DNS domain of a cluster if the spec sets none.
 const defaultClusterDomain = "cluster.local"
 
-// Certificate is that of everything which others reach. Where there is nothing of the kind, there is none.
+// Certificate builds the server certificate of all pods that serve HTTPS, or nothing if no pod does.
 func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	if !s.served() {
@@ -85,8 +85,8 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	return SingleObjectComponent(CertificateResource, certificate.Server(s.Meta(s.Sub(serverTLS)), s.Spec.IssuerRef, names...)), nil
 }
 
-// DatabaseAccount is the databases and their account on the shared server. A grant that comes before its user is tried again within
-// moments, so that it needs no stage of its own
+// DatabaseAccount builds the databases and their account on the shared server. The operator retries a grant whose user does
+// not exist yet within moments, so grants do not need a stage of their own
 // (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go).
 func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
@@ -120,27 +120,27 @@ func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// served says that somebody reaches pods of the service.
+// served reports whether pods of the service accept connections.
 func (s *Service) served() bool {
 	return s.Module != "" || slices.ContainsFunc(s.Processes, func(p Process) bool { return p.Port > 0 })
 }
 
-// Grantee is the user of another service who may do everything in the databases of this one.
+// Grantee is the user of another service with all privileges in the databases of this service.
 type Grantee struct {
 	User string
-	// DatabaseSecret holds the password where the server does not have the user yet.
+	// DatabaseSecret contains the password. It is set if the server does not have the user yet.
 	DatabaseSecret string
 }
 
-// user of the databases, and the name of the virtual host.
+// user returns the user of the databases and of the queue, which is also the name of the virtual host.
 func (s *Service) user() string { return cmp.Or(s.User, s.App) }
 
 func (s *Service) databaseServer() string { return string(s.Spec.Database.MariaDBRef.Name) }
 
-// schemaName is the name of a database in SQL.
+// schemaName returns the name of a database in SQL.
 func (s *Service) schemaName(d Database) string { return cmp.Or(d.Name, s.App) }
 
-// databaseResource names what there is of each database. It has the same name for that of a service's only one.
+// databaseResource returns the name of the composed resource of a database. For the first one, it is name without a suffix.
 func (s *Service) databaseResource(name string, i int) string {
 	if i == 0 {
 		return name
@@ -148,15 +148,15 @@ func (s *Service) databaseResource(name string, i int) string {
 	return name + "-" + ObjectName(s.schemaName(s.Databases[i]))
 }
 
-// ObjectName is the name of an object of Kubernetes that is a database, or a user, of that name.
+// ObjectName returns the name of the Kubernetes object for a database or user.
 func ObjectName(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
-// SingleObjectComponent is one object as a component.
+// SingleObjectComponent returns the stages of a component with one object.
 func SingleObjectComponent(name string, o runtime.Object) []compose.Stage {
 	return []compose.Stage{{{Name: name, Object: o}}}
 }
 
-// Source is a key of a Secret as a source of a SecretAggregate.
+// Source returns a SecretAggregate source for a key of a Secret.
 func Source(name, secretName, key string) c5c3v1.SecretSource {
 	return c5c3v1.SecretSource{Name: name, SecretKeyRef: common.SecretKeyReference{
 		Name: common.ObjectName(secretName), Key: common.SecretKey(key),

@@ -1,8 +1,8 @@
-// Package service is what all OpenStack services have in common: what a service is (Definition), what is derived of one instance
-// (Service), and the builders of its objects, as components of a graph that every service starts from (Graph).
+// Package service contains the parts that all OpenStack services share: the static description of a service (Definition),
+// the values derived for one instance (Service), and the builders of its objects, as components of a common graph (Graph).
 //
-// A service's function embeds a Service in its model, sets what is its own (options, files, volumes, flows) as data, and adds components
-// to the graph. It repeats nothing that a third service would have, too.
+// The function of a service embeds a Service in its model, sets its specifics (options, files, volumes, flows) as data, and
+// adds components to the graph. It does not repeat code that a third service would also need.
 package service
 
 import (
@@ -30,27 +30,27 @@ import (
 
 // Instance is the model of one instance of a service, which embeds a Service.
 type Instance interface {
-	// Base is the Service.
+	// Base returns the embedded Service.
 	Base() *Service
-	// APIPod is a pod of the API: that of the Service, unless a service has its own.
+	// APIPod returns the pod of the API. Service.APIPod is the default; a service may override it.
 	APIPod() workload.Pod
 }
 
-// Input is what a Service is derived from.
+// Input contains the inputs of Derive.
 type Input struct {
 	// Meta and Spec of the composite resource.
 	Meta metav1.ObjectMeta
 	Spec Spec
-	// Check refuses a spec that cannot be in a release. Nil: that of the Spec.
+	// Check returns an error for a spec that is not valid in a release. Nil: Spec.Check.
 	Check func(release.Release) error
-	// Previous is the status of the last call.
+	// Previous is the status written by the previous call.
 	Previous common.ServiceStatus
-	// Observed is what is observed.
+	// Observed is the observed state.
 	Observed observe.State
 }
 
-// Service is everything that the builders of every service read, derived once. What a service has of its own it sets between Derive and
-// Render.
+// Service contains the values that the builders of all services read, derived once. A service sets its specifics between
+// Derive and Render.
 type Service struct {
 	*Definition
 	// Name and Namespace of the composite resource, and of the API's objects.
@@ -58,84 +58,89 @@ type Service struct {
 	Generation      int64
 	Spec            Spec
 	Previous        common.ServiceStatus
-	// TargetRelease is the release that the spec asks for, Effective the one that may run now: the one whose schema is in place.
+	// TargetRelease is the release of the spec. Effective is the release that may run now, because its schema is installed.
 	TargetRelease, Effective release.Release
-	// Fallback is the earlier release that the schema still serves, to which an upgrade may be aborted.
+	// Fallback is the earlier release that the schema still supports, to which an upgrade can be aborted.
 	Fallback string
-	// Image is that of the effective release, SchemaImage that of the wanted one.
+	// Image is the image of the effective release, SchemaImage the image of the target release.
 	Image, SchemaImage string
 	// Workload of the API.
 	Workload workload.Workload
-	// Server is the API's process.
+	// Server configures the uWSGI server of the API.
 	Server workload.UWSGI
 
-	// Options are the service's own, over those that all have.
+	// Options are the options of this service; they override the common ones.
 	Options oslo.Config
-	// ExtraFiles are files besides those that all services have.
+	// ExtraFiles are added to the common files.
 	ExtraFiles []ExtraFile
-	// Content is what pods read besides the ConfigMap.
+	// Content contains further objects that pods read, in addition to the ConfigMap.
 	Content compose.Stage
-	// Volumes are mounted by every pod of the service, ConfigVolumes by every pod that reads the configuration.
+	// Volumes are mounted by all pods of the service, ConfigVolumes by all pods that read the configuration.
 	Volumes, ConfigVolumes []Volume
-	// Mounts and Env are those of the API's pods alone.
+	// Mounts and Env are added to the pods of the API only.
 	Mounts []Volume
 	Env    []corev1.EnvVar
-	// Accounts are generated credentials besides that of the database.
+	// Accounts are generated credentials, in addition to the database account.
 	Accounts []Account
-	// IngressFrom are the namespaces that the API is used from, besides its own and those of the exposure.
+	// IngressFrom are namespaces with access to the API, in addition to its own and the namespaces of the exposure.
 	IngressFrom []string
-	// DatabasePods and QueuePods are the labels of the servers' pods where these are the service's own: its pods reach no others. Nil: theirs
-	// is shared, and who may use it is said there.
+	// DatabasePods and QueuePods are the labels of the server pods if the service has its own database or queue; egress is
+	// then limited to these pods. Nil: the server is shared and restricts its own ingress.
 	DatabasePods, QueuePods map[string]string
-	// Egress is where pods go, besides the database, the cache and Keystone, and Peers where only those of the API do.
+	// Egress lists destinations of all pods, in addition to the database, the cache and Keystone. APIEgress applies to the
+	// pods of the API only.
 	Egress, APIEgress []workload.Flow
-	// Annotations of the API's pods say what they started with.
+	// Annotations of the API's pods record the inputs with which they started.
 	Annotations map[string]string
-	// Rules of access are the service's own where the tenant has none of that name.
+	// Rules are policy rules of the service. A tenant's rule with the same name takes precedence.
 	Rules map[string]string
-	// Processes are those besides the API.
+	// Processes run in addition to the API.
 	Processes []Process
-	// Entries of the catalog are those besides the API's.
+	// Entries are catalog entries in addition to the API's.
 	Entries []Entry
-	// Logins are groups of options by which the service logs in to Keystone, besides that of the tokens of requests.
+	// Logins are option groups with which the service logs in to Keystone, in addition to the group that validates tokens
+	// of requests.
 	Logins []string
-	// Credential is the Secret of the application credential of another service, by which this one logs in. Empty: it has its own.
+	// Credential is the Secret with another service's application credential, used by this service to log in. Empty: it has
+	// its own.
 	Credential string
-	// CredentialConsumers are workloads of other services that log in by the credential of this one.
+	// CredentialConsumers are workloads of other services that log in with the credential of this service.
 	CredentialConsumers []openstackv1.Consumer
-	// Grantees may use the databases, too.
+	// Grantees are users of other services with access to the databases.
 	Grantees []Grantee
-	// Vhosts are virtual hosts of other services that the user of the queue may use, too, on whatever queue.
+	// Vhosts are virtual hosts of other services, on any queue, that the queue user may also use.
 	Vhosts []c5c3v1.QueuePermission
-	// JobEnv and JobVolumes are what Jobs have, besides or in place of what all pods have.
+	// JobEnv and JobVolumes are added to the pods of Jobs. JobEnv replaces variables of the same name.
 	JobEnv     []corev1.EnvVar
 	JobVolumes []Volume
-	// Claims are volumes of each pod of a stateful API.
+	// Claims are the volume claims of each pod of a stateful API.
 	Claims []workload.Claim
-	// ExtraAlerts are alerts besides those on what every service has.
+	// ExtraAlerts are added to the common alerts.
 	ExtraAlerts []monitoring.Alert
-	// Jobs begin the names of Jobs that are the service's own.
+	// Jobs are the name prefixes of the service's Jobs.
 	Jobs []string
-	// External says that somebody else runs the service, outside of this control plane.
+	// External is true if the service runs outside of this control plane.
 	External bool
-	// Quiesced says that no pod may run that uses the databases: a step of a schema is in turn that needs that.
+	// Quiesced is true while a schema step runs that requires all pods using the databases to be stopped.
 	Quiesced bool
-	// timeouts are those of the calls that requests make.
+	// timeouts are the timeouts of the calls made while serving requests.
 	timeouts capacity.Timeouts
-	// workers is how many processes of uWSGI the spec asks for. 0: as many as the memory holds.
+	// workers is the number of uWSGI processes in the spec. 0: derived from the memory.
 	workers int32
-	// running is the image of the pods of a resource while a release is not in effect. Nil: it is.
+	// running returns the current image of the pods of a resource while the target release is not in effect. Nil: it is in
+	// effect.
 	running func(resource string) string
-	// cutover is how the API goes to another release, if it cuts over.
+	// cutover is the state of the cutover of the API to another release, if the service needs one.
 	cutover cutover
-	// CAConfigMap holds the authority of the API's certificate, for a Gateway. Empty: there is none yet.
+	// CAConfigMap is the ConfigMap with the CA of the API's certificate, for a Gateway. Empty: it does not exist yet.
 	CAConfigMap string
 
-	// Files and SchemaFiles are what pods of the effective and of the wanted release read; mostly they are the same.
+	// Files and SchemaFiles are the configuration for the effective and for the target release. They differ only during an
+	// upgrade.
 	Files, SchemaFiles Files
 }
 
-// Derive derives a Service. It refuses what is wrong in the spec.
+// Derive returns the Service of an instance. It returns an error if the spec is invalid.
 func (d *Definition) Derive(in Input) (*Service, error) {
 	s := &Service{
 		Definition: d, Name: in.Meta.Name, Namespace: in.Meta.Namespace, Generation: in.Meta.Generation,
@@ -182,34 +187,34 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 	return s, nil
 }
 
-// Base is the Service itself, for models that embed it.
+// Base returns s, for models that embed it.
 func (s *Service) Base() *Service { return s }
 
-// Sub names an object of this instance.
+// Sub returns the name of an object of this instance with a suffix.
 func (s *Service) Sub(suffix string) string { return s.Name + "-" + suffix }
 
-// Meta of an object of this instance.
+// Meta returns the metadata of an object of this instance.
 func (s *Service) Meta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: s.Namespace, Labels: s.Workload.With(name, "").Labels()}
 }
 
-// TargetReleaseName is the release that the schema is brought to.
+// TargetReleaseName returns the release to which the schema is upgraded.
 func (s *Service) TargetReleaseName() string { return string(s.TargetRelease) }
 
-// Version of the service that runs: the tag or the digest of its image.
+// Version returns the tag or the digest of the running image.
 func (s *Service) Version() string { return versionOf(s.Image) }
 
 func versionOf(image string) string { return image[strings.LastIndexAny(image, ":@")+1:] }
 
-// Exposed says that the API is reached from outside.
+// Exposed reports whether the API is reachable from outside the cluster.
 func (s *Service) Exposed() bool {
 	return s.Spec.Exposure != nil && s.Spec.Exposure.Type != exposure.None
 }
 
-// Monitored says that there is a Prometheus.
+// Monitored reports whether monitoring is enabled.
 func (s *Service) Monitored() bool { return s.Spec.Monitoring.Enabled }
 
-// InternalHost is the host name of the internal address, which the server's certificate has to name.
+// InternalHost returns the host name of the internal URL, which the server certificate must contain.
 func (s *Service) InternalHost() string {
 	u, err := url.Parse(string(s.Spec.Endpoints.Internal))
 	if err != nil {
@@ -218,12 +223,12 @@ func (s *Service) InternalHost() string {
 	return u.Hostname()
 }
 
-// Consumers are the workloads that use the databases and keys.
+// Consumers returns the workloads that use the databases and keys.
 func (s *Service) Consumers() []openstackv1.Consumer {
 	return s.consumers(func(Process) bool { return true })
 }
 
-// loggedIn are those that use the credential.
+// loggedIn returns the workloads that use the application credential.
 func (s *Service) loggedIn() []openstackv1.Consumer {
 	return s.consumers(func(p Process) bool { return len(p.Logins) > 0 })
 }
@@ -241,7 +246,7 @@ func (s *Service) consumers(which func(Process) bool) []openstackv1.Consumer {
 	return out
 }
 
-// kind of the API's workload.
+// kind returns the kind of the API's workload.
 func (s *Service) kind() string { return kindOf(s.Stateful) }
 
 func kindOf(stateful bool) string {
@@ -251,24 +256,25 @@ func kindOf(stateful bool) string {
 	return "Deployment"
 }
 
-// pods is the resource of the API's workload.
+// pods returns the resource name of the API's workload.
 func (s *Service) pods() string { return strings.ToLower(s.kind()) }
 
-// Path of a file or a folder in the service's configuration folder.
+// Path returns the path of a file or folder in the configuration folder of the service.
 func (s *Service) Path(parts ...string) string {
 	return strings.Join(append([]string{"/etc", s.App}, parts...), "/")
 }
 
-// Volume is a volume of a pod and where its main container mounts it. One that has only a name is that of a claim.
+// Volume is a volume of a pod with its mount path in the main container. A volume with only a name refers to a volume
+// claim.
 type Volume struct {
 	corev1.Volume
-	// Folder in which the whole volume is.
+	// Folder is the mount path of the whole volume.
 	Folder string
-	// Writable volumes hold data.
+	// Writable is true for volumes that hold data.
 	Writable bool
 }
 
-// SecretVolume is a volume with a Secret of that name, all of its keys or some.
+// SecretVolume returns a volume with the keys of a Secret. Without keys, it contains all of them.
 func (s *Service) SecretVolume(name, secretName string, keys ...string) Volume {
 	return Volume{Volume: workload.SecretVolume(name, secretName, keys...), Folder: s.Path(name)}
 }

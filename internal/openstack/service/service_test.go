@@ -11,10 +11,11 @@ import (
 	"testing"
 )
 
-// TestNoServiceByName: what is said of one service stands in its own package.
+// TestNoServiceByName checks that this package contains no name of a service: properties of a service belong to its own
+// package.
 func TestNoServiceByName(t *testing.T) {
 	named := regexp.MustCompile(`(?i)keystone|glance|placement|nova|neutron|cinder|heat|horizon`)
-	// Keystone's middleware calls its options after it, in every service.
+	// The option group of Keystone's middleware contains Keystone's name, in every service.
 	allowed := map[string]bool{`"keystone_authtoken"`: true}
 	notTests := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
 	packages, err := parser.ParseDir(token.NewFileSet(), ".", notTests, 0) //nolint:staticcheck // one package without build tags
@@ -24,14 +25,14 @@ func TestNoServiceByName(t *testing.T) {
 	for name, file := range packages["service"].Files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING && named.MatchString(l.Value) && !allowed[l.Value] {
-				t.Errorf("%s says %s", name, l.Value)
+				t.Errorf("%s contains %s", name, l.Value)
 			}
 			return true
 		})
 	}
 }
 
-// TestPolicy: no policy file is JSON, because oslo.upgradecheck refuses such a one.
+// TestPolicy checks that the policy file is never JSON, which oslo.upgradecheck rejects.
 func TestPolicy(t *testing.T) {
 	s := Service{Definition: &Definition{Title: "Service"}}
 	for name, rules := range map[string]map[string]string{

@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestShared: in a Keystone that others use, too, nothing of a service has a name that is somebody else's, what looks for services looks in
-// this control plane's region, and pods reach Keystone where it is.
+// TestShared checks that, in an external Keystone, all names of a service are unique, that services are looked up in the
+// region of this control plane, and that pods have egress to it.
 func TestShared(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec, user, project, region string
@@ -22,7 +22,7 @@ func TestShared(t *testing.T) {
 			flows: []workload.Flow{{Ports: []int32{3306, 11211, 11212, 5000}}},
 		},
 		"Shared": {
-			reason: "One that is elsewhere has none.", spec: "{identity: {sharedAs: cloud-0123, internalURL: 'https://identity.example.com/v3'}}",
+			reason: "An external one has none.", spec: "{identity: {sharedAs: cloud-0123, internalURL: 'https://identity.example.com/v3'}}",
 			user: "placement-cloud-0123", project: "cloud-0123", region: "here",
 			flows: []workload.Flow{{Ports: []int32{3306, 11211, 11212}}, {Anywhere: true, Ports: []int32{443}}},
 		},
@@ -51,7 +51,7 @@ func TestShared(t *testing.T) {
 				"    region_name: \"here\"\n": tc.region != "", "region_name": tc.region != "",
 			} {
 				if strings.Contains(clouds, line) != existing {
-					t.Errorf("%s\n%q is there: %v, want %v, in\n%s", tc.reason, line, !existing, existing, clouds)
+					t.Errorf("%s\ncontains %q: %v, want %v, in\n%s", tc.reason, line, !existing, existing, clouds)
 				}
 			}
 			if strings.Contains(s.Files.Data["placement.conf"], "region_name = here") != (tc.region != "") {
@@ -65,8 +65,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedDatabase: on a server that others use, too, databases and users have names that are nobody else's, which pods log in by, and
-// objects have those that they always have. Pods reach the server where it is.
+// TestSharedDatabase checks that, on an external server, databases and users have unique names, with which pods log in,
+// while names of objects stay the same. Pods have egress to the server.
 func TestSharedDatabase(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec, sql, kind string
@@ -77,7 +77,7 @@ func TestSharedDatabase(t *testing.T) {
 			flows: []workload.Flow{{Ports: []int32{3306, 11211, 11212, 5000}}},
 		},
 		"Shared": {
-			reason: "One that is elsewhere has none.", spec: "{database: {sharedAs: os_0123, host: db.example.com, port: 3307}}",
+			reason: "An external one has none.", spec: "{database: {sharedAs: os_0123, host: db.example.com, port: 3307}}",
 			sql: "os_0123_placement", kind: "ExternalMariaDB",
 			flows: []workload.Flow{{Ports: []int32{11211, 11212, 5000}}, {Anywhere: true, Ports: []int32{3307}}},
 		},

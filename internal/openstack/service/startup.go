@@ -6,25 +6,25 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 )
 
-// StartupInput is a resource whose content pods read only as they start.
+// StartupInput is a resource whose content pods read only when they start.
 type StartupInput struct {
-	// Resource that reports its content at a path, by a text or a whole number.
+	// Resource that reports its content at Path, as a string or an integer.
 	Resource string
 	Path     []string
-	// Annotation of the pods that says which content they started with. Where it changes, the pods are replaced one after the other, which
-	// loses no request.
+	// Annotation of the pods with the content that they started with. When it changes, the pods are replaced one after the
+	// other, without losing requests.
 	Annotation string
 }
 
-// AnnotateStartupInputs annotates the API's pods with the content that a resource reports, or with that which they have while it reports nothing.
-// What neither knows is left out.
+// AnnotateStartupInputs annotates the API's pods with the content that a resource reports or, while it reports none, with
+// their current annotation. Without either, the annotation is not set.
 func (s *Service) AnnotateStartupInputs(observed observe.State, reads ...StartupInput) {
 	for annotation, value := range StartupAnnotations(observed, s.pods(), reads...) {
 		s.Annotate(annotation, value)
 	}
 }
 
-// StartupAnnotations are such annotations of the pods of a workload, which is a resource.
+// StartupAnnotations returns these annotations for the pods of the workload of a resource.
 func StartupAnnotations(observed observe.State, workload string, reads ...StartupInput) map[string]string {
 	out := map[string]string{}
 	pods, running := observed.Get(workload)
@@ -43,7 +43,7 @@ func StartupAnnotations(observed observe.State, workload string, reads ...Startu
 	return out
 }
 
-// Annotate the API's pods.
+// Annotate sets an annotation of the API's pods.
 func (s *Service) Annotate(name, value string) {
 	if s.Annotations == nil {
 		s.Annotations = map[string]string{}
@@ -51,7 +51,7 @@ func (s *Service) Annotate(name, value string) {
 	s.Annotations[name] = value
 }
 
-// statusValue is a text or a whole number of a status.
+// statusValue returns the string or the integer at a path of an object.
 func statusValue(o *observe.Object, path []string) string {
 	if n, ok := o.Int(path...); ok {
 		return fmt.Sprint(n)

@@ -15,7 +15,7 @@ const (
 	phaseUpdating = "Updating"
 )
 
-// Target says where the objects of a service live.
+// Target returns where the objects of a service are created.
 func Target[M Instance](m M) respond.Target {
 	s := m.Base()
 	config := string(s.Spec.Target.ProviderConfig)
@@ -26,10 +26,10 @@ func Target[M Instance](m M) respond.Target {
 	}
 }
 
-// Status is the status of a service that has nothing of its own to say.
+// Status returns the status of a service that adds no fields.
 func Status[M Instance](m M, plan compose.Plan) any { return m.Base().Status(plan) }
 
-// Status is what every service says of itself.
+// Status returns the status that all services have.
 func (s *Service) Status(plan compose.Plan) common.ServiceStatus {
 	out := common.ServiceStatus{
 		ObservedGeneration: s.Generation,
@@ -43,7 +43,7 @@ func (s *Service) Status(plan compose.Plan) common.ServiceStatus {
 	return out
 }
 
-// Phase is that of a composite resource and of its update, which was in a phase before.
+// Phase returns the phase of a composite resource and of its update, derived from the previous phase.
 func Phase(plan compose.Plan, previous string) (phase, update string) {
 	switch {
 	case plan.Ready():

@@ -7,12 +7,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// StorageClient is how the pool of a StorageCluster is reached that a place of a service's spec names, such as stores.main. An error is a
-// mistake of whoever made the service: a control plane says it of each place.
+// StorageClient returns the client with access to the pool of a StorageCluster that a field of a service's spec references,
+// such as stores.main. An error means that the service was created manually without the client: a control plane adds one
+// for each reference.
 func StorageClient(clients []common.StorageClient, place string) (*common.StorageClient, error) {
 	i := slices.IndexFunc(clients, func(c common.StorageClient) bool { return c.Name == place })
 	if i < 0 {
-		return nil, invalid.Field("spec.storageClients", "it does not say how the pool is reached that %s names; add an entry of that name, or "+
+		return nil, invalid.Field("spec.storageClients", "the client for %s is missing; add it, or "+
 			"name the Secret of a client in rbd", place)
 	}
 	return &clients[i], nil

@@ -6,7 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Tests reads how a run of Tempest ended from a field of an observed status: nil if there was none, or nobody can read it.
+// Tests returns the result of a Tempest run from a field of an observed status. It returns nil if there was no run or if
+// the field cannot be parsed.
 func Tests(requested map[string]any) *common.TestStatus {
 	if requested == nil {
 		return nil

@@ -27,23 +27,23 @@ const (
 func (s *Service) userSecret() string       { return s.Sub("user") }
 func (s *Service) credentialSecret() string { return cmp.Or(s.Credential, s.Sub("credential")) }
 
-// registered says that the service has a user of its own, and is in the catalog.
+// registered reports whether the service has its own user and a catalog entry.
 func (s *Service) registered() bool { return s.CatalogType != "" && s.Spec.Identity != nil }
 
-// Cloud is what the service's user logs in by, with the password.
+// Cloud returns the reference to the clouds.yaml with which the service's user logs in with its password.
 func (s *Service) Cloud() common.CloudCredentialsReference {
 	return common.CloudCredentialsReference{SecretName: common.ObjectName(s.Sub("clouds")), CloudName: s.App}
 }
 
-// userName is what the service's user is called in Keystone.
+// userName returns the name of the service's user in Keystone.
 func (s *Service) userName() string { return s.Spec.Identity.NameOf(s.App) }
 
-// User is the service's user in Keystone, with its roles, and the application credential that pods log in by, which has the same roles and
-// is made when the user has them.
+// User builds the service's user in Keystone with its roles, and the application credential with which pods log in. The
+// credential gets the roles of the user and is created after the user has them.
 //
-// The user goes from Keystone with its object, and all its credentials with it. A service that is ordered again has another user with the
-// same password: K-ORC takes over a user that exists, but sets no password for it. Its role assignments have nothing to remove then. That
-// of a trustee stays with the data.
+// The user is deleted from Keystone together with its object, and all its credentials with it. A service that is created
+// again gets a new user with the same password: K-ORC adopts an existing user, but does not set its password. Its role
+// assignments then have nothing to remove. A user with a stable ID is kept as long as the data.
 func User[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	cloud := korc.Credentials(s.Spec.Identity.KORCCloudRef)
@@ -82,7 +82,7 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 	}, nil
 }
 
-// ApplicationCredential is one of a user's that is replaced regularly, in a Secret of that name.
+// ApplicationCredential returns an application credential of a user that is rotated regularly, in the Secret name.
 func (s *Service) ApplicationCredential(
 	name, user string, cloud common.CloudCredentialsReference, r common.Rotation, consumers ...c5c3v1.Consumer,
 ) *c5c3v1.CredentialRotation {
@@ -91,7 +91,7 @@ func (s *Service) ApplicationCredential(
 	})
 }
 
-// rotation is a credential that is replaced when its time is over, in a Secret of that name.
+// rotation returns a credential that is rotated after its interval, in the Secret name.
 func (s *Service) rotation(name string, r common.Rotation, spec c5c3v1.CredentialRotationSpec) *c5c3v1.CredentialRotation {
 	spec.SecretName = common.ObjectName(name)
 	spec.IntervalDays, spec.PreRotationDays, spec.GracePeriodDays = r.IntervalDays, r.PreRotationDays, r.GracePeriodDays
@@ -99,7 +99,7 @@ func (s *Service) rotation(name string, r common.Rotation, spec c5c3v1.Credentia
 	return c5c3.CredentialRotation(s.Meta(name), spec)
 }
 
-// consumersOf a credential are workloads.
+// consumersOf converts workloads to consumers of a credential.
 func consumersOf(workloads []openstackv1.Consumer) []c5c3v1.Consumer {
 	var out []c5c3v1.Consumer
 	for _, c := range workloads {
@@ -108,20 +108,20 @@ func consumersOf(workloads []openstackv1.Consumer) []c5c3v1.Consumer {
 	return out
 }
 
-// Login is by what a user logs in, with the password.
+// Login contains the data with which a user logs in with a password.
 type Login struct {
 	Cloud         common.CloudCredentialsReference
 	URL           common.URL
 	User, Project string
-	// Password is the Secret with the password, CA where the authority of the address's certificate is.
+	// Password is the Secret with the password, CA the key with the CA of the URL's certificate.
 	Password string
 	CA       common.SecretKeyReference
-	// Region in which services are looked for. Empty: there is one only.
+	// Region in which services are looked up. Empty: there is only one.
 	Region string
 }
 
-// lookupRegion is the region in which services are looked for in a Keystone that has those of others, too. Empty: it is the control plane's
-// own.
+// lookupRegion returns the region in which services are looked up if the Keystone is shared with other clouds. Empty: it is
+// the control plane's own Keystone.
 func (s *Service) lookupRegion() string {
 	if s.Spec.Identity.SharedAs == "" {
 		return ""
@@ -129,7 +129,7 @@ func (s *Service) lookupRegion() string {
 	return s.Spec.Region
 }
 
-// Clouds is a user's clouds.yaml, with the authority of the internal address. K-ORC reads the key cacert.
+// Clouds builds the clouds.yaml of a user, with the CA of the internal endpoint. K-ORC reads the CA from key cacert.
 func (s *Service) Clouds(l Login) runtime.Object {
 	yaml := fmt.Sprintf(`clouds:
   %[1]s:
@@ -152,14 +152,15 @@ func (s *Service) Clouds(l Login) runtime.Object {
 		Sources: []c5c3v1.SecretSource{
 			Source("password", l.Password, secret.PasswordKey),
 			Source("ca", string(l.CA.Name), string(l.CA.Key)),
-			// Nobody else looks whether this one is still there: External Secrets does not, and pods that run have it.
+			// The database password is a source only to detect its loss: External Secrets does not check for it, and
+			// running pods already have it.
 			Source("database", s.Sub("database"), secret.PasswordKey),
 		},
 		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": c5c3v1.SecretTemplate(yaml), "cacert": "{{ .ca }}"},
 	})
 }
 
-// ServerCA is where the authority of the server's certificate is.
+// ServerCA returns the reference to the CA of the server certificate.
 func (s *Service) ServerCA() common.SecretKeyReference {
 	return common.SecretKeyReference{Name: common.ObjectName(s.Sub(serverTLS)), Key: certificate.CAKey}
 }
