@@ -173,7 +173,7 @@ func TestValidation(t *testing.T) {
 		"Delete":  {"Nobody removes it.", more("deletionPolicy: Delete"), controlPlaneYAML, "spec.deletionPolicy", "say Retain"},
 		"Option": {
 			"nova-compute would read a file of the node.", more("agents: {novaCompute: {config: {libvirt: {rng_dev_path: /etc/shadow}}}}"), controlPlaneYAML,
-			"spec.agents.novaCompute.config.libvirt.rng_dev_path", "has rights of its node",
+			"spec.agents.novaCompute.config.libvirt.rng_dev_path", "has privileges on its node",
 		},
 		"Driver": {
 			"Nova does not drive it.", more("virtualization: {driver: cloud-hypervisor}"), controlPlaneYAML, "spec.virtualization.driver", "say kvm or qemu",

@@ -101,7 +101,7 @@ var mistakes = map[string]map[string]invalidChange{
 		"point-in-time recovery":               in(object{"pointInTimeRecovery": true}, "pointInTimeRecovery: ", "infrastructure", "mariadb", "backup"),
 		"an option that there is not":          in(object{"DEFAULT": object{"nonsense": true}}, "config.DEFAULT.nonsense: ", "services", "keystone", "config"),
 		"an option of another type":            in(object{"token": object{"cache_time": "long"}}, "config.token.cache_time: ", "services", "keystone", "config"),
-		"an option that holds a secret":        in(object{"database": object{"connection": "x"}}, "holds a secret", "services", "keystone", "config"),
+		"an option that holds a secret":        in(object{"database": object{"connection": "x"}}, "it is a secret", "services", "keystone", "config"),
 		"a rule that there is not":             in(object{"identity:nonsense": "@"}, "spec.services.keystone.policy: ", "services", "keystone", "policy"),
 		"a directory's option that is not one": in(directory(object{"nonsense": "x"}), "ldap.options", "services", "keystone", "identityBackends"),
 		"an option that a field sets":          in(object{"token": object{"expiration": int64(600)}}, "keystone.fernet.tokenExpirationSeconds instead", "services", "keystone", "config"),

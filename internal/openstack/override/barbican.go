@@ -1,34 +1,35 @@
 package override
 
 const (
-	reasonKEKRetained = "the keys are made, kept and rotated with the control plane"
-	vaults            = "where secrets are kept has a field, and what is kept elsewhere could be read no more"
-	noHSM             = "the image has no library of a hardware security module"
-	unnotified        = "Keystone has no message queue to tell of its projects by"
-	orders            = "workers and the API have to agree on it"
+	reasonKEKRetained = "the control plane generates, stores and rotates the keys"
+	vaults            = "the secret store has a field, and secrets in another store could not be read"
+	noHSM             = "the image does not contain a library for hardware security modules"
+	unnotified        = "Keystone has no message queue for notifications about projects"
+	orders            = "the workers and the API must have the same value"
 )
 
-// barbican is barbican.conf (https://docs.openstack.org/barbican/latest/configuration/config.html).
+// barbican contains the owners of options in barbican.conf
+// (https://docs.openstack.org/barbican/latest/configuration/config.html).
 var barbican = table{
 	"DEFAULT": {
-		"admin_role":                ours("the access rules say who may do what"),
-		"allow_anonymous_access":    ours("without it, nobody would be asked for a token"),
-		"backdoor_port":             ours(backdoor),
-		"backdoor_socket":           ours(backdoor),
-		"db_auto_create":            ours("the schema is made and upgraded by Jobs, one at a time, and not by each pod"),
-		"executor_thread_pool_size": ours("how many connections to the database there may be follows from it"),
-		"graceful_shutdown_timeout": ours(graceful),
-		"host_href":                 ours(answers),
+		"admin_role":                reserved("the policy rules define all permissions"),
+		"allow_anonymous_access":    reserved("tokens are always required"),
+		"backdoor_port":             reserved(backdoor),
+		"backdoor_socket":           reserved(backdoor),
+		"db_auto_create":            reserved("Jobs create and upgrade the schema, one at a time, not each pod"),
+		"executor_thread_pool_size": reserved("the number of database connections is derived from it"),
+		"graceful_shutdown_timeout": reserved(graceful),
+		"host_href":                 reserved(answers),
 	},
-	"crypto":                 {every: ours(reasonKEKRetained)},
-	"dogtag_plugin":          {every: ours(noHSM)},
-	"keystone_notifications": {every: ours(unnotified)},
-	"p11_crypto_plugin":      {every: ours(noHSM)},
+	"crypto":                 {every: reserved(reasonKEKRetained)},
+	"dogtag_plugin":          {every: reserved(noHSM)},
+	"keystone_notifications": {every: reserved(unnotified)},
+	"p11_crypto_plugin":      {every: reserved(noHSM)},
 	"queue": {
-		every:                  ours(orders),
+		every:                  reserved(orders),
 		"asynchronous_workers": use("worker", processes),
 	},
-	"retry_scheduler":      {every: ours("nothing that can be ordered is tried again")},
+	"retry_scheduler":      {every: reserved("no type of order supports retries")},
 	"secretstore":          {every: use("vault", vaults)},
 	"simple_crypto_plugin": {every: use("keys", reasonKEKRetained)},
 	"vault_plugin":         {every: use("vault", vaults)},

@@ -6,11 +6,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// computes names the table of nova-compute, whose options are a pool's and checked apart from those of Nova in the control plane.
+// computes is the key of nova-compute's table. Its options belong to a pool and are checked separately from Nova's options
+// in the control plane.
 const computes = "nova-compute"
 
-// Compute is Options for nova-compute's, of a pool whose spec has them at agents.novaCompute.config. Only options that are listed are
-// taken: it has rights of its node.
+// Compute returns the options of nova-compute, which a pool sets at agents.novaCompute.config. Because nova-compute has
+// privileges on its node, only listed options are accepted.
 func Compute(release string, in common.Config) (oslo.Config, error) {
 	s := scope{service: "nova", release: release, tables: services[computes], base: "spec", listed: true}
 	return s.options(common.Overrides{Config: in}, func(group string) string {
@@ -18,46 +19,46 @@ func Compute(release string, in common.Config) (oslo.Config, error) {
 	})
 }
 
-// Why options of nova-compute are whose.
+// Reasons for the owners of nova-compute's options.
 const (
-	reasonNodeAccess = "nova-compute has rights of its node, and this option is none of those of which it is known that they reach nothing else"
-	when             = "it says when and how often, and reaches nothing"
-	howMuch          = "it says how much, and of what nobody else has"
-	seen             = "it says what virtual machines see, which QEMU keeps inside of them"
-	logged           = "it says what is logged"
-	sliced           = "a slice may have another one"
-	moves            = "how virtual machines move has fields"
+	reasonNodeAccess = "nova-compute has privileges on its node, and this option is not in the list of options without access to it"
+	when             = "it sets times and intervals only"
+	amounts          = "it sets amounts of resources that are not shared"
+	guestVisible     = "it only affects the virtual hardware of servers"
+	logged           = "it sets the log level"
+	sliced           = "slices can override it"
+	moves            = "live migration has fields"
 	moving           = "virtualization.liveMigration."
 )
 
-// novaCompute is nova.conf of nova-compute. What is not listed is nobody's: of each option here it is known that it names no file, program,
-// device, address or server.
+// novaCompute contains the owners of options in nova.conf of nova-compute. Options that are not listed are rejected: each
+// tenant option here was reviewed and sets no file, program, device, address or server.
 var novaCompute = table{
 	"DEFAULT": {
 		"cpu_allocation_ratio":                   use("cpu.allocationRatio", sliced),
 		"ram_allocation_ratio":                   use("memory.allocationRatio", sliced),
 		"reserved_host_memory_mb":                use("memory.reserved", sliced),
 		"max_concurrent_live_migrations":         use(moving+"parallelOutboundMigrationsPerNode", moves),
-		"reserved_huge_pages":                    use("hugePages", "pages that virtual machines do not get are reserved"),
+		"reserved_huge_pages":                    use("hugePages", "pages that are not for servers are reserved"),
 		"block_device_allocate_retries":          tenantOption(when),
 		"block_device_allocate_retries_interval": tenantOption(when),
 		"debug":                                  tenantOption(logged),
 		"default_log_levels":                     tenantOption(logged),
-		"disk_allocation_ratio":                  tenantOption(howMuch),
-		"force_config_drive":                     tenantOption(seen),
+		"disk_allocation_ratio":                  tenantOption(amounts),
+		"force_config_drive":                     tenantOption(guestVisible),
 		"heal_instance_info_cache_interval":      tenantOption(when),
 		"instance_build_timeout":                 tenantOption(when),
 		"instance_delete_interval":               tenantOption(when),
-		"default_access_ip_network_name":         tenantOption("it selects an address that the API shows"),
-		"max_concurrent_builds":                  tenantOption(howMuch),
-		"max_concurrent_snapshots":               tenantOption(howMuch),
+		"default_access_ip_network_name":         tenantOption("it selects an address shown by the API"),
+		"max_concurrent_builds":                  tenantOption(amounts),
+		"max_concurrent_snapshots":               tenantOption(amounts),
 		"maximum_instance_delete_attempts":       tenantOption(when),
 		"network_allocate_retries":               tenantOption(when),
-		"preallocate_images":                     tenantOption(howMuch),
+		"preallocate_images":                     tenantOption(amounts),
 		"reboot_timeout":                         tenantOption(when),
 		"reclaim_instance_interval":              tenantOption(when),
-		"reserved_host_cpus":                     tenantOption(howMuch),
-		"reserved_host_disk_mb":                  tenantOption(howMuch),
+		"reserved_host_cpus":                     tenantOption(amounts),
+		"reserved_host_disk_mb":                  tenantOption(amounts),
 		"reimage_timeout_per_gb":                 tenantOption(when),
 		"rescue_timeout":                         tenantOption(when),
 		"resize_confirm_window":                  tenantOption(when),
@@ -68,25 +69,26 @@ var novaCompute = table{
 		"shelved_poll_interval":                  tenantOption(when),
 		"shutdown_timeout":                       tenantOption(when),
 		"sync_power_state_interval":              tenantOption(when),
-		"sync_power_state_pool_size":             tenantOption(howMuch),
+		"sync_power_state_pool_size":             tenantOption(amounts),
 		"update_resources_interval":              tenantOption(when),
-		"use_cow_images":                         tenantOption(howMuch),
+		"use_cow_images":                         tenantOption(amounts),
 		"vif_plugging_is_fatal":                  tenantOption(when),
 		"vif_plugging_timeout":                   tenantOption(when),
 		"volume_usage_poll_interval":             tenantOption(when),
 	},
-	"consoleauth": {"token_ttl": tenantOption("it limits how long a console's address is valid")},
+	"consoleauth": {"token_ttl": tenantOption("it limits the validity of console URLs")},
 	"cinder": {
-		"cross_az_attach": tenantOption("it says which volumes may be attached"), "http_retries": tenantOption(when), "timeout": tenantOption(when),
+		"cross_az_attach": tenantOption("it restricts which volumes can be attached"), "http_retries": tenantOption(when),
+		"timeout": tenantOption(when),
 	},
 	"compute": {
 		"cpu_dedicated_set": use("cpu.dedicatedSet", sliced),
 		"cpu_shared_set":    use("cpu.sharedSet", sliced),
 		"consecutive_build_service_disable_threshold": tenantOption(when),
-		"image_type_exclude_list":                     tenantOption("it takes fewer images than it could"),
+		"image_type_exclude_list":                     tenantOption("it restricts the accepted image types"),
 		"live_migration_wait_for_vif_plug":            tenantOption(when),
-		"max_concurrent_disk_ops":                     tenantOption(howMuch),
-		"max_disk_devices_to_attach":                  tenantOption(howMuch),
+		"max_concurrent_disk_ops":                     tenantOption(amounts),
+		"max_disk_devices_to_attach":                  tenantOption(amounts),
 		"resource_provider_association_refresh":       tenantOption(when),
 		"shutdown_retry_interval":                     tenantOption(when),
 	},
@@ -104,22 +106,22 @@ var novaCompute = table{
 		"live_migration_permit_auto_converge": use(moving+"allowAutoConverge", moves),
 		"live_migration_permit_post_copy":     use(moving+"allowPostCopy", moves),
 		"live_migration_timeout_action":       use(moving+"timeoutAction", moves),
-		"virt_type":                           use("virtualization.driver", "the node's devices follow from it"),
-		"cpu_model_extra_flags":               tenantOption(seen),
+		"virt_type":                           use("virtualization.driver", "the devices of the node are derived from it"),
+		"cpu_model_extra_flags":               tenantOption(guestVisible),
 		"device_detach_attempts":              tenantOption(when),
 		"device_detach_timeout":               tenantOption(when),
-		"disk_cachemodes":                     tenantOption("it says what may be lost with a node's power"),
-		"hw_disk_discard":                     tenantOption(seen),
-		"hw_machine_type":                     tenantOption(seen),
-		"max_queues":                          tenantOption(seen),
+		"disk_cachemodes":                     tenantOption("it determines which data a power failure can destroy"),
+		"hw_disk_discard":                     tenantOption(guestVisible),
+		"hw_machine_type":                     tenantOption(guestVisible),
+		"max_queues":                          tenantOption(guestVisible),
 		"mem_stats_period_seconds":            tenantOption(when),
-		"num_pcie_ports":                      tenantOption(seen),
-		"rx_queue_size":                       tenantOption(seen),
-		"snapshot_compression":                tenantOption(howMuch),
-		"snapshot_image_format":               tenantOption(howMuch),
-		"sysinfo_serial":                      tenantOption(seen),
-		"tx_queue_size":                       tenantOption(seen),
-		"use_virtio_for_bridges":              tenantOption(seen),
+		"num_pcie_ports":                      tenantOption(guestVisible),
+		"rx_queue_size":                       tenantOption(guestVisible),
+		"snapshot_compression":                tenantOption(amounts),
+		"snapshot_image_format":               tenantOption(amounts),
+		"sysinfo_serial":                      tenantOption(guestVisible),
+		"tx_queue_size":                       tenantOption(guestVisible),
+		"use_virtio_for_bridges":              tenantOption(guestVisible),
 		"wait_soft_reboot_seconds":            tenantOption(when),
 		"live_migration_downtime_delay":       tenantOption(when),
 		"live_migration_downtime_steps":       tenantOption(when),
@@ -129,14 +131,14 @@ var novaCompute = table{
 	"placement": {"timeout": tenantOption(when)},
 	"workarounds": {
 		"enable_qemu_monitor_announce_self":     tenantOption(when),
-		"handle_virt_lifecycle_events":          tenantOption("it says what Nova does when a server ends by itself"),
+		"handle_virt_lifecycle_events":          tenantOption("it determines the reaction of Nova when a server stops"),
 		"qemu_monitor_announce_self_count":      tenantOption(when),
 		"qemu_monitor_announce_self_interval":   tenantOption(when),
-		"skip_cpu_compare_at_startup":           tenantOption("it asks less of the node"),
-		"skip_cpu_compare_on_dest":              tenantOption("it asks less of the node"),
-		"skip_hypervisor_version_check_on_lm":   tenantOption("it asks less of the node"),
+		"skip_cpu_compare_at_startup":           tenantOption("it disables a check of the node"),
+		"skip_cpu_compare_on_dest":              tenantOption("it disables a check of the node"),
+		"skip_hypervisor_version_check_on_lm":   tenantOption("it disables a check of the node"),
 		"disable_libvirt_livesnapshot":          tenantOption(when),
-		"reserve_disk_resource_for_image_cache": tenantOption(howMuch),
+		"reserve_disk_resource_for_image_cache": tenantOption(amounts),
 	},
-	every: {every: ours(reasonNodeAccess)},
+	every: {every: reserved(reasonNodeAccess)},
 }

@@ -10,39 +10,39 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// TestCompute: a pool's nova-compute takes what reaches nothing else than its virtual machines, in every release, and nothing that is not
-// listed, by whatever name.
+// TestCompute checks, for every release, that the nova-compute of a pool accepts only listed options, which affect nothing
+// but its servers, with any notation of their names.
 func TestCompute(t *testing.T) {
 	const in = "spec.agents.novaCompute.config."
 	for name, tc := range map[string]struct {
 		reason, in, want string
 		options          oslo.Config
 	}{
-		"None": {reason: "Nothing is said.", in: "{}", options: oslo.Config{}},
+		"None": {reason: "No option is set.", in: "{}", options: oslo.Config{}},
 		"Tuned": {
-			reason: "What it does, and when.", in: `{config: {DEFAULT: {max_concurrent_builds: 4}, Libvirt: {hw_machine_type: [x86_64=q35]}}}`,
+			reason: "Amounts and times can be set.", in: `{config: {DEFAULT: {max_concurrent_builds: 4}, Libvirt: {hw_machine_type: [x86_64=q35]}}}`,
 			options: oslo.Config{"DEFAULT": {"max_concurrent_builds": int64(4)}, "libvirt": {"hw_machine_type": []string{"x86_64=q35"}}},
 		},
 		"Field": {
 			reason: "Fields set it, of slices, too.", in: "{config: {DEFAULT: {cpu_allocation_ratio: 4}}}",
-			want: in + "DEFAULT.cpu_allocation_ratio: a slice may have another one; set spec.cpu.allocationRatio instead",
+			want: in + "DEFAULT.cpu_allocation_ratio: slices can override it; set spec.cpu.allocationRatio instead",
 		},
 		"Node": {
 			reason: "It would have another file of the node.", in: "{config: {libvirt: {rng_dev_path: /etc/shadow}}}",
-			want: in + "libvirt.rng_dev_path: " + reasonNodeAccess + "; leave it out",
+			want: in + "libvirt.rng_dev_path: " + reasonNodeAccess + "; remove it",
 		},
-		"Driver": {reason: "It would load code.", in: "{config: {DEFAULT: {compute_driver: a.B}}}", want: in + "DEFAULT.compute_driver: " + reasonNodeAccess + "; leave it out"},
-		"Group":  {reason: "No group but those.", in: "{config: {pci: {device_spec: '{}'}}}", want: in + "pci.device_spec: " + reasonNodeAccess + "; leave it out"},
+		"Driver": {reason: "It would load code.", in: "{config: {DEFAULT: {compute_driver: a.B}}}", want: in + "DEFAULT.compute_driver: " + reasonNodeAccess + "; remove it"},
+		"Group":  {reason: "No group but those.", in: "{config: {pci: {device_spec: '{}'}}}", want: in + "pci.device_spec: " + reasonNodeAccess + "; remove it"},
 		"Unknown": {
-			reason: "Nova has none of the kind.", in: "{config: {ours: {a: b}}}", want: in + "ours.a: nova RELEASE has no group [ours]: did you mean [cors]?",
+			reason: "Nova has no such group.", in: "{config: {cora: {a: b}}}", want: in + "cora.a: nova RELEASE has no group [cora]: did you mean [cors]?",
 		},
 		"Typo": {
-			reason: "It is told, and not that it is somebody else's.", in: "{config: {DEFAULT: {max_concurent_builds: 4}}}",
+			reason: "It is reported as unknown, not as reserved.", in: "{config: {DEFAULT: {max_concurent_builds: 4}}}",
 			want: in + "DEFAULT.max_concurent_builds: nova RELEASE has no option max_concurent_builds in the group [DEFAULT]: did you mean [DEFAULT] max_concurrent_builds?",
 		},
 		"Processors": {
-			reason: "Those of the node would be switched off.", in: "{config: {libvirt: {cpu_power_management: true}}}",
-			want: in + "libvirt.cpu_power_management: " + reasonNodeAccess + "; leave it out",
+			reason: "Processors of the node would be switched off.", in: "{config: {libvirt: {cpu_power_management: true}}}",
+			want: in + "libvirt.cpu_power_management: " + reasonNodeAccess + "; remove it",
 		},
 		"Value": {
 			reason: "Nova would not start.", in: "{config: {DEFAULT: {max_concurrent_builds: many}}}",
@@ -67,15 +67,16 @@ func TestCompute(t *testing.T) {
 	}
 }
 
-// TestComputeNames: of each option that is a pool's to set, the name says that it reaches nothing, or somebody has looked.
+// TestComputeNames checks that the names of options that a pool may set do not suggest access to other resources, except
+// for reviewed ones.
 func TestComputeNames(t *testing.T) {
-	looked := map[string]bool{ // sizes, intervals and limits, whatever their names have in them
+	reviewed := map[string]bool{ // sizes, intervals and limits, despite their names
 		"reserved_host_cpus": true, "reserved_host_disk_mb": true, "resume_guests_state_on_host_boot": true, "force_config_drive": true,
 		"resource_provider_association_refresh": true,
 	}
 	for group, options := range novaCompute {
 		for option, o := range options {
-			if o.tenant && reaches.MatchString(option) && !looked[option] {
+			if o.tenant && suspicious.MatchString(option) && !reviewed[option] {
 				t.Errorf("[%s] %s is a pool's to set", group, option)
 			}
 		}

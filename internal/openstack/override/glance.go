@@ -2,66 +2,67 @@ package override
 
 const (
 	stores           = "stores"
-	reasonStoreField = "what a store is reached by stands beside its name"
-	location         = "an image's location names the server, the account and, of some stores, the keys by which it is kept"
-	staging          = "what comes in is kept on a volume that is mounted there"
-	caching          = "the cache is kept on a volume that is mounted there"
-	filter           = "what may be fetched in a user's name decides who is reached from inside the cluster"
-	inspected        = "an image that is not what it says it is makes a program read files of the pod"
-	scrubber         = "no scrubber runs here, which would delete the images later"
+	reasonStoreField = "the connection of a store has fields"
+	location         = "the location of an image contains server, account and, for some stores, keys"
+	staging          = "the staging volume is mounted at a fixed path"
+	caching          = "the volume of the cache is mounted at a fixed path"
+	filter           = "it determines which hosts inside the cluster users can reach"
+	inspected        = "an image with a wrong format could make a program read files of the pod"
+	scrubber         = "there is no scrubber, which would delete the images"
 )
 
-// glance is glance-api.conf (https://docs.openstack.org/glance/latest/configuration/glance_api.html). The names of stores are the
-// tenant's: a group <rbd> stands for that of every store of the driver.
+// glance contains the owners of options in glance-api.conf
+// (https://docs.openstack.org/glance/latest/configuration/glance_api.html). The tenant chooses the names of stores: group
+// <rbd> applies to the groups of all stores with this driver.
 var glance = table{
 	"DEFAULT": {
-		"backlog":                   ours(uwsgi),
-		"bind_host":                 ours(uwsgi),
-		"bind_port":                 ours(uwsgi),
-		"client_socket_timeout":     ours(uwsgi),
-		"daemon":                    ours(scrubber),
+		"backlog":                   reserved(uwsgi),
+		"bind_host":                 reserved(uwsgi),
+		"bind_port":                 reserved(uwsgi),
+		"client_socket_timeout":     reserved(uwsgi),
+		"daemon":                    reserved(scrubber),
 		"default_swift_reference":   use(stores, reasonStoreField),
-		"delayed_delete":            ours(scrubber),
-		"enabled_backends":          use(stores, "a store's driver follows from where it keeps images"),
-		"enabled_import_methods":    use("import.methods", "what a method needs is mounted and opened for it"),
-		"http_keepalive":            ours(uwsgi),
+		"delayed_delete":            reserved(scrubber),
+		"enabled_backends":          use(stores, "the driver of a store is derived from its storage"),
+		"enabled_import_methods":    use("import.methods", "volumes and network access are derived from it"),
+		"http_keepalive":            reserved(uwsgi),
 		"image_cache_dir":           use("imageCache", caching),
-		"image_cache_driver":        use("imageCache", "each pod has a cache of its own, which the database keeps count of"),
-		"image_cache_max_size":      use("imageCache.storageSize", "it follows from the size of the volume"),
+		"image_cache_driver":        use("imageCache", "each pod has its own cache, recorded in the database"),
+		"image_cache_max_size":      use("imageCache.storageSize", "it is derived from the size of the volume"),
 		"image_cache_sqlite_db":     use("imageCache", caching),
-		"max_header_line":           ours(uwsgi),
-		"metadata_source_path":      ours(files),
+		"max_header_line":           reserved(uwsgi),
+		"metadata_source_path":      reserved(files),
 		"node_staging_uri":          use("import.staging", staging),
-		"property_protection_file":  ours(files),
-		"public_endpoint":           ours("the public address follows from the exposure and the host name"),
-		"pydev_worker_debug_host":   ours("a debugger at another host runs whatever it likes"),
-		"pydev_worker_debug_port":   ours("a debugger at another host runs whatever it likes"),
-		"restore":                   ours(scrubber),
-		"scrub_pool_size":           ours(scrubber),
-		"scrub_time":                ours(scrubber),
-		"show_image_direct_url":     ours(location),
-		"show_multiple_locations":   ours(location + ", and whoever may write one reads whatever the service can reach"),
+		"property_protection_file":  reserved(files),
+		"public_endpoint":           reserved("the public URL is derived from exposure and hostname"),
+		"pydev_worker_debug_host":   reserved("a remote debugger can run any code"),
+		"pydev_worker_debug_port":   reserved("a remote debugger can run any code"),
+		"restore":                   reserved(scrubber),
+		"scrub_pool_size":           reserved(scrubber),
+		"scrub_time":                reserved(scrubber),
+		"show_image_direct_url":     reserved(location),
+		"show_multiple_locations":   reserved(location + ", and users who can set it could read all that the service can access"),
 		"swift_store_auth_address":  use(stores, reasonStoreField),
 		"swift_store_config_file":   use(stores, reasonStoreField),
 		"swift_store_key":           use(stores, reasonStoreField),
 		"swift_store_user":          use(stores, reasonStoreField),
-		"tcp_keepidle":              ours(uwsgi),
-		"use_keystone_limits":       ours(noLimits),
-		"wakeup_time":               ours(scrubber),
-		"worker_self_reference_url": ours("it is each pod's own address, by which another asks it for what was uploaded there"),
+		"tcp_keepidle":              reserved(uwsgi),
+		"use_keystone_limits":       reserved(noLimits),
+		"wakeup_time":               reserved(scrubber),
+		"worker_self_reference_url": reserved("it is the address of each pod, with which other pods retrieve staged data"),
 		"workers":                   use("uwsgi.processes", uwsgi),
 	},
-	// What no store says, glance_store looks up here, in no list of options.
+	// glance_store reads defaults for all stores from these groups. The options are in no list.
 	"backend_defaults": {every: use(stores, perStore)},
 	"glance_store":     {every: use(stores, perStore)},
-	"image_conversion": {"output_format": use("import.convertTo", "a program of the image converts")},
+	"image_conversion": {"output_format": use("import.convertTo", "a program in the image converts images")},
 	"image_format": {
-		"gpt_safety_checks_nonfatal": ours(inspected),
-		"require_image_format_match": ours(inspected),
-		"vmdk_allowed_types":         ours(inspected),
+		"gpt_safety_checks_nonfatal": reserved(inspected),
+		"require_image_format_match": reserved(inspected),
+		"vmdk_allowed_types":         reserved(inspected),
 	},
 	"image_import_opts": {
-		"image_import_plugins": use("import.convertTo", "a plugin needs programs and room, of which some images take any amount"),
+		"image_import_plugins": use("import.convertTo", "plugins require programs and disk space, which some images exhaust"),
 	},
 	"import_filtering_opts": {
 		"allowed_hosts":      use("import.webDownload.allowedHosts", filter),
@@ -72,25 +73,25 @@ var glance = table{
 		"disallowed_schemes": use("import.webDownload.allowedSchemes", filter),
 	},
 	"os_glance_staging_store": {every: use("import.staging", staging)},
-	"os_glance_tasks_store":   {every: ours(files)},
+	"os_glance_tasks_store":   {every: reserved(files)},
 	"oslo_reports": {
-		"file_event_handler": ours(files),
-		"log_dir":            ours(logs),
+		"file_event_handler": reserved(files),
+		"log_dir":            reserved(logs),
 	},
-	"paste_deploy": {every: ours("without Keystone in the pipeline, nobody would be asked for a token")},
+	"paste_deploy": {every: reserved("the pipeline must contain Keystone's middleware, which requires tokens")},
 	"task": {
-		"task_executor": ours("tasks run in the processes of the API"),
-		"work_dir":      ours(files),
+		"task_executor": reserved("tasks run in the API processes"),
+		"work_dir":      reserved(files),
 	},
-	"wsgi": {"python_interpreter": ours("this names a program to be run")},
+	"wsgi": {"python_interpreter": reserved("it would run a program")},
 
 	"<file>": {
 		"store_description":              use(stores, described),
-		"filesystem_store_datadir":       use(stores, "a store's volume is mounted there"),
-		"filesystem_store_datadirs":      use(stores, "a store's volume is mounted there"),
-		"filesystem_store_metadata_file": ours(files),
+		"filesystem_store_datadir":       use(stores, "the volume of a store is mounted at a fixed path"),
+		"filesystem_store_datadirs":      use(stores, "the volume of a store is mounted at a fixed path"),
+		"filesystem_store_metadata_file": reserved(files),
 	},
-	"<http>": {every: ours(noDriver)},
+	"<http>": {every: reserved(noDriver)},
 	"<rbd>": {
 		"store_description":   use(stores, described),
 		"rbd_store_ceph_conf": use(stores, reasonStoreField),
@@ -103,7 +104,7 @@ var glance = table{
 		"s3_store_bucket":               use(stores, reasonStoreField),
 		"s3_store_bucket_url_format":    use(stores, reasonStoreField),
 		"s3_store_cacert":               use(stores, files),
-		"s3_store_create_bucket_on_put": ours("the bucket is there before the store is, so that a mistyped name is no new one"),
+		"s3_store_create_bucket_on_put": reserved("buckets must exist, so that a misspelled name does not create one"),
 		"s3_store_host":                 use(stores, reasonStoreField),
 		"s3_store_region_name":          use(stores, reasonStoreField),
 		"s3_store_secret_key":           use(stores, reasonStoreField),
@@ -111,35 +112,35 @@ var glance = table{
 	"<swift>": {
 		"store_description":                         use(stores, described),
 		"default_swift_reference":                   use(stores, reasonStoreField),
-		"swift_buffer_on_upload":                    ours(buffer),
-		"swift_store_admin_tenants":                 ours(reasonSingleAccount),
+		"swift_buffer_on_upload":                    reserved(buffer),
+		"swift_store_admin_tenants":                 reserved(reasonSingleAccount),
 		"swift_store_application_credential_id":     use(stores, reasonStoreField),
 		"swift_store_application_credential_secret": use(stores, reasonStoreField),
 		"swift_store_auth_address":                  use(stores, reasonStoreField),
-		"swift_store_auth_insecure":                 use(stores, "which authority to trust stands beside a store's name"),
+		"swift_store_auth_insecure":                 use(stores, "the CA of a store has a field"),
 		"swift_store_auth_version":                  use(stores, reasonStoreField),
 		"swift_store_cacert":                        use(stores, files),
 		"swift_store_config_file":                   use(stores, files),
 		"swift_store_container":                     use(stores, reasonStoreField),
-		"swift_store_create_container_on_put":       ours("a container is made if there is none"),
-		"swift_store_endpoint":                      ours("the object store's address is the catalog's"),
-		"swift_store_endpoint_type":                 tenantOption("it chooses among the catalog's addresses"),
+		"swift_store_create_container_on_put":       reserved("missing containers are always created"),
+		"swift_store_endpoint":                      reserved("the URL of the object store is in the catalog"),
+		"swift_store_endpoint_type":                 tenantOption("it selects among the endpoints in the catalog"),
 		"swift_store_key":                           use(stores, reasonStoreField),
-		"swift_store_multi_tenant":                  ours(reasonSingleAccount),
+		"swift_store_multi_tenant":                  reserved(reasonSingleAccount),
 		"swift_store_project_id":                    use(stores, reasonStoreField),
 		"swift_store_project_name":                  use(stores, reasonStoreField),
 		"swift_store_region":                        use(stores, reasonStoreField),
-		"swift_store_use_trusts":                    ours(reasonSingleAccount),
+		"swift_store_use_trusts":                    reserved(reasonSingleAccount),
 		"swift_store_user":                          use(stores, reasonStoreField),
-		"swift_upload_buffer_dir":                   ours(buffer),
+		"swift_upload_buffer_dir":                   reserved(buffer),
 	},
-	"<vmware>": {every: ours(noDriver)},
+	"<vmware>": {every: reserved(noDriver)},
 }
 
 const (
-	perStore            = "each store has a group of its own, in which its driver's options stand"
-	buffer              = "a pod has no room for what it uploads"
-	described           = "what users are told of a store stands beside its name"
-	noDriver            = "no store has this driver"
+	perStore            = "the options of a driver belong to the group of its store"
+	buffer              = "a pod has no disk space for uploads"
+	described           = "the description of a store has a field"
+	noDriver            = "this driver is not supported"
 	reasonSingleAccount = "all images of a store belong to its account"
 )

@@ -1,76 +1,77 @@
 package override
 
 const (
-	stackUsers           = "users that stacks make are in a domain of their own, with an administrator that is made with it"
-	guests               = "what virtual machines are told follows from the public addresses"
-	clients              = "services are asked at the cluster's own addresses, and known by the control plane's authority"
-	clouds               = "it trusts the Keystone of the control plane alone"
-	reasonStacksRetained = "stacks are kept with the user that asked for them by trusts, and are the convergence engine's"
+	stackUsers           = "users created by stacks are in a separate domain, whose administrator is created with it"
+	serverURLs           = "URLs for servers are derived from the public URLs"
+	clients              = "services are called at their internal endpoints and verified with the control plane's CA"
+	clouds               = "only the Keystone of the control plane is trusted"
+	reasonStacksRetained = "existing stacks depend on trusts and the convergence engine"
 )
 
-// heat is heat.conf (https://docs.openstack.org/heat/latest/configuration/config-options.html).
+// heat contains the owners of options in heat.conf
+// (https://docs.openstack.org/heat/latest/configuration/config-options.html).
 var heat = table{
 	"DEFAULT": {
-		"backdoor_port":                 ours(backdoor),
-		"backdoor_socket":               ours(backdoor),
-		"cloud_backend":                 ours("this names code to be loaded"),
-		"convergence_engine":            ours(reasonStacksRetained),
-		"deferred_auth_method":          ours(reasonStacksRetained),
-		"environment_dir":               ours(files),
-		"graceful_shutdown_timeout":     ours(graceful),
-		"heat_metadata_server_url":      use("cfn.hostname", guests),
-		"heat_stack_user_role":          ours("it is the role that is made for them"),
-		"heat_waitcondition_server_url": use("cfn.hostname", guests),
-		"host":                          ours("engines share what waits for any of them by it"),
-		"instance_connection_https_validate_certificates": tenantOption("virtual machines read it, and nothing here does"),
-		"instance_connection_is_secure":                   ours(guests),
-		"keystone_backend":                                ours("this names code to be loaded"),
-		"loadbalancer_template":                           ours(files),
-		"num_engine_workers":                              use("engine.memory", "a pod has as many workers as its memory holds"),
-		"plugin_dirs":                                     ours("this names code to be loaded"),
-		"region_name_for_services":                        ours(reached),
-		"region_name_for_shared_services":                 ours("the control plane has one region"),
-		"server_keystone_endpoint_type":                   ours(guests),
-		"shared_services_types":                           ours("the control plane has one region"),
-		"stack_domain_admin":                              ours(stackUsers),
-		"stack_user_domain_id":                            ours(stackUsers),
-		"stack_user_domain_name":                          ours(stackUsers),
-		"template_dir":                                    ours(files),
+		"backdoor_port":                 reserved(backdoor),
+		"backdoor_socket":               reserved(backdoor),
+		"cloud_backend":                 reserved("it would load code"),
+		"convergence_engine":            reserved(reasonStacksRetained),
+		"deferred_auth_method":          reserved(reasonStacksRetained),
+		"environment_dir":               reserved(files),
+		"graceful_shutdown_timeout":     reserved(graceful),
+		"heat_metadata_server_url":      use("cfn.hostname", serverURLs),
+		"heat_stack_user_role":          reserved("this role is created for them"),
+		"heat_waitcondition_server_url": use("cfn.hostname", serverURLs),
+		"host":                          reserved("engines must have the same value to share their work"),
+		"instance_connection_https_validate_certificates": tenantOption("only servers read it"),
+		"instance_connection_is_secure":                   reserved(serverURLs),
+		"keystone_backend":                                reserved("it would load code"),
+		"loadbalancer_template":                           reserved(files),
+		"num_engine_workers":                              use("engine.memory", "the number of workers is derived from the memory of the pod"),
+		"plugin_dirs":                                     reserved("it would load code"),
+		"region_name_for_services":                        reserved(reached),
+		"region_name_for_shared_services":                 reserved("the control plane has only one region"),
+		"server_keystone_endpoint_type":                   reserved(serverURLs),
+		"shared_services_types":                           reserved("the control plane has only one region"),
+		"stack_domain_admin":                              reserved(stackUsers),
+		"stack_user_domain_id":                            reserved(stackUsers),
+		"stack_user_domain_name":                          reserved(stackUsers),
+		"template_dir":                                    reserved(files),
 	},
-	"auth_password":     {every: ours(clouds)},
-	"clients":           {every: ours(clients)},
-	"clients_aodh":      {every: ours(clients)},
-	"clients_barbican":  {every: ours(clients)},
-	"clients_cinder":    asked(),
-	"clients_designate": {every: ours(clients)},
-	"clients_glance":    {every: ours(clients)},
-	"clients_heat":      {every: ours(guests)},
-	"clients_keystone":  {every: ours(clients)},
-	"clients_magnum":    {every: ours(clients)},
-	"clients_manila":    {every: ours(clients)},
-	"clients_mistral":   {every: ours(clients)},
-	"clients_monasca":   {every: ours(clients)},
-	"clients_neutron":   {every: ours(clients)},
-	"clients_nova":      asked(),
-	"clients_octavia":   {every: ours(clients)},
-	"clients_swift":     {every: ours(clients)},
-	"clients_trove":     {every: ours(clients)},
-	"clients_vitrage":   {every: ours(clients)},
-	"clients_zaqar":     {every: ours(clients)},
-	"ec2authtoken":      {every: ours(clouds)},
-	"eventlet_opts":     {every: ours(uwsgi)},
-	"heat_api":          {every: ours(uwsgi)},
-	"heat_api_cfn":      {every: ours(uwsgi)},
-	"noauth":            {every: ours("without it, nobody would be asked for a token")},
+	"auth_password":     {every: reserved(clouds)},
+	"clients":           {every: reserved(clients)},
+	"clients_aodh":      {every: reserved(clients)},
+	"clients_barbican":  {every: reserved(clients)},
+	"clients_cinder":    loggedClient(),
+	"clients_designate": {every: reserved(clients)},
+	"clients_glance":    {every: reserved(clients)},
+	"clients_heat":      {every: reserved(serverURLs)},
+	"clients_keystone":  {every: reserved(clients)},
+	"clients_magnum":    {every: reserved(clients)},
+	"clients_manila":    {every: reserved(clients)},
+	"clients_mistral":   {every: reserved(clients)},
+	"clients_monasca":   {every: reserved(clients)},
+	"clients_neutron":   {every: reserved(clients)},
+	"clients_nova":      loggedClient(),
+	"clients_octavia":   {every: reserved(clients)},
+	"clients_swift":     {every: reserved(clients)},
+	"clients_trove":     {every: reserved(clients)},
+	"clients_vitrage":   {every: reserved(clients)},
+	"clients_zaqar":     {every: reserved(clients)},
+	"ec2authtoken":      {every: reserved(clouds)},
+	"eventlet_opts":     {every: reserved(uwsgi)},
+	"heat_api":          {every: reserved(uwsgi)},
+	"heat_api_cfn":      {every: reserved(uwsgi)},
+	"noauth":            {every: reserved("tokens are always required")},
 	"oslo_reports": {
-		"file_event_handler": ours(files),
-		"log_dir":            ours(logs),
+		"file_event_handler": reserved(files),
+		"log_dir":            reserved(logs),
 	},
-	"paste_deploy": {every: ours(files)},
-	"trustee":      {every: ours(clouds)},
+	"paste_deploy": {every: reserved(files)},
+	"trustee":      {every: reserved(clouds)},
 }
 
-// asked are the options of a client whose requests may be written to the log.
-func asked() map[string]owner {
-	return map[string]owner{every: ours(clients), "http_log_debug": tenantOption("it says neither whom to ask nor as whom")}
+// loggedClient returns the owners of the options of a client whose requests can be logged.
+func loggedClient() map[string]owner {
+	return map[string]owner{every: reserved(clients), "http_log_debug": tenantOption("it changes neither the endpoint nor the credentials")}
 }

@@ -1,5 +1,5 @@
-// Package override checks what a tenant changes in a service's configuration against what that service has in that
-// release: its options and its access rules.
+// Package override validates a tenant's changes to the configuration of a service, which are options and policy rules, for
+// a release of the service.
 package override
 
 import (
@@ -18,33 +18,35 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// largest is how many bytes all options together may have: a ConfigMap holds 1 MiB, of which rules and our own options need some.
+// largest is the maximum size of all options together in bytes. A ConfigMap holds 1 MiB, part of which is needed for rules
+// and computed options.
 const largest = 256 << 10
 
-// Options returns the tenant's options as a configuration. The base is the path in the spec of the service whose config they are.
-// Mistakes are invalid.Spec errors, all of them joined. An option that is not the tenant's is one of them, however it is written, and
-// whatever else is allowed. The groups are those that the tenant has named elsewhere, such as stores.
+// Options returns the tenant's options as a configuration. base is the path of the service's spec. Errors are joined
+// invalid.Spec errors. Options that the tenant does not own are errors, in any notation and even with allowUnknown. groups
+// are groups whose names the tenant has chosen, such as stores.
 func Options(service, release string, over common.Overrides, base string, groups ...registry.Group) (oslo.Config, error) {
 	s := scope{service: service, release: release, tables: services[service], base: base, groups: groups}
 	return s.options(over, func(group string) string { return invalid.Path(base, "config", name(group)) })
 }
 
-// Directory is Options for the options of one of Keystone's directories, whose path is the base.
+// Directory is like Options for the options of an LDAP directory of Keystone. base is the path of the directory.
 func Directory(release string, in common.Options, allowUnknown bool, base string) (oslo.Config, error) {
 	s := scope{service: "keystone", release: release, tables: services[directories], base: base}
 	over := common.Overrides{Config: common.Config{"ldap": in}, AllowUnknown: allowUnknown}
 	return s.options(over, func(string) string { return invalid.Path(base, "options") })
 }
 
-// A scope is whose options are checked, and against what.
+// scope contains the tables and paths for the validation of options.
 type scope struct {
 	service, release string
 	tables           []table
-	// base is the path of what the options belong to.
+	// base is the path of the object to which the options belong.
 	base string
-	// groups are those whose names are not the service's.
+	// groups have names that the service does not define.
 	groups []registry.Group
-	// listed says that the tables list what is taken. Of what no release has they say nothing: it is a mistake, and no refusal.
+	// listed is true if the tables list the accepted options. An option that no release has is then reported as unknown,
+	// not as rejected.
 	listed bool
 }
 
@@ -66,7 +68,7 @@ func (s scope) options(over common.Overrides, path func(group string) string) (o
 		for _, option := range slices.Sorted(maps.Keys(over.Config[group])) {
 			raw := over.Config[group][option].Raw
 			if size += len(group) + len(option) + len(raw); size > largest {
-				return nil, invalid.Field(path(group), "the options have more than %d KiB, which a ConfigMap cannot hold; leave some out", largest>>10)
+				return nil, invalid.Field(path(group), "the options exceed %d KiB, the maximum in a ConfigMap; remove some", largest>>10)
 			}
 			err := s.check(known, group, option, raw, over.AllowUnknown)
 			if err == nil {
@@ -86,18 +88,18 @@ func (s scope) options(over common.Overrides, path func(group string) string) (o
 func (s scope) check(known *registry.Registry, group, option string, raw []byte, allowUnknown bool) error {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {
-		return errors.New("the value cannot be read")
+		return errors.New("the value is not valid JSON")
 	}
-	options, err := s.followsReverseProxy(known, group, option)
+	options, err := s.optionsNamed(known, group, option)
 	if err != nil {
 		return err
 	}
 	o, owned := optionOwner(s.tables, s.names(group, option, options))
 	if slices.ContainsFunc(options, func(o *registry.Option) bool { return o.Secret }) {
-		o, owned = owner{field: o.field, why: "this option holds a secret, which must not stand in a claim"}, true
+		o, owned = owner{field: o.field, why: "it is a secret, which a claim must not contain"}, true
 	}
 	if owned && (!s.listed || len(options) > 0) {
-		if err := o.refuse(s.base, value); err != nil {
+		if err := o.rejection(s.base, value); err != nil {
 			return err
 		}
 	}
@@ -116,8 +118,8 @@ func (s scope) check(known *registry.Registry, group, option string, raw []byte,
 	return known.CheckClasses(group, option, value)
 }
 
-// set writes an option under its present name, whatever deprecated name or case of its group the tenant used: our own options
-// stand there too, and a service that is told both takes one of them.
+// set writes an option with its current name, even if the tenant used a deprecated name or another case of its group: the
+// computed options use this name, and a service that reads both uses only one of them.
 func set(out oslo.Config, known *registry.Registry, group, option string, raw []byte) error {
 	options := known.Lookup(group, option)
 	multi := slices.ContainsFunc(options, func(o *registry.Option) bool { return o.Multi })
@@ -138,14 +140,14 @@ func set(out oslo.Config, known *registry.Registry, group, option string, raw []
 	if out[to.Group] == nil {
 		out[to.Group] = oslo.Options{}
 	}
-	if _, twice := out[to.Group][to.Option]; twice {
+	if _, exists := out[to.Group][to.Option]; exists {
 		return fmt.Errorf("this is the option %s, which is set already; set it once", to)
 	}
 	out[to.Group][to.Option] = conf[group][option]
 	return nil
 }
 
-// Rules returns the tenant's access rules. The base is the path in the spec of the service whose policy they are.
+// Rules returns the tenant's policy rules. base is the path of the service's spec.
 func Rules(service, release string, over common.Overrides, base string) (map[string]string, error) {
 	out := map[string]string{}
 	if len(over.Policy) == 0 {
@@ -165,10 +167,10 @@ func Rules(service, release string, over common.Overrides, base string) (map[str
 	return out, errors.Join(errs...)
 }
 
-// ordinary is a name that needs no quotes in a field's path.
+// ordinary matches names that need no quotes in the path of a field.
 var ordinary = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
 
-// name is a tenant's name of a group or an option as a part of a field's path: quoted where it could be taken for more.
+// name returns the name of a group or an option for the path of a field. It is quoted if it would be ambiguous.
 func name(s string) string {
 	if ordinary.MatchString(s) {
 		return s

@@ -18,7 +18,7 @@ import (
 
 const service, release, base = "keystone", "2025.2", "spec.services.keystone"
 
-// overrides reads them as an API server does.
+// overrides parses them as an API server does.
 func overrides(t testing.TB, text string) common.Overrides {
 	t.Helper()
 	o := common.Overrides{}
@@ -28,8 +28,8 @@ func overrides(t testing.TB, text string) common.Overrides {
 	return o
 }
 
-// mistakes are the fields of the errors, all of which a tenant can fix.
-func mistakes(t *testing.T, err error) []string {
+// invalidFields returns the fields of the errors, which must be errors of the tenant.
+func invalidFields(t *testing.T, err error) []string {
 	t.Helper()
 	var out []string
 	for _, e := range flat(err) {
@@ -57,7 +57,7 @@ func TestOptions(t *testing.T) {
 	cases := map[string]struct {
 		reason, in string
 		want       oslo.Config
-		mistakes   []string
+		wantErr    []string
 	}{
 		"nothing": {reason: "There is nothing to check.", in: "{}", want: oslo.Config{}},
 		"types": {
@@ -72,10 +72,10 @@ func TestOptions(t *testing.T) {
 			},
 		},
 		"case": {
-			reason: "oslo.config does not tell groups by case, but two sections of a file are two.",
+			reason: "oslo.config compares groups case-insensitively, but two sections of a file are two groups.",
 			in:     "{config: {Token: {cache_time: 600}}}", want: oslo.Config{"token": {"cache_time": int64(600)}},
 		},
-		"case of what nobody knows": {
+		"case of an unknown group": {
 			reason: "The same holds for a group that the service does not have.",
 			in:     "{allowUnknown: true, config: {Mine: {a: 1}}}", want: oslo.Config{"mine": {"a": int64(1)}},
 		},
@@ -85,37 +85,37 @@ func TestOptions(t *testing.T) {
 		},
 		"twice": {
 			reason: "One of them would be lost.", in: "{config: {token: {cache_time: 1}, TOKEN: {cache_time: 2}, assignment: {caching: true}, resource: {caching: false}}}",
-			mistakes: []string{"spec.services.keystone.config.resource.caching", "spec.services.keystone.config.token.cache_time"},
+			wantErr: []string{"spec.services.keystone.config.resource.caching", "spec.services.keystone.config.token.cache_time"},
 		},
 		"all mistakes": {
-			reason:   "Every mistake is told, in order.",
-			in:       "{config: {token: {cache_time: x, nothing: 1, provider: fernet}, nowhere: {a: 1}, database: {connection: x}, auth: {methods: {a: b}}}}",
-			mistakes: []string{"spec.services.keystone.config.auth.methods", "spec.services.keystone.config.database.connection", "spec.services.keystone.config.nowhere.a", "spec.services.keystone.config.token.cache_time", "spec.services.keystone.config.token.nothing", "spec.services.keystone.config.token.provider"},
+			reason:  "All errors are reported, sorted.",
+			in:      "{config: {token: {cache_time: x, nothing: 1, provider: fernet}, nowhere: {a: 1}, database: {connection: x}, auth: {methods: {a: b}}}}",
+			wantErr: []string{"spec.services.keystone.config.auth.methods", "spec.services.keystone.config.database.connection", "spec.services.keystone.config.nowhere.a", "spec.services.keystone.config.token.cache_time", "spec.services.keystone.config.token.nothing", "spec.services.keystone.config.token.provider"},
 		},
 		"unknown": {
-			reason: "What nobody knows is written as it is.", in: "{allowUnknown: true, config: {token: {mine: 'a$b'}}}",
+			reason: "An unknown option is written unchanged.", in: "{allowUnknown: true, config: {token: {mine: 'a$b'}}}",
 			want: oslo.Config{"token": {"mine": "a$b"}},
 		},
 		"unknown allows no more": {
-			reason:   "What is known is checked; a line break stays one; a secret stays out.",
-			in:       `{allowUnknown: true, config: {token: {cache_time: x, mine: "a\nb"}, "a b": {c: d}, default: {x: y}, cache: {memcache_password: x}}}`,
-			mistakes: []string{`spec.services.keystone.config."a b".c`, "spec.services.keystone.config.cache.memcache_password", "spec.services.keystone.config.default.x", "spec.services.keystone.config.token.cache_time", "spec.services.keystone.config.token.mine"},
+			reason:  "Known options are validated; line breaks and secrets are rejected.",
+			in:      `{allowUnknown: true, config: {token: {cache_time: x, mine: "a\nb"}, "a b": {c: d}, default: {x: y}, cache: {memcache_password: x}}}`,
+			wantErr: []string{`spec.services.keystone.config."a b".c`, "spec.services.keystone.config.cache.memcache_password", "spec.services.keystone.config.default.x", "spec.services.keystone.config.token.cache_time", "spec.services.keystone.config.token.mine"},
 		},
 		"names": {
-			reason:   "A name that reads like a path, or moves a terminal's cursor, is quoted.",
-			in:       `{config: {"a\u001b]": {"b\nspec.size": 1}, "` + strings.Repeat("x", 200) + `": {c: 1}}}`,
-			mistakes: []string{`spec.services.keystone.config."a\x1b]"."b\nspec.size"`, `spec.services.keystone.config."` + strings.Repeat("x", 100) + `…".c`},
+			reason:  "A name that reads like a path, or moves a terminal's cursor, is quoted.",
+			in:      `{config: {"a\u001b]": {"b\nspec.size": 1}, "` + strings.Repeat("x", 200) + `": {c: 1}}}`,
+			wantErr: []string{`spec.services.keystone.config."a\x1b]"."b\nspec.size"`, `spec.services.keystone.config."` + strings.Repeat("x", 100) + `…".c`},
 		},
 		"too much": {
 			reason: "A ConfigMap has to hold it.", in: "{allowUnknown: true, config: {mine: {a: " + strings.Repeat("x", largest) + "}}}",
-			mistakes: []string{"spec.services.keystone.config.mine"},
+			wantErr: []string{"spec.services.keystone.config.mine"},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, err := Options(service, release, overrides(t, tc.in), base)
-			if diff := cmp.Diff(tc.mistakes, mistakes(t, err)); diff != "" {
-				t.Errorf("%s\nmistakes (-want +got):\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.wantErr, invalidFields(t, err)); diff != "" {
+				t.Errorf("%s\nfields (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
@@ -123,14 +123,14 @@ func TestOptions(t *testing.T) {
 		})
 	}
 	if _, err := Options(service, "2020.1", overrides(t, "{config: {a: {b: 1}}}"), base); err == nil || invalid.Is(err) {
-		t.Errorf("error %v, want one that is ours: a release without a registry", err)
+		t.Errorf("error %v, want one that is not the tenant's: a release without a registry", err)
 	}
 }
 
-// TestSecret: the sentence about a secret does not repeat it.
+// TestSecret checks that errors for secrets do not contain their values.
 func TestSecret(t *testing.T) {
 	_, err := Options(service, release, overrides(t, "{config: {database: {connection: 'mysql://a:hunter2@b/c'}, DEFAULT: {admin_token: hunter2}}}"), base)
-	if n := len(mistakes(t, err)); n != 2 || strings.Contains(err.Error(), "hunter2") {
+	if n := len(invalidFields(t, err)); n != 2 || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -138,8 +138,8 @@ func TestSecret(t *testing.T) {
 func TestDirectory(t *testing.T) {
 	in := overrides(t, "{config: {ldap: {query_scope: sub, pool_size: 5, password: x, none: 1, url: x}}}").Config["ldap"]
 	_, err := Directory(release, in, false, "spec.ldap")
-	if diff := cmp.Diff([]string{"spec.ldap.options.none", "spec.ldap.options.password", "spec.ldap.options.url"}, mistakes(t, err)); diff != "" {
-		t.Errorf("mistakes (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"spec.ldap.options.none", "spec.ldap.options.password", "spec.ldap.options.url"}, invalidFields(t, err)); diff != "" {
+		t.Errorf("fields (-want +got):\n%s", diff)
 	}
 	delete(in, "password")
 	delete(in, "url")
@@ -155,25 +155,25 @@ func TestDirectory(t *testing.T) {
 func TestRules(t *testing.T) {
 	cases := map[string]struct {
 		reason, in string
-		mistakes   int
+		wantErrs   int
 	}{
 		"nothing":   {"There is nothing to check.", "{}", 0},
-		"fine":      {"A rule that there is, and a check that parses.", "{policy: {'identity:get_user': 'role:admin or user_id:%(user_id)s'}}", 0},
-		"unknown":   {"A rule that there is not.", "{policy: {'identity:get_usr': '@'}}", 1},
-		"unparsed":  {"A check that denies everybody.", "{policy: {'identity:get_user': 'role:admin or'}}", 1},
-		"both":      {"Every mistake is told.", "{policy: {'identity:get_usr': '@', 'identity:get_user': ')'}}", 2},
+		"fine":      {"The rule exists, and the check is valid.", "{policy: {'identity:get_user': 'role:admin or user_id:%(user_id)s'}}", 0},
+		"unknown":   {"The rule does not exist.", "{policy: {'identity:get_usr': '@'}}", 1},
+		"unparsed":  {"It would deny all requests.", "{policy: {'identity:get_user': 'role:admin or'}}", 1},
+		"both":      {"All errors are reported.", "{policy: {'identity:get_usr': '@', 'identity:get_user': ')'}}", 2},
 		"mine":      {"Rules of one's own may be used by others.", "{policy: {mine: 'role:a', 'identity:get_user': 'rule:mine'}}", 0},
 		"allowed":   {"A patched image may have more.", "{allowUnknown: true, policy: {'identity:get_usr': '@'}}", 0},
-		"no more":   {"What a check does is looked at all the same.", "{allowUnknown: true, policy: {'identity:get_usr': 'http://a/', 'identity:get_user': ''}}", 2},
-		"reference": {"A reference that leads nowhere.", "{policy: {'identity:get_user': 'rule:nowhere'}}", 1},
+		"no more":   {"Checks are still validated.", "{allowUnknown: true, policy: {'identity:get_usr': 'http://a/', 'identity:get_user': ''}}", 2},
+		"reference": {"The referenced rule does not exist.", "{policy: {'identity:get_user': 'rule:nowhere'}}", 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			over := overrides(t, tc.in)
 			got, err := Rules(service, release, over, base)
-			fields := mistakes(t, err)
-			if len(fields) != tc.mistakes || slices.ContainsFunc(fields, func(f string) bool { return !strings.HasPrefix(f, base+".policy") }) {
-				t.Errorf("%s\nmistakes %v (%v), want %d", tc.reason, fields, err, tc.mistakes)
+			fields := invalidFields(t, err)
+			if len(fields) != tc.wantErrs || slices.ContainsFunc(fields, func(f string) bool { return !strings.HasPrefix(f, base+".policy") }) {
+				t.Errorf("%s\nfields %v (%v), want %d", tc.reason, fields, err, tc.wantErrs)
 			}
 			if err == nil && len(got) != len(over.Policy) {
 				t.Errorf("%s\nrules %v", tc.reason, got)
@@ -182,7 +182,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// FuzzOptions: whatever a tenant writes is either refused as a tenant's mistake, or stands in a file as one option.
+// FuzzOptions checks that any input is either rejected as an error of the tenant, or results in exactly one option of the
+// file.
 func FuzzOptions(f *testing.F) {
 	f.Add("token", "expiration", "600", false)
 	f.Add("Token", "expiration", `"$x\u0000"`, true)

@@ -8,39 +8,41 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// An owner is who decides what an option says. An option that others are computed from has one owner: were it set twice, the file, the
-// keys and the probes would follow different values.
+// owner is the source of an option's value. An option from which other values are derived has exactly one source: if it
+// were set twice, the file, the keys and the probes would use different values.
 type owner struct {
-	// field sets the option in the tenant's stead, and everything that follows from it: its path below the service's. Empty: there is none.
+	// field is the path, relative to the service, of the field that sets the option and the values derived from it. Empty:
+	// there is no field.
 	field string
-	// why is a reason, to stand before "; set … instead" or "; leave it out", or why the tenant owns what looks as if it were not theirs.
+	// why is the reason, which precedes "; set … instead" or "; remove it". For a tenant option, it explains why the tenant
+	// may set it.
 	why string
-	// only are the values that a tenant may choose from. Empty: none.
+	// only are the values that a tenant may set. Empty: none.
 	only []string
-	// tenant says that it is the tenant's, though it names a file, an address or a piece of code.
+	// tenant is true if the tenant may set the option, although its name suggests a file, an address or code.
 	tenant bool
 }
 
-// use is an option that a field sets.
+// use returns the owner of an option that a field sets.
 func use(field, why string) owner { return owner{field: field, why: why} }
 
-// ours is an option that no field sets.
-func ours(why string) owner { return owner{why: why} }
+// reserved returns the owner of an option that no field sets.
+func reserved(why string) owner { return owner{why: why} }
 
-// tenantValues is an option of which some values are a tenant's to choose.
+// tenantValues returns the owner of an option for which a tenant may set some values.
 func tenantValues(why string, values ...string) owner { return owner{why: why, only: values} }
 
-// tenantOption is an option that a tenant may set, and the reason why, where a reader would doubt it.
+// tenantOption returns the owner of an option that a tenant may set, with the reason.
 func tenantOption(why string) owner { return owner{why: why, tenant: true} }
 
-// A table says who owns the options of a service: group → option → owner. An option * stands for every other one of its group, a group
-// * for every group, and <driver> for every group that an administrator names and that has the options of this template. What is in no
-// table is the tenant's.
+// table contains the owners of options: group → option → owner. Option * applies to all other options of its group, group *
+// to all groups, and <driver> to all groups with names chosen by an administrator and with the options of this template.
+// Options in no table belong to the tenant.
 type table map[string]map[string]owner
 
 const every = "*"
 
-// of returns the owner of an option by its present name.
+// of returns the owner of an option by its current name.
 func (t table) of(name registry.Name) (owner, bool) {
 	for _, group := range []string{name.Group, every} {
 		for _, option := range []string{name.Option, every} {
@@ -52,11 +54,12 @@ func (t table) of(name registry.Name) (owner, bool) {
 	return owner{}, false
 }
 
-// template is a table's group for the options of a template.
+// template returns the group of a table for the options of a template.
 func template(name string) string { return "<" + name + ">" }
 
-// optionOwner is who owns an option, nobody in particular if it is the tenant's. The names are all that it has, or may have had: of a former one
-// that was split, each part has to be the tenant's. The first table that knows a name decides on it.
+// optionOwner returns the owner of an option. The result is false if the option belongs to the tenant. names are all
+// current and former names of the option; if a former option was split, each part must belong to the tenant. The first
+// table that contains a name is authoritative.
 func optionOwner(tables []table, names []registry.Name) (owner, bool) {
 	for _, name := range names {
 		for _, t := range tables {
@@ -72,9 +75,10 @@ func optionOwner(tables []table, names []registry.Name) (owner, bool) {
 	return owner{}, false
 }
 
-// followsReverseProxy are the options behind a name that a tenant wrote, be it a former one, in another case, or of another release:
-// allowUnknown lets each of them through to a file, and an image need not be what its tag says.
-func (s scope) followsReverseProxy(known *registry.Registry, group, option string) ([]*registry.Option, error) {
+// optionsNamed returns the options with a name that a tenant has set, which may be a former name, in another case, or of
+// another release: allowUnknown passes all of them to the file, and an image may contain another release than its tag
+// indicates.
+func (s scope) optionsNamed(known *registry.Registry, group, option string) ([]*registry.Option, error) {
 	if options := known.Lookup(group, option); len(options) > 0 {
 		return options, nil
 	}
@@ -89,7 +93,7 @@ func (s scope) followsReverseProxy(known *registry.Registry, group, option strin
 	return out, nil
 }
 
-// names are those by which the tables may know what a tenant wrote.
+// names returns the names under which the tables may contain an option.
 func (s scope) names(group, option string, options []*registry.Option) []registry.Name {
 	out := []registry.Name{{Group: s.kind(normalGroup(group)), Option: normalOption(option)}}
 	for _, o := range options {
@@ -98,7 +102,7 @@ func (s scope) names(group, option string, options []*registry.Option) []registr
 	return out
 }
 
-// kind is a table's name of a group.
+// kind returns the name of a group in the tables.
 func (s scope) kind(group string) string {
 	for _, g := range s.groups {
 		if normalGroup(g.Name) == group {
@@ -108,7 +112,8 @@ func (s scope) kind(group string) string {
 	return group
 }
 
-// normalGroup and normalOption are names as they stand in the tables, with which oslo.config agrees as far as it reads them at all.
+// normalGroup and normalOption return names as used in the tables. oslo.config normalizes the names that it reads in the
+// same way.
 func normalGroup(group string) string {
 	if strings.EqualFold(group, "DEFAULT") {
 		return "DEFAULT"
@@ -118,9 +123,9 @@ func normalGroup(group string) string {
 
 func normalOption(option string) string { return strings.ReplaceAll(strings.ToLower(option), "-", "_") }
 
-// refuse is the sentence about a value of an option that is not the tenant's, and nil about one that may be chosen. The base is the path
-// of what the option belongs to, a service's or a directory's.
-func (o owner) refuse(base string, value any) error {
+// rejection returns the error for a value of an option that the tenant does not own, or nil if the tenant may set this
+// value. base is the path of the object to which the option belongs, a service or a directory.
+func (o owner) rejection(base string, value any) error {
 	switch {
 	case len(o.only) > 0 && o.allows(value):
 		return nil
@@ -129,10 +134,10 @@ func (o owner) refuse(base string, value any) error {
 	case o.field != "":
 		return fmt.Errorf("%s; set %s.%s instead", o.why, base, o.field)
 	}
-	return fmt.Errorf("%s; leave it out", o.why)
+	return fmt.Errorf("%s; remove it", o.why)
 }
 
-// allows reports whether a value, or each of a list, is one to choose.
+// allows reports whether a value, or each value of a list, may be set.
 func (o owner) allows(value any) bool {
 	list, ok := value.([]any)
 	if !ok {

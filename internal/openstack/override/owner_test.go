@@ -11,12 +11,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// reaches are names of options by which a service reads a file, runs a program, loads code or reaches a host.
-var reaches = regexp.MustCompile(`(^|_)(auth_type|backends?|binary|ca|cacert\w*|cafile|certfile|conf|config|connection|dirs?|drivers?|endpoint|` +
+// suspicious matches names of options with which a service reads a file, runs a program, loads code or connects to a host.
+var suspicious = regexp.MustCompile(`(^|_)(auth_type|backends?|binary|ca|cacert\w*|cafile|certfile|conf|config|connection|dirs?|drivers?|endpoint|` +
 	`externals?|files?|generator|hosts?|keyfile|methods|origin|paths?|plugin|provider|proxies|repository|sentinels|servers?|source|sync_wait|template|` +
 	`uri|urls?|wsgi)($|_)`)
 
-// harmless are options whose names look like it and that do nothing of the kind.
+// harmless are options with such names that do nothing of the kind.
 var harmless = []string{
 	"cache config_prefix", "cache debug_cache_backend", "cors allowed_origin", "database connection_debug", "database connection_recycle_time",
 	"database connection_trace", "DEFAULT max_logfile_count", "DEFAULT max_logfile_size_mb", "auth methods", "auth additional_primary_auth_methods",
@@ -36,7 +36,7 @@ var harmless = []string{
 	"DEFAULT default_software_config_transport", "DEFAULT max_server_name_length", "DEFAULT max_template_size", "DEFAULT template_fetch_timeout",
 }
 
-// tabled are the options of a release under the names by which tables know them.
+// tabled returns the options of a release, with the names used in the tables.
 func tabled(r *registry.Registry) map[registry.Name]*registry.Option {
 	out := map[registry.Name]*registry.Option{}
 	for _, group := range r.Groups() {
@@ -52,12 +52,12 @@ func tabled(r *registry.Registry) map[registry.Name]*registry.Option {
 	return out
 }
 
-// decided reports whether any table knows a name.
+// decided reports whether any table contains a name.
 func decided(tables []table, name registry.Name) bool {
 	return slices.ContainsFunc(tables, func(t table) bool { _, ok := t.of(name); return ok })
 }
 
-// TestDecided: of each option of every release by which a service would reach for something, someone has decided whose it is.
+// TestDecided checks that the tables contain every option of every release with a suspicious name.
 func TestDecided(t *testing.T) {
 	for service, tables := range services {
 		for _, r := range registry.All(service) {
@@ -65,8 +65,8 @@ func TestDecided(t *testing.T) {
 				if o.Secret || decided(tables, name) || slices.Contains(harmless, name.Group+" "+name.Option) {
 					continue
 				}
-				if reaches.MatchString(o.Name) || o.Kind == "uri" {
-					t.Errorf("%s %s: nobody has decided whose %s is", service, r.Release, name)
+				if suspicious.MatchString(o.Name) || o.Kind == "uri" {
+					t.Errorf("%s %s: no table contains %s", service, r.Release, name)
 				}
 			}
 		}
@@ -74,19 +74,21 @@ func TestDecided(t *testing.T) {
 	for _, r := range registry.All(service) {
 		for _, o := range r.Options("ldap") {
 			name := registry.Name{Group: "ldap", Option: o.Name}
-			if !decided(services[directories], name) && !slices.Contains(harmless, "ldap "+o.Name) && reaches.MatchString(o.Name) {
-				t.Errorf("%s: nobody has decided whose option %s of a directory is", r.Release, o.Name)
+			if !decided(services[directories], name) && !slices.Contains(harmless, "ldap "+o.Name) && suspicious.MatchString(o.Name) {
+				t.Errorf("%s: no table contains option %s of a directory", r.Release, o.Name)
 			}
 		}
 	}
 }
 
-// apart are services of whose options some are checked apart, by what their tables are called.
-var apart = map[string]string{directories: "keystone", computes: "nova"}
+// separate maps the keys of tables that are not in the service's own key to their service.
+var separate = map[string]string{directories: "keystone", computes: "nova"}
 
-// TestTables: what the tables name is there, in some release of a service that they are for; a mistyped name would let the option through.
+// TestTables checks that all names in the tables exist in some release of their service; a misspelled name would allow the
+// option.
 func TestTables(t *testing.T) {
-	// Options that no list has, because they are read before there is one, or belong to a group that is an administrator's to name.
+	// Options that are in no list, because they are read before the list exists, or belong to a group whose name an
+	// administrator chooses.
 	unlisted := []string{"DEFAULT config_file", "DEFAULT config_dir", "eventlet_server *", "* remote_id_attribute", "auth openid", "auth totp", "backend_defaults *", "* *"}
 	known := map[string]bool{}
 	for service := range services {
@@ -105,7 +107,7 @@ func TestTables(t *testing.T) {
 			for group, options := range table {
 				for option, o := range options {
 					name := group + " " + option
-					found := known[service+" "+name] || known[apart[service]+" "+name]
+					found := known[service+" "+name] || known[separate[service]+" "+name]
 					for other := range services {
 						found = found || shared && known[other+" "+name]
 					}
@@ -121,32 +123,33 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestOwned: an option that is not the tenant's is refused with the field that sets it, by whatever name it is called.
+// TestOwned checks that an option that the tenant does not own is rejected with the field that sets it, in any notation of
+// its name.
 func TestOwned(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, in, release, want string }{
 		"Field": {
 			reason: "The field is named from the top of the spec.", in: "{config: {token: {expiration: 604800}}}",
-			want: "spec.services.keystone.config.token.expiration: keys are kept for as long as tokens live; set spec.services.keystone.fernet.tokenExpirationSeconds instead",
+			want: "spec.services.keystone.config.token.expiration: keys are kept for the lifetime of tokens; set spec.services.keystone.fernet.tokenExpirationSeconds instead",
 		},
 		"None": {
 			reason: "There is no such field.", in: "{config: {fernet_tokens: {key_repository: /tmp}}}",
-			want: "spec.services.keystone.config.fernet_tokens.key_repository: the keys of tokens are mounted and rotated there; leave it out",
+			want: "spec.services.keystone.config.fernet_tokens.key_repository: the token keys are mounted and rotated at a fixed path; remove it",
 		},
 		"Case": {
-			reason: "oslo.config does not tell groups by case.", in: "{config: {TOKEN: {provider: jws}}}",
-			want: "spec.services.keystone.config.TOKEN.provider: the keys that are kept and rotated are those of Fernet tokens; leave it out",
+			reason: "oslo.config compares groups case-insensitively.", in: "{config: {TOKEN: {provider: jws}}}",
+			want: "spec.services.keystone.config.TOKEN.provider: only keys of Fernet tokens are stored and rotated; remove it",
 		},
 		"Former": {
 			reason: "The service still reads a former name.", in: "{config: {DEFAULT: {logdir: /tmp}}}",
-			want: "spec.services.keystone.config.DEFAULT.logdir: " + logs + "; leave it out",
+			want: "spec.services.keystone.config.DEFAULT.logdir: " + logs + "; remove it",
 		},
 		"Group": {
-			reason: "All of a group, also what nobody knows.", in: "{allowUnknown: true, config: {saml: {xmlsec1_binary: /bin/sh, more: 1}}}",
-			want: "spec.services.keystone.config.saml.more: " + noSAML + "; leave it out\nspec.services.keystone.config.saml.xmlsec1_binary: " + noSAML + "; leave it out",
+			reason: "All options of a group, including unknown ones.", in: "{allowUnknown: true, config: {saml: {xmlsec1_binary: /bin/sh, more: 1}}}",
+			want: "spec.services.keystone.config.saml.more: " + noSAML + "; remove it\nspec.services.keystone.config.saml.xmlsec1_binary: " + noSAML + "; remove it",
 		},
 		"Unlisted": {
-			reason: "What no list has.", in: "{allowUnknown: true, config: {DEFAULT: {config-dir: /tmp}, mapped: {remote_id_attribute: HTTP_X}}}",
-			want: "spec.services.keystone.config.DEFAULT.config-dir: " + files + "; leave it out\n" +
+			reason: "The option is in no list.", in: "{allowUnknown: true, config: {DEFAULT: {config-dir: /tmp}, mapped: {remote_id_attribute: HTTP_X}}}",
+			want: "spec.services.keystone.config.DEFAULT.config-dir: " + files + "; remove it\n" +
 				"spec.services.keystone.config.mapped.remote_id_attribute: " + front + "; set spec.services.keystone.federation instead",
 		},
 		"Spaces": {
@@ -155,16 +158,16 @@ func TestOwned(t *testing.T) {
 		},
 		"OtherRelease": {
 			reason: "An image may be of another release.", release: "2026.2", in: "{allowUnknown: true, config: {oslo_policy: {enforce_scope: false}, healthcheck: {path: /x}}}",
-			want: "spec.services.keystone.config.healthcheck.path: " + probed + "; leave it out\n" +
-				"spec.services.keystone.config.oslo_policy.enforce_scope: " + defaults + "; leave it out",
+			want: "spec.services.keystone.config.healthcheck.path: " + probed + "; remove it\n" +
+				"spec.services.keystone.config.oslo_policy.enforce_scope: " + defaults + "; remove it",
 		},
 		"SecretOfOtherRelease": {
 			reason: "A secret stays one.", release: "2026.2", in: "{allowUnknown: true, config: {cache: {Redis-Password: hunter2}}}",
-			want: "spec.services.keystone.config.cache.Redis-Password: this option holds a secret, which must not stand in a claim; leave it out",
+			want: "spec.services.keystone.config.cache.Redis-Password: it is a secret, which a claim must not contain; remove it",
 		},
 		"Values": {
 			reason: "Some values are the tenant's.", in: "{config: {oslo_messaging_notifications: {driver: [log, messagingv2]}}}",
-			want: "spec.services.keystone.config.oslo_messaging_notifications.driver: the service has no message queue here, and a request would wait for it; choose from log, noop",
+			want: "spec.services.keystone.config.oslo_messaging_notifications.driver: the service has no message queue, and requests would wait for it; choose from log, noop",
 		},
 		"Value":  {reason: "This is one.", in: "{config: {oslo_messaging_notifications: {driver: [log]}}}"},
 		"Tenant": {reason: "Most options are the tenant's.", in: "{config: {security_compliance: {lockout_failure_attempts: 6}, DEFAULT: {max_token_size: 512}}}"},
@@ -185,7 +188,8 @@ func TestOwned(t *testing.T) {
 	}
 }
 
-// TestNova: what a cloud is tuned by stays the tenant's in every release, and what the rest of it is computed from does not.
+// TestNova checks, for every release, that a tenant may set tuning options, and may not set options from which other values
+// are derived.
 func TestNova(t *testing.T) {
 	const in = "spec.services.nova.config."
 	for name, tc := range map[string]struct{ reason, in, want string }{
@@ -196,20 +200,20 @@ func TestNova(t *testing.T) {
 			oslo_messaging_rabbit: {heartbeat_timeout_threshold: 30}, notifications: {notification_format: versioned}}}`},
 		"Queue": {
 			"A queue that exists is not opened with other arguments.", "{config: {oslo_messaging_rabbit: {rabbit_quorum_queue: false}}}",
-			in + "oslo_messaging_rabbit.rabbit_quorum_queue: how queues are declared and reached is one for all processes and hypervisors; leave it out",
+			in + "oslo_messaging_rabbit.rabbit_quorum_queue: queue settings must be the same for all processes and hypervisors; remove it",
 		},
 		"Field": {
 			"A quota has a field.", "{config: {quota: {ram: 1024}}}",
 			in + "quota.ram: " + limits + "; set spec.services.nova.quotas.memoryMiB instead",
 		},
 		"Peer": {
-			"Whom to ask follows from the claim, by whatever name.", "{allowUnknown: true, config: {Placement: {endpoint-override: 'https://elsewhere'}}}",
-			in + "Placement.endpoint-override: " + reached + "; leave it out",
+			"Endpoints are derived from the claim, in any notation.", "{allowUnknown: true, config: {Placement: {endpoint-override: 'https://other'}}}",
+			in + "Placement.endpoint-override: " + reached + "; remove it",
 		},
-		"Hypervisor": {"What nova-compute reads has another place.", "{config: {libvirt: {virt_type: qemu}}}", in + "libvirt.virt_type: " + hypervisors + "; leave it out"},
+		"Hypervisor": {"Options of nova-compute belong to the HypervisorCluster.", "{config: {libvirt: {virt_type: qemu}}}", in + "libvirt.virt_type: " + hypervisors + "; remove it"},
 		"Queue's password": {
 			"An address with a password stands in no claim.", "{config: {DEFAULT: {transport_url: 'rabbit://a:b@c'}}}",
-			in + "DEFAULT.transport_url: this option holds a secret, which must not stand in a claim; leave it out",
+			in + "DEFAULT.transport_url: it is a secret, which a claim must not contain; remove it",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +231,7 @@ func TestNova(t *testing.T) {
 	}
 }
 
-// TestClasses: the scheduler starts with the filters that a claim names, and what is not in Nova's own package is for an image that has it.
+// TestClasses checks that filters must be part of Nova's package, unless unknown options are allowed for another image.
 func TestClasses(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, in, want string }{
 		"Unknown": {
@@ -240,9 +244,9 @@ func TestClasses(t *testing.T) {
 			in:     "{allowUnknown: true, config: {filter_scheduler: {available_filters: [ours.filters.all], enabled_filters: [OurFilter]}}}",
 		},
 		"Type": {
-			"The value has to be one, whatever the image.", "{allowUnknown: true, config: {filter_scheduler: {enabled_filters: [null]}}}",
+			"Values are validated for every image.", "{allowUnknown: true, config: {filter_scheduler: {enabled_filters: [null]}}}",
 			"spec.services.nova.config.filter_scheduler.enabled_filters: [filter_scheduler] enabled_filters must be a list, but in item 1 it has no value: " +
-				"give it one, or leave it out",
+				"set one, or remove the option",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -258,18 +262,19 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestStores: a store's group has the options of its driver, by whatever case, and what its fields say is theirs in every one of them.
+// TestStores checks that the group of a store has the options of its driver, case-insensitively, and that options with
+// fields are rejected in every store.
 func TestStores(t *testing.T) {
 	const at = "spec.services.glance.config."
 	groups := []registry.Group{{Name: "fast", Template: "rbd"}, {Name: "archive", Template: "s3"}, {Name: "shared", Template: "file"}}
 	for name, tc := range map[string]struct{ reason, in, want string }{
-		"Tenant":   {reason: "What only this store feels is the tenant's.", in: "{config: {fast: {rbd_store_chunk_size: 16}, ARCHIVE: {s3_store_thread_pools: 20}}}"},
+		"Tenant":   {reason: "The tenant may set options that only affect this store.", in: "{config: {fast: {rbd_store_chunk_size: 16}, ARCHIVE: {s3_store_thread_pools: 20}}}"},
 		"Field":    {"Where a store is has a field.", "{config: {fast: {rbd_store_pool: vms}}}", at + "fast.rbd_store_pool: " + reasonStoreField + "; set spec.services.glance.stores instead"},
-		"Case":     {"oslo.config does not tell groups by case.", "{allowUnknown: true, config: {Fast: {Rbd-Store-Pool: vms}}}", at + "Fast.Rbd-Store-Pool: " + reasonStoreField + "; set spec.services.glance.stores instead"},
-		"Secret":   {"A key does not stand in a claim, and its field says where it does.", "{config: {archive: {s3_store_secret_key: hunter2}}}", at + "archive.s3_store_secret_key: this option holds a secret, which must not stand in a claim; set spec.services.glance.stores instead"},
+		"Case":     {"oslo.config compares groups case-insensitively.", "{allowUnknown: true, config: {Fast: {Rbd-Store-Pool: vms}}}", at + "Fast.Rbd-Store-Pool: " + reasonStoreField + "; set spec.services.glance.stores instead"},
+		"Secret":   {"A claim must not contain a key; a field references its Secret.", "{config: {archive: {s3_store_secret_key: hunter2}}}", at + "archive.s3_store_secret_key: it is a secret, which a claim must not contain; set spec.services.glance.stores instead"},
 		"Driver":   {"Another driver's option has no effect.", "{config: {archive: {rbd_store_chunk_size: 16}}}", at + "archive.rbd_store_chunk_size: glance 2025.2 has no option rbd_store_chunk_size in the group [archive]: see the configuration reference of glance for its options"},
 		"Nobody's": {"A store has to be one.", "{config: {slow: {rbd_store_chunk_size: 16}}}", at + "slow.rbd_store_chunk_size: glance 2025.2 has no group [slow]: see the configuration reference of glance for its options"},
-		"File":     {"A store reads no other folder of the pod.", "{config: {shared: {filesystem_store_datadirs: ['/etc:1']}}}", at + "shared.filesystem_store_datadirs: a store's volume is mounted there; set spec.services.glance.stores instead"},
+		"File":     {"A store reads no other folder of the pod.", "{config: {shared: {filesystem_store_datadirs: ['/etc:1']}}}", at + "shared.filesystem_store_datadirs: the volume of a store is mounted at a fixed path; set spec.services.glance.stores instead"},
 		"NewName":  {"An option that only a later release has may be the tenant's, too.", "{allowUnknown: true, config: {archive: {s3_store_enable_data_integrity_protection: false}}}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -284,6 +289,6 @@ func TestStores(t *testing.T) {
 		})
 	}
 	if _, err := Options("glance", release, overrides(t, "{config: {DEFAULT: {debug: true}}}"), base, registry.Group{Name: "cors", Template: "rbd"}); err == nil {
-		t.Error("a store may be called as another group is")
+		t.Error("got no error for a store with the name of another group")
 	}
 }

@@ -1,15 +1,16 @@
 package override
 
-// placement is placement.conf (https://docs.openstack.org/placement/latest/configuration/config.html).
+// placement contains the owners of options in placement.conf
+// (https://docs.openstack.org/placement/latest/configuration/config.html).
 var placement = table{
 	"DEFAULT": {
-		"pybasedir":  ours(files),
-		"state_path": ours(files),
-		"tempdir":    ours(files),
+		"pybasedir":  reserved(files),
+		"state_path": reserved(files),
+		"tempdir":    reserved(files),
 	},
-	"api": {"auth_strategy": ours("without it, nobody would be asked for a token")},
+	"api": {"auth_strategy": reserved("tokens are always required")},
 	"placement_database": {
-		"connection_parameters": ours(databaseURL),
-		"sync_on_startup":       ours("the schema is made and upgraded by Jobs, one at a time, and not by each pod"),
+		"connection_parameters": reserved(databaseURL),
+		"sync_on_startup":       reserved("Jobs create and upgrade the schema, one at a time, not each pod"),
 	},
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// nodePrograms are the programs of services that run on hypervisors, by service. They do not get the options that a claim sets for the
-// service.
+// nodePrograms are the programs of services that run on hypervisors, by service. They do not get the options that a claim
+// sets for the service.
 var nodePrograms = map[string][]string{
 	"nova": {novaComputeProgram},
 	"neutron": {
@@ -21,8 +21,8 @@ var nodePrograms = map[string][]string{
 
 const novaComputeProgram = "nova-compute"
 
-// checkReaders returns an error for an option that programs on hypervisors read and none in the control plane does: it would have no
-// effect. An option of which that is not certain passes.
+// checkReaders returns an error for an option that only programs on hypervisors read, because it would have no effect. If
+// the analysis is not certain, the option is accepted.
 func checkReaders(known *registry.Registry, o *registry.Option) error {
 	nodes := nodePrograms[known.Service]
 	if len(nodes) == 0 {
@@ -47,7 +47,7 @@ func checkReaders(known *registry.Registry, o *registry.Option) error {
 	}
 	why := "only " + strings.Join(onNodes, ", ") + " on hypervisors can read this option"
 	if known.Service != "nova" {
-		return errors.New(why + ", which does not get it; leave it out")
+		return errors.New(why + ", which does not get the options of this claim; remove it")
 	}
 	decided, _ := novaCompute.of(registry.Name{Group: o.Group, Option: o.Name})
 	switch {
@@ -56,5 +56,5 @@ func checkReaders(known *registry.Registry, o *registry.Option) error {
 	case decided.field != "":
 		return fmt.Errorf("%s; set spec.%s of the HypervisorCluster instead", why, decided.field)
 	}
-	return errors.New(why + ", which has rights of its node and does not get it; leave it out")
+	return errors.New(why + ", which has privileges on its node and does not get it; remove it")
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// TestOptionsReachTheirReaders: in every release, an option that only programs on hypervisors can read is refused in the config of its service,
-// however it is set, and the error names where nova-compute's is set if it may be; every other option passes checkReaders.
+// TestOptionsReachTheirReaders checks, for every release, that the config of a service rejects options that only programs
+// on hypervisors read, in any notation, and that the error contains the location of nova-compute's option, if there is one.
+// Every other option passes checkReaders.
 func TestOptionsReachTheirReaders(t *testing.T) {
 	for service, tables := range services {
-		refused := map[string]int{}
+		rejected := map[string]int{}
 		for _, known := range registry.All(service) {
 			readers, err := registry.ReadersOf(service, known.Release)
 			if err != nil {
@@ -33,26 +34,26 @@ func TestOptionsReachTheirReaders(t *testing.T) {
 					text = err.Error()
 				}
 				if got, want := strings.Contains(text, "on hypervisors can read this option"), uses(true) && !uses(false); got != want {
-					t.Errorf("%s %s: [%s] %s is refused: %t, want %t: %s", service, known.Release, o.Group, o.Name, got, want, text)
+					t.Errorf("%s %s: [%s] %s is rejected: %t, want %t: %s", service, known.Release, o.Group, o.Name, got, want, text)
 				}
 				if !strings.Contains(text, "on hypervisors can read") {
 					continue
 				}
-				refused[known.Release]++
+				rejected[known.Release]++
 				_, listed := optionOwner(services[computes], []registry.Name{{Group: o.Group, Option: o.Name}})
 				field := "set spec.agents.novaCompute.config." + o.Group + "." + o.Name + " of the HypervisorCluster instead"
 				if service == "nova" && !listed != strings.Contains(text, field) {
 					t.Errorf("%s: nova-compute takes [%s] %s: %t, and the error is %s", known.Release, o.Group, o.Name, !listed, text)
 				}
 			}
-			if nodePrograms[service] != nil && refused[known.Release] == 0 {
-				t.Errorf("%s %s: nothing is refused", service, known.Release)
+			if nodePrograms[service] != nil && rejected[known.Release] == 0 {
+				t.Errorf("%s %s: nothing is rejected", service, known.Release)
 			}
 		}
 	}
 }
 
-// TestComputeReads: nova-compute can read each option that a pool may set for it, in every release that has the option.
+// TestComputeReads checks that nova-compute reads each option that a pool may set, in every release that has the option.
 func TestComputeReads(t *testing.T) {
 	for _, known := range registry.All("nova") {
 		readers, err := registry.ReadersOf("nova", known.Release)
@@ -77,7 +78,7 @@ func TestComputeReads(t *testing.T) {
 	}
 }
 
-// TestCheckReaders: the error says who reads the option and what to do.
+// TestCheckReaders checks that the error contains the readers of the option and a remedy.
 func TestCheckReaders(t *testing.T) {
 	const in = "spec.services."
 	for name, tc := range map[string]struct{ reason, service, config, want string }{
@@ -94,13 +95,13 @@ func TestCheckReaders(t *testing.T) {
 		"None": {
 			reason: "A pool has no place for it.", service: "nova", config: "DEFAULT: {compute_monitors: [cpu.virt_driver]}",
 			want: in + "nova.config.DEFAULT.compute_monitors: only nova-compute on hypervisors can read this option, " +
-				"which has rights of its node and does not get it; leave it out",
+				"which has privileges on its node and does not get it; remove it",
 		},
 		"Both": {reason: "The API reads it, too.", service: "nova", config: "cinder: {cross_az_attach: false}"},
 		"Agent": {
 			reason: "Agents get no option of the claim.", service: "neutron", config: "local_ip: {static_nat: true}",
 			want: in + "neutron.config.local_ip.static_nat: only neutron-openvswitch-agent, neutron-sriov-nic-agent on hypervisors can read this option, " +
-				"which does not get it; leave it out",
+				"which does not get the options of this claim; remove it",
 		},
 		"Former": {reason: "By another case of the group.", service: "nova", config: "ConsoleAuth: {token_ttl: 60}",
 			want: in + "nova.config.ConsoleAuth.token_ttl: only nova-compute on hypervisors can read this option; " +

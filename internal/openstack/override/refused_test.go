@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// taken are options that a tenant does not set, by table and group: * is each of the group.
-var taken = map[string]map[string]string{
+// reservedOptions are options that a tenant cannot set, by table and group. * stands for all options of a group.
+var reservedOptions = map[string]map[string]string{
 	"every service": {
 		"DEFAULT": "config_file config_dir config_source log_config_append log_dir log_file use_stderr use_syslog use_journal watch_log_file",
 		"cache": "backend backend_argument memcache_servers memcache_sasl_enabled memcache_username username proxies redis_db redis_sentinels redis_server " +
@@ -302,7 +302,7 @@ var taken = map[string]map[string]string{
 	},
 }
 
-// listed are the tables of these names, and tablesOf the names of a service's.
+// listed contains the tables by name, tablesOf the tables of each service.
 var (
 	listed = map[string]table{
 		"every service": everyService, "without queue": withoutQueue, "client": client, "keystone": keystone, "placement": placement, "glance": glance,
@@ -316,10 +316,10 @@ var (
 	}
 )
 
-// takenOfDirectories are those of a directory's file.
-const takenOfDirectories = "group_tree_dn password suffix tls_cacertdir tls_cacertfile url user user_tree_dn"
+// reservedDirectoryOptions are reserved options in the file of an LDAP directory.
+const reservedDirectoryOptions = "group_tree_dn password suffix tls_cacertdir tls_cacertfile url user user_tree_dn"
 
-// fields are those of a service and of a directory that set an option in its stead.
+// fields maps reserved options of a service to the fields that set them.
 var fields = map[string]map[string]string{"every service": {
 	"oslo_policy.policy_file": "policy", "oslo_policy.policy_dirs": "policy", "oslo_policy.policy_default_rule": "policy",
 }, "keystone": {
@@ -434,14 +434,15 @@ var fieldsOfDirectories = map[string]string{
 	"url": "url", "user": "user", "user_tree_dn": "userTreeDN",
 }
 
-// TestConflict: each of them is refused, also where unknown options are allowed, with the field that sets it, if there is one, and a reason.
+// TestConflict checks that every reserved option is rejected, even if unknown options are allowed, with a reason and the field that sets it, if
+// there is one.
 func TestConflict(t *testing.T) {
 	check := func(name, field string, err error) {
 		t.Helper()
 		switch {
 		case err == nil:
 			t.Errorf("%s is the tenant's", name)
-		case field == "" && !strings.HasSuffix(err.Error(), "; leave it out") && !strings.Contains(err.Error(), "; choose from "):
+		case field == "" && !strings.HasSuffix(err.Error(), "; remove it") && !strings.Contains(err.Error(), "; choose from "):
 			t.Errorf("%s: %s", name, err)
 		case field != "":
 			if _, got, _ := strings.Cut(err.Error(), "; set "); got != base+"."+field+" instead" {
@@ -453,8 +454,8 @@ func TestConflict(t *testing.T) {
 	for service, names := range tablesOf {
 		groups := storesOf(t, service)
 		for _, name := range names {
-			for _, group := range slices.Sorted(maps.Keys(taken[name])) {
-				for option := range strings.FieldsSeq(taken[name][group]) {
+			for _, group := range slices.Sorted(maps.Keys(reservedOptions[name])) {
+				for option := range strings.FieldsSeq(reservedOptions[name][group]) {
 					if option == every {
 						option = "anything"
 					}
@@ -472,7 +473,7 @@ func TestConflict(t *testing.T) {
 			}
 		}
 	}
-	for option := range strings.FieldsSeq(takenOfDirectories) {
+	for option := range strings.FieldsSeq(reservedDirectoryOptions) {
 		if err := json.Unmarshal([]byte(`{"`+option+`": "x"}`), &raw); err != nil {
 			t.Fatal(err)
 		}
@@ -484,11 +485,11 @@ func TestConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Directory(release, raw, false, base); err != nil {
-		t.Errorf("whom to trust is the tenant's: %s", err)
+		t.Errorf("a tenant must be able to set tls_req_cert: %s", err)
 	}
 }
 
-// storesOf are a store of each driver that a service has.
+// storesOf returns a store for each driver of a service.
 func storesOf(t *testing.T, service string) []registry.Group {
 	t.Helper()
 	known, err := registry.For(service, release)
@@ -502,8 +503,8 @@ func storesOf(t *testing.T, service string) []registry.Group {
 	return out
 }
 
-// TestNoOtherObjectsAdopted: the tables have no more than that: what is taken from tenants is a decision, and stands here, too.
-func TestNoOtherObjectsAdopted(t *testing.T) {
+// TestReservedOptionsReviewed checks that the tables contain exactly the reserved options of this file, so that a new one requires a review.
+func TestReservedOptionsReviewed(t *testing.T) {
 	for name, table := range listed {
 		got, want := map[string]map[string]bool{}, map[string]map[string]bool{}
 		for group, options := range table {
@@ -522,7 +523,7 @@ func TestNoOtherObjectsAdopted(t *testing.T) {
 				delete(got, group)
 			}
 		}
-		for group, options := range taken[name] {
+		for group, options := range reservedOptions[name] {
 			want[group] = map[string]bool{}
 			for option := range strings.FieldsSeq(options) {
 				want[group][option] = true
@@ -532,15 +533,15 @@ func TestNoOtherObjectsAdopted(t *testing.T) {
 			t.Errorf("%s: (-here +tables):\n%s", name, diff)
 		}
 	}
-	if len(taken) != len(listed) {
-		t.Errorf("%d tables, and %d here", len(listed), len(taken))
+	if len(reservedOptions) != len(listed) {
+		t.Errorf("%d tables, and %d here", len(listed), len(reservedOptions))
 	}
 }
 
-// TestListed: no service has another table, so that each is looked at above.
+// TestListed checks that all tables of the services are in listed.
 func TestListed(t *testing.T) {
 	for service, tables := range services {
-		if apart[service] != "" {
+		if separate[service] != "" {
 			continue
 		}
 		var want []table
@@ -553,11 +554,11 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// TestSize: all options together have to fit into a ConfigMap, to the byte.
+// TestSize checks that all options together fit into a ConfigMap, to the byte.
 func TestSize(t *testing.T) {
 	of := func(n int) error {
 		raw := common.Options{}
-		// Group, option and the quotes of the value count.
+		// The size includes group, option and the quotes of the value.
 		text := `{"o": "` + strings.Repeat("x", n-len("group")-len("o")-2) + `"}`
 		if err := json.Unmarshal([]byte(text), &raw); err != nil {
 			t.Fatal(err)
@@ -568,7 +569,7 @@ func TestSize(t *testing.T) {
 	if err := of(256 << 10); err != nil {
 		t.Errorf("256 KiB: %.200s", err)
 	}
-	if err := of(256<<10 + 1); err == nil || !strings.Contains(err.Error(), "more than 256 KiB") {
+	if err := of(256<<10 + 1); err == nil || !strings.Contains(err.Error(), "exceed 256 KiB") {
 		t.Errorf("a byte more: %.200v", err)
 	}
 }

@@ -1,6 +1,6 @@
 package override
 
-// services are the tables of each service, in which it is looked up one after the other.
+// services are the tables of each service, in the order in which they are searched.
 var services = map[string][]table{
 	"keystone":  {keystone, withoutQueue, everyService},
 	"barbican":  {barbican, queue, client, everyService},
@@ -14,120 +14,123 @@ var services = map[string][]table{
 	computes:    {novaCompute},
 }
 
-// directories names the table of the files of Keystone's domains, whose options are checked apart from those of keystone.conf.
+// directories is the key of the table for the files of Keystone's domains, whose options are checked separately from
+// keystone.conf.
 const directories = "keystone domain"
 
 const (
-	logs = "logs go to the standard error of each container, where the cluster collects them, and nothing else of a pod can be written"
-	// files is why a tenant names none: tenants can put none into a pod, and what they can name there is the image's or a secret.
-	files  = "this names a file of the pod, which holds no other than the image's and those that are mounted here"
-	pods   = "the rest of the cloud is computed from this"
-	probed = "the pods' probes ask it"
-	uwsgi  = "uWSGI serves"
+	logs = "logs are written to standard error, where the cluster collects them, and pods have no writable folder for them"
+	// files explains why tenants cannot set paths: they cannot add files to a pod, and the existing files belong to the
+	// image or contain secrets.
+	files  = "it is the path of a file in the pod, which only contains files of the image and mounted files"
+	pods   = "the rest of the cloud is derived from it"
+	probed = "the probes of the pods use it"
+	uwsgi  = "uWSGI serves requests"
 )
 
-// everyService are options of the libraries that all services use. Those that hold secrets are refused without being named here.
+// everyService contains the owners of options of the libraries that all services use. Secret options are rejected without
+// being listed.
 var everyService = table{
 	"DEFAULT": {
-		"config_file":       ours(files),
-		"config_dir":        ours(files),
-		"config_source":     ours("configuration comes from the claim alone, and from no other server or file"),
-		"log_config_append": ours(logs),
-		"log_dir":           ours(logs),
-		"log_file":          ours(logs),
-		"use_stderr":        ours(logs),
-		"use_syslog":        ours(logs),
-		"use_journal":       ours(logs),
-		"watch_log_file":    ours(logs),
+		"config_file":       reserved(files),
+		"config_dir":        reserved(files),
+		"config_source":     reserved("configuration must come from the claim, not from another server or file"),
+		"log_config_append": reserved(logs),
+		"log_dir":           reserved(logs),
+		"log_file":          reserved(logs),
+		"use_stderr":        reserved(logs),
+		"use_syslog":        reserved(logs),
+		"use_journal":       reserved(logs),
+		"watch_log_file":    reserved(logs),
 	},
 	"cache": {
-		// What a server that does not answer may cost, and how long entries live, is the tenant's.
-		"backend":                     ours(pods),
-		"backend_argument":            ours(pods),
-		"memcache_servers":            ours("the cache is the control plane's own, and its addresses follow from how many there are"),
-		"memcache_sasl_enabled":       ours(cacheLogin),
-		"memcache_username":           ours(cacheLogin),
-		"username":                    ours(cacheLogin),
-		"proxies":                     ours("this names code to be loaded"),
-		"redis_db":                    ours(noRedis),
-		"redis_sentinels":             ours(noRedis),
-		"redis_server":                ours(noRedis),
-		"redis_username":              ours(noRedis),
-		"redis_sentinel_service_name": ours(noRedis),
-		"tls_enabled":                 ours(cacheTLS),
-		"tls_cafile":                  ours(cacheTLS),
-		"tls_certfile":                ours(cacheTLS),
-		"tls_keyfile":                 ours(cacheTLS),
-		"tls_allowed_ciphers":         ours(cacheTLS),
+		// The tenant may set the timeouts of servers and the lifetime of entries.
+		"backend":                     reserved(pods),
+		"backend_argument":            reserved(pods),
+		"memcache_servers":            reserved("the addresses are derived from the replicas of the control plane's cache"),
+		"memcache_sasl_enabled":       reserved(cacheLogin),
+		"memcache_username":           reserved(cacheLogin),
+		"username":                    reserved(cacheLogin),
+		"proxies":                     reserved("it would load code"),
+		"redis_db":                    reserved(noRedis),
+		"redis_sentinels":             reserved(noRedis),
+		"redis_server":                reserved(noRedis),
+		"redis_username":              reserved(noRedis),
+		"redis_sentinel_service_name": reserved(noRedis),
+		"tls_enabled":                 reserved(cacheTLS),
+		"tls_cafile":                  reserved(cacheTLS),
+		"tls_certfile":                reserved(cacheTLS),
+		"tls_keyfile":                 reserved(cacheTLS),
+		"tls_allowed_ciphers":         reserved(cacheTLS),
 	},
 	"database": {
-		"backend":               ours(pods),
-		"connection_parameters": ours(databaseURL),
-		"mysql_wsrep_sync_wait": ours("it follows from whether the database is a Galera cluster"),
+		"backend":               reserved(pods),
+		"connection_parameters": reserved(databaseURL),
+		"mysql_wsrep_sync_wait": reserved("it depends on whether the database is a Galera cluster"),
 	},
-	"healthcheck":      {every: ours(probed)},
-	"oslo_concurrency": {"lock_path": ours(files)},
+	"healthcheck":      {every: reserved(probed)},
+	"oslo_concurrency": {"lock_path": reserved(files)},
 	"oslo_messaging_metrics": {
-		every: ours("nothing collects these metrics"),
+		every: reserved("these metrics are not collected"),
 	},
 	"oslo_middleware": {
-		"enable_proxy_headers_parsing": ours("whether headers of a proxy are believed follows from what stands before the pods"),
-		"http_basic_auth_user_file":    ours(files),
+		"enable_proxy_headers_parsing": reserved("whether proxy headers are trusted depends on the proxy in front of the pods"),
+		"http_basic_auth_user_file":    reserved(files),
 	},
-	"oslo_middleware_tracing": {every: ours(traces)},
+	"oslo_middleware_tracing": {every: reserved(traces)},
 	"oslo_policy": {
-		"policy_file":          use("policy", "the file of access rules is written from the claim"),
-		"policy_dirs":          use("policy", "the file of access rules is written from the claim"),
-		"policy_default_rule":  use("policy", "a rule that a service does not have is nobody's"),
-		"enforce_scope":        ours(defaults),
-		"enforce_new_defaults": ours(defaults),
-		every:                  ours("no access rule asks a server"),
+		"policy_file":          use("policy", "the policy file is written from the claim"),
+		"policy_dirs":          use("policy", "the policy file is written from the claim"),
+		"policy_default_rule":  use("policy", "the default rule is set by the control plane"),
+		"enforce_scope":        reserved(defaults),
+		"enforce_new_defaults": reserved(defaults),
+		every:                  reserved("policy rules cannot call a server"),
 	},
-	"profiler":        {every: ours(traces)},
-	"profiler_jaeger": {every: ours(traces)},
-	"profiler_otlp":   {every: ours(traces)},
+	"profiler":        {every: reserved(traces)},
+	"profiler_jaeger": {every: reserved(traces)},
+	"profiler_otlp":   {every: reserved(traces)},
 }
 
-// client is what a service has that asks Keystone whose a token is, and that may ask for limits and keys.
+// client contains the owners of options of services that validate tokens with Keystone and may use limits and keys.
 var client = table{
 	"keystone_authtoken": {
-		every:                      ours("the Keystone of the control plane checks tokens, and the service is a user of its own there"),
-		"http_connect_timeout":     tenantOption(patience),
-		"http_request_max_retries": tenantOption(patience),
-		"token_cache_time":         tenantOption("how long the service believes what it was told of a token is the tenant's decision"),
+		every:                      reserved("tokens are validated by the Keystone of the control plane, where each service has its own user"),
+		"http_connect_timeout":     tenantOption(keystoneRetries),
+		"http_request_max_retries": tenantOption(keystoneRetries),
+		"token_cache_time":         tenantOption("the tenant decides how long validated tokens are cached"),
 	},
-	"oslo_limit":            {every: ours(noLimits)},
-	"barbican":              {every: ours(noKeys)},
-	"barbican_service_user": {every: ours(noKeys)},
-	"key_manager":           {every: ours(noKeys)},
-	"vault":                 {every: ours(noKeys)},
+	"oslo_limit":            {every: reserved(noLimits)},
+	"barbican":              {every: reserved(noKeys)},
+	"barbican_service_user": {every: reserved(noKeys)},
+	"key_manager":           {every: reserved(noKeys)},
+	"vault":                 {every: reserved(noKeys)},
 }
 
 const (
-	patience = "how long to wait for Keystone is the tenant's decision"
-	noLimits = "the service does not ask Keystone for limits here"
-	noKeys   = "which key manager is asked follows from whether the control plane has one"
+	keystoneRetries = "the tenant decides the timeout for Keystone"
+	noLimits        = "the service does not use limits in Keystone"
+	noKeys          = "the key manager is set by the control plane"
 )
 
-// withoutQueue is what a service has that could use a message queue, and is given none.
+// withoutQueue contains the owners of queue options of services without a message queue.
 var withoutQueue = table{
-	"oslo_messaging_kafka":         {every: ours(noMQ)},
-	"oslo_messaging_rabbit":        {every: ours(noMQ)},
-	"oslo_messaging_notifications": {"driver": tenantValues(noMQ+", and a request would wait for it", "log", "noop")},
+	"oslo_messaging_kafka":         {every: reserved(noMQ)},
+	"oslo_messaging_rabbit":        {every: reserved(noMQ)},
+	"oslo_messaging_notifications": {"driver": tenantValues(noMQ+", and requests would wait for it", "log", "noop")},
 }
 
-const noMQ = "the service has no message queue here"
+const noMQ = "the service has no message queue"
 
-// queue is what a service has whose processes call each other by the message queue.
+// queue contains the owners of queue options of services whose processes communicate through the message queue.
 var queue = table{
-	"DEFAULT":              {"control_exchange": ours("the service has a virtual host of its own")},
-	"oslo_messaging_kafka": {every: ours("the message queue is RabbitMQ")},
+	"DEFAULT":              {"control_exchange": reserved("the service has its own virtual host")},
+	"oslo_messaging_kafka": {every: reserved("the message queue is RabbitMQ")},
 	"oslo_messaging_notifications": {
-		"driver": tenantValues("nobody reads notifications from the message queue, which would keep all of them", "log", "noop"),
+		"driver": tenantValues("notifications in the message queue would never be consumed and accumulate", "log", "noop"),
 	},
 	"oslo_messaging_rabbit": {
-		// A queue that exists is not opened with other arguments, so that a change would stop those who share it.
-		every:                                  ours("how queues are declared and reached is one for all processes and hypervisors"),
+		// An existing queue cannot be opened with other arguments, so a change would stop all processes that share it.
+		every:                                  reserved("queue settings must be the same for all processes and hypervisors"),
 		"conn_pool_min_size":                   tenantOption(calls),
 		"conn_pool_ttl":                        tenantOption(calls),
 		"heartbeat_rate":                       tenantOption(calls),
@@ -142,13 +145,13 @@ var queue = table{
 	},
 }
 
-const calls = "how patient a process is and how many connections it keeps is the tenant's decision"
+const calls = "the tenant decides timeouts and the number of connections"
 
 const (
-	cacheLogin  = "the cache asks nobody for a password, and a network policy says who reaches it"
-	cacheTLS    = "the cache serves no TLS, and a network policy says who reaches it"
+	cacheLogin  = "the cache has no authentication, and a network policy restricts access"
+	cacheTLS    = "the cache does not support TLS, and a network policy restricts access"
 	noRedis     = "the cache is memcached"
-	databaseURL = "the database is the control plane's own"
-	traces      = "requests are not traced yet, and whoever knows the key of a profiler sees what services say to the database"
-	defaults    = "the rules that come with the service are meant and checked together with their scopes"
+	databaseURL = "the database belongs to the control plane"
+	traces      = "tracing is not implemented, and the key of a profiler gives access to the database queries of services"
+	defaults    = "the default rules require scopes"
 )
