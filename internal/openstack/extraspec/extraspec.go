@@ -1,4 +1,4 @@
-// Package extraspec checks the extra specs of flavors by the rules of Nova's API: their names, and their values.
+// Package extraspec validates names and values of the extra specs of flavors with the rules of Nova's API.
 // hack/registry/extraspecs.py extracts the rules from each release.
 package extraspec
 
@@ -22,24 +22,24 @@ import (
 //go:embed data/*.json.gz
 var data embed.FS
 
-// spec is an extra spec that Nova knows, or a family of them.
+// spec is the rule for an extra spec, or for a family of them.
 type spec struct {
-	Name    string   `json:"name"`    // for people: {…} where names differ
-	Names   string   `json:"names"`   // an expression for all names of a family
+	Name    string   `json:"name"`    // for messages: {…} where names differ
+	Names   string   `json:"names"`   // regular expression for all names of a family
 	Type    string   `json:"type"`    // string, integer or boolean
 	Enum    []string `json:"enum"`    // all values of a string
-	Pattern string   `json:"pattern"` // an expression for all values of a string
+	Pattern string   `json:"pattern"` // regular expression for the values of a string
 	Min     *int64   `json:"min"`
 	Max     *int64   `json:"max"`
 
 	names, pattern *regexp.Regexp
 }
 
-// rules are those of one release.
+// rules are the rules of one release.
 type rules struct {
 	Release    string   `json:"release"`
 	Specs      []*spec  `json:"specs"`
-	Namespaces []string `json:"namespaces"` // expressions
+	Namespaces []string `json:"namespaces"` // regular expressions
 
 	byName     map[string]*spec
 	namespaces []*regexp.Regexp
@@ -48,7 +48,7 @@ type rules struct {
 // all returns the rules of every release.
 var all = sync.OnceValues(func() (map[string]*rules, error) {
 	out := map[string]*rules{}
-	files, _ := data.ReadDir("data") // The folder is in the binary.
+	files, _ := data.ReadDir("data") // The folder is embedded in the binary.
 	for _, file := range files {
 		raw, err := data.ReadFile("data/" + file.Name())
 		if err != nil {
@@ -70,10 +70,10 @@ var all = sync.OnceValues(func() (map[string]*rules, error) {
 	return out, nil
 })
 
-// compile prepares the expressions. Nova matches whole texts.
+// compile compiles the regular expressions. Nova matches the complete text.
 func (r *rules) compile() error {
 	var errs []error
-	whole := func(text string) *regexp.Regexp {
+	full := func(text string) *regexp.Regexp {
 		e, err := regexp.Compile("^(?:" + text + ")$")
 		errs = append(errs, err)
 		return e
@@ -81,20 +81,21 @@ func (r *rules) compile() error {
 	for _, s := range r.Specs {
 		r.byName[s.Name] = s
 		if s.Names != "" {
-			s.names = whole(s.Names)
+			s.names = full(s.Names)
 		}
 		if s.Pattern != "" {
-			s.pattern = whole(s.Pattern)
+			s.pattern = full(s.Pattern)
 		}
 	}
 	for _, n := range r.Namespaces {
-		r.namespaces = append(r.namespaces, whole(n))
+		r.namespaces = append(r.namespaces, full(n))
 	}
 	return errors.Join(errs...)
 }
 
-// Check returns an error if Nova's API refuses an extra spec in a release, such as 2025.2; the text completes a sentence about the extra
-// spec and says what is possible. Nova takes any name in a namespace that is not its own: filters of the platform may read it.
+// Check returns an error if Nova's API rejects an extra spec in a release, such as 2025.2. The text continues a sentence
+// about the extra spec and lists the valid values. Nova accepts any name in a namespace that is not its own, because
+// filters of the platform may read it.
 func Check(release, name, value string) error {
 	known, err := all()
 	if err != nil {
@@ -111,7 +112,7 @@ func Check(release, name, value string) error {
 	return s.check(value)
 }
 
-// find returns the rule for a name, nil if there is none.
+// find returns the rule for a name, or nil if none exists.
 func (r *rules) find(name string) *spec {
 	if s := r.byName[name]; s != nil {
 		return s
@@ -123,20 +124,20 @@ func (r *rules) find(name string) *spec {
 	return r.Specs[at]
 }
 
-// unknown returns an error for a name without a rule, nil if its namespace is none of Nova's.
+// unknown returns an error for a name without a rule, or nil if its namespace is not one of Nova's.
 func (r *rules) unknown(name string) error {
 	namespace, _, found := strings.Cut(name, ":")
 	if !found || !slices.ContainsFunc(r.namespaces, func(e *regexp.Regexp) bool { return e.MatchString(namespace) }) {
 		return nil
 	}
 	remedy := "correct or remove it"
-	if meant := spelling.Closest(name, slices.Values(r.names())); meant != "" {
-		remedy = fmt.Sprintf("did you mean %q?", meant)
+	if closest := spelling.Closest(name, slices.Values(r.names())); closest != "" {
+		remedy = fmt.Sprintf("did you mean %q?", closest)
 	}
 	return fmt.Errorf("is not an extra spec of Nova %s; %s", r.Release, remedy)
 }
 
-// names returns the names to suggest: those of families without the part that may be empty.
+// names returns the names to suggest. For families, it omits the part that may be empty.
 func (r *rules) names() []string {
 	var out []string
 	for _, s := range r.Specs {
@@ -147,7 +148,7 @@ func (r *rules) names() []string {
 	return out
 }
 
-// check returns an error for a value that Nova refuses.
+// check returns an error for a value that Nova rejects.
 func (s *spec) check(value string) error {
 	switch s.Type {
 	case "integer":

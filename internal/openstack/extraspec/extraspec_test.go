@@ -9,15 +9,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestCheck: names and values that Nova's API takes pass, and the others are answered by what is possible. Nova's own validators gave the same
-// verdicts.
+// TestCheck checks that names and values that Nova's API accepts are valid, and that errors contain the valid values.
+// Nova's own validators returned the same results.
 func TestCheck(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, value, want string }{
 		"value of a list":           {"It is one of them.", "hw:cpu_policy", "dedicated", ""},
 		"value of no list":          {"Nova names the values.", "hw:cpu_policy", "dedicatd", `"dedicatd" is none of its values; set one of dedicated, shared, mixed`},
-		"case of a value":           {"Nova compares letters as they are.", "hw:cpu_policy", "Dedicated", `"Dedicated" is none of its values; set one of dedicated, shared, mixed`},
+		"case of a value":           {"The comparison is case-sensitive.", "hw:cpu_policy", "Dedicated", `"Dedicated" is none of its values; set one of dedicated, shared, mixed`},
 		"misspelled name":           {"Another is meant.", "hw:cpu_polcy", "dedicated", `is not an extra spec of Nova 2025.2; did you mean "hw:cpu_policy"?`},
-		"unknown name":              {"Nothing like it is known.", "hw:nonsense_of_mine", "1", "is not an extra spec of Nova 2025.2; correct or remove it"},
+		"unknown name":              {"No name is similar.", "hw:nonsense_of_mine", "1", "is not an extra spec of Nova 2025.2; correct or remove it"},
 		"another namespace":         {"A filter of the platform may read it.", "mine:anything", "x", ""},
 		"no namespace":              {"Nova takes any.", "anything", "x", ""},
 		"boolean":                   {"oslo.utils takes ten words.", "hw:mem_encryption", "Yes", ""},
@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 		"resource of a group":       {"Groups have names.", "resources_net1:SRIOV_NET_VF", "1", ""},
 		"custom resource":           {"Operators name them.", "resources:CUSTOM_GOLD", "1", ""},
 		"resource in small":         {"Classes are in capitals.", "resources:custom_gold", "1", `is not an extra spec of Nova 2025.2; correct or remove it`},
-		"trait":                     {"It is known.", "trait:HW_CPU_X86_AVX2", "required", ""},
+		"trait":                     {"It is valid.", "trait:HW_CPU_X86_AVX2", "required", ""},
 		"value of a trait":          {"A trait is required or forbidden.", "trait:HW_CPU_X86_AVX2", "true", `"true" is none of its values; set one of required, forbidden`},
 		"misspelled trait":          {"Another is meant.", "trait:HW_CPU_X86_AVX22", "required", `is not an extra spec of Nova 2025.2; did you mean "trait:HW_CPU_X86_AVX2"?`},
 		"quota":                     {"Nova limits servers by it.", "quota:vif_inbound_average", "100", ""},
@@ -54,7 +54,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestReleases: the rules of every supported release are there, and each has its own.
+// TestReleases checks that each supported release has its own rules.
 func TestReleases(t *testing.T) {
 	for _, r := range release.Releases() {
 		if err := Check(string(r), "hw:cpu_policy", "shared"); err != nil {

@@ -2,7 +2,7 @@ package oslo
 
 import "testing"
 
-// TestBoolean: a text is a boolean if OpenStack reads one from it.
+// TestBoolean checks which texts OpenStack parses as a boolean.
 func TestBoolean(t *testing.T) {
 	for text, want := range map[string][2]bool{
 		"true": {true, true}, "Yes\n": {true, true}, "1": {true, true}, "on": {true, true}, "T": {true, true}, "y": {true, true},

@@ -8,28 +8,30 @@ import (
 	"strings"
 )
 
-// DefaultGroup is the group of options that belong to no other. Its name is in upper case, and only so.
+// DefaultGroup is the group of options without a group. Its name is only valid in upper case.
 const DefaultGroup = "DEFAULT"
 
-// Config is what a configuration file says: group → options.
+// Config is the content of a configuration file: group → options.
 type Config map[string]Options
 
 // Options are the options of one group: name → value. A value is one of
 //
-//   - string: the service sees it as it is
-//   - bool, int, int32, int64, float64. There are no durations: the unit differs from option to option
-//   - []string: one option that holds a list (ListOpt)
+//   - string: the service reads exactly this string
+//   - bool, int, int32, int64, float64. Durations are not supported: the unit differs from option to option
+//   - []string: one option that contains a list (ListOpt)
 //   - Multi: an option that is repeated (MultiOpt, MultiStrOpt)
 //   - Template: a string that refers to other options
 type Options map[string]any
 
-// Multi are the values of an option that is written once for each of them.
+// Multi are the values of a repeated option, which is written once for each value.
 type Multi []string
 
-// Template is a string in which $option and ${group.option} stand for the values of other options; $$ is a dollar sign.
+// Template is a string in which $option and ${group.option} are replaced by the values of other options; $$ is a dollar
+// sign.
 type Template string
 
-// Merge lays other configurations over c, the later the stronger, option by option. It changes none of them.
+// Merge returns c, overridden option by option by other configurations, of which later ones take precedence. It does not
+// change its inputs.
 func (c Config) Merge(over ...Config) Config {
 	out := Config{}
 	for _, layer := range append([]Config{c}, over...) {
@@ -43,10 +45,10 @@ func (c Config) Merge(over ...Config) Config {
 	return out
 }
 
-// Render returns the file. A group without options is left out.
+// Render returns the text of the file. Groups without options are omitted.
 //
-// The error names, as [group] option, everything that a file cannot hold: a name or a value with a control character, a
-// list whose items hold commas, a type that Options does not know, two groups that differ in case only.
+// The error lists, as [group] option, all content that a file cannot represent: a name or a value with a control character,
+// a list with items that contain commas, a type that Options does not support, two groups that differ only in case.
 func (c Config) Render() (string, error) {
 	file, err := c.file()
 	if err != nil {
@@ -59,7 +61,7 @@ func (c Config) Render() (string, error) {
 	return text, nil
 }
 
-// file turns values into text.
+// file converts values to text.
 func (c Config) file() (File, error) {
 	var errs []error
 	file := File{}

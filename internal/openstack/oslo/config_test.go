@@ -17,13 +17,13 @@ func TestRender(t *testing.T) {
 		want   string
 	}{
 		"Nothing":     {"No option, no file.", oslo.Config{}, ""},
-		"EmptyGroup":  {"A group without options says nothing.", oslo.Config{"token": {}, "cache": nil}, ""},
+		"EmptyGroup":  {"A group without options is omitted.", oslo.Config{"token": {}, "cache": nil}, ""},
 		"Default":     {"DEFAULT has a header and stands first.", oslo.Config{"a": {"x": 1}, "API": {"x": 3}, "DEFAULT": {"debug": true}}, "[DEFAULT]\ndebug = true\n\n[API]\nx = 3\n\n[a]\nx = 1\n"},
 		"Sorted":      {"Groups and options are sorted.", oslo.Config{"b": {"y": 1, "x": 2}, "a": {"z": 3}}, "[a]\nz = 3\n\n[b]\nx = 2\ny = 1\n"},
 		"Numbers":     {"Python reads all of them.", one(int64(-1)), "[g]\no = -1\n"},
 		"Int32":       {"Replicas and ports are int32.", one(int32(5000)), "[g]\no = 5000\n"},
 		"Float":       {"A float keeps its shortest decimal.", one(0.1), "[g]\no = 0.1\n"},
-		"False":       {"False is written, not left out.", one(false), "[g]\no = false\n"},
+		"False":       {"False is written, not omitted.", one(false), "[g]\no = false\n"},
 		"Empty":       {"An empty value is one that can be seen.", one(""), "[g]\no = \"\"\n"},
 		"Comment":     {"There are no comments behind a value.", one("a # b ; c"), "[g]\no = a # b ; c\n"},
 		"Delimiter":   {"The first = ends the name.", one("=a:b=c"), "[g]\no = =a:b=c\n"},
@@ -85,16 +85,16 @@ func TestRenderRefuses(t *testing.T) {
 		"EmptyMulti":     {"It cannot be written.", one(oslo.Multi{}), "cannot be empty"},
 		"Nil":            {"Nothing is no value.", one(nil), "[g] o: it has no value"},
 		"Duration":       {"Its unit would be a guess.", one(time.Second), "[g] o: it is of type time.Duration"},
-		"All":            {"All mistakes are told at once, sorted.", oslo.Config{"b": {"o": nil}, "a": {"o": nil}}, "[a] o: it has no value: give it one, or leave the option out\n[b] o: "},
+		"All":            {"All errors are reported at once, sorted.", oslo.Config{"b": {"o": nil}, "a": {"o": nil}}, "[a] o: it has no value: set one, or remove the option\n[b] o: "},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.args.Render()
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%s\ngot error %v, want one that says %q", tc.reason, err, tc.want)
+				t.Errorf("%s\ngot error %v, want one with %q", tc.reason, err, tc.want)
 			}
 			if got != "" {
-				t.Errorf("%s\ngot a file besides the error: %q", tc.reason, got)
+				t.Errorf("%s\ngot a file and an error: %q", tc.reason, got)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ func TestEnvName(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   args
-		want   string // Empty: refused.
+		want   string // empty: rejected
 	}{
 		"Default": {"Options without a group.", args{"DEFAULT", "transport_url"}, "OS_DEFAULT__TRANSPORT_URL"},
 		"Group":   {"Everything is in upper case.", args{"keystone_authtoken", "password"}, "OS_KEYSTONE_AUTHTOKEN__PASSWORD"},

@@ -11,19 +11,19 @@ import (
 	"gopkg.in/ini.v1"
 )
 
-// File is what stands in a file: group → option → its values, one for each time that the option is written. Quotes are
-// gone; `$` is as it stands in the file.
+// File is the parsed content of a file: group → option → values, with one value for each time that the option is written.
+// Quotes are removed; `$` is kept as in the file.
 type File map[string]map[string][]string
 
-// Parse reads what Render wrote. It fails on a line that is neither a group, an option, a comment nor empty. It does not know
-// continuation lines, which Render never writes.
+// Parse parses the output of Render. It returns an error for a line that is neither a group, an option, a comment nor
+// empty. It does not support continuation lines, which Render never writes.
 func Parse(text string) (File, error) {
 	in, err := ini.LoadSources(ini.LoadOptions{
 		AllowShadows:               true,
 		AllowDuplicateShadowValues: true,
 		IgnoreContinuation:         true,
 		IgnoreInlineComment:        true,
-		PreserveSurroundedQuote:    true, // oslo.config also strips quotes that stand inside again.
+		PreserveSurroundedQuote:    true, // oslo.config also removes inner quotes.
 	}, []byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the configuration file: %w", err)
@@ -35,7 +35,7 @@ func Parse(text string) (File, error) {
 				file[section.Name()] = map[string][]string{}
 			}
 			values := key.ValueWithShadows()
-			if len(values) == 0 { // Written without a value.
+			if len(values) == 0 { // The option is written without a value.
 				values = []string{""}
 			}
 			for i := range values {
@@ -68,15 +68,15 @@ func (f File) write() string {
 	return out.String()
 }
 
-// verify reads a text back: no value may have become an option or a group of its own. This guards what the checks of names
-// and values promise, by a parser that knows nothing of them.
+// verify parses the text again and compares the result, so that no value can become an option or a group. It is a second
+// safeguard, in addition to the checks of names and values, and uses an independent parser.
 func verify(text string, want File) error {
 	got, err := Parse(text)
 	if err != nil {
 		return err
 	}
 	if !reflect.DeepEqual(got, want) {
-		return errors.New("the configuration file does not say what was to be written: this is a bug, please report it")
+		return errors.New("the configuration file differs from its options: this is a bug, please report it")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again; then let testdata/verify.py read them")
 
-// keystone is a configuration of the kind that we make.
+// keystone is a typical configuration.
 var keystone = oslo.Config{
 	"DEFAULT": {
 		"use_stderr":                    true,
@@ -48,8 +48,8 @@ var keystone = oslo.Config{
 }
 
 // TestGolden compares with files that the real oslo.config has read: testdata/<name>.conf, and testdata/<name>.env with the
-// values of environment variables as Kubernetes hands them on. What a service must see is in testdata/<name>.json: an option
-// that is repeated is {"multi": [...]}, a reference {"template": ..., "value": ...}.
+// values of environment variables as Kubernetes sets them. The expected values are in testdata/<name>.json: a repeated
+// option is {"multi": [...]}, a reference {"template": ..., "value": ...}.
 func TestGolden(t *testing.T) {
 	if *update {
 		write(t, "keystone.json", toJSON(t, keystone))
@@ -71,7 +71,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// nastyConfig has 400 generated values, the same each time, and a few references.
+// nastyConfig returns 400 deterministic values and a few references.
 func nastyConfig() oslo.Config {
 	out := oslo.Config{"DEFAULT": {}, "nasty": {}, "references": {
 		"base": "/var/lib/$x",
@@ -88,7 +88,7 @@ func nastyConfig() oslo.Config {
 	return out
 }
 
-// resolved are the values of the references in nastyConfig.
+// resolved contains the values of the references in nastyConfig.
 var resolved = map[oslo.Template]string{
 	"$references.base/a":          "/var/lib/$x/a",
 	"${references.base}$$ \"b\" ": "/var/lib/$x$ \"b\" ", //nolint:gocritic // the space at the end is what is tested
@@ -173,7 +173,7 @@ func texts(list []any) []string {
 	return out
 }
 
-// environment sets the same options by environment variables, where that is possible.
+// environment sets the same options with environment variables, if possible.
 func environment(t *testing.T, c oslo.Config) string {
 	t.Helper()
 	var lines []string
@@ -187,7 +187,7 @@ func environment(t *testing.T, c oslo.Config) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lines = append(lines, name+"="+kubernetes(oslo.EnvValue(seen(v)[0])))
+			lines = append(lines, name+"="+kubernetes(oslo.EnvValue(expected(v)[0])))
 		}
 	}
 	slices.Sort(lines)

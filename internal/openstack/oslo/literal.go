@@ -2,12 +2,11 @@ package oslo
 
 import "strings"
 
-// braces writes what begins an action of a template so that it stands for itself: {{ "{{" }} gives {{
-// (https://pkg.go.dev/text/template#hdr-Actions).
+// braces escapes the start of a template action: {{ "{{" }} results in {{ (https://pkg.go.dev/text/template#hdr-Actions).
 var braces = strings.NewReplacer("{{", `{{ "{{" }}`)
 
-// Literal are the options for a file that is a template: their values are text, whatever stands in them. Otherwise what a tenant writes
-// could name a source of the template, such as a password.
+// Literal returns the options escaped for a file that is a template. Without it, a tenant's value could reference a source
+// of the template, such as a password.
 func (o Options) Literal() Options {
 	out := Options{}
 	for name, value := range o {
@@ -20,7 +19,7 @@ func (o Options) Literal() Options {
 			out[name] = replaceAll(v)
 		case Multi:
 			out[name] = Multi(replaceAll(v))
-		default: // Numbers and booleans.
+		default: // Numbers and booleans need no escaping.
 			out[name] = v
 		}
 	}

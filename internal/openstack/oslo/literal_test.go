@@ -2,7 +2,7 @@ package oslo
 
 import "testing"
 
-// TestLiteral: every kind of value that holds text.
+// TestLiteral covers all kinds of values with text.
 func TestLiteral(t *testing.T) {
 	const in, want = "a{{{ .b", `a{{ "{{" }}{ .b`
 	got := Options{"a": in, "b": Template(in), "c": []string{in}, "d": Multi{in}, "e": 1}.Literal()

@@ -1,10 +1,10 @@
 package oslo
 
-// Logging returns how a service writes its log to its output: lines of text, as oslo.log does by itself, or a JSON object on each line,
-// with the request's context and a traceback in fields of their own, for what collects logs. What uWSGI writes of requests it is told
-// where its own file is made (internal/kube/workload).
+// Logging returns the options for the log format of a service: lines of text, which is the default of oslo.log, or one JSON
+// object in each line for log collectors, with the request context and the traceback in separate fields. The log format of
+// uWSGI's requests is configured in uWSGI's own file (internal/kube/workload).
 //
-// No logging configuration file is needed, which would take the place of debug and default_log_levels.
+// A logging configuration file is not used, because it would override debug and default_log_levels.
 // https://docs.openstack.org/oslo.log/latest/configuration/index.html#DEFAULT.use_json
 func Logging(json bool) Config {
 	if !json {

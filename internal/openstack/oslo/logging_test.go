@@ -8,10 +8,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// TestLogging: text is what oslo.log writes by itself, so that nothing is said of it.
+// TestLogging checks that the text format needs no options, because it is the default of oslo.log.
 func TestLogging(t *testing.T) {
 	service := oslo.Config{"DEFAULT": {"debug": true}, "token": {"provider": "fernet"}}
-	plain, err := service.Render()
+	text, err := service.Render()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestLogging(t *testing.T) {
 		json   bool
 		want   string
 	}{
-		"text": {"A file stays as it was.", false, plain},
+		"text": {"A file stays as it was.", false, text},
 		"JSON": {"Levels are set as before.", true, "[DEFAULT]\ndebug = true\nuse_json = true\n\n[token]\nprovider = fernet\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

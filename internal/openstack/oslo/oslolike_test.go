@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// read is a second opinion on what oslo.config makes of a file, from its documentation and behaviour: group → option → the
-// values as the service sees them, `$` substituted. A reference to an option is not followed but kept as it is.
+// read is a second implementation of oslo.config's parser, from its documentation and behavior: group → option → values as
+// the service reads them, with `$` substituted. References to options are not resolved.
 func read(text string) (map[string]map[string][]string, error) {
 	out := map[string]map[string][]string{}
 	var group, option string
-	// Python's text mode ends lines at all three.
+	// All three end lines in Python's text mode.
 	for line := range strings.SplitSeq(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n") {
 		line = strings.TrimRightFunc(line, unicode.IsSpace)
 		switch {
@@ -26,7 +26,7 @@ func read(text string) (map[string]map[string][]string, error) {
 			}
 			group = line[1 : len(line)-1]
 			if out[group] != nil {
-				return nil, errors.New("group is there twice: " + group)
+				return nil, errors.New("duplicate group: " + group)
 			}
 			out[group] = map[string][]string{}
 		default:
@@ -49,7 +49,7 @@ func substitute(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, `\$`, `$$`), "$$", "$")
 }
 
-// split is what oslo.config makes of the text of a list.
+// split parses the text of a list as oslo.config does.
 func split(s string) []string {
 	s = strings.TrimRight(strings.TrimSpace(s), ",")
 	if s == "" {
@@ -62,7 +62,7 @@ func split(s string) []string {
 	return out
 }
 
-// kubernetes is what Kubernetes makes of an environment variable's value, where no reference can be resolved.
+// kubernetes expands the value of an environment variable as Kubernetes does if no reference can be resolved.
 func kubernetes(s string) string {
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -12,9 +12,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// nasty are texts of pieces that mean something to a parser.
+// nasty generates texts from tokens with a meaning for parsers.
 func nasty() *rapid.Generator[string] {
-	piece := rapid.OneOf(
+	token := rapid.OneOf(
 		rapid.SampledFrom([]string{
 			`"`, `'`, "`", `"""`, `$`, `$$`, `\`, `\$`, `\\$`, `=`, `:`, `#`, `;`, `[`, `]`, `,`, ` `, `  `, `%`, `%(a)s`, `$(A)`, `${a}`, `$a`, `$a.b`, `${`,
 			"[DEFAULT]", "x = 1", "\u00a0", "\u3000", "\u2028", "\u2029", "\ufeff", "é", "日本", "🐘", "a", "true", "0", "-", `\n`, "@", "<None>",
@@ -22,11 +22,11 @@ func nasty() *rapid.Generator[string] {
 		rapid.StringMatching(`[ -~]{0,6}`),
 	)
 	return rapid.Custom(func(t *rapid.T) string {
-		return strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(t, "pieces"), "")
+		return strings.Join(rapid.SliceOfN(token, 0, 8).Draw(t, "tokens"), "")
 	})
 }
 
-// item are texts that a list can hold.
+// item generates texts that a list can contain.
 func item() *rapid.Generator[string] {
 	return rapid.Map(nasty(), func(s string) string {
 		if s = strings.TrimSpace(strings.ReplaceAll(s, ",", "_")); s == "" {
@@ -36,7 +36,7 @@ func item() *rapid.Generator[string] {
 	})
 }
 
-// value are values of every type but Template.
+// value generates values of all types but Template.
 func value() *rapid.Generator[any] {
 	return rapid.OneOf(
 		nasty().AsAny(), nasty().AsAny(), nasty().AsAny(),
@@ -55,8 +55,8 @@ func config() *rapid.Generator[oslo.Config] {
 	return rapid.Map(rapid.MapOfN(group, options, 0, 6), func(m map[string]oslo.Options) oslo.Config { return m })
 }
 
-// seen is what the service shall see of a value: text, or several.
-func seen(v any) []string {
+// expected returns the texts that the service must read from a value.
+func expected(v any) []string {
 	if m, ok := v.(oslo.Multi); ok {
 		return m
 	}
@@ -69,8 +69,8 @@ func seen(v any) []string {
 	return []string{fmt.Sprint(v)}
 }
 
-// TestWhatIsWrittenIsRead: render, then parse by another parser: the same groups, options and values.
-func TestWhatIsWrittenIsRead(t *testing.T) {
+// TestRenderRoundTrip checks that another parser reads the same groups, options and values from a rendered file.
+func TestRenderRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := config().Draw(t, "config")
 		text, err := c.Render()
@@ -85,7 +85,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		for group, options := range c {
 			want[group] = map[string][]string{}
 			for option, v := range options {
-				want[group][option] = seen(v)
+				want[group][option] = expected(v)
 				if l, ok := v.([]string); ok {
 					if diff := cmp.Diff(l, split(got[group][option][0])); diff != "" {
 						t.Fatalf("[%s] %s: -want +got:\n%s", group, option, diff)
@@ -99,8 +99,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	})
 }
 
-// TestMergeIsLookup: an option has the value of the last layer that has it.
-func TestMergeIsLookup(t *testing.T) {
+// TestMergeProperties checks that an option has the value of the last layer that sets it.
+func TestMergeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		layers := rapid.SliceOfN(config(), 1, 4).Draw(t, "layers")
 		before := fmt.Sprint(layers)
@@ -125,8 +125,8 @@ func TestMergeIsLookup(t *testing.T) {
 	})
 }
 
-// TestEnvironmentIsSeen: Kubernetes expands, then oslo.config substitutes, and the text is there again.
-func TestEnvironmentIsSeen(t *testing.T) {
+// TestEnvValueRoundTrip checks that expansion by Kubernetes and substitution by oslo.config result in the original text.
+func TestEnvValueRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := nasty().Draw(t, "text")
 		if got := substitute(kubernetes(oslo.EnvValue(want))); got != want {
@@ -135,7 +135,7 @@ func TestEnvironmentIsSeen(t *testing.T) {
 	})
 }
 
-// TestPlaceholder: what takes a placeholder's place in a rendered file is seen as it is.
+// TestPlaceholder checks that the service reads a text exactly that replaces a placeholder in a rendered file.
 func TestPlaceholder(t *testing.T) {
 	const placeholder = "{{ .password }}"
 	file, err := one(oslo.Template(placeholder)).Render()
@@ -163,7 +163,7 @@ func TestPlaceholder(t *testing.T) {
 	}
 }
 
-// FuzzRender: whatever the names and the value are, they make one option of one group or an error.
+// FuzzRender checks that any names and any value result in one option of one group, or in an error.
 func FuzzRender(f *testing.F) {
 	f.Add("g", "o", "a")
 	f.Add("g", "o", "a\n[DEFAULT]\nadmin_token = x")
@@ -196,14 +196,14 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// FuzzParse: a file that is none gives an error.
+// FuzzParse checks that malformed files result in an error.
 func FuzzParse(f *testing.F) {
 	f.Add("[g]\no = \"\"\"a\n")
 	f.Add("\ufeff[g]\no = `\n\n-=\n- = 1\n")
 	f.Fuzz(func(_ *testing.T, text string) { _, _ = oslo.Parse(text) })
 }
 
-// FuzzFromSpec: what a tenant may say renders.
+// FuzzFromSpec checks that all accepted specs can be rendered.
 func FuzzFromSpec(f *testing.F) {
 	for _, s := range []string{`"a"`, `["a", 1, true]`, `1e400`, `{"a": null}`, `"\ud800"`, `-0.0`, ``} {
 		f.Add([]byte(s), true)

@@ -12,11 +12,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// FromSpec turns a tenant's options into a configuration that renders. A tenant's strings are taken as they are: a `$`
-// is a dollar sign to the service too, never a reference to another option.
+// FromSpec converts a tenant's options to a configuration that can be rendered. Strings are literal: the service reads a
+// `$` as a dollar sign, never as a reference to another option.
 //
-// The field is the path of the options in the spec. Multi reports which options are repeated, so that a list becomes a Multi; nil: none
-// is. What cannot be written is an invalid.Spec, all mistakes joined.
+// field is the path of the options in the spec. multi reports which options are repeated, so that a list becomes a Multi;
+// nil: none. The error joins one invalid.Spec error for each option that cannot be written.
 func FromSpec(field string, spec common.Config, multi func(group, option string) bool) (Config, error) {
 	var errs []error
 	out := Config{}
@@ -65,21 +65,22 @@ func fromJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-// exact is the largest whole number up to which a JSON number, a float64 in every message of Crossplane, holds each one.
+// exact is the largest integer up to which a float64, the type of JSON numbers in Crossplane's messages, represents every
+// integer.
 const exact = 1 << 53
 
-// number returns whole numbers as such: an integer option takes 3600, but neither 3600.0 nor 3.6e+03.
+// number returns integers as int64, because an integer option accepts 3600, but neither 3600.0 nor 3.6e+03.
 func number(f float64) (any, error) {
 	switch {
 	case math.Trunc(f) != f:
 		return f, nil
 	case math.Abs(f) > exact:
-		return nil, errors.New("the number is too large to arrive exactly: write it as a string, in quotes")
+		return nil, errors.New("the number is too large to be represented exactly: quote it")
 	}
 	return int64(f), nil
 }
 
-// list returns the items as the strings that they would be alone.
+// list converts the items to strings as if they were single values.
 func list(items []any) ([]string, error) {
 	out := make([]string, len(items))
 	for i, item := range items {

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// written is a spec with one option, as the tenant wrote it.
+// written returns a spec with one option, in the tenant's notation.
 func written(json string) common.Config {
 	return common.Config{"g": {"o": apiextensionsv1.JSON{Raw: []byte(json)}}}
 }
@@ -73,24 +73,24 @@ func TestFromSpecRefuses(t *testing.T) {
 		"Nested":        {"A list of lists.", written(`["a", ["b"]]`), nil, "spec.config.g.o: item 2 of the list"},
 		"TooLarge":      {"The number would change on its way.", written(`9007199254740994`), nil, "spec.config.g.o: the number is too large"},
 		"TooLargeItem":  {"In a list too.", written(`[1e300]`), nil, "spec.config.g.o: the number is too large"},
-		"LineBreak":     {"What cannot be rendered.", written(`"a\nb"`), nil, "spec.config.g.o: its value holds a control character"},
+		"LineBreak":     {"It cannot be rendered.", written(`"a\nb"`), nil, "spec.config.g.o: its value holds a control character"},
 		"Comma":         {"A comma in a list.", written(`["a,b"]`), nil, `spec.config.g.o: item "a,b" of the list`},
-		"EmptyRepeated": {"An empty list for an option that is repeated.", written(`[]`), repeated, "spec.config.g.o: an option that is repeated cannot be empty"},
+		"EmptyRepeated": {"An empty list for an option that is repeated.", written(`[]`), repeated, "spec.config.g.o: a repeated option cannot be empty"},
 		"Name":          {"A name that would break the file.", common.Config{"g": {"o\n": {Raw: []byte(`1`)}}}, nil, "the option's name"},
 		"SameGroup":     {"Two spellings of a group.", common.Config{"Cache": {"a": {Raw: []byte(`1`)}}, "cache": {"b": {Raw: []byte(`1`)}}}, nil, "spec.config: [Cache] and [cache] are one group"},
-		"All":           {"All mistakes at once, sorted.", common.Config{"b": {"o": {}}, "a": {"o": {}}}, nil, "leave the option out\nspec.config.b.o"},
+		"All":           {"All mistakes at once, sorted.", common.Config{"b": {"o": {}}, "a": {"o": {}}}, nil, "remove the option\nspec.config.b.o"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, err := oslo.FromSpec("spec.config", tc.args, tc.multi)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%s\ngot error %v, want one that says %q", tc.reason, err, tc.want)
+				t.Errorf("%s\ngot error %v, want one with %q", tc.reason, err, tc.want)
 			}
 			if !invalid.Is(err) {
 				t.Errorf("%s\nthe tenant can fix %v, so it has to be an invalid.Spec", tc.reason, err)
 			}
 			if got != nil {
-				t.Errorf("%s\ngot a configuration besides the error: %v", tc.reason, got)
+				t.Errorf("%s\ngot a configuration and an error: %v", tc.reason, got)
 			}
 		})
 	}

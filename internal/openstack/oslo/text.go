@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Names that stand in a file without ambiguity: they neither begin a comment, a section or a continuation line, nor end
-// before the line's first `=`. A group may be named by an operator, so it may hold a colon.
+// Names that are unambiguous in a file: they neither begin a comment, a section or a continuation line, nor end before the
+// line's first `=`. Group names may contain a colon, because operators choose the names of some groups.
 var (
 	groupName  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
 	optionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 )
 
-// Value is a string as it stands behind an option's `=`, so that the service sees it as it is. It is for what Render does
-// not have: a secret that takes the place of a placeholder in a rendered file, where the placeholder, a Template, is all that
-// the option holds. The error says that the string does not fit on one line.
+// Value returns a string as it must be written after an option's `=`, so that the service reads exactly this string. It is
+// used to replace a placeholder in a rendered file with a secret; the placeholder, a Template, must be the complete value
+// of the option. It returns an error for a string that does not fit on one line.
 func Value(text string) (string, error) {
 	if err := checkSingleLine(text); err != nil {
 		return "", err
@@ -27,7 +27,7 @@ func Value(text string) (string, error) {
 	return quote(escape(text)), nil
 }
 
-// lines returns the text of an option's value: one line, or one for each value of a Multi. Quotes are not set yet.
+// lines returns the text of an option's value, without quotes: one line, or one line for each value of a Multi.
 func lines(group, option string, value any) ([]string, error) {
 	switch {
 	case !groupName.MatchString(group):
@@ -49,7 +49,7 @@ func lines(group, option string, value any) ([]string, error) {
 func texts(value any) ([]string, error) {
 	switch v := value.(type) {
 	case nil:
-		return nil, errors.New("it has no value: give it one, or leave the option out")
+		return nil, errors.New("it has no value: set one, or remove the option")
 	case string:
 		return []string{escape(v)}, nil
 	case Template:
@@ -65,7 +65,7 @@ func texts(value any) ([]string, error) {
 		return []string{list}, err
 	case Multi:
 		if len(v) == 0 {
-			return nil, errors.New("an option that is repeated cannot be empty: give it a value, or leave it out")
+			return nil, errors.New("a repeated option cannot be empty: set a value, or remove the option")
 		}
 		out := make([]string, len(v))
 		for i := range v {
@@ -76,12 +76,12 @@ func texts(value any) ([]string, error) {
 	return nil, fmt.Errorf("it is of type %T: give a string, a boolean, a number or a list", value)
 }
 
-// join writes a list. oslo.config splits it at commas, strips the items and drops empty ones at the end.
+// join writes a list. oslo.config splits it at commas, trims the items and drops empty items at the end.
 func join(items []string) (string, error) {
 	out := make([]string, len(items))
 	for i, item := range items {
 		if item == "" || item != strings.TrimSpace(item) || strings.Contains(item, ",") {
-			return "", fmt.Errorf("item %q of the list cannot be told from its neighbours: "+
+			return "", fmt.Errorf("item %q of the list is ambiguous: "+
 				"no item may be empty, hold a comma, or begin or end with a space", item)
 		}
 		out[i] = escape(item)
@@ -89,12 +89,12 @@ func join(items []string) (string, error) {
 	return strings.Join(out, ","), nil
 }
 
-// escape keeps oslo.config from substituting. It reads $$ as a dollar sign, and so it does \$: a backslash that stands before
-// a dollar sign has to be followed by \$, which takes the dollar sign and leaves the backslash alone.
+// escape prevents substitution by oslo.config, which reads both $$ and \$ as a dollar sign. A backslash before a dollar
+// sign must be followed by \$, which results in the dollar sign and keeps the backslash.
 var escape = strings.NewReplacer(`\$`, `\\$`, `$`, `$$`).Replace
 
-// checkSingleLine reports whether a text stays on one line, in a file that Python reads as UTF-8. Of all control characters only line breaks
-// would be harmful; none is ever meant.
+// checkSingleLine returns an error unless a text fits on one line of a file that Python reads as UTF-8. Only line breaks
+// would be harmful, but all control characters are rejected, because they are never intended.
 func checkSingleLine(s string) error {
 	if !utf8.ValidString(s) {
 		return errors.New("its value is not valid UTF-8")
@@ -105,9 +105,9 @@ func checkSingleLine(s string) error {
 	return nil
 }
 
-// quote sets a value into quotes if it needs them: oslo.config strips outer spaces and then one pair of equal quotes. A
-// value that begins with a quote gets the other kind around it, and an empty one gets a pair, for ini.v1, to which
-// backquotes and three quotes in a row are special and an empty value is none.
+// quote adds quotes if a value needs them: oslo.config trims spaces and then removes one pair of equal quotes. A value that
+// begins with a quote gets the other kind of quotes. An empty value gets quotes because of ini.v1, which reads an empty
+// value as a missing one and treats backquotes and three quotes in a row as special.
 func quote(s string) string {
 	if s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "\"'`") {
 		return s
@@ -119,7 +119,7 @@ func quote(s string) string {
 	return q + s + q
 }
 
-// unquote is what oslo.config makes of a value.
+// unquote returns the value that oslo.config reads.
 func unquote(s string) string {
 	s = strings.TrimSpace(s)
 	if n := len(s); n > 1 && s[0] == s[n-1] && (s[0] == '"' || s[0] == '\'') {

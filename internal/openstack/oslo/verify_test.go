@@ -2,7 +2,7 @@ package oslo
 
 import "testing"
 
-// What Render writes passes always, so the guard is tried on files that someone has tampered with.
+// Render's output always passes, so the check is tested with modified files.
 func TestVerify(t *testing.T) {
 	want := File{"g": {"o": {"a"}}}
 	cases := map[string]struct {
@@ -10,7 +10,7 @@ func TestVerify(t *testing.T) {
 		args   string
 		ok     bool
 	}{
-		"Same":   {"The file says what it shall.", "[g]\no = a\n", true},
+		"Same":   {"The file matches its options.", "[g]\no = a\n", true},
 		"Option": {"An option more.", "[g]\no = a\np = b\n", false},
 		"Group":  {"A group more.", "[g]\no = a\n[h]\np = b\n", false},
 		"Value":  {"Another value.", "[g]\no = b\n", false},

@@ -8,8 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
 
-// CheckClasses checks that the classes an option names are in the service's own package in this release: Nova's scheduler does not start
-// with a filter that it does not find. An image may bring others. Whether the value is one at all is for CheckOption.
+// CheckClasses returns an error for a class in an option's value that the service's package does not contain in this
+// release: Nova's scheduler, for example, does not start if a filter is missing. An image may contain further classes.
+// CheckOption validates the value itself.
 func (r *Registry) CheckClasses(group, option string, value any) error {
 	for _, target := range r.Lookup(group, option) {
 		if len(target.Classes) == 0 {
@@ -24,7 +25,7 @@ func (r *Registry) CheckClasses(group, option string, value any) error {
 	return nil
 }
 
-// named are the classes that a value names.
+// named returns the classes in a value.
 func (o *Option) named(value any) []string {
 	var out []string
 	items, isList := list(value)
@@ -34,7 +35,7 @@ func (o *Option) named(value any) []string {
 	for _, item := range items {
 		text, err := o.text(item)
 		if err != nil {
-			continue // CheckOption says so.
+			continue // CheckOption reports the error.
 		}
 		if o.Kind != kindList {
 			out = append(out, text)
@@ -49,17 +50,17 @@ func (o *Option) named(value any) []string {
 	return out
 }
 
-// noClass is the error about a class that this release does not have.
+// noClass returns the error for a class that this release does not have.
 func (r *Registry) noClass(o *Option, name string) error {
-	subject := fmt.Sprintf("[%s] %s names %s, which %s %s does not have", o.Group, o.Name, plain(name), r.Service, r.Release)
-	if where := r.elsewhere(func(other *Registry) bool {
+	subject := fmt.Sprintf("[%s] %s names %s, which %s %s does not have", o.Group, o.Name, displayName(name), r.Service, r.Release)
+	if where := r.otherReleases(func(other *Registry) bool {
 		option := other.groups[o.Group][o.Name]
 		return option != nil && slices.Contains(option.Classes, name)
 	}); where != "" {
 		return fmt.Errorf("%s: %s", subject, where)
 	}
-	if meant := spelling.Closest(name, slices.Values(o.Classes)); meant != "" {
-		return fmt.Errorf("%s: did you mean %s?", subject, meant)
+	if closest := spelling.Closest(name, slices.Values(o.Classes)); closest != "" {
+		return fmt.Errorf("%s: did you mean %s?", subject, closest)
 	}
 	return fmt.Errorf("%s: it has %s; with an image that has more, set allowUnknown", subject, strings.Join(o.Classes, ", "))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClasses: an option that names classes names those of its release.
+// TestClasses checks that an option only accepts classes of its release.
 func TestClasses(t *testing.T) {
 	const all = "nova.scheduler.filters.all_filters"
 	for name, tc := range map[string]struct {
@@ -20,7 +20,7 @@ func TestClasses(t *testing.T) {
 		"Empty":   {reason: "No filter is no wrong one.", option: "enabled_filters", value: []any{}},
 		"Default": {reason: "A function lists classes.", option: "available_filters", value: []any{all, "nova.scheduler.filters.compute_filter.ComputeFilter"}},
 		"Other":   {reason: "Options that name no classes are not looked at.", option: "isolated_hosts", value: []any{"ComputFilter"}},
-		"Number":  {reason: "What is no name is for CheckOption.", option: "enabled_filters", value: []any{nil}},
+		"Number":  {reason: "CheckOption reports invalid names.", option: "enabled_filters", value: []any{nil}},
 		"Misspelled": {
 			"The scheduler would not start.", "enabled_filters", []any{"ComputeFilter", "IOOpsFilter"},
 			"[filter_scheduler] enabled_filters names IOOpsFilter, which nova 2025.2 does not have: did you mean IoOpsFilter?",
@@ -51,7 +51,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestDefaultClasses: in each release, the filters that Nova has by itself are some of those that are known, and no base class is.
+// TestDefaultClasses checks, for each release, that the known classes include Nova's default filters, and no base class.
 func TestDefaultClasses(t *testing.T) {
 	for _, r := range All("nova") {
 		o := r.Lookup("filter_scheduler", "enabled_filters")[0]

@@ -2,7 +2,7 @@ package registry
 
 import "strings"
 
-// anything is the type of items that have none.
+// anything is the default type of items.
 var anything = &Type{Kind: kindString}
 
 func (t *Type) item() *Type {
@@ -12,7 +12,7 @@ func (t *Type) item() *Type {
 	return t.Item
 }
 
-// unwrap takes off the brackets of a bounded list or dict.
+// unwrap removes the brackets of a bounded list or dict.
 func (t *Type) unwrap(text, first, last string) (string, bool) {
 	if !t.Bounded {
 		return text, true
@@ -50,14 +50,15 @@ func (t *Type) acceptsDict(text string) (bad string, ok bool) {
 	})
 }
 
-// closes reports whether a part ends as an item that stands in brackets does.
+// closes reports whether a part ends like an item in brackets.
 func closes(part string) bool {
 	part = strings.TrimRight(part, " ")
 	return strings.HasSuffix(part, "]") || strings.HasSuffix(part, "}")
 }
 
-// split goes through a text at its commas. A part that is not accepted may have been cut in two, and is tried again with what
-// follows, but only where items stand in brackets, at the next few closing ones: other items hold no commas.
+// split validates a text in parts separated by commas. If items are in brackets, a rejected part may be incomplete because
+// the item contains a comma: it is tried again together with the following parts, up to the next few closing brackets.
+// Other items contain no commas.
 func split(text string, item *Type, accept func(part string) (string, bool)) (bad string, ok bool) {
 	tries, first := 0, ""
 	for start, end := 0, 0; end <= len(text); end++ {

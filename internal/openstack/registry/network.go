@@ -12,8 +12,8 @@ func (t *Type) isIP(text string) bool {
 	return err == nil && ip.Zone() == "" && (t.IPVersion == 0 || ip.Is4() == (t.IPVersion == 4))
 }
 
-// The labels of a host name (RFC 1123), and of a domain name that is not a host's. An underscore, unlike a hyphen, may stand
-// at either end.
+// Labels of a host name (RFC 1123), and of a domain name that is not a host name. An underscore, unlike a hyphen, may be
+// the first or last character.
 var (
 	label       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 	domainLabel = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
@@ -28,7 +28,7 @@ func isHostname(text string, label *regexp.Regexp) bool {
 	return notNumber.MatchString(labels[len(labels)-1]) && !slices.ContainsFunc(labels, func(l string) bool { return !label.MatchString(l) })
 }
 
-// The parts of a URI (RFC 3986, appendix A) that oslo.config looks at: it leaves out query and fragment.
+// Parts of a URI (RFC 3986, appendix A) that oslo.config checks. It does not check query and fragment.
 const (
 	unreserved = `[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2}`
 	userinfo   = `(?:` + unreserved + `|:)+@`

@@ -10,25 +10,24 @@ import (
 	"unicode/utf8"
 )
 
-// defaultGroup is the one group whose name has to be in upper case.
+// defaultGroup is the only group whose name must be in upper case.
 const defaultGroup = "DEFAULT"
 
-// Finding is what a tenant should know of an option that is accepted.
+// Finding is information for the tenant about an accepted option.
 type Finding struct {
-	// Deprecated says that the option, or the name that it was given, is on its way out.
+	// Deprecated is true if the option, or the name with which it was set, is deprecated.
 	Deprecated bool
-	// Message is a sentence that says so, and what to use instead; empty if there is nothing to say.
+	// Message describes the deprecation and the replacement, as a sentence. Empty: no finding.
 	Message string
 }
 
-// CheckOption checks what a tenant wrote for an option: its names, and its value as a string, a boolean, a number or a list of
-// these, as they come out of YAML or JSON. A string means itself: its dollar signs are no references.
+// CheckOption validates an option of a tenant: its names, and its value, which is a string, a boolean, a number or a list
+// of these, as decoded from YAML or JSON. Strings are literal: dollar signs are not references.
 //
-// Group names are matched as oslo.config does it in files, without regard to case except for DEFAULT; option names exactly.
-// A deprecated name is accepted with a finding.
+// Group names are compared as oslo.config does in files, case-insensitively except for DEFAULT; option names are compared
+// exactly. A deprecated name is accepted with a finding.
 //
-// The error is a sentence that names group and option and says what is allowed. It does not repeat the value of an option
-// that is secret.
+// The error is a sentence with group, option and the allowed values. It does not contain the value of a secret option.
 func (r *Registry) CheckOption(group, option string, value any) (Finding, error) {
 	targets := r.Lookup(group, option)
 	if len(targets) == 0 {
@@ -49,7 +48,7 @@ func (r *Registry) CheckOption(group, option string, value any) (Finding, error)
 	return finding, nil
 }
 
-// normal is the name under which oslo.config looks for a group.
+// normal returns the name with which oslo.config looks up a group.
 func normal(group string) string {
 	if group == defaultGroup {
 		return group
@@ -68,7 +67,7 @@ func outdated(group, option string, targets []*Option) Finding {
 	}
 }
 
-// String says so, to follow "is".
+// String returns the description of the deprecation, as the continuation of "is".
 func (r *Removal) String() string {
 	out := "deprecated and going to be removed"
 	if r.Since != "" {
@@ -80,13 +79,13 @@ func (r *Removal) String() string {
 	return out
 }
 
-// check returns the rest of a sentence that begins with the option's name.
+// check returns an error that continues a sentence that begins with the option's name.
 func (o *Option) check(value any) error {
 	items, isList := list(value)
 	switch {
 	case isList && o.Multi:
 		if len(items) == 0 {
-			return errors.New("cannot be an empty list: give it a value, or leave it out")
+			return errors.New("cannot be an empty list: set a value, or remove the option")
 		}
 		for _, item := range items {
 			if err := o.checkText(item); err != nil {
@@ -119,7 +118,7 @@ func list(value any) ([]any, bool) {
 	return nil, false
 }
 
-// join writes the items as a file has them: no item may be taken for two, or for less than it is.
+// join joins the items as in a file. It returns an error for items that would not be read as written.
 func (o *Option) join(items []any) (string, error) {
 	if o.Kind != kindList && o.Kind != kindDict {
 		return "", fmt.Errorf("must be %s, not a list", o.Allowed())
@@ -141,7 +140,7 @@ func (o *Option) join(items []any) (string, error) {
 	return strings.Join(texts, ","), nil
 }
 
-// checkText checks one value, which is not a list.
+// checkText validates a single value.
 func (o *Option) checkText(value any) error {
 	s, err := o.text(value)
 	if err != nil {
@@ -157,10 +156,10 @@ func (o *Option) checkText(value any) error {
 	return fmt.Errorf("must be %s, but %s is not", o.Allowed(), shorten(bad))
 }
 
-// exact is the largest whole number up to which a float64, which is what JSON numbers become, holds each one.
+// exact is the largest integer up to which a float64, the type of decoded JSON numbers, represents every integer.
 const exact = 1 << 53
 
-// text is a value as it stands in a configuration file. The error follows "but".
+// text returns a value as in a configuration file. The error continues a sentence after "but".
 func (t *Type) text(value any) (string, error) {
 	switch v := value.(type) {
 	case string:
@@ -170,7 +169,7 @@ func (t *Type) text(value any) (string, error) {
 		return v, nil
 	case bool:
 		if t.Kind == kindString {
-			return "", fmt.Errorf("it is the boolean %t: write it in quotes if it is meant", v)
+			return "", fmt.Errorf("it is the boolean %t: quote it if you mean a string", v)
 		}
 		return strconv.FormatBool(v), nil
 	case int:
@@ -182,20 +181,20 @@ func (t *Type) text(value any) (string, error) {
 		case math.IsNaN(v) || math.IsInf(v, 0):
 			return "", errors.New("it is not a finite number")
 		case math.Trunc(v) != v && t.Kind == kindString:
-			return "", errors.New("it is a fraction: write it in quotes if it is meant")
+			return "", errors.New("it is a fraction: quote it if you mean a string")
 		case math.Trunc(v) != v:
 			return strconv.FormatFloat(v, 'g', -1, 64), nil
 		case math.Abs(v) > exact:
-			return "", errors.New("the number is too large to arrive exactly: write it in quotes")
+			return "", errors.New("the number is too large to be represented exactly: quote it")
 		}
 		return strconv.FormatInt(int64(v), 10), nil
 	case nil:
-		return "", errors.New("it has no value: give it one, or leave it out")
+		return "", errors.New("it has no value: set one, or remove the option")
 	}
 	return "", errors.New("it is neither a string nor a boolean nor a number")
 }
 
-// shorten quotes what a tenant wrote, up to a length that a message can hold.
+// shorten quotes a tenant's text and limits its length for messages.
 func shorten(s string) string {
 	const longest = 60
 	if runes := []rune(s); len(runes) > longest {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// examples are the file that hack/registry/verify.py puts to the real libraries too.
+// examples is the file that hack/registry/verify.py also validates with the real libraries.
 type examples struct {
 	Options []struct {
 		Group    string   `json:"group"`
@@ -91,7 +91,7 @@ func TestCheckOption(t *testing.T) {
 			args{"2025.2", "token", "expiration", 3600.0}, want{},
 		},
 		"IntegerTooSmall": {
-			"The sentence says what is allowed and what was given.",
+			"The error contains the valid values and the actual value.",
 			args{"2025.2", "fernet_tokens", "max_active_keys", 0.0},
 			want{err: `[fernet_tokens] max_active_keys must be a whole number of at least 1, but "0" is not`},
 		},
@@ -113,12 +113,12 @@ func TestCheckOption(t *testing.T) {
 		"YAMLBoolean": {
 			"YAML reads off as a boolean, where this option has a choice of that name.",
 			args{"2025.2", "resource", "domain_name_url_safe", false},
-			want{err: "[resource] domain_name_url_safe must be one of off, new, strict, but it is the boolean false: write it in quotes if it is meant"},
+			want{err: "[resource] domain_name_url_safe must be one of off, new, strict, but it is the boolean false: quote it if you mean a string"},
 		},
 		"Fraction": {
 			"1.10 has become 1.1 before we see it.",
 			args{"2025.2", "identity", "driver", 1.1},
-			want{err: "[identity] driver must be a string, but it is a fraction: write it in quotes if it is meant"},
+			want{err: "[identity] driver must be a string, but it is a fraction: quote it if you mean a string"},
 		},
 		"List": {
 			"A list is given as one.",
@@ -155,7 +155,7 @@ func TestCheckOption(t *testing.T) {
 		"MultiEmpty": {
 			"It cannot be written no times.",
 			args{"2025.2", "federation", "trusted_dashboard", []any{}},
-			want{err: "[federation] trusted_dashboard cannot be an empty list: give it a value, or leave it out"},
+			want{err: "[federation] trusted_dashboard cannot be an empty list: set a value, or remove the option"},
 		},
 		"Dict": {
 			"Pairs are written as text.",
@@ -170,7 +170,7 @@ func TestCheckOption(t *testing.T) {
 		"Nil": {
 			"An option without a value is a mistake.",
 			args{"2025.2", "identity", "driver", nil},
-			want{err: "[identity] driver must be a string, but it has no value: give it one, or leave it out"},
+			want{err: "[identity] driver must be a string, but it has no value: set one, or remove the option"},
 		},
 		"Map": {
 			"Objects are no values.",
@@ -183,9 +183,9 @@ func TestCheckOption(t *testing.T) {
 			want{err: "[identity] driver must be a string, but it holds a control character, such as a line break or a tab"},
 		},
 		"Large": {
-			"A JSON number this large is not what was written.",
+			"A JSON number this large is not exact.",
 			args{"2025.2", "token", "expiration", 1e17},
-			want{err: "[token] expiration must be a whole number from 0 to 9223372036854775807, but the number is too large to arrive exactly: write it in quotes"},
+			want{err: "[token] expiration must be a whole number from 0 to 9223372036854775807, but the number is too large to be represented exactly: quote it"},
 		},
 		"Long": {
 			"A value of any length makes a short sentence.",
@@ -193,7 +193,7 @@ func TestCheckOption(t *testing.T) {
 			want{err: `[cache] enabled must be true or false, but "` + strings.Repeat("é", 60) + `…" is not`},
 		},
 		"DeprecatedName": {
-			"It is accepted, and the present name is told.",
+			"It is accepted with a finding that contains the current name.",
 			args{"2025.2", "DEFAULT", "logdir", "/var/log"},
 			want{finding: Finding{true, "[DEFAULT] logdir is a deprecated name: use [DEFAULT] log_dir instead"}},
 		},
@@ -208,7 +208,7 @@ func TestCheckOption(t *testing.T) {
 			want{err: `[assignment] caching must be true or false, but "many" is not`},
 		},
 		"DeprecatedForRemoval": {
-			"It is accepted, and the reason is told.",
+			"It is accepted with a finding that contains the reason.",
 			args{"2025.2", "DEFAULT", "max_param_size", 64.0},
 			want{finding: Finding{true, "[DEFAULT] max_param_size is deprecated and going to be removed, as announced in 2025.1: This option has had no effect"}},
 		},
@@ -231,7 +231,7 @@ func TestCheckOption(t *testing.T) {
 		"ComeAndGone": {
 			"An option that this release alone does not have.",
 			args{"2025.2", "oslo_messaging_rabbit", "ssl_enforce_hostname_verification", true},
-			want{err: "keystone 2025.2 has no option ssl_enforce_hostname_verification in the group [oslo_messaging_rabbit]: it is known in 2025.1, 2026.2 only"},
+			want{err: "keystone 2025.2 has no option ssl_enforce_hostname_verification in the group [oslo_messaging_rabbit]: it is only in 2025.1, 2026.2"},
 		},
 		"Typo": {
 			"The nearest name is suggested.",
@@ -241,7 +241,7 @@ func TestCheckOption(t *testing.T) {
 		"Hyphen": {
 			"oslo.config looks in files for underscores only.",
 			args{"2025.2", "DEFAULT", "log-dir", "/var/log"},
-			want{err: "keystone 2025.2 has no option log-dir in the group [DEFAULT]: in a configuration it is written log_dir"},
+			want{err: "keystone 2025.2 has no option log-dir in the group [DEFAULT]: the configuration file uses log_dir"},
 		},
 		"OtherGroup": {
 			"A name that several other groups have is no guess.",
@@ -264,7 +264,7 @@ func TestCheckOption(t *testing.T) {
 			want{err: "keystone 2025.2 has no group [tokken]: did you mean [token]?"},
 		},
 		"Nonsense": {
-			"What looks like nothing gets no suggestion, and is shown quoted.",
+			"An invalid name gets no suggestion, and is quoted.",
 			args{"2025.2", "no\nsuch", "x]y", 3.0},
 			want{err: `keystone 2025.2 has no group ["no\nsuch"]: see the configuration reference of keystone for its options`},
 		},
@@ -288,7 +288,7 @@ func TestCheckOption(t *testing.T) {
 	}
 }
 
-// No error may carry the value of an option that is secret, whatever is wrong with it.
+// TestSecretsAreNotShown checks that no error contains the value of a secret option.
 func TestSecretsAreNotShown(t *testing.T) {
 	for kind := range map[string]bool{kindString: true, kindBoolean: true, kindInteger: true, kindURI: true, kindList: true, kindDict: true, kindHost: true} {
 		option := &Option{Type: Type{Kind: kind, Choices: []string{"a"}, Item: &Type{Kind: kindInteger}}, Secret: true}
@@ -306,7 +306,7 @@ func TestPatternOfPythonOnly(t *testing.T) {
 	}
 }
 
-// Whatever is written, there is no panic, the answer is the same twice, and a sentence stays on its line.
+// FuzzCheckOption checks that no input causes a panic, that results are deterministic, and that messages have one line.
 func FuzzCheckOption(f *testing.F) {
 	for _, e := range loadExamples(f).Options {
 		if text, ok := e.Value.(string); ok {
@@ -319,7 +319,7 @@ func FuzzCheckOption(f *testing.F) {
 			finding, err := r.CheckOption(group, option, v)
 			next, same := r.CheckOption(group, option, v)
 			if finding != next || (err == nil) != (same == nil) || err != nil && err.Error() != same.Error() {
-				t.Errorf("two answers: %v %v and %v %v", finding, err, next, same)
+				t.Errorf("two results: %v %v and %v %v", finding, err, next, same)
 			}
 			if err != nil && (strings.ContainsFunc(err.Error(), unicode.IsControl) || err.Error() == "") {
 				t.Errorf("the error is no sentence: %q", err)
@@ -331,7 +331,7 @@ func FuzzCheckOption(f *testing.F) {
 	})
 }
 
-// Every type, with every text.
+// FuzzType checks all types with any text.
 func FuzzType(f *testing.F) {
 	types := loadExamples(f).Types
 	for i, e := range types {

@@ -12,16 +12,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
 
-// CheckPolicy checks one rule that a tenant overrides, and the check that it is given.
+// CheckPolicy validates one policy rule of a tenant.
 func (r *Registry) CheckPolicy(rule, check string) error {
 	return errors.Join(r.CheckPolicies(map[string]string{rule: check}, false)...)
 }
 
-// CheckPolicies checks all rules that a tenant overrides: rule → check. A rule that the service does not have is accepted
-// if another of the overrides refers to it. With allowUnknown, every name of a rule is accepted; what a check does is looked at all
-// the same.
+// CheckPolicies validates all policy rules of a tenant: rule → check. A rule that the service does not have is accepted if
+// another of these rules refers to it. With allowUnknown, all rule names are accepted; checks are still validated.
 //
-// The errors, one for each rule at most and sorted by rule, are sentences that name the rule.
+// It returns at most one error for each rule, sorted by rule. Each error is a sentence that contains the name of the rule.
 func (r *Registry) CheckPolicies(overrides map[string]string, allowUnknown bool) []error {
 	names := slices.Sorted(maps.Keys(overrides))
 	checks := make(map[string]expression, len(overrides))
@@ -30,7 +29,7 @@ func (r *Registry) CheckPolicies(overrides map[string]string, allowUnknown bool)
 	for _, name := range names {
 		parsed, err := parseOverride(overrides[name])
 		if err != nil {
-			failed[name] = fmt.Errorf("policy rule %s: %w", plain(name), err)
+			failed[name] = fmt.Errorf("policy rule %s: %w", displayName(name), err)
 		}
 		checks[name] = parsed
 		for _, reference := range parsed.rules {
@@ -52,12 +51,13 @@ func (r *Registry) CheckPolicies(overrides map[string]string, allowUnknown bool)
 		case !known(name) && !used[name]:
 			failed[name] = r.unknownRule(name)
 		case missing >= 0:
-			failed[name] = fmt.Errorf("policy rule %s: it refers to another: %w", plain(name), r.unknownRule(checks[name].rules[missing]))
+			failed[name] = fmt.Errorf("policy rule %s: it refers to a missing rule: %w", displayName(name),
+				r.unknownRule(checks[name].rules[missing]))
 		}
 	}
 	for name, loop := range r.loops(checks) {
 		if failed[name] == nil {
-			failed[name] = fmt.Errorf("policy rule %s: it refers to itself, by way of %s", plain(name), strings.Join(loop, " → "))
+			failed[name] = fmt.Errorf("policy rule %s: it refers to itself: %s", displayName(name), strings.Join(loop, " → "))
 		}
 	}
 	errs := make([]error, 0, len(failed))
@@ -68,19 +68,19 @@ func (r *Registry) CheckPolicies(overrides map[string]string, allowUnknown bool)
 }
 
 func (r *Registry) unknownRule(name string) error {
-	subject := fmt.Sprintf("%s %s has no policy rule %s", r.Service, r.Release, plain(name))
-	where := r.elsewhere(func(other *Registry) bool { _, ok := other.policies[name]; return ok })
+	subject := fmt.Sprintf("%s %s has no policy rule %s", r.Service, r.Release, displayName(name))
+	where := r.otherReleases(func(other *Registry) bool { _, ok := other.policies[name]; return ok })
 	if where != "" {
 		return fmt.Errorf("%s: %s", subject, where)
 	}
-	if meant := spelling.Closest(name, maps.Keys(r.policies)); meant != "" {
-		return fmt.Errorf("%s: did you mean %s?", subject, meant)
+	if closest := spelling.Closest(name, maps.Keys(r.policies)); closest != "" {
+		return fmt.Errorf("%s: did you mean %s?", subject, closest)
 	}
-	return fmt.Errorf("%s: give a rule of %s, or one that another of your rules refers to", subject, r.Service)
+	return fmt.Errorf("%s: give a rule of %s, or a rule to which another of your rules refers", subject, r.Service)
 }
 
-// loops finds rules that refer to themselves, which oslo.policy follows until the request fails: one overridden rule of each
-// loop → the way back to it.
+// loops finds rules that refer to themselves, which oslo.policy would follow until the request fails. For each cycle, it
+// returns an overridden rule → the path back to it.
 func (r *Registry) loops(overrides map[string]expression) map[string][]string {
 	const open, done = 1, 2
 	state := map[string]int{}
@@ -119,23 +119,24 @@ func (r *Registry) loops(overrides map[string]expression) map[string][]string {
 	return found
 }
 
-// parseOverride reads the check of a tenant's, who says everybody by @ only. oslo.policy reads nothing as everybody, and services use
-// that for what anybody with a token may ask; of a tenant it is as likely a value that got lost
+// parseOverride parses the check of a tenant's rule. An empty check is rejected; to allow everyone, a tenant must write @.
+// oslo.policy treats an empty check as allowed, and services use that for operations that any authenticated user may
+// perform. In a tenant's rule, it is likely a value that was lost
 // (https://docs.openstack.org/oslo.policy/latest/reference/api/oslo_policy.policy.html#policy-rule-expressions).
 func parseOverride(check string) (expression, error) {
 	if check == "" {
-		return expression{}, errors.New("its check is empty, which lets everybody in: write @ if that is meant, or ! if nobody is to be let in")
+		return expression{}, errors.New("its check is empty, which would allow everyone: set @ to allow everyone, or ! to deny everyone")
 	}
 	return parse(check)
 }
 
-// expression is what matters of a check that parses.
+// expression contains the relevant parts of a parsed check.
 type expression struct {
-	// rules are those that it refers to, in the order of the text.
+	// rules are the referenced rules, in the order of the text.
 	rules []string
 }
 
-// parse reads a check: terms with and, or, not and parentheses around them. Nothing at all is always true.
+// parse parses a check: terms with and, or, not and parentheses. An empty check is always true.
 func parse(check string) (expression, error) {
 	if check == "" {
 		return expression{}, nil
@@ -155,22 +156,22 @@ func parse(check string) (expression, error) {
 	}
 	switch {
 	case p.wantTerm:
-		return expression{}, errors.New("its check ends where a term should stand; to allow everybody, write @")
+		return expression{}, errors.New("its check ends without a term; to allow everyone, set @")
 	case p.depth > 0:
 		return expression{}, errors.New("its check opens a parenthesis that it does not close")
 	}
 	return p.read, nil
 }
 
-// parser is where in a check we are. The language is regular but for the parentheses, so it is enough to know how many are
-// open, and whether a term or an operator is next.
+// parser is the state while parsing a check. Apart from the parentheses, the language is regular, so the state is the
+// number of open parentheses and whether a term or an operator is next.
 type parser struct {
 	depth    int
 	wantTerm bool
 	read     expression
 }
 
-// operand reads what may stand where a term is wanted.
+// operand parses a token where a term is expected.
 func (p *parser) operand(token string) error {
 	switch strings.ToLower(token) {
 	case "(":
@@ -192,7 +193,7 @@ func (p *parser) operand(token string) error {
 	return nil
 }
 
-// operator reads what may stand after a term.
+// operator parses a token after a term.
 func (p *parser) operator(token string) error {
 	switch strings.ToLower(token) {
 	case ")":
@@ -207,7 +208,8 @@ func (p *parser) operator(token string) error {
 	return fmt.Errorf("its check lacks an operator before %s", shorten(token))
 }
 
-// tokens cuts a check at spaces and takes off the parentheses around words. Those inside, as in %(user_id)s, are the word's.
+// tokens splits a check at spaces and separates the parentheses around words. Inner parentheses, as in %(user_id)s, belong
+// to the word.
 func tokens(check string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(check) {
@@ -226,16 +228,16 @@ func tokens(check string) []string {
 	return out
 }
 
-// What a term may have before and after its first colon: an attribute of the caller or a literal, and a text in which
-// attributes of the target stand as %(name)s. With none of its characters, %(name).0s, it asks only whether there is such an attribute: a
-// term with one that the target lacks is false.
+// Valid texts before and after the first colon of a term: an attribute of the caller or a literal, and a text with
+// attributes of the target as %(name)s. %(name).0s inserts no characters of the attribute and only tests whether the
+// target has the attribute: a term with an attribute that the target lacks is false.
 var (
 	attribute = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 	literal   = regexp.MustCompile(`^('[^'\\]*'|"[^"\\]*"|-?(0|[1-9][0-9]*)(\.[0-9]+)?)$`)
 	template  = regexp.MustCompile(`^([^%]|%%|%\([^()%]+\)(\.0)?s)+$`)
 )
 
-// term reads one check that is not made of others, and returns the rule that it refers to, if any.
+// term parses an atomic check and returns the rule to which it refers, if any.
 func term(token string) (rule string, err error) {
 	if token == "@" || token == "!" {
 		return "", nil
@@ -245,16 +247,16 @@ func term(token string) (rule string, err error) {
 	case !ok:
 		return "", errors.New("a term is kind:value, such as role:admin or user_id:%(user_id)s, or one of @ and ! alone")
 	case kind == "http" || kind == "https":
-		return "", errors.New("a check that asks a server over HTTP is not allowed, it would leave the cluster")
+		return "", errors.New("a check that calls a server over HTTP is not allowed, because the request would leave the cluster")
 	case match == "":
-		return "", errors.New("nothing stands after the colon, so it is never true")
+		return "", errors.New("the value after the colon is missing, so it is never true")
 	case kind == "rule":
 		return match, nil
 	case !attribute.MatchString(kind) && !literal.MatchString(kind):
-		return "", errors.New("before the colon stands role, rule, an attribute of the caller's token such as project_id, " +
+		return "", errors.New("the kind before the colon must be role, rule, an attribute of the caller's token such as project_id, " +
 			"or a literal such as True or 'member'")
 	case !template.MatchString(match):
-		return "", errors.New("a percent sign stands only in %(name)s and %(name).0s, or twice for itself")
+		return "", errors.New("a percent sign is only valid in %(name)s and %(name).0s, or as %%")
 	}
 	return "", nil
 }

@@ -16,7 +16,7 @@ func TestCheckPolicies(t *testing.T) {
 		overrides map[string]string
 		want      []string
 	}{
-		"None": {"There is nothing to say about nothing.", "2025.2", nil, nil},
+		"None": {"There is nothing to validate.", "2025.2", nil, nil},
 		"Good": {
 			"Rules of the service, with checks that refer to others of it.", "2025.2",
 			map[string]string{"identity:get_user": "rule:admin_required or user_id:%(target.user.id)s", "identity:list_users": "@"}, nil,
@@ -26,11 +26,11 @@ func TestCheckPolicies(t *testing.T) {
 			map[string]string{"identity:get_user": "rule:auditor", "auditor": "role:auditor or rule:chief", "chief": "role:chief"}, nil,
 		},
 		"UnusedHelper": {
-			"One that nobody refers to is taken for a mistake; nor does it help to refer to itself.", "2025.2",
+			"A rule to which no other rule refers is an error, even if it refers to itself.", "2025.2",
 			map[string]string{"auditor": "role:auditor", "mine": "rule:mine"},
 			[]string{
-				"keystone 2025.2 has no policy rule auditor: give a rule of keystone, or one that another of your rules refers to",
-				"keystone 2025.2 has no policy rule mine: give a rule of keystone, or one that another of your rules refers to",
+				"keystone 2025.2 has no policy rule auditor: give a rule of keystone, or a rule to which another of your rules refers",
+				"keystone 2025.2 has no policy rule mine: give a rule of keystone, or a rule to which another of your rules refers",
 			},
 		},
 		"Typo": {
@@ -42,20 +42,20 @@ func TestCheckPolicies(t *testing.T) {
 			[]string{"keystone 2026.1 has no policy rule identity:revoke_tokens_for_user: it is new in 2026.2"},
 		},
 		"UnknownReference": {
-			"A reference to a rule that is not there denies everybody.", "2025.2", map[string]string{"identity:get_user": "role:a or rule:admin_requird"},
-			[]string{"policy rule identity:get_user: it refers to another: keystone 2025.2 has no policy rule admin_requird: did you mean admin_required?"},
+			"A reference to a missing rule would deny all requests.", "2025.2", map[string]string{"identity:get_user": "role:a or rule:admin_requird"},
+			[]string{"policy rule identity:get_user: it refers to a missing rule: keystone 2025.2 has no policy rule admin_requird: did you mean admin_required?"},
 		},
 		"Loop": {
 			"oslo.policy would follow it until the request fails.", "2025.2",
 			map[string]string{"identity:get_user": "rule:a", "a": "not rule:b", "b": "role:x or rule:a"},
-			[]string{"policy rule a: it refers to itself, by way of b → a"},
+			[]string{"policy rule a: it refers to itself: b → a"},
 		},
 		"LoopThroughDefault": {
 			"A default may be part of it.", "2025.2", map[string]string{"admin_required": "rule:admin_or_owner"},
-			[]string{"policy rule admin_required: it refers to itself, by way of admin_or_owner → admin_required"},
+			[]string{"policy rule admin_required: it refers to itself: admin_or_owner → admin_required"},
 		},
 		"Sorted": {
-			"There is one error for each rule, in the order of their names.", "2025.2",
+			"One error for each rule is reported, sorted by name.", "2025.2",
 			map[string]string{"identity:list_users": "role:a role:b", "identity:get_user": "(role:a", "identity:delete_user": "@", "x": "role"},
 			[]string{
 				"policy rule identity:get_user: its check opens a parenthesis that it does not close",
@@ -65,17 +65,17 @@ func TestCheckPolicies(t *testing.T) {
 		},
 		"HTTP": {
 			"A remote check leaves the cluster.", "2025.2", map[string]string{"identity:get_user": "role:a or http://example.org/%(user_id)s"},
-			[]string{`policy rule identity:get_user: its check holds "http://example.org/%(user_id)s": a check that asks a server over HTTP is not allowed, it would leave the cluster`},
+			[]string{`policy rule identity:get_user: its check holds "http://example.org/%(user_id)s": a check that calls a server over HTTP is not allowed, because the request would leave the cluster`},
 		},
 		"LineBreak": {
 			"A check stays on one line.", "2025.2", map[string]string{"identity:get_user": "role:a\nor role:b"},
 			[]string{"policy rule identity:get_user: its check holds a control character, such as a line break: write it on one line, with spaces"},
 		},
 		"Empty": {
-			"Spaces alone deny everybody, while nothing allows everybody.", "2025.2", map[string]string{"identity:get_user": " ", "identity:list_users": ""},
+			"Only spaces would deny all requests, while an empty check would allow all.", "2025.2", map[string]string{"identity:get_user": " ", "identity:list_users": ""},
 			[]string{
-				"policy rule identity:get_user: its check ends where a term should stand; to allow everybody, write @",
-				"policy rule identity:list_users: its check is empty, which lets everybody in: write @ if that is meant, or ! if nobody is to be let in",
+				"policy rule identity:get_user: its check ends without a term; to allow everyone, set @",
+				"policy rule identity:list_users: its check is empty, which would allow everyone: set @ to allow everyone, or ! to deny everyone",
 			},
 		},
 		"Syntax": {
@@ -84,11 +84,11 @@ func TestCheckPolicies(t *testing.T) {
 				"identity:get_user": "role:a)", "identity:list_users": "or role:a", "identity:create_user": "user_id:%(user_id)", "identity:delete_user": ":x", "identity:update_user": "role:",
 			},
 			[]string{
-				`policy rule identity:create_user: its check holds "user_id:%(user_id": a percent sign stands only in %(name)s and %(name).0s, or twice for itself`,
-				`policy rule identity:delete_user: its check holds ":x": before the colon stands role, rule, an attribute of the caller's token such as project_id, or a literal such as True or 'member'`,
+				`policy rule identity:create_user: its check holds "user_id:%(user_id": a percent sign is only valid in %(name)s and %(name).0s, or as %%`,
+				`policy rule identity:delete_user: its check holds ":x": the kind before the colon must be role, rule, an attribute of the caller's token such as project_id, or a literal such as True or 'member'`,
 				"policy rule identity:get_user: its check closes a parenthesis that it does not open",
 				`policy rule identity:list_users: its check lacks a term before "or"`,
-				`policy rule identity:update_user: its check holds "role:": nothing stands after the colon, so it is never true`,
+				`policy rule identity:update_user: its check holds "role:": the value after the colon is missing, so it is never true`,
 			},
 		},
 	}
@@ -116,7 +116,7 @@ func TestCheckPolicy(t *testing.T) {
 	}
 }
 
-// TestUnknownAllowed: a name that a release does not have is let through, and nothing else.
+// TestUnknownAllowed checks that unknown names are accepted, and nothing else.
 func TestUnknownAllowed(t *testing.T) {
 	r := keystone(t, "2025.2")
 	for check, want := range map[string]bool{
@@ -136,7 +136,8 @@ func TestDeprecatedPolicyName(t *testing.T) {
 	}
 }
 
-// Every expression of the grammar parses, however its words are spaced, and yields its references in order.
+// TestParseGrammar checks that every expression of the grammar parses, with any spacing, and returns its references in
+// order.
 func TestParseGrammar(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var rules []string
@@ -172,7 +173,8 @@ func TestParseGrammar(t *testing.T) {
 	})
 }
 
-// Whatever is written, there is no panic; an error is one line; and what parses still does as a part of something larger.
+// FuzzParse checks that no input causes a panic, that an error has one line, and that a valid check is also valid as a part
+// of a larger one.
 func FuzzParse(f *testing.F) {
 	for _, e := range loadExamples(f).Policies {
 		f.Add(e.Check)

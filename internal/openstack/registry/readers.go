@@ -13,20 +13,20 @@ import (
 //go:embed readers/*.json.gz
 var readersData embed.FS
 
-// Use describes what a program of a service does with an option of the service.
+// Use describes how a program of a service uses an option of the service.
 type Use string
 
 // Uses that the analysis of a program's code distinguishes (hack/registry/README.md).
 const (
-	// Reads: a function that the program reaches reads the option.
+	// Reads: a function that the program can reach reads the option.
 	Reads Use = "r"
-	// Ignores: no module that the program may import mentions the option.
+	// Ignores: no module that the program can import contains the option.
 	Ignores Use = "-"
 	// Unknown: neither is certain.
 	Unknown Use = "?"
 )
 
-// Readers records which program of a service reads which of its options, in one release. It is immutable.
+// Readers contains which program of a service reads which of its options, in one release. It is immutable.
 type Readers struct {
 	// Programs of the service, sorted: the command of each, or the module of a WSGI application.
 	Programs []string
@@ -34,8 +34,8 @@ type Readers struct {
 	uses map[string]map[string]string
 }
 
-// Use returns what a program does with an option, by its current name. It is Unknown for a program or an option that the analysis does not
-// cover, such as one of a group that an administrator names.
+// Use returns how a program uses an option, by its current name. It is Unknown for a program or an option that the analysis
+// does not cover, such as options of a group with a name chosen by an administrator.
 func (r *Readers) Use(program, group, option string) Use {
 	at := slices.Index(r.Programs, program)
 	uses := r.uses[normal(group)][option]
@@ -47,7 +47,7 @@ func (r *Readers) Use(program, group, option string) Use {
 
 var allReaders = sync.OnceValues(func() (map[string]map[string]*Readers, error) {
 	out := map[string]map[string]*Readers{}
-	files, _ := readersData.ReadDir("readers") // The folder is in the binary.
+	files, _ := readersData.ReadDir("readers") // The folder is embedded in the binary.
 	for _, file := range files {
 		raw, err := readersData.ReadFile("readers/" + file.Name())
 		if err != nil {
@@ -77,7 +77,8 @@ var allReaders = sync.OnceValues(func() (map[string]map[string]*Readers, error) 
 	return out, nil
 })
 
-// ReadersOf returns the readers of a service's options in an OpenStack release, such as 2025.2. It fails for a pair that is not known.
+// ReadersOf returns the readers of a service's options in an OpenStack release, such as 2025.2. It returns an error for an
+// unknown service or release.
 func ReadersOf(service, release string) (*Readers, error) {
 	all, err := allReaders()
 	if err != nil {

@@ -2,7 +2,7 @@ package registry
 
 import "testing"
 
-// TestReaders: options with one known reader have it, in every release, and programs that never see them ignore them.
+// TestReaders checks options with one known reader, in every release, and programs that never read them.
 func TestReaders(t *testing.T) {
 	for _, tc := range []struct {
 		reason, service, program, group, option string
@@ -10,7 +10,7 @@ func TestReaders(t *testing.T) {
 	}{
 		{"Only nova-compute checks server groups again.", "nova", "nova-compute", "workarounds", "disable_group_policy_check_upcall", Reads},
 		{"A conductor does not.", "nova", "nova-conductor", "workarounds", "disable_group_policy_check_upcall", Ignores},
-		{"The scheduler is told of servers.", "nova", "nova-scheduler", "filter_scheduler", "track_instance_changes", Reads},
+		{"The scheduler tracks servers.", "nova", "nova-scheduler", "filter_scheduler", "track_instance_changes", Reads},
 		{"The API decides on a resize.", "nova", "nova.wsgi.osapi_compute", "DEFAULT", "allow_resize_to_same_host", Reads},
 		{"The metadata API verifies signatures.", "nova", "nova.wsgi.metadata", "neutron", "service_metadata_proxy", Reads},
 		{"nova-compute serves no metadata.", "nova", "nova-compute", "neutron", "service_metadata_proxy", Ignores},

@@ -16,65 +16,66 @@ import (
 //go:embed data/*.json.gz
 var data embed.FS
 
-// Registry is what one release of one service knows. It is never changed, so any number of goroutines may use it.
+// Registry contains the options and policy rules of one release of a service. It is immutable and safe for concurrent use.
 type Registry struct {
-	// Service is the service's name, such as keystone.
+	// Service is the name of the service, such as keystone.
 	Service string
 	// Release is the OpenStack release, such as 2025.2.
 	Release string
-	// Version is the version of the service's package that the data are of, such as 28.1.0.
+	// Version is the version of the service's package from which the data were extracted, such as 28.1.0.
 	Version string
 
 	groups map[string]map[string]*Option
 	// templates are the options of groups whose names an administrator chooses: template → name → option.
 	templates map[string]map[string]*Option
-	// named are the groups of With.
+	// named are the groups added by With.
 	named []Group
-	// renamed are the options behind a deprecated name: group → name → options, more than one if the old one was split.
+	// renamed are the options with a deprecated name: group → name → options, more than one if the old option was split.
 	renamed  map[string]map[string][]*Option
 	policies map[string]policy
 	// renamedPolicies are the deprecated names of policy rules.
 	renamedPolicies map[string]bool
 }
 
-// Option is one option of a service.
+// Option is an option of a service.
 type Option struct {
 	// Group is the option's group: in lower case, or DEFAULT.
 	Group string `json:"-"`
 	// Name is the option's name in a configuration file.
 	Name string `json:"-"`
-	// Type is what its value may be; that of each value, if the option is Multi.
+	// Type is the type of its value, or of each value if the option is Multi.
 	Type
-	// Multi says that the option is repeated, once for each of its values.
+	// Multi is true if the option is repeated, once for each of its values.
 	Multi bool `json:"multi"`
-	// Default is the value that the service takes, or an example of it; nil if it has none or a long one.
+	// Default is the service's default, or an example of it; nil if the option has none or a long one.
 	Default any `json:"default"`
-	// Mutable says that the service takes a new value while it runs.
+	// Mutable is true if the service applies a new value without a restart.
 	Mutable bool `json:"mutable"`
-	// Required says that the service does not start without a value.
+	// Required is true if the service does not start without a value.
 	Required bool `json:"required"`
-	// Secret says that the value is not to be shown.
+	// Secret is true if the value must not be shown.
 	Secret bool `json:"secret"`
-	// Removal is set if the option is deprecated and has no successor.
+	// Removal is set if the option is deprecated without a replacement.
 	Removal *Removal `json:"removal"`
-	// Deprecated are the names that the option had before, and that the service still reads.
+	// Deprecated are former names of the option that the service still reads.
 	Deprecated []Name `json:"deprecated"`
-	// Classes are those of the service's own package that the value may name; empty: it names none, or nobody knows which there are.
+	// Classes are the classes of the service's package that the value may contain. Empty: the value contains no class, or
+	// the classes are unknown.
 	Classes []string `json:"classes"`
 }
 
-// Name is where an option stands in a configuration file.
+// Name identifies an option in a configuration file.
 type Name struct {
 	Group  string `json:"group"`
 	Option string `json:"name"`
 }
 
-// String is the name as errors show it: [group] option.
+// String returns the name as shown in errors: [group] option.
 func (n Name) String() string { return "[" + n.Group + "] " + n.Option }
 
-// Removal is what a service says of an option that is to go.
+// Removal describes the deprecation of an option without a replacement.
 type Removal struct {
-	// Since is the release that announced it, as the service writes it; it may be empty.
+	// Since is the release that announced it, in the service's format. May be empty.
 	Since string `json:"since"`
 	// Reason may be empty.
 	Reason string `json:"reason"`
@@ -82,19 +83,19 @@ type Removal struct {
 
 func (o *Option) name() Name { return Name{Group: o.Group, Option: o.Name} }
 
-// policy is what is known of a policy rule.
+// policy is a policy rule.
 type policy struct {
 	Check string `json:"check"`
-	// Deprecated is the name that the rule had before; overriding that one still works.
+	// Deprecated is the former name of the rule, which can still be overridden.
 	Deprecated string `json:"deprecated"`
 }
 
-// registries decode their files when they are first called: service → release → registry.
+// registries maps service → release → a function that decodes the file at its first call.
 var registries = index()
 
 func index() map[string]map[string]func() (*Registry, error) {
 	out := map[string]map[string]func() (*Registry, error){}
-	files, _ := data.ReadDir("data") // The folder is in the binary.
+	files, _ := data.ReadDir("data") // The folder is embedded in the binary.
 	for _, file := range files {
 		service, release := subject(file.Name())
 		if out[service] == nil {
@@ -105,31 +106,32 @@ func index() map[string]map[string]func() (*Registry, error) {
 	return out
 }
 
-// subject is what a file is about. A service's name may have a hyphen, a release's has none.
+// subject returns the service and the release of a file. The name of a service may contain a hyphen, a release does not.
 func subject(file string) (service, release string) {
 	name := strings.TrimSuffix(file, ".json.gz")
 	at := strings.LastIndex(name, "-")
 	return name[:at], name[at+1:]
 }
 
-// For returns the registry of a service in an OpenStack release, such as 2025.2. It fails for a pair that is not known.
+// For returns the registry of a service in an OpenStack release, such as 2025.2. It returns an error for an unknown service
+// or release.
 func For(service, release string) (*Registry, error) {
 	releases, ok := registries[service]
 	if !ok {
-		return nil, fmt.Errorf("the options of service %q are not known, only those of %s", service, sortedKeys(registries))
+		return nil, fmt.Errorf("the options of service %q are unknown; known services are %s", service, sortedKeys(registries))
 	}
 	load, ok := releases[release]
 	if !ok {
-		return nil, fmt.Errorf("the options of %s are not known in release %q, only in %s", service, release, sortedKeys(releases))
+		return nil, fmt.Errorf("the options of %s are unknown in release %q; known releases are %s", service, release, sortedKeys(releases))
 	}
 	return load()
 }
 
-// All returns the registries of a service in every release, the oldest first; none if the service is not known.
+// All returns the registries of a service in all releases, the oldest first, or nil for an unknown service.
 func All(service string) []*Registry {
 	var out []*Registry
 	for _, release := range slices.Sorted(maps.Keys(registries[service])) {
-		if r, err := For(service, release); err == nil { // The files are in the binary, and a test reads each.
+		if r, err := For(service, release); err == nil { // For cannot fail: the files are embedded, and a test reads each.
 			out = append(out, r)
 		}
 	}
@@ -183,7 +185,7 @@ func decode(file string) (*Registry, error) {
 	return r, nil
 }
 
-// rename enters an option under its former names.
+// rename registers an option with its former names.
 func (r *Registry) rename(option *Option) {
 	for _, old := range option.Deprecated {
 		if r.renamed[old.Group] == nil {
@@ -193,13 +195,14 @@ func (r *Registry) rename(option *Option) {
 	}
 }
 
-// Groups are the groups of options, sorted.
+// Groups returns the option groups, sorted.
 func (r *Registry) Groups() []string { return slices.Sorted(maps.Keys(r.groups)) }
 
-// Options are the options of a group, sorted by name; none if there is no such group. They are not to be changed.
+// Options returns the options of a group, sorted by name, or an empty list if the group does not exist. They must not be
+// changed.
 func (r *Registry) Options(group string) []*Option { return sorted(r.groups[normal(group)]) }
 
-// Rules returns the names of all access rules.
+// Rules returns the names of all policy rules, sorted.
 func (r *Registry) Rules() []string { return slices.Sorted(maps.Keys(r.policies)) }
 
 func sorted(options map[string]*Option) []*Option {
@@ -210,8 +213,8 @@ func sorted(options map[string]*Option) []*Option {
 	return out
 }
 
-// Lookup returns the options that a name stands for, current or deprecated: none if it is not known, several if a deprecated name was
-// split. They are not to be changed.
+// Lookup returns the options with a current or deprecated name: none if the name is unknown, several if a deprecated option
+// was split. They must not be changed.
 func (r *Registry) Lookup(group, option string) []*Option {
 	if current, ok := r.groups[normal(group)][option]; ok {
 		return []*Option{current}
@@ -219,9 +222,9 @@ func (r *Registry) Lookup(group, option string) []*Option {
 	return r.renamed[normal(group)][option]
 }
 
-// elsewhere says in which other releases of the service something is known, as the end of a sentence about what is not
-// known in this one; empty if it is in none.
-func (r *Registry) elsewhere(known func(*Registry) bool) string {
+// otherReleases returns the other releases of the service that contain an item, as the end of a sentence about an item that
+// this release does not contain. It returns an empty string if no release contains it.
+func (r *Registry) otherReleases(known func(*Registry) bool) string {
 	var earlier, later []string
 	for _, release := range slices.Sorted(maps.Keys(registries[r.Service])) {
 		other, err := For(r.Service, release)
@@ -246,5 +249,5 @@ func (r *Registry) elsewhere(known func(*Registry) bool) string {
 	case len(earlier) == 0:
 		return "it is new in " + later[0]
 	}
-	return "it is known in " + strings.Join(append(earlier, later...), ", ") + " only"
+	return "it is only in " + strings.Join(append(earlier, later...), ", ")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// releases are those of the committed data.
+// releases of the committed data.
 var releases = []string{"2025.1", "2025.2", "2026.1", "2026.2"}
 
 func keystone(t testing.TB, release string) *Registry {
@@ -32,8 +32,8 @@ func TestFor(t *testing.T) {
 		reason, service, release, want string
 	}{
 		"Known":          {"A pair with data is given.", "keystone", "2025.2", ""},
-		"UnknownService": {"The error lists the services.", "nowa", "2025.2", `the options of service "nowa" are not known, only those of barbican, cinder, glance, heat, keystone, neutron, nova, placement`},
-		"UnknownRelease": {"The error lists the releases.", "keystone", "2024.2", `the options of keystone are not known in release "2024.2", only in 2025.1, 2025.2, 2026.1, 2026.2`},
+		"UnknownService": {"The error lists the services.", "nowa", "2025.2", `the options of service "nowa" are unknown; known services are barbican, cinder, glance, heat, keystone, neutron, nova, placement`},
+		"UnknownRelease": {"The error lists the releases.", "keystone", "2024.2", `the options of keystone are unknown in release "2024.2"; known releases are 2025.1, 2025.2, 2026.1, 2026.2`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestForConcurrent(t *testing.T) {
 	wait.Wait()
 	for _, r := range found {
 		if r == nil || r != found[0] {
-			t.Fatal("not everybody got the same registry")
+			t.Fatal("got different registries")
 		}
 	}
 }
@@ -75,8 +75,8 @@ func TestSubject(t *testing.T) {
 	}
 }
 
-// Versions of the packages, and how much there is in them. Of Keystone's options of 2025.2, oslo-config-generator lists 410; the others
-// are registered by modules that it does not know, or by keystoneauth.
+// TestData checks the versions of the packages, and the size of the data. For Keystone 2025.1, oslo-config-generator lists
+// 410 options; the others are registered by modules that it does not include, or by keystoneauth.
 func TestData(t *testing.T) {
 	type counts struct {
 		Version                                       string
@@ -166,8 +166,8 @@ func TestWellKnownOptions(t *testing.T) {
 	}
 }
 
-// What the code has to know of the data: kinds of types, patterns that Go can compile, default policies that parse and that
-// have no loops, names that a file can hold.
+// TestDataFitCode checks the assumptions of the code: kinds of types, patterns that Go can compile, valid default policies
+// without cycles, and names that a file can contain.
 func TestDataFitCode(t *testing.T) {
 	kinds := []string{
 		kindString, kindBoolean, kindInteger, kindFloat, kindPort, kindList, kindDict, kindRange, kindIP, kindHostname,
@@ -200,7 +200,7 @@ func TestDataFitCode(t *testing.T) {
 			defaults := map[string]string{}
 			for rule, policy := range r.policies {
 				if defaults[rule] = policy.Check; policy.Check == "" {
-					defaults[rule] = "@" // A service may say so by nothing.
+					defaults[rule] = "@" // An empty check means the same.
 				}
 			}
 			for _, err := range r.CheckPolicies(defaults, false) {
@@ -210,7 +210,7 @@ func TestDataFitCode(t *testing.T) {
 	}
 }
 
-// options are all of them, those of templates too.
+// options returns all options, including those of templates.
 func (r *Registry) options() []*Option {
 	var out []*Option
 	for _, group := range r.Groups() {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Group is a group of options whose name an administrator chooses, such as a store's or a back end's.
+// Group is an option group whose name an administrator chooses, such as the name of a store or a backend.
 type Group struct {
 	// Name is the group's name.
 	Name string
-	// Template is what it is an instance of: the driver of a store of Glance, such as rbd.
+	// Template is the template that the group instantiates: the driver of a Glance store, such as rbd.
 	Template string
 }
 
-// With returns the registry with further groups, each of which has the options of its template. A name in use by the service itself, in
-// whatever release, is refused: the two would be told apart by nobody.
+// With returns the registry with further groups, each of which has the options of its template. It returns an error for a
+// name that the service itself uses in any release, because the two groups could not be distinguished.
 func (r *Registry) With(groups ...Group) (*Registry, error) {
 	if len(groups) == 0 {
 		return r, nil
@@ -26,7 +26,7 @@ func (r *Registry) With(groups ...Group) (*Registry, error) {
 	for _, g := range groups {
 		template, ok := r.templates[g.Template]
 		if !ok {
-			return nil, fmt.Errorf("%s %s has no options of %q, only those of %s", r.Service, r.Release, g.Template, sortedKeys(r.templates))
+			return nil, fmt.Errorf("%s %s has no options of %q; known templates are %s", r.Service, r.Release, g.Template, sortedKeys(r.templates))
 		}
 		name := strings.ToLower(g.Name)
 		if err := out.free(name); err != nil {
@@ -41,7 +41,7 @@ func (r *Registry) With(groups ...Group) (*Registry, error) {
 			instance.Group = name
 			instance.Deprecated = nil
 			for _, old := range of.Deprecated {
-				if old.Group == g.Template { // A name in any other group would be that of all instances.
+				if old.Group == g.Template { // A name in another group would apply to all instances.
 					instance.Deprecated = append(instance.Deprecated, Name{Group: name, Option: old.Option})
 				}
 			}
@@ -58,21 +58,22 @@ func (r *Registry) With(groups ...Group) (*Registry, error) {
 	return &out, nil
 }
 
-// free fails if a name is that of a group already.
+// free returns an error if a group with this name exists.
 func (r *Registry) free(name string) error {
 	if r.groups[name] != nil {
 		return fmt.Errorf("%s has a group [%s] already: choose another name", r.Service, name)
 	}
 	for _, other := range All(r.Service) {
 		if name == strings.ToLower(defaultGroup) || other.groups[name] != nil || other.renamed[name] != nil {
-			return fmt.Errorf("%s has a group [%s] of its own: choose another name", r.Service, name)
+			return fmt.Errorf("%s uses group [%s] itself: choose another name", r.Service, name)
 		}
 	}
 	return nil
 }
 
-// Templates are the templates of groups, sorted.
+// Templates returns the names of the templates, sorted.
 func (r *Registry) Templates() []string { return slices.Sorted(maps.Keys(r.templates)) }
 
-// TemplateOptions are the options of a template, sorted by name; none if there is no such template. They are not to be changed.
+// TemplateOptions returns the options of a template, sorted by name, or an empty list if the template does not exist. They
+// must not be changed.
 func (r *Registry) TemplateOptions(template string) []*Option { return sorted(r.templates[template]) }

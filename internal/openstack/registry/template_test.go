@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWith: a group that an administrator names has the options of its template, and its errors speak of it as of any other.
+// TestWith checks that a group named by an administrator has the options of its template, and that errors contain its name.
 func TestWith(t *testing.T) {
 	stores := []Group{{Name: "rbd1", Template: "rbd"}, {Name: "Fast", Template: "rbd"}, {Name: "archive", Template: "s3"}}
 	for name, c := range map[string]struct {
@@ -20,7 +20,7 @@ func TestWith(t *testing.T) {
 		"Value":   {"Values are checked.", "2025.2", "rbd1", "rbd_store_chunk_size", 0.0, "[rbd1] rbd_store_chunk_size must be a whole number of at least 1, but \"0\" is not"},
 		"Case":    {"A file's groups are read in lower case.", "2025.2", "FAST", "rbd_store_chunk_size", 8.0, ""},
 		"Driver":  {"Another driver's option is none.", "2025.2", "archive", "rbd_store_chunk_size", 8.0, "glance 2025.2 has no option rbd_store_chunk_size in the group [archive]"},
-		"Unnamed": {"Nobody has named this group.", "2025.2", "rbd2", "rbd_store_chunk_size", 8.0, "glance 2025.2 has no group [rbd2]"},
+		"Unnamed": {"The group was not added.", "2025.2", "rbd2", "rbd_store_chunk_size", 8.0, "glance 2025.2 has no group [rbd2]"},
 		"Newer":   {"Releases differ in a driver's options, too.", "2025.2", "archive", "s3_store_enable_data_integrity_protection", true, "it is new in 2026.1"},
 		"Later":   {"And the later has it.", "2026.1", "archive", "s3_store_enable_data_integrity_protection", true, ""},
 	} {
@@ -37,17 +37,17 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// TestWithRefused: a group must not be mistaken for another.
+// TestWithRefused checks that groups cannot be ambiguous.
 func TestWithRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
 		groups []Group
 		want   string
 	}{
-		"Template": {"There has to be such a driver.", []Group{{"a", "floppy"}}, `glance 2025.2 has no options of "floppy", only those of file, http, rbd, s3, swift, vmware`},
+		"Template": {"The driver does not exist.", []Group{{"a", "floppy"}}, `glance 2025.2 has no options of "floppy"; known templates are file, http, rbd, s3, swift, vmware`},
 		"Own":      {"The service has a group of this name.", []Group{{"Keystone_AuthToken", "rbd"}}, "has a group [keystone_authtoken] already"},
-		"Default":  {"Options that stand there are everybody's.", []Group{{"default", "rbd"}}, "has a group [default] of its own"},
-		"Release":  {"Another release has it.", []Group{{"oslo_middleware_tracing", "rbd"}}, "has a group [oslo_middleware_tracing] of its own"},
+		"Default":  {"Its options apply to all groups.", []Group{{"default", "rbd"}}, "uses group [default] itself"},
+		"Release":  {"Another release has this group.", []Group{{"oslo_middleware_tracing", "rbd"}}, "uses group [oslo_middleware_tracing] itself"},
 		"Twice":    {"Two stores have two names.", []Group{{"a", "rbd"}, {"A", "s3"}}, "has a group [a] already"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestWithRefused(t *testing.T) {
 	}
 }
 
-// TestWithLeavesAlone: a registry is everybody's; one with more groups is another.
+// TestWithLeavesAlone checks that With does not change the shared registry.
 func TestWithLeavesAlone(t *testing.T) {
 	r := of(t, "glance", "2025.2")
 	before := r.Groups()
@@ -81,7 +81,7 @@ func TestWithLeavesAlone(t *testing.T) {
 	}
 }
 
-// TestTemplateFormerNames: a driver's option keeps its former names within its own group.
+// TestTemplateFormerNames checks that former names of a driver's option work within its own group.
 func TestTemplateFormerNames(t *testing.T) {
 	r := &Registry{
 		Service: "glance", groups: map[string]map[string]*Option{}, renamed: map[string]map[string][]*Option{},
@@ -92,7 +92,7 @@ func TestTemplateFormerNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := more.Lookup("b", "old"); len(got) != 1 || got[0].name() != (Name{"b", "new"}) {
-		t.Errorf("a former name of its own: %+v", got)
+		t.Errorf("a former name in another group: %+v", got)
 	}
 	if got := more.Lookup("DEFAULT", "older"); len(got) != 0 {
 		t.Errorf("a name that all instances share stands for none: %+v", got)

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// The kinds of types, named after those of oslo.config.
+// Kinds of types, named after the types of oslo.config.
 const (
 	kindString   = "string"
 	kindBoolean  = "boolean"
@@ -28,35 +28,35 @@ const (
 	kindURI      = "uri"
 )
 
-// Type is what a value may be.
+// Type describes the valid values of an option.
 type Type struct {
-	// Kind is one of string, boolean, integer, float, port, list, dict, range (a whole number or two with a hyphen), ip, hostname,
-	// host (either of them), domain (a host whose name may have underscores) and uri.
+	// Kind: string, boolean, integer, float, port, list, dict, range (an integer or two with a hyphen), ip,
+	// hostname, host (either of them), domain (a host whose name may have underscores) and uri.
 	Kind string `json:"type"`
-	// Min and Max are the smallest and largest number; empty: there is none.
+	// Min and Max are the smallest and largest number. Empty: no limit.
 	Min json.Number `json:"min"`
 	Max json.Number `json:"max"`
-	// Choices are the only values; empty: there are others.
+	// Choices are the valid values. Empty: not restricted.
 	Choices []string `json:"choices"`
-	// Pattern is a regular expression, in Python's syntax, that a part of the value has to match.
+	// Pattern is a regular expression, in Python's syntax, that must match a part of the value.
 	Pattern string `json:"pattern"`
-	// IgnoreCase says that Choices and Pattern make no difference between upper and lower case.
+	// IgnoreCase is true if Choices and Pattern are case-insensitive.
 	IgnoreCase bool `json:"ignoreCase"`
-	// MaxLength is the largest number of characters; 0: there is none.
+	// MaxLength is the maximum number of characters. 0: no limit.
 	MaxLength int `json:"maxLength"`
-	// IPVersion is 4 or 6; 0: either.
+	// IPVersion is 4 or 6. 0: either.
 	IPVersion int `json:"ipVersion"`
-	// Schemes are the only ones that a URI may have; empty: any.
+	// Schemes are the valid schemes of a URI. Empty: any.
 	Schemes []string `json:"schemes"`
-	// Item is the type of a list's items or of a dict's values; nil: any string.
+	// Item is the type of a list's items or of a dict's values. Nil: any string.
 	Item *Type `json:"item"`
-	// Bounded says that a list stands in brackets and a dict in braces.
+	// Bounded is true if a list is in brackets and a dict in braces.
 	Bounded bool `json:"bounded"`
-	// Separator stands between the key and the value of a dict; empty: a colon.
+	// Separator separates the key and the value of a dict. Empty: a colon.
 	Separator string `json:"separator"`
 }
 
-// Allowed says what a value may be, to follow "must be".
+// Allowed returns a description of the valid values, as the continuation of "must be".
 func (t *Type) Allowed() string {
 	var out string
 	switch t.Kind {
@@ -150,7 +150,8 @@ func quoteEmpty(choices []string) []string {
 	return out
 }
 
-// accepts reports whether oslo.config takes the text, which has no control characters, and if not, which part it refuses.
+// accepts reports whether oslo.config accepts the text, which has no control characters. Otherwise, bad is the rejected
+// part.
 func (t *Type) accepts(text string) (bad string, ok bool) {
 	switch t.Kind {
 	case kindBoolean:
@@ -173,18 +174,18 @@ func (t *Type) accepts(text string) (bad string, ok bool) {
 	case kindDomain:
 		ok = t.isIP(text) || isHostname(text, domainLabel)
 	case kindURI:
-		ok = t.fits(text) && t.isURI(text)
+		ok = t.withinMaxLength(text) && t.isURI(text)
 	case kindList:
 		return t.acceptsList(text)
 	case kindDict:
 		return t.acceptsDict(text)
 	default:
-		ok = t.fits(text) && t.isChoice(text) && t.matches(text)
+		ok = t.withinMaxLength(text) && t.isChoice(text) && t.matches(text)
 	}
 	return text, ok
 }
 
-// decimal is a number as people write it: Go and Python differ in what else they take.
+// decimal matches common number formats: Go and Python differ in the other formats that they accept.
 var decimal = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 
 func (t *Type) inInterval(n float64) bool {
@@ -193,7 +194,7 @@ func (t *Type) inInterval(n float64) bool {
 	return (errMin != nil || n >= least) && (errMax != nil || n <= most)
 }
 
-func (t *Type) fits(text string) bool {
+func (t *Type) withinMaxLength(text string) bool {
 	return t.MaxLength == 0 || utf8.RuneCountInString(text) <= t.MaxLength
 }
 
@@ -206,7 +207,7 @@ func (t *Type) isChoice(text string) bool {
 // patterns are the compiled patterns of types.
 var patterns sync.Map
 
-// matches takes everything if Go cannot compile the pattern: Python's look around.
+// matches returns true if Go cannot compile the pattern, such as Python's lookaround.
 func (t *Type) matches(text string) bool {
 	if t.Pattern == "" {
 		return true

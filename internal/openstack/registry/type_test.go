@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAllowed: what a value may be, in words.
+// TestAllowed checks the descriptions of valid values.
 func TestAllowed(t *testing.T) {
 	number := &Type{Kind: kindInteger, Min: "1"}
 	for _, tc := range []struct {
@@ -44,7 +44,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// TestAccepts: texts at the edges of what each type takes, and what is refused of the others.
+// TestAccepts checks texts at the limits of each type, and the rejected parts of others.
 func TestAccepts(t *testing.T) {
 	integer := &Type{Kind: kindInteger}
 	lists := &Type{Kind: kindList, Bounded: true, Item: integer}
@@ -53,7 +53,7 @@ func TestAccepts(t *testing.T) {
 		reason string
 		typ    Type
 		good   []string
-		bad    map[string]string // the text to the part that is refused
+		bad    map[string]string // text → rejected part
 	}{
 		{
 			"64 bits, and no base but ten.", *integer,
@@ -66,7 +66,7 @@ func TestAccepts(t *testing.T) {
 			[]string{"1", "9", "1-9", "9-1"}, map[string]string{"0-1": "0-1", "1-10": "1-10", "1-a": "1-a", "0": "0"},
 		},
 		{"No end has more than 64 bits.", Type{Kind: kindRange}, []string{"0-9223372036854775807", "-1--1"}, map[string]string{"0-9223372036854775808": "0-9223372036854775808"}},
-		{"Case counts where nothing else is said.", Type{Kind: kindString, Pattern: "^[a-z]+$"}, []string{"abc"}, map[string]string{"ABC": "ABC"}},
+		{"Patterns are case-sensitive by default.", Type{Kind: kindString, Pattern: "^[a-z]+$"}, []string{"abc"}, map[string]string{"ABC": "ABC"}},
 		{"And not where it is.", Type{Kind: kindString, Pattern: "^[a-z]+$", Choices: []string{"abc"}, IgnoreCase: true}, []string{"abc", "ABC"}, map[string]string{"abd": "abd"}},
 		{"An address of one version.", Type{Kind: kindIP, IPVersion: 4}, []string{"192.0.2.1"}, map[string]string{"2001:db8::1": "2001:db8::1", "fe80::1%eth0": "fe80::1%eth0"}},
 		{"A host name has no underscores.", Type{Kind: kindHost}, []string{"a-b.example.org", "2001:db8::1"}, map[string]string{"a_b.example.org": "a_b.example.org"}},
@@ -79,13 +79,13 @@ func TestAccepts(t *testing.T) {
 		{"Items without a type are texts.", Type{Kind: kindList}, []string{"", "a,b,,c", "[a"}, nil},
 		{"Brackets are a bounded list's.", *lists, []string{"[]", "[1]", " [1,2], "}, map[string]string{"1": "1", "[1": "[1", "1]": "1]", "[a]": "a"}},
 		{"Items in brackets have commas of their own.", Type{Kind: kindList, Item: lists}, []string{"[1,2],[3]", "[1],[2,3,4,5,6,7,8,9]", "[1] ,[2]"}, map[string]string{"[1,2],[a]": "a", "[1],2": "2"}},
-		{"So have those in braces.", Type{Kind: kindList, Item: dicts}, []string{"{a:1,b:2},{c:3}", "{a:1} ,{b:2}"}, map[string]string{"{a:1},{b}": "b", "{a:1},2": "2"}},
+		{"So can items in braces.", Type{Kind: kindList, Item: dicts}, []string{"{a:1,b:2},{c:3}", "{a:1} ,{b:2}"}, map[string]string{"{a:1},{b}": "b", "{a:1},2": "2"}},
 		{
 			"A key stands once, before the first separator.", Type{Kind: kindDict, Item: integer},
 			[]string{"", "a:1", "a:1, b : 2"}, map[string]string{"a:1,a:2": "a:2", ":1": ":1", "a": "a", "a:x": "x", "a:1:2": "1:2"},
 		},
 		{"Braces are a bounded dict's.", *dicts, []string{"{}", "{a:1,b:2}"}, map[string]string{"a:1": "a:1", "{a:1": "{a:1"}},
-		{"A separator of its own.", Type{Kind: kindDict, Separator: "="}, []string{"a=1:2"}, map[string]string{"a:1": "a:1"}},
+		{"Another separator.", Type{Kind: kindDict, Separator: "="}, []string{"a=1:2"}, map[string]string{"a:1": "a:1"}},
 	} {
 		for _, text := range tc.good {
 			if bad, ok := tc.typ.accepts(text); !ok {
@@ -100,7 +100,7 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-// TestTries: a part that is not accepted is tried again with what follows, up to the eighth bracket that closes.
+// TestTries checks that a rejected part is tried again with the following parts, up to the eighth closing bracket.
 func TestTries(t *testing.T) {
 	nested := &Type{Kind: kindList, Item: &Type{Kind: kindList, Bounded: true, Item: &Type{Kind: kindList, Bounded: true, Item: &Type{Kind: kindInteger}}}}
 	item := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("[1],", n), ",") + "]" }
@@ -112,7 +112,7 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// TestShorten: as much of a value as a message can hold.
+// TestShorten checks the maximum length of a value in a message.
 func TestShorten(t *testing.T) {
 	for n, want := range map[int]string{0: `""`, 1: `"é"`, 60: `"` + strings.Repeat("é", 60) + `"`, 61: `"` + strings.Repeat("é", 60) + `…"`} {
 		if got := shorten(strings.Repeat("é", n)); got != want {

@@ -9,33 +9,34 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
 
-// unknown is the error about an option that this release does not have. It says in which release it is, or what it may have
-// been meant for.
+// unknown returns the error for an option that this release does not have. It contains the releases that have the option,
+// or a similar name.
 func (r *Registry) unknown(group, option string) error {
 	if group != defaultGroup && strings.EqualFold(group, defaultGroup) {
 		return fmt.Errorf("%s ignores the group [%s]: write DEFAULT in upper case", r.Service, group)
 	}
-	subject := fmt.Sprintf("%s %s has no option %s in the group [%s]", r.Service, r.Release, plain(option), plain(group))
+	subject := fmt.Sprintf("%s %s has no option %s in the group [%s]", r.Service, r.Release, displayName(option), displayName(group))
 	options, ok := r.groups[normal(group)]
 	if !ok {
-		subject = fmt.Sprintf("%s %s has no group [%s]", r.Service, r.Release, plain(group))
+		subject = fmt.Sprintf("%s %s has no group [%s]", r.Service, r.Release, displayName(group))
 	}
-	if where := r.elsewhere(func(other *Registry) bool {
+	if where := r.otherReleases(func(other *Registry) bool {
 		return other.groups[normal(group)][option] != nil || other.renamed[normal(group)][option] != nil
 	}); where != "" {
 		return fmt.Errorf("%s: %s", subject, where)
 	}
 	if underscored := strings.ReplaceAll(option, "-", "_"); options[underscored] != nil {
-		return fmt.Errorf("%s: in a configuration it is written %s", subject, underscored)
+		return fmt.Errorf("%s: the configuration file uses %s", subject, underscored)
 	}
-	if meant := r.meant(group, option); meant != "" {
-		return fmt.Errorf("%s: did you mean %s?", subject, meant)
+	if closest := r.suggestion(group, option); closest != "" {
+		return fmt.Errorf("%s: did you mean %s?", subject, closest)
 	}
 	return fmt.Errorf("%s: see the configuration reference of %s for its options", subject, r.Service)
 }
 
-// meant guesses an option or a group: the nearest name in the group, the same name in another group, the nearest group.
-func (r *Registry) meant(group, option string) string {
+// suggestion returns a similar option or group: the closest name in the group, the same name in another group, or the
+// closest group.
+func (r *Registry) suggestion(group, option string) string {
 	if name := spelling.Closest(option, maps.Keys(r.groups[normal(group)])); name != "" {
 		return Name{normal(group), name}.String()
 	}
@@ -59,8 +60,8 @@ func (r *Registry) meant(group, option string) string {
 	return ""
 }
 
-// plain is a name as a message can show it: what is no name is quoted.
-func plain(name string) string {
+// displayName returns a name for a message. It is quoted if it is not a valid name.
+func displayName(name string) string {
 	if name != "" && len(name) <= 60 && !strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' }) {
 		return name
 	}

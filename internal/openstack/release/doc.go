@@ -1,5 +1,5 @@
-// Package release is the table of OpenStack releases: which there are, which version of each service belongs to them, which
-// upgrades are allowed, and which images run them. Nothing else in the project names a version or an image.
+// Package release contains the table of OpenStack releases: the supported releases, the versions of their services, the
+// allowed upgrades, and the images. Other packages contain no versions or images.
 //
-// A new release is one more column of the table in release.go; a new point release is one number in it.
+// To add a release, add a column to the table in release.go; for a point release, change one number.
 package release

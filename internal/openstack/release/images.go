@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// Version is this project's own: the images that it builds for itself are released together with the functions that ask
-// for them.
+// Version is the version of this project. Its own images are released together with the functions that use them.
 const Version = "0.1.0"
 
-// What is not OpenStack's and has an image. Valkey is not here: its operator has no field for one.
+// Images of third-party software and of this project. Valkey is not included: its operator has no field for an image.
 const (
 	Ceph               = "ceph"
 	Companion          = "companion"
@@ -39,26 +38,26 @@ const (
 	OVNAgent      = "neutron-ovn-agent"
 )
 
-// Where the images of OpenStack's services are: one repository for each service.
+// Location of the images of OpenStack services, with one repository for each service.
 const (
 	serviceRegistry = "ghcr.io"
 	serviceFolder   = "c5c3/"
 )
 
-// An image is where an image is by default. The registry stands apart, because a mirror replaces it.
+// image is the default reference of an image. The registry is separate, because a mirror replaces it.
 type image struct{ registry, path, tag string }
 
-// others are the images of what is not OpenStack's. Those that an operator runs are the defaults of mariadb-operator v25.10.4
-// (deploy/charts/mariadb-operator/values.yaml) and of RabbitMQ's cluster operator v2.20.0 (cmd/main.go); Ceph's is one that every Rook from
-// 1.18 to 1.20 supports (https://rook.io/docs/rook/latest/Upgrade/ceph-upgrade/). None has a digest: that of a
-// mirror is its own, and is named in the PlatformConfig.
+// others are the images that are not OpenStack services. Images that an operator runs are the defaults of mariadb-operator
+// v25.10.4 (deploy/charts/mariadb-operator/values.yaml) and of RabbitMQ's cluster operator v2.20.0 (cmd/main.go); the Ceph
+// version is supported by every Rook from 1.18 to 1.20 (https://rook.io/docs/rook/latest/Upgrade/ceph-upgrade/). Digests
+// are not included: the digest in a mirror differs, and is set in the PlatformConfig.
 var others = map[string]image{
 	Ceph:               {"quay.io", "ceph/ceph", "v19.2.3"},
 	Companion:          {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
 	FederationProxy:    {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
 	HypervisorOperator: {"ghcr.io", "cobaltcore-dev/openstack-hypervisor-operator", "v1.2.3"},
 	KVMNodeAgent:       {"ghcr.io", "cobaltcore-dev/kvm-node-agent", "v0.2.0"},
-	// Of its releases no tag is published: this is the commit of v1.3.0.
+	// Its releases have no tags in the registry: this is the commit of v1.3.0.
 	LabelsInjector:   {"ghcr.io", "cobaltcore-dev/labels-injector", "sha-867137fb7b8efc99c5c5077705363d6b4ba89f52"},
 	Libvirt:          {"ghcr.io", "c5c3/libvirt", Version},
 	Memcached:        {"docker.io", "library/memcached", "1.6.39"},
@@ -67,27 +66,28 @@ var others = map[string]image{
 	MaxScale:         {"docker-registry2.mariadb.com", "mariadb/maxscale", "23.08.5"},
 	MaxScaleExporter: {"docker-registry2.mariadb.com", "mariadb/maxscale-prometheus-exporter-ubi", "v0.0.1"},
 	OVN:              {"ghcr.io", "c5c3/ovn", Version},
-	OVSAgent:         {"ghcr.io", "c5c3/ovs-agent", ""}, // No version of it is released.
+	OVSAgent:         {"ghcr.io", "c5c3/ovs-agent", ""}, // It has no released version.
 	RabbitMQ:         {"docker.io", "library/rabbitmq", "4.1.3-management"},
 }
 
-// Others returns the names of the images that are none of OpenStack's services, in alphabetical order.
+// Others returns the names of the images that are not OpenStack services, in alphabetical order.
 func Others() []string { return slices.Sorted(maps.Keys(others)) }
 
-// Override is what a spec says about an image. What is empty stays as the table says.
+// Override contains the image settings of a spec. Empty fields keep the default.
 type Override struct {
-	// Registry, with an optional path, that mirrors the default one: registry.example.com/mirror.
+	// Registry, with an optional path, that mirrors the default registry: registry.example.com/mirror.
 	Registry string
-	// Repository with its registry, without a tag: registry.example.com/openstack/keystone. It beats Registry.
+	// Repository with its registry, without a tag: registry.example.com/openstack/keystone. It takes precedence over
+	// Registry.
 	Repository string
 	// Tag, or Digest (sha256:…), but not both.
 	Tag, Digest string
 }
 
-// ImageFor is the reference of the image of a service in a release, or of one of the constants above, whose images are the
-// same in every release. An override changes the image that runs; it does not change what is known of the release.
+// ImageFor returns the image reference of a service in a release, or of one of the constants above, whose images are the
+// same in every release. An override changes the image that runs; it does not change the properties of the release.
 //
-// The error says which part of the override is not valid, or that there is no such image or release.
+// The error names the invalid part of the override, or the unknown image or release.
 func ImageFor(name string, r Release, o Override) (string, error) {
 	i, own := others[name]
 	if !own {
@@ -118,10 +118,11 @@ func ImageFor(name string, r Release, o Override) (string, error) {
 	return repository + suffix, nil
 }
 
-// OperatorImageFor is the reference of the image of what an operator runs, one of the constants above, for the field in which the
-// operator takes one. It is empty where nothing is said of it: the operator runs its default. A mirror or another repository changes
-// where the image comes from, and not its version: what runs already (running, as the operator's object names it; empty: nothing) keeps
-// its tag or digest, because a database does not go back to an older version than that which wrote its files.
+// OperatorImageFor returns the image reference of software that an operator runs, one of the constants above, for the image
+// field of the operator's object. Without an override, it is empty and the operator uses its default. A mirror or another
+// repository changes the location of the image, not its version: running software keeps its tag or digest, because a
+// database cannot return to an older version than the one that wrote its files. running is the current image of the
+// operator's object; empty: it does not exist.
 func OperatorImageFor(name, running string, o Override) (string, error) {
 	if o == (Override{}) {
 		return "", nil
@@ -132,7 +133,7 @@ func OperatorImageFor(name, running string, o Override) (string, error) {
 	return ImageFor(name, "", o)
 }
 
-// version is the tag or the digest of a reference, whichever it has.
+// version returns the tag or the digest of a reference.
 func version(reference string) (tag, digest string) {
 	if _, digest, ok := strings.Cut(reference, "@"); ok {
 		return "", digest
@@ -141,8 +142,8 @@ func version(reference string) (tag, digest string) {
 	return tag, ""
 }
 
-// CheckTag refuses a tag of a service's image that says of itself that it belongs to another release: a version whose series is not that
-// of the release, or another branch. A commit does not tell, and neither does no tag at all.
+// CheckTag returns an error for a tag of a service's image that belongs to another release: a version of another series, or
+// another branch. A commit does not identify a release, and neither does an empty tag.
 func CheckTag(name string, r Release, tag string) error {
 	version, err := r.Version(name)
 	if err != nil {
@@ -170,8 +171,8 @@ func CheckTag(name string, r Release, tag string) error {
 
 var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+`)
 
-// series is the part of a version that identifies the release: the first number, and the second where a service keeps the first for
-// several releases, as Horizon did.
+// series returns the part of a version that identifies the release: the first number, or the first two if a service keeps
+// the first for several releases, as Horizon did.
 func series(name, version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	shared := 0
@@ -186,8 +187,8 @@ func series(name, version string) string {
 	return parts[0]
 }
 
-// The grammar of names of images: https://github.com/distribution/reference/blob/main/reference.go, without what no
-// registry of ours needs (upper case in host names, IPv6 addresses, other digests).
+// Grammar of image names: https://github.com/distribution/reference/blob/main/reference.go, without features that are not
+// needed (upper case in host names, IPv6 addresses, other digests).
 const (
 	host    = `[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?`
 	folders = `(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)`
@@ -198,16 +199,16 @@ var (
 	repositoryForm = regexp.MustCompile(`^` + host + folders + `+$`)
 	digestForm     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 	tagForm        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-	// Tags that images of OpenStack's services have: a version, patched or not, a branch, a commit.
+	// Tags of images of OpenStack services: a version, patched or not, a branch, a commit.
 	serviceTagForm = regexp.MustCompile(`^([0-9]+\.[0-9]+\.[0-9]+(-p[0-9]+)?|stable-20[0-9]{2}\.[12]|[0-9a-f]{7,40})$`)
 )
 
-// check says what is wrong with an override; ofService holds its tag to those of OpenStack's services.
+// check returns an error for an invalid override. ofService restricts the tag to the formats of OpenStack services.
 func (o Override) check(ofService bool) error {
 	type rule struct {
-		what, value string
-		form        *regexp.Regexp
-		want        string
+		field, value string
+		form         *regexp.Regexp
+		want         string
 	}
 	tag := rule{"tag", o.Tag, tagForm, "letters, digits, _ . and -"}
 	if ofService {
@@ -221,7 +222,7 @@ func (o Override) check(ofService bool) error {
 		{"digest", o.Digest, digestForm, "sha256: and 64 hex digits"},
 	} {
 		if r.value != "" && !r.form.MatchString(r.value) {
-			return fmt.Errorf("the image's %s %q is not valid: give %s", r.what, r.value, r.want)
+			return fmt.Errorf("the image's %s %q is not valid: give %s", r.field, r.value, r.want)
 		}
 	}
 	if o.Tag != "" && o.Digest != "" {

@@ -35,11 +35,11 @@ func TestImageFor(t *testing.T) {
 		"Commit":          {"A commit.", args{"nova", "2026.1", release.Override{Tag: "a1b2c3d"}}, "ghcr.io/c5c3/nova:a1b2c3d", ""},
 		"FullCommit":      {"A whole one.", args{"nova", "2026.1", release.Override{Tag: strings.Repeat("a", 40)}}, "ghcr.io/c5c3/nova:" + strings.Repeat("a", 40), ""},
 		"Digest":          {"A digest takes the tag's place.", args{"nova", "2026.1", release.Override{Digest: digest}}, "ghcr.io/c5c3/nova@" + digest, ""},
-		"OtherTag":        {"What is not OpenStack's has tags of its own.", args{release.Memcached, "", release.Override{Tag: "1.6.39-alpine3.22"}}, "docker.io/library/memcached:1.6.39-alpine3.22", ""},
+		"OtherTag":        {"Other images have other tags.", args{release.Memcached, "", release.Override{Tag: "1.6.39-alpine3.22"}}, "docker.io/library/memcached:1.6.39-alpine3.22", ""},
 
-		"UnknownName":    {"A service that nobody has.", args{"swift", "2025.2", release.Override{}}, "", `cannot find the image of "swift": OpenStack service "swift" is not known`},
+		"UnknownName":    {"The service does not exist.", args{"swift", "2025.2", release.Override{}}, "", `cannot find the image of "swift": OpenStack service "swift" is not known`},
 		"UnknownRelease": {"A release that was not parsed.", args{"nova", "x", release.Override{}}, "", `"x" is not supported`},
-		"Latest":         {"A tag that says nothing.", args{"nova", "2025.2", release.Override{Tag: "latest"}}, "", `the image's tag "latest" is not valid: give a version (28.1.0)`},
+		"Latest":         {"The tag identifies no version.", args{"nova", "2025.2", release.Override{Tag: "latest"}}, "", `the image's tag "latest" is not valid: give a version (28.1.0)`},
 		"ShortCommit":    {"Too short a commit.", args{"nova", "2025.2", release.Override{Tag: "a1b2c3"}}, "", "the image's tag"},
 		"LongCommit":     {"Too long a commit.", args{"nova", "2025.2", release.Override{Tag: strings.Repeat("a", 41)}}, "", "the image's tag"},
 		"ThirdHalf":      {"A year has two halves.", args{"nova", "2025.2", release.Override{Tag: "stable-2025.3"}}, "", "the image's tag"},
@@ -63,10 +63,10 @@ func TestImageFor(t *testing.T) {
 	}
 }
 
-// reference is what a container runtime takes, by the grammar of github.com/distribution/reference.
+// reference matches references that a container runtime accepts, from the grammar of github.com/distribution/reference.
 var reference = regexp.MustCompile(`^[a-z0-9.:_-]+(/[a-z0-9._-]+)+(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127}|@sha256:[0-9a-f]{64})$`)
 
-// TestEveryImageHasAName: every service of every release, and everything else.
+// TestEveryImageHasAName covers every service of every release, and all other images.
 func TestEveryImageHasAName(t *testing.T) {
 	for _, r := range release.Releases() {
 		for _, name := range append(release.Services(), release.Companion, release.FederationProxy, release.Memcached, release.Libvirt, release.NovaCompute, release.NeutronAgents, release.OVNAgent) {
@@ -78,7 +78,7 @@ func TestEveryImageHasAName(t *testing.T) {
 	}
 }
 
-// FuzzImageFor: an override gives the name of an image or an error.
+// FuzzImageFor checks that an override results in a valid reference or in an error.
 func FuzzImageFor(f *testing.F) {
 	f.Add("keystone", "", "", "28.1.0", "")
 	f.Add("memcached", "registry.example.com/mirror", "", "1.6 x", "")
@@ -87,7 +87,7 @@ func FuzzImageFor(f *testing.F) {
 		got, err := release.ImageFor(name, "2025.2", release.Override{Registry: registry, Repository: repository, Tag: tag, Digest: digest})
 		switch {
 		case err != nil && got != "":
-			t.Fatalf("got %q besides error %v", got, err)
+			t.Fatalf("got %q and error %v", got, err)
 		case err == nil && !reference.MatchString(got):
 			t.Fatalf("%q is not the name of an image", got)
 		}
@@ -103,15 +103,15 @@ func TestCheckTag(t *testing.T) {
 		"None":        {"The table's.", "keystone", "2025.2", "", ""},
 		"Same":        {"An earlier point release.", "keystone", "2025.2", "28.0.2", ""},
 		"Patched":     {"With a patch.", "keystone", "2025.2", "28.1.0-p3", ""},
-		"Commit":      {"It does not tell.", "keystone", "2025.2", "27abcde", ""},
+		"Commit":      {"It identifies no release.", "keystone", "2025.2", "27abcde", ""},
 		"Branch":      {"Its own.", "keystone", "2025.2", "stable-2025.2", ""},
 		"Other":       {"The release before.", "keystone", "2025.2", "27.0.0", "keystone 27.0.0 belongs to OpenStack 2025.1, and openStackRelease is 2025.2, which has 28.1.0"},
-		"Unknown":     {"One that nobody has.", "keystone", "2025.2", "26.0.0-p1", "belongs to no release that is supported"},
+		"Unknown":     {"The version is in no release.", "keystone", "2025.2", "26.0.0-p1", "belongs to no release that is supported"},
 		"OtherBranch": {"The branch of another.", "keystone", "2025.2", "stable-2026.1", "stable-2026.1 is the branch of another release than openStackRelease 2025.2; give stable-2025.2"},
 		"Horizon":     {"Whose first number stays for several releases.", "horizon", "2025.2", "25.5.0", ""},
-		"OldHorizon":  {"The second tells.", "horizon", "2025.2", "25.3.2", "belongs to OpenStack 2025.1"},
+		"OldHorizon":  {"The second number identifies the release.", "horizon", "2025.2", "25.3.2", "belongs to OpenStack 2025.1"},
 		"NewHorizon":  {"And then the first again.", "horizon", "2026.2", "27.1.0", ""},
-		"Service":     {"A service that nobody has.", "swift", "2025.2", "1.0.0", "is not known"},
+		"Service":     {"The service does not exist.", "swift", "2025.2", "1.0.0", "is not known"},
 	} {
 		t.Run(name, func(t *testing.T) { check(t, tc.reason, release.CheckTag(tc.service, tc.release, tc.tag), tc.err) })
 	}

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestOthers: where images come from that are not of a release. A tag is a version; which one is said in one place only.
+// TestOthers checks the repositories of images that are not OpenStack services. Their tags are versions, which are set in
+// one place only.
 func TestOthers(t *testing.T) {
 	repositories := map[string]string{
 		Ceph:               "quay.io/ceph/ceph",
@@ -39,12 +40,12 @@ func TestOthers(t *testing.T) {
 			t.Errorf("%s in a mirror is %s (%v)", name, mirrored, err)
 		}
 	}
-	if len(others) != len(repositories)+1 { // And the one below.
+	if len(others) != len(repositories)+1 { // plus the image below
 		t.Errorf("there are %d images, and %d here", len(others), len(repositories))
 	}
 }
 
-// TestUnreleased: an image of which there is no version is one that somebody names, and no other.
+// TestUnreleased checks that an image without a released version requires a tag or a digest.
 func TestUnreleased(t *testing.T) {
 	if got, err := ImageFor(OVSAgent, "", Override{Registry: "registry.example.com"}); err == nil || !strings.Contains(err.Error(), "give the tag or the digest") {
 		t.Errorf("it is %q (%v)", got, err)
@@ -59,7 +60,8 @@ func TestUnreleased(t *testing.T) {
 	}
 }
 
-// TestRunning: an operator's image moves to a mirror and keeps its version, be that a tag, a digest, or nothing that is known.
+// TestRunning checks that the image of an operator moves to a mirror and keeps its version, whether this is a tag, a
+// digest, or unknown.
 func TestRunning(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0f", 32)
 	own, err := ImageFor(MariaDB, "", Override{})
@@ -79,11 +81,11 @@ func TestRunning(t *testing.T) {
 		}
 	}
 	if got, err := OperatorImageFor(MariaDB, "a:1", Override{}); got != "" || err != nil {
-		t.Errorf("nothing is said: %q (%v)", got, err)
+		t.Errorf("without an override: got %q (%v)", got, err)
 	}
 }
 
-// TestImageValidation: each part of an image's name is refused in words that say what it has to be.
+// TestImageValidation checks that the error for each part of a reference describes its format.
 func TestImageValidation(t *testing.T) {
 	for want, o := range map[string]Override{
 		`the image's registry "A b" is not valid: give a host, with a path if need be, such as registry.example.com/mirror`:              {Registry: "A b"},

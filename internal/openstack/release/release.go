@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Release is the name of a coordinated OpenStack release, such as 2025.2: the year and the half of it. Names sort by age.
+// Release is the name of a coordinated OpenStack release, such as 2025.2: the year and its half. Names sort by age.
 type Release string
 
-// releases are the supported ones, the oldest first.
+// releases are the supported releases, the oldest first.
 var releases = [...]Release{"2025.1", "2025.2", "2026.1", "2026.2"}
 
-// versions of the services, a column for each release: the newest point releases of the series, from
-// https://releases.openstack.org/<release>/index.html. Tempest has no branches: one version tests them all.
+// versions are the versions of the services, with a column for each release: the newest point releases of the series, from
+// https://releases.openstack.org/<release>/index.html. Tempest has no branches: one version tests all releases.
 var versions = map[string][len(releases)]string{
 	//           2025.1    2025.2    2026.1    2026.2
 	"keystone":  {"27.1.0", "28.1.0", "29.1.0", "30.0.0"},
@@ -29,22 +29,23 @@ var versions = map[string][len(releases)]string{
 	"tempest":   {"47.0.0", "47.0.0", "47.0.0", "47.0.0"},
 }
 
-// parts are images of parts of a service that run on nodes and need more than it does elsewhere. Their version is the service's.
+// parts are images of service parts that run on nodes and contain more software than the image of the service. They have
+// the version of the service.
 var parts = map[string]string{NovaCompute: "nova", NeutronAgents: "neutron", OVNAgent: "neutron"}
 
-// ServiceOf is the service that an image has a part of, if it has one of any.
+// ServiceOf returns the service to which an image with a part of a service belongs. ok is false for other images.
 func ServiceOf(image string) (service string, ok bool) {
 	service, ok = parts[image]
 	return service, ok
 }
 
-// Releases are the supported releases, the oldest first.
+// Releases returns the supported releases, the oldest first.
 func Releases() []Release { return slices.Clone(releases[:]) }
 
-// Services are the services of every release, sorted.
+// Services returns the names of all services, sorted.
 func Services() []string { return slices.Sorted(maps.Keys(versions)) }
 
-// Parse returns the release of that name. The error lists the supported ones.
+// Parse returns the release with that name. The error lists the supported releases.
 func Parse(name string) (Release, error) {
 	if !slices.Contains(releases[:], Release(name)) {
 		return "", fmt.Errorf("OpenStack release %q is not supported: choose one of %s", name, list(releases[:], ", "))
@@ -56,8 +57,8 @@ func Parse(name string) (Release, error) {
 // which an upgrade may skip the next one (https://governance.openstack.org/tc/resolutions/20220210-release-cadence-adjustment.html).
 func (r Release) SLURP() bool { return strings.HasSuffix(string(r), ".1") }
 
-// Version is the version of a service, or of a part of one, in the release, such as 28.1.0. The error says that there is no such service or
-// release.
+// Version returns the version of a service, or of a part of one, in the release, such as 28.1.0. It returns an error for an
+// unknown service or release.
 func (r Release) Version(service string) (string, error) {
 	row, ok := versions[service]
 	if of, part := parts[service]; part {
@@ -72,9 +73,9 @@ func (r Release) Version(service string) (string, error) {
 	return row[slices.Index(releases[:], r)], nil
 }
 
-// CheckUpgrade reports whether a cloud may go from one release to another in one step: to the same, to the next, or from one SLURP
-// release to the next SLURP release. It never goes back: database schemas only move forward. The error reports the steps that are
-// allowed.
+// CheckUpgrade returns an error unless a cloud can be upgraded from one release to another in one step: to the same, to the
+// next, or from one SLURP release to the next SLURP release. Downgrades are not possible: database schemas only move
+// forward. The error lists the allowed steps.
 func CheckUpgrade(from, to Release) error {
 	for _, r := range []Release{from, to} {
 		if _, err := Parse(string(r)); err != nil {
@@ -93,11 +94,11 @@ func CheckUpgrade(from, to Release) error {
 	return fmt.Errorf("OpenStack cannot go from %s to %s in one step: upgrade to %s first", from, to, list(steps, " or "))
 }
 
-// steps are the releases that can follow.
+// steps returns the releases to which an upgrade is possible.
 func (r Release) steps() []Release {
 	later := releases[slices.Index(releases[:], r)+1:]
 	switch {
-	case len(later) > 1 && r.SLURP(): // Every other release is one, so the next but one is too.
+	case len(later) > 1 && r.SLURP(): // Every other release is a SLURP release, so the second next release is one, too.
 		return later[:2]
 	case len(later) > 0:
 		return later[:1]
@@ -105,24 +106,27 @@ func (r Release) steps() []Release {
 	return nil
 }
 
-// Effective is the release that may run now, which is not always the one that is wanted: new code does not run on an old
-// schema. Installed is the release whose schema is in place, as the DatabaseSync reports it; empty: there is no schema yet.
+// Effective returns the release that may run now. It can differ from the desired one, because new code does not run on an
+// old schema. installed is the release of the current schema, as the DatabaseSync reports it; empty: there is no schema
+// yet.
 //
-// A new service starts with the wanted release. One that is being upgraded stays with the installed release until the
-// wanted one's schema is expanded, and so reported as installed. The Jobs that expand it run the wanted release already.
+// A new service starts with the desired release. During an upgrade, the service stays with the installed release until the
+// schema of the desired one is expanded and thus reported as installed. The Jobs that expand it already run the desired
+// release.
 //
-// Previous is the release that the schema still serves besides, as the DatabaseSync reports it; empty: none. An upgrade to the installed
-// release may be aborted for it. Until the DatabaseSync has agreed and reports it as installed, nothing changes.
+// previous is the earlier release that the schema still supports, as the DatabaseSync reports it; empty: none. An upgrade
+// to the installed release can be aborted by setting it. Nothing changes until the DatabaseSync accepts this and reports it
+// as installed.
 //
-// The error says that the step from the installed to the wanted release is not allowed, or that the installed one is not
-// supported.
+// It returns an error if the step from the installed to the desired release is not allowed, or if the installed release is
+// not supported.
 func Effective(desired Release, installed, previous string) (Release, error) {
 	if installed == "" {
 		return Parse(string(desired))
 	}
 	from, err := Parse(installed)
 	if err != nil {
-		return "", fmt.Errorf("cannot tell what may run on the database's schema: %w", err)
+		return "", fmt.Errorf("cannot determine the release for the database's schema: %w", err)
 	}
 	if previous != "" && string(desired) == previous {
 		return from, nil

@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 		args   string
 		err    string
 	}{
-		"Supported": {"A release that is there.", "2025.2", ""},
+		"Supported": {"The release exists.", "2025.2", ""},
 		"Old":       {"One that is not there any more.", "2024.2", `OpenStack release "2024.2" is not supported: choose one of 2025.1, 2025.2, 2026.1, 2026.2`},
 		"Code":      {"A code name is not its name.", "flamingo", `OpenStack release "flamingo" is not supported`},
 		"Empty":     {"Nothing is no release.", "", `OpenStack release "" is not supported`},
@@ -35,19 +35,19 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// check compares an error with what it must say; nothing means that there must be none.
+// check compares an error with an expected text; an empty text means that no error is expected.
 func check(t *testing.T, reason string, err error, want string) {
 	t.Helper()
 	switch {
 	case want == "" && err != nil:
 		t.Errorf("%s\ngot error %v", reason, err)
 	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-		t.Errorf("%s\ngot error %v, want one that says %q", reason, err, want)
+		t.Errorf("%s\ngot error %v, want one with %q", reason, err, want)
 	}
 }
 
 func TestSLURP(t *testing.T) {
-	// As the releases repository has it: slurp: yes.
+	// From the releases repository: slurp: yes.
 	want := map[release.Release]bool{"2025.1": true, "2025.2": false, "2026.1": true, "2026.2": false}
 	got := map[release.Release]bool{}
 	for _, r := range release.Releases() {
@@ -72,7 +72,7 @@ func TestVersion(t *testing.T) {
 		"First":          {"The oldest column.", args{"2025.1", "keystone"}, "27.1.0", ""},
 		"Last":           {"The newest column.", args{"2026.2", "heat"}, "27.0.1", ""},
 		"Tempest":        {"Tempest is the same for all.", args{"2025.2", "tempest"}, "47.0.0", ""},
-		"UnknownService": {"A service that nobody has.", args{"2025.2", "swift"}, "", `OpenStack service "swift" is not known: there are barbican, cinder, glance,`},
+		"UnknownService": {"The service does not exist.", args{"2025.2", "swift"}, "", `OpenStack service "swift" is not known: there are barbican, cinder, glance,`},
 		"UnknownRelease": {"A release that was not parsed.", args{"2024.2", "nova"}, "", `OpenStack release "2024.2" is not supported`},
 	}
 	for name, tc := range cases {
@@ -86,8 +86,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestTable: every release has every service; versions have three parts and do not fall, and a service other than Tempest
-// has a new major version in each release.
+// TestTable checks that every release has every service, that versions have three parts and do not decrease, and that every
+// service but Tempest has a new major version in each release.
 func TestTable(t *testing.T) {
 	if !slices.IsSorted(release.Releases()) {
 		t.Errorf("releases are not sorted by age: %v", release.Releases())
@@ -103,9 +103,9 @@ func TestTable(t *testing.T) {
 			switch {
 			case before == nil:
 			case service == "tempest" || service == "horizon":
-				// Horizon counted 2025.1 to 2026.1 by the minor version.
+				// From 2025.1 to 2026.1, Horizon increased the minor version.
 				if slices.Compare(parts, before) < 0 {
-					t.Errorf("%s of %s has version %s, which is below that of the release before", service, r, version)
+					t.Errorf("%s of %s has version %s, which is lower than in the previous release", service, r, version)
 				}
 			case parts[0] <= before[0]:
 				t.Errorf("%s of %s has version %s, which is no new major version", service, r, version)
@@ -148,7 +148,7 @@ func TestCheckUpgrade(t *testing.T) {
 		"BackSLURP":   {"Not even between SLURP releases.", args{"2026.1", "2025.1"}, "cannot go back"},
 		"UnknownTo":   {"A release that was not parsed.", args{"2025.1", "x"}, `"x" is not supported`},
 		"UnknownFrom": {"Nor was this one.", args{"", "2025.1"}, `"" is not supported`},
-		"UnknownSame": {"Not even to itself.", args{"x", "x"}, `"x" is not supported`},
+		"UnknownSame": {"It is unknown, even if both are equal.", args{"x", "x"}, `"x" is not supported`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestCheckUpgrade(t *testing.T) {
 	}
 }
 
-// half counts the half-years up to a release.
+// half returns the number of half-years until a release.
 func half(t *rapid.T, r release.Release) int {
 	year, n, _ := strings.Cut(string(r), ".")
 	y, err := strconv.Atoi(year)
@@ -171,9 +171,9 @@ func half(t *rapid.T, r release.Release) int {
 	return 2*y + h
 }
 
-// TestUpgradesAreThoseOfTheCalendar: a step is half a year, or a year between first halves; every later release can be
-// reached by steps, and no earlier one.
-func TestUpgradesAreThoseOfTheCalendar(t *testing.T) {
+// TestCheckUpgradeCalendar checks that a step is half a year, or a year between first halves; that every later release can
+// be reached by steps, and no earlier one.
+func TestCheckUpgradeCalendar(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := rapid.SampledFrom(release.Releases()).Draw(t, "from")
 		to := rapid.SampledFrom(release.Releases()).Draw(t, "to")
@@ -200,7 +200,7 @@ func TestUpgradesAreThoseOfTheCalendar(t *testing.T) {
 
 func TestEffective(t *testing.T) {
 	type args struct {
-		wanted              release.Release
+		desired             release.Release
 		installed, previous string
 	}
 	cases := map[string]struct {
@@ -216,12 +216,12 @@ func TestEffective(t *testing.T) {
 		"Back":        {"A way back.", args{"2025.1", "2025.2", ""}, "", "cannot go back"},
 		"Aborted":     {"The schema serves the previous release, too; its DatabaseSync has to agree.", args{"2025.1", "2025.2", "2025.1"}, "2025.2", ""},
 		"FurtherBack": {"Not an earlier one.", args{"2025.1", "2026.1", "2025.2"}, "", "cannot go back"},
-		"Unknown":     {"A schema of a release that is not there.", args{"2025.1", "2024.2", ""}, "", `cannot tell what may run on the database's schema: OpenStack release "2024.2" is not supported`},
+		"Unknown":     {"The release of the schema is not supported.", args{"2025.1", "2024.2", ""}, "", `cannot determine the release for the database's schema: OpenStack release "2024.2" is not supported`},
 		"NotParsed":   {"A release that was not parsed.", args{"x", "", ""}, "", `"x" is not supported`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := release.Effective(tc.args.wanted, tc.args.installed, tc.args.previous)
+			got, err := release.Effective(tc.args.desired, tc.args.installed, tc.args.previous)
 			check(t, tc.reason, err, tc.err)
 			if got != tc.want {
 				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
@@ -230,17 +230,17 @@ func TestEffective(t *testing.T) {
 	}
 }
 
-// TestCodeNeverRunsAheadOfTheSchema: whatever is wanted and whenever the schema follows, what runs is what the schema is for,
-// each change of it is a step that is allowed, and what is wanted runs in the end. Without a schema nothing runs, so until
-// then a mind may be changed.
-func TestCodeNeverRunsAheadOfTheSchema(t *testing.T) {
+// TestEffectiveFollowsSchema checks, for any sequence of desired releases and schema changes, that the effective release is
+// the release of the schema, that each schema change is an allowed step, and that the desired release becomes effective
+// eventually. Until the schema exists, the desired release can be changed freely.
+func TestEffectiveFollowsSchema(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		installed := ""
 		for range 20 {
 			desired := rapid.SampledFrom(release.Releases()).Draw(t, "wanted")
 			effective, err := release.Effective(desired, installed, "")
 			if err != nil {
-				continue // Refused: nothing changes.
+				continue // It is rejected, so nothing changes.
 			}
 			if installed != "" && string(effective) != installed {
 				t.Fatalf("%s runs on a schema of %s", effective, installed)
