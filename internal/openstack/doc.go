@@ -1,3 +1,3 @@
-// Package openstack groups what is known of OpenStack: releases and their images, options and policy rules, configuration files,
-// and what a Keystone's spec has to say.
+// Package openstack groups the packages with knowledge about OpenStack: releases and their images, options and policy
+// rules, configuration files, and the validation of specs.
 package openstack

@@ -1,5 +1,5 @@
-// Package compute is what Nova and its cells have to agree on: whose accounts are which, how a cell's database and its part of a message
-// queue are recorded, and the options that all of Nova's processes have.
+// Package compute contains the conventions shared by Nova and its cells: the names of accounts, how a cell's database and
+// virtual host are recorded in Nova, and the options of all Nova processes.
 package compute
 
 import (
@@ -20,15 +20,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// App is what every cell is a part of.
+// App is the service to which every cell belongs.
 const App = novav1.ServiceName
 
-// TerminationGracePeriod is how long a process may go on with what it does while a pod stops.
+// TerminationGracePeriod is the time for which a process may continue its work while its pod stops.
 const TerminationGracePeriod = 60 * time.Second
 
-// Workers is how many processes a daemon has in each pod: one, which ends when it is told to, in every release. With several, the first
-// one of 2026.1's conductor ends by an error before it has told the others (nova.service.Service.stop reads rpcserver_alt, which only they
-// have), and the kernel ends them with it, whatever they were doing. More work takes more pods, which also go one after the other.
+// Workers is the number of processes of a daemon in each pod. A single process shuts down gracefully in every release. With
+// several, the first process of 2026.1's conductor fails before it has notified the others (nova.service.Service.stop reads
+// rpcserver_alt, which only they have), and the kernel kills the others with it, in the middle of their work. To scale, add
+// pods, which also stop one after the other.
 const Workers = 1
 
 // APIDatabase and Cell0Database are Nova's own databases.
@@ -37,13 +38,13 @@ const (
 	Cell0Database = "nova_cell0"
 )
 
-// Cell0 is where Nova keeps what was never placed.
+// Cell0 is the cell of servers that could not be scheduled.
 const Cell0 = "cell0"
 
-// CellName is what the database of a cell is called, its user, and its virtual host.
+// CellName returns the name of a cell's database, database user and virtual host.
 func CellName(cell string) string { return App + "_" + cell }
 
-// Names of Secrets of a Nova that its cells read.
+// Suffixes of the names of Nova's Secrets that its cells read.
 const (
 	DatabaseSecret   = "database"
 	QueueSecret      = "queue"
@@ -52,15 +53,15 @@ const (
 	MetadataSecret   = "metadata-secret"
 )
 
-// Secret is the name of one of them.
-func Secret(nova, which string) string { return nova + "-" + which }
+// Secret returns the name of one of these Secrets.
+func Secret(nova, suffix string) string { return nova + "-" + suffix }
 
-// Cloud is what Nova's user logs in by, with the password.
+// Cloud returns the reference to the clouds.yaml with which Nova's user logs in with its password.
 func Cloud(nova string) common.CloudCredentialsReference {
 	return common.CloudCredentialsReference{SecretName: common.ObjectName(Secret(nova, CloudsSecret)), CloudName: App}
 }
 
-// Services that Nova's processes find in the catalog, each by the group of options that says how.
+// Services that Nova's processes look up in the catalog, by the name of their option group.
 const (
 	placement = "placement"
 	glance    = "glance"
@@ -68,24 +69,25 @@ const (
 	cinder    = "cinder"
 )
 
-// ports of those services.
+// ports of the APIs of those services.
 var ports = map[string]int32{cinder: 8776, placement: 8778, glance: 9292, neutron: 9696}
 
-// APIEndpoints are the services that conductors and the API ask.
+// APIEndpoints returns the services that conductors and the API call.
 func APIEndpoints() []string { return []string{glance, placement, neutron, cinder} }
 
-// SchedulerEndpoints are the scheduler's: of Neutron it asks where a network with segments reaches.
+// SchedulerEndpoints returns the services that the scheduler calls. Neutron provides the segments of networks.
 func SchedulerEndpoints() []string { return []string{placement, neutron} }
 
-// UpgradeCheckEndpoints are those of the check before an upgrade, which asks Placement and Cinder which versions they speak.
-// https://docs.openstack.org/nova/latest/cli/nova-status.html
+// UpgradeCheckEndpoints returns the services called by the check before an upgrade, which queries the API versions of
+// Placement and Cinder. https://docs.openstack.org/nova/latest/cli/nova-status.html
 func UpgradeCheckEndpoints() []string { return []string{placement, cinder} }
 
-// metadataEndpoints: of Neutron it asks for the security groups of virtual machines.
+// metadataEndpoints returns the services that the metadata API calls. Neutron provides the security groups of servers.
 func metadataEndpoints() []string { return []string{neutron} }
 
-// Logins are the groups of options by which a process logs in that asks these services. All but Placement are shown the token of
-// [service_user] beside that of the request (nova.service_auth.get_auth_plugin); Glance is asked by tokens of users alone.
+// Logins returns the option groups with which a process logs in that calls these services. Requests to all services but
+// Placement carry the token of [service_user] in addition to the user's token (nova.service_auth.get_auth_plugin). Glance
+// is called only with user tokens.
 func Logins(queried []string) []string {
 	const serviceUser = "service_user"
 	var out []string
@@ -100,7 +102,7 @@ func Logins(queried []string) []string {
 	return out
 }
 
-// EndpointFlow are the ports of services that a process asks.
+// EndpointFlow returns the egress to services that a process calls.
 func EndpointFlow(queried []string) workload.Flow {
 	var f workload.Flow
 	for _, s := range queried {
@@ -110,8 +112,8 @@ func EndpointFlow(queried []string) workload.Flow {
 	return f
 }
 
-// ManageDatabase makes and upgrades a cell's database. Its migrations look up availability zones in the API's.
-// https://docs.openstack.org/nova/latest/cli/nova-manage.html
+// ManageDatabase returns the commands that create and upgrade a cell's database. Its migrations read availability zones
+// from the API database. https://docs.openstack.org/nova/latest/cli/nova-manage.html
 func ManageDatabase(name string) service.Database {
 	sync := []openstackv1.Step{service.Step("db-sync", "nova-manage", "db", "sync", "--local_cell")}
 	return service.Database{
@@ -127,12 +129,13 @@ func ManageDatabase(name string) service.Database {
 	}
 }
 
-// maxAttempts limits how many hypervisors Nova tries for a server. RHOSO sets the same number (nova-operator, templates/nova/nova.conf):
-// Placement has no data on NUMA cells and network cards, so some of the hypervisors that it returns can refuse the server.
+// maxAttempts limits how many hypervisors Nova tries for a server. RHOSO sets the same number (nova-operator,
+// templates/nova/nova.conf): Placement has no data on NUMA cells and network cards, so some of the hypervisors that it
+// returns can reject the server.
 const maxAttempts = 10
 
-// schedulerFilters are Nova's own and those that RHOSO adds to them. Each of the latter looks at servers that ask for what it is about, and
-// lets all others pass: without it, such servers go to hypervisors that refuse them, or their request is ignored.
+// schedulerFilters are Nova's defaults and the filters that RHOSO adds to them. Each added filter only affects servers that
+// request its feature. Without it, such servers are scheduled to hypervisors that reject them, or their request is ignored.
 // https://docs.openstack.org/nova/latest/admin/scheduling.html
 var schedulerFilters = []string{
 	"AggregateInstanceExtraSpecsFilter", "ComputeFilter", "ComputeCapabilitiesFilter", "ImagePropertiesFilter",
@@ -140,9 +143,8 @@ var schedulerFilters = []string{
 	"NUMATopologyFilter",
 }
 
-// SchedulerOptions returns the options of the scheduler. Hypervisors cannot reach its queue and do not report servers to it, so the
-// scheduler
-// reads them from the databases of the cells.
+// SchedulerOptions returns the options of the scheduler. Hypervisors cannot reach its queue and do not report servers to
+// it, so the scheduler reads them from the databases of the cells.
 func SchedulerOptions() oslo.Config {
 	return NoUpcalls().Merge(oslo.Config{"filter_scheduler": {"enabled_filters": schedulerFilters}})
 }
@@ -153,7 +155,7 @@ func NoUpcalls() oslo.Config {
 	return oslo.Config{"filter_scheduler": {"track_instance_changes": false}}
 }
 
-// Options are those of all processes. The catalog says where other services are; the cluster's own addresses are taken.
+// Options returns the options of all processes. Other services are looked up in the catalog, with their internal endpoints.
 // https://docs.openstack.org/nova/latest/configuration/config.html
 func Options(s *service.Service, consoles novav1.Consoles) oslo.Config {
 	ca := s.AuthOptions()["cafile"]
@@ -167,20 +169,22 @@ func Options(s *service.Service, consoles novav1.Consoles) oslo.Config {
 		"cinder":       {"catalog_info": "block-storage:cinder:internalURL", "os_region_name": s.Spec.Region},
 		"glance":       peer,
 		"keystone":     peer,
-		// The scheduler and the conductors above and in the cells count attempts, each by its own file.
+		// Scheduler, super-conductors and cell conductors all count attempts, each according to its own configuration file.
 		"scheduler": {"max_attempts": maxAttempts},
-		// What processes say to hypervisors follows from the oldest of them.
+		// RPC calls to hypervisors use the version of the oldest nova-compute.
 		"upgrade_levels": {"compute": "auto"},
 	})
 }
 
-// MetadataOptions returns the options of the metadata API, which is the cell's own or that of all cells. Other processes ignore them.
+// MetadataOptions returns the options of the metadata API, which serves one cell (ofCell) or all cells. Other processes
+// ignore them.
 func MetadataOptions(ofCell bool) oslo.Config {
 	return oslo.Config{"api": {"local_metadata_per_cell": ofCell}, "neutron": {"service_metadata_proxy": true}}
 }
 
-// Daemon completes a process that listens to the message queue. It is known by its pod's name, also after a roll-out: a name that nobody
-// has any more counts as an old version, and holds upgrades up. It asks these services.
+// Daemon completes a process that listens to the message queue and calls these services. It registers with its pod name,
+// which stays the same after a rollout: the record of a name that is no longer used would count as an old version and block
+// upgrades.
 func Daemon(s *service.Service, p service.Process, queried []string) service.Process {
 	p.Stateful, p.TerminationGracePeriod = true, TerminationGracePeriod
 	p.Ready, p.Alive = workload.Connected(s.Spec.Queue.Port), workload.Attached(s.Spec.Queue.Host, s.Spec.Queue.Port)
@@ -195,19 +199,20 @@ func Daemon(s *service.Service, p service.Process, queried []string) service.Pro
 	return p
 }
 
-// hostEnv is what a process is recorded as, gracefulEnv how long what it does may take when it is told to end: 60 s up to 2025.2, and 180 s
-// since, which is longer than the pod's grace.
+// hostEnv sets the host name with which a process registers. gracefulEnv limits the time in which it completes its work
+// when it stops. The default is 60 s up to 2025.2 and 180 s since, which is longer than the pod's termination grace period.
 var (
 	hostEnv     = oslo.MustEnvName("DEFAULT", "host")
 	gracefulEnv = oslo.MustEnvName("DEFAULT", "graceful_shutdown_timeout")
 )
 
-// managerTimeout is how long a daemon waits besides, since 2026.1 (nova.conductor.manager.ConductorManager.graceful_shutdown).
+// managerTimeout is the option that limits an additional wait of a daemon since 2026.1
+// (nova.conductor.manager.ConductorManager.graceful_shutdown).
 const managerTimeout = "manager_shutdown_timeout"
 
-// managerSeconds is that time. 2026.1 sleeps for all of it (160 s), whatever there is to do, and does not have to: calls that have begun
-// have been waited for. Later releases wait for them here, until there are none, and keep 20 s of it to close the pools of threads that
-// calls need: with less, those that have begun fail. It is shorter than what the process has in all.
+// managerSeconds returns the value of managerTimeout. 2026.1 always sleeps for all of it (default 160 s), without need: it
+// has already waited for running calls. Later releases wait here until no call is running, and reserve 20 s of it to close
+// the thread pools that calls use: with less, running calls fail. The value must be smaller than the total grace period.
 func managerSeconds(r release.Release) int {
 	const first, rest = "2026.1", 10
 	if r == first {
@@ -216,8 +221,8 @@ func managerSeconds(r release.Release) int {
 	return int(TerminationGracePeriod.Seconds()) - rest
 }
 
-// WSGIEnv is what an application of WSGI needs besides. All pods of one are recorded as one, since their names do not stay. The first file
-// is that of Nova's pipelines, which comes with the image.
+// WSGIEnv returns the environment variables of a WSGI application. All of its pods register with the same host name,
+// because pod names are not stable. The first file contains Nova's pipelines and is part of the image.
 func WSGIEnv(s *service.Service, host string) []corev1.EnvVar {
 	return []corev1.EnvVar{
 		{Name: "OS_NOVA_CONFIG_FILES", Value: "/opt/openstack/etc/nova/api-paste.ini;" + s.Path("nova.conf")},
@@ -225,13 +230,15 @@ func WSGIEnv(s *service.Service, host string) []corev1.EnvVar {
 	}
 }
 
-// Metadata is the metadata API. Requests of virtual machines come signed, by a proxy on their hypervisor that has the same secret.
+// Metadata returns the process of the metadata API. A proxy on the hypervisor signs the requests of servers with the same
+// secret.
 func Metadata(nova string, p common.Process, hypervisors []common.CIDR) service.Process {
 	queried := metadataEndpoints()
 	return service.Process{
 		Process: p, Name: "metadata", Title: "Nova's metadata API",
 		Outage: "virtual machines that start get neither keys nor user data",
-		Port:   novav1.MetadataPort, IngressFrom: service.Strings(hypervisors), Logins: Logins(queried), Egress: []workload.Flow{EndpointFlow(queried)},
+		Port:   novav1.MetadataPort, IngressFrom: service.Strings(hypervisors),
+		Logins: Logins(queried), Egress: []workload.Flow{EndpointFlow(queried)},
 		TerminationGracePeriod: TerminationGracePeriod, Ready: workload.HTTPS(service.ProcessPort, "/"),
 		Env: []corev1.EnvVar{
 			workload.SecretEnv(oslo.MustEnvName("neutron", "metadata_proxy_shared_secret"), Secret(nova, MetadataSecret), "password"),
@@ -239,41 +246,42 @@ func Metadata(nova string, p common.Process, hypervisors []common.CIDR) service.
 	}
 }
 
-// MetadataModule is the metadata API's application.
+// MetadataModule is the WSGI module of the metadata API.
 const MetadataModule = "nova.wsgi.metadata:application"
 
-// Address is what Nova records of a cell. Whoever reads it uses its own account, so that a new password changes no record.
+// Address contains the URLs that Nova records for a cell. They contain placeholders for the account: each process inserts
+// its own, so that a new password does not change the record.
 type Address struct {
-	// Cell is the cell's name, and Database where its database is.
+	// Cell is the name of the cell, Database its database.
 	Cell     string
 	Database common.Database
 	// Queue is nil for cell0.
 	Queue *common.Queue
-	// DatabaseCA and QueueCA are the files of the authorities by which the readers verify both.
+	// DatabaseCA and QueueCA are the paths of the CA files with which readers verify both servers.
 	DatabaseCA, QueueCA string
 }
 
-const anybody = "{username}:{password}@"
+const accountTemplate = "{username}:{password}@"
 
-// DatabaseConnection is the template of the cell's database.
+// DatabaseConnection returns the URL template of the cell's database.
 func (a Address) DatabaseConnection() string {
 	return fmt.Sprintf("mysql+pymysql://%s%s/%s?charset=utf8&ssl_ca=%s",
-		anybody, address(a.Database.Host, a.Database.Port), a.Database.NameOf(CellName(a.Cell)), a.DatabaseCA)
+		accountTemplate, address(a.Database.Host, a.Database.Port), a.Database.NameOf(CellName(a.Cell)), a.DatabaseCA)
 }
 
-// TransportURL is the template of the cell's virtual host.
+// TransportURL returns the URL template of the cell's virtual host.
 func (a Address) TransportURL() string {
 	if a.Queue == nil {
 		return ""
 	}
 	return fmt.Sprintf("rabbit://%s%s/%s?ssl=true&ssl_ca_file=%s",
-		anybody, address(a.Queue.Host, a.Queue.Port), a.Queue.VirtualHost(CellName(a.Cell)), a.QueueCA)
+		accountTemplate, address(a.Queue.Host, a.Queue.Port), a.Queue.VirtualHost(CellName(a.Cell)), a.QueueCA)
 }
 
 func address(host string, port int32) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
 
-// CellCA are the volumes with the authorities of a cell's own servers, where readers find them, and the files. What a cell shares with its
-// Nova is verified as the Nova's own, by the volumes that all pods have.
+// CellCA returns the volumes with the CAs of the cell's servers, and the Address with their paths. Servers that the cell
+// shares with its Nova are verified with the volumes that all pods have.
 func CellCA(s *service.Service, cell string, nova, own common.Database, novaQueue, ownQueue common.Queue) (vs []service.Volume, a Address) {
 	a = Address{
 		Cell: cell, Database: own, Queue: &ownQueue,

@@ -14,9 +14,9 @@ type CPUSet map[int]bool
 // maxCPU bounds the processor numbers: Linux is built for 8192 at most (CONFIG_NR_CPUS).
 const maxCPU = 8191
 
-// ParseCPUSet parses a set of processors as Nova does (nova.virt.hardware.parse_cpu_spec): numbers and ranges with commas between them.
-// A caret takes a number or a range out of the set, in whatever order they are. The set has at least one processor, as Nova requires.
-// https://docs.openstack.org/nova/latest/configuration/config.html#compute.cpu_dedicated_set
+// ParseCPUSet parses a set of processors as Nova does (nova.virt.hardware.parse_cpu_spec): numbers and ranges, separated by
+// commas. A caret excludes a number or a range from the set, in any order. As Nova requires, the set must contain at least
+// one processor. https://docs.openstack.org/nova/latest/configuration/config.html#compute.cpu_dedicated_set
 func ParseCPUSet(text string) (CPUSet, error) {
 	set, without := CPUSet{}, CPUSet{}
 	for item := range strings.SplitSeq(text, ",") {

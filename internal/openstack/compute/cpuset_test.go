@@ -52,8 +52,8 @@ func TestParseCPUSet(t *testing.T) {
 	}
 }
 
-// TestParseCPUSetProperties checks that a set is the same again after it was formatted, that items may be in any order, and that Common is
-// the intersection.
+// TestParseCPUSetProperties checks that a formatted set parses to the same set, that items can be in any order, and that
+// Common is the intersection.
 func TestParseCPUSetProperties(t *testing.T) {
 	item := rapid.Custom(func(t *rapid.T) string {
 		from := rapid.IntRange(0, 40).Draw(t, "from")
@@ -73,9 +73,9 @@ func TestParseCPUSetProperties(t *testing.T) {
 		if err != nil {
 			return
 		}
-		again, err := ParseCPUSet(FormatCPUs(slices.Sorted(maps.Keys(set))))
-		if err != nil || !maps.Equal(set, again) {
-			t.Fatalf("%v is %v after it was formatted: %v", set, again, err)
+		parsed, err := ParseCPUSet(FormatCPUs(slices.Sorted(maps.Keys(set))))
+		if err != nil || !maps.Equal(set, parsed) {
+			t.Fatalf("%v is %v after formatting: %v", set, parsed, err)
 		}
 		half := CPUSet{}
 		for n := range set {
@@ -92,7 +92,7 @@ func TestParseCPUSetProperties(t *testing.T) {
 	})
 }
 
-// FuzzParseCPUSet checks that no text makes the parser fail otherwise than by an error, and that what it accepts has a processor.
+// FuzzParseCPUSet checks that the parser only fails with an error, and that each result contains a processor.
 func FuzzParseCPUSet(f *testing.F) {
 	for _, seed := range []string{"2-10,^4", "^1-3,0-8", "8-2", "", ",", "0-9999", "１", "+1"} {
 		f.Add(seed)

@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// A deviceAlias is a name by which flavors ask for PCI devices: an element of [pci] alias. Nova refuses other fields, and other types
-// (_ALIAS_SCHEMA of https://opendev.org/openstack/nova/src/branch/master/nova/pci/request.py).
+// deviceAlias is an element of [pci] alias: a name with which flavors request PCI devices. Nova rejects other fields and
+// other types (_ALIAS_SCHEMA of https://opendev.org/openstack/nova/src/branch/master/nova/pci/request.py).
 type deviceAlias struct {
 	Name           string  `json:"name"`
 	CapabilityType string  `json:"capability_type"`
@@ -34,8 +34,8 @@ var (
 	capabilities = []string{"", "pci"}
 )
 
-// DeviceAliases returns the names by which flavors may ask for PCI devices: those in [pci] alias. The error joins one for each alias that
-// Nova refuses; field is that of the option in the claim.
+// DeviceAliases returns the names in [pci] alias, with which flavors can request PCI devices. The error joins one error for
+// each alias that Nova rejects; field is the option's field in the claim.
 func DeviceAliases(field string, config oslo.Config) ([]string, error) {
 	var lines []string
 	switch v := config["pci"]["alias"].(type) {
@@ -56,7 +56,7 @@ func DeviceAliases(field string, config oslo.Config) ([]string, error) {
 			errs = append(errs, invalid.Field(field, "%s: %v", line, err))
 			continue
 		}
-		if other, taken := first[a.Name]; taken {
+		if other, exists := first[a.Name]; exists {
 			errs = append(errs, checkSecondAlias(field, a, other, counted))
 			continue
 		}
@@ -66,8 +66,8 @@ func DeviceAliases(field string, config oslo.Config) ([]string, error) {
 	return names, errors.Join(errs...)
 }
 
-// checkSecondAlias returns an error for a name with two meanings. Without Placement two aliases of one name stand for devices of either
-// kind.
+// checkSecondAlias returns an error for a name with two meanings. Without Placement, two aliases of one name match either
+// kind of device.
 func checkSecondAlias(field string, a, other deviceAlias, counted bool) error {
 	switch {
 	case counted:
@@ -80,7 +80,7 @@ func checkSecondAlias(field string, a, other deviceAlias, counted bool) error {
 	return nil
 }
 
-// parseAlias returns an alias, or an error if Nova refuses it. Devices are counted in Placement, or not.
+// parseAlias returns an alias, or an error if Nova rejects it. counted is true if devices are tracked in Placement.
 func parseAlias(line string, counted bool) (deviceAlias, error) {
 	var a deviceAlias
 	d := json.NewDecoder(strings.NewReader(line))
@@ -125,7 +125,7 @@ func isBoolean(text string) bool {
 	return ok
 }
 
-// isTrue reports whether an option that a claim sets is true: claims may write a boolean as a text.
+// isTrue reports whether the value of an option in a claim is true. Claims may contain a boolean as a string.
 func isTrue(value any) bool {
 	switch v := value.(type) {
 	case bool:

@@ -5,13 +5,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// Pages of the proxies, which images bring.
+// Pages of the console proxies, which are part of the images.
 const (
 	VNCPage   = "/vnc_lite.html"
 	SPICEPage = "/spice_auto.html"
 )
 
-// consoleOptions say which consoles there are.
+// consoleOptions returns the options that enable consoles.
 func consoleOptions(c novav1.Consoles) oslo.Config {
 	return oslo.Config{
 		"vnc":            {"enabled": c.Graphical == novav1.VNC},

@@ -6,11 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLogins: whoever asks a service that checks the token of [service_user] has a login for it, and reaches no other service.
+// TestLogins checks that callers of services which validate the token of [service_user] have a login for it, and no egress
+// to other services.
 func TestLogins(t *testing.T) {
 	for name, tc := range map[string]struct {
-		asked, logins []string
-		ports         []int32
+		services, logins []string
+		ports            []int32
 	}{
 		"conductors and the API": {APIEndpoints(), []string{"service_user", "placement", "neutron", "cinder"}, []int32{8776, 8778, 9292, 9696}},
 		"the scheduler":          {SchedulerEndpoints(), []string{"service_user", "placement", "neutron"}, []int32{8778, 9696}},
@@ -18,10 +19,10 @@ func TestLogins(t *testing.T) {
 		"metadata":               {metadataEndpoints(), []string{"service_user", "neutron"}, []int32{9696}},
 		"Placement alone":        {[]string{"placement"}, []string{"placement"}, []int32{8778}},
 	} {
-		if diff := cmp.Diff(tc.logins, Logins(tc.asked)); diff != "" {
+		if diff := cmp.Diff(tc.logins, Logins(tc.services)); diff != "" {
 			t.Errorf("%s: logins (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(tc.ports, EndpointFlow(tc.asked).Ports); diff != "" {
+		if diff := cmp.Diff(tc.ports, EndpointFlow(tc.services).Ports); diff != "" {
 			t.Errorf("%s: ports (-want +got):\n%s", name, diff)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestManagerSeconds: what a daemon has begun is waited for, before the pools of threads that it needs are closed, and all within the time
-// that it has to end.
+// TestManagerSeconds checks that running calls complete before their thread pools are closed, within the time that a daemon
+// has to stop.
 func TestManagerSeconds(t *testing.T) {
 	if got := managerSeconds("2026.1"); got != 0 {
 		t.Errorf("2026.1 sleeps for %d s in which nothing is done, want 0", got)

@@ -8,25 +8,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// pinAnnotation is on pods that speak to hypervisors as the oldest of them, which is of an earlier release: with which version that is.
+// pinAnnotation is set on pods that use the RPC version of an older nova-compute, because a hypervisor still runs an
+// earlier release. Its value is the service version of the oldest one.
 //
-// With [upgrade_levels] compute = auto a process looks once, when it first speaks to a hypervisor, and keeps what it has found until it
-// ends: nothing makes it look again, neither a signal (nova.conductor.manager.ConductorManager.reset) nor time
-// (nova.compute.rpcapi._ROUTER). So its pods are replaced when another hypervisor is the oldest, or none is old any more.
+// With [upgrade_levels] compute = auto, a process determines the version once, at its first call to a hypervisor, and keeps
+// it until it exits. Neither a signal (nova.conductor.manager.ConductorManager.reset) nor time
+// (nova.compute.rpcapi._ROUTER) refreshes it. Therefore the pods are replaced when the oldest version changes.
 const pinAnnotation = novav1.Group + "/oldest-compute"
 
-// versions are what nova-compute of each release says of itself (nova.objects.service.SERVICE_VERSION).
+// versions are the service versions of nova-compute in each release (nova.objects.service.SERVICE_VERSION).
 var versions = map[release.Release]int64{"2025.1": 68, "2025.2": 70, "2026.1": 72, "2026.2": 74}
 
-// Oldest is what is known of the oldest nova-compute. 0: there is none.
+// Oldest is the observed service version of the oldest nova-compute. Version 0: no nova-compute exists.
 type Oldest struct {
 	Version int64
-	// HostsListed: the hosts of every cell were listed, or there are none. That a cell is known to Nova says nothing of its hosts: one that is
-	// recorded anew has those that it had before.
+	// HostsListed is true if the hosts of all cells were listed, or if there are no cells. A CellMapping alone is not
+	// sufficient: a cell that is mapped again still has its earlier hosts.
 	HostsListed bool
 }
 
-// And is the older of two.
+// And returns the older of two versions.
 func (o Oldest) And(other Oldest) Oldest {
 	if o.Version == 0 || other.Version != 0 && other.Version < o.Version {
 		o.Version = other.Version
@@ -35,7 +36,7 @@ func (o Oldest) And(other Oldest) Oldest {
 	return o
 }
 
-// OldestOf is what a resource of a cell reports: its CellMapping, or the cell itself.
+// OldestOf returns the version that a resource of a cell reports: its CellMapping, or the cell itself.
 func OldestOf(observed observe.State, resource string) Oldest {
 	o, ok := observed.Get(resource)
 	if !ok {
@@ -45,8 +46,8 @@ func OldestOf(observed observe.State, resource string) Oldest {
 	return Oldest{Version: version, HostsListed: known}
 }
 
-// Pin are the annotations of pods that speak to hypervisors, in the release that is in effect. While it is not known which is the oldest,
-// they stay as they are.
+// Pin returns the annotations of pods that call hypervisors, in the effective release. While the oldest version is unknown,
+// the current annotation is kept.
 func Pin(observed observe.State, pods string, oldest Oldest, r release.Release) map[string]string {
 	pin := ""
 	switch running, ok := observed.Get(pods); {

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestPin: pods are replaced when another hypervisor is the oldest that holds them back, and at no other time.
+// TestPin checks that pods are replaced if the oldest version that restricts them changes, and only then.
 func TestPin(t *testing.T) {
 	pinned := map[string]string{pinAnnotation: "68"}
 	for name, c := range map[string]struct {
@@ -22,39 +22,39 @@ func TestPin(t *testing.T) {
 		want        map[string]string
 	}{
 		"None": {
-			reason: "with no hypervisor, a process speaks as its own release does", cells: "{cell: {status: {uuid: u, oldestCompute: 0}}}", release: "2026.1",
+			reason: "without hypervisors, a process uses the version of its release", cells: "{cell: {status: {uuid: u, oldestCompute: 0}}}", release: "2026.1",
 		},
 		"New": {
 			reason: "nothing holds them back", cells: "{cell: {status: {uuid: u, oldestCompute: 72}}}", release: "2026.1",
 		},
 		"Newer": {
-			reason: "hypervisors that went ahead hold nobody back", cells: "{cell: {status: {uuid: u, oldestCompute: 74}}}", release: "2026.1",
+			reason: "newer hypervisors do not restrict the version", cells: "{cell: {status: {uuid: u, oldestCompute: 74}}}", release: "2026.1",
 		},
 		"Old": {
-			reason: "the new pods will speak as the oldest does", cells: "{cell: {status: {uuid: u, oldestCompute: 68}}}", release: "2026.1", want: pinned,
+			reason: "new pods use the oldest version", cells: "{cell: {status: {uuid: u, oldestCompute: 68}}}", release: "2026.1", want: pinned,
 		},
 		"Released": {
 			reason: "the last old one has gone: the annotation goes, and the pods with it",
 			cells:  "{cell: {status: {uuid: u, oldestCompute: 72}}}", pods: "68", release: "2026.1",
 		},
 		"Unknown": {
-			reason: "a cell that is not there for a moment replaces nobody", cells: "{}", pods: "68", release: "2026.1", want: pinned,
+			reason: "a cell that is missing temporarily does not replace pods", cells: "{}", pods: "68", release: "2026.1", want: pinned,
 		},
 		"NotYet": {reason: "a cell that is being made has none", cells: "{cell: {}}", release: "2026.1"},
 		"Oldest": {
-			reason: "it is that of all cells", release: "2026.1", want: pinned,
+			reason: "the oldest version of all cells is used", release: "2026.1", want: pinned,
 			cells: "{cell: {status: {uuid: u, oldestCompute: 70}}, other: {status: {uuid: v, oldestCompute: 68}}}",
 		},
 		"Empty": {
-			reason: "a cell without hypervisors is none of the oldest", release: "2026.1", want: pinned,
+			reason: "a cell without hypervisors does not affect the oldest version", release: "2026.1", want: pinned,
 			cells: "{cell: {status: {uuid: u, oldestCompute: 68}}, other: {status: {uuid: v, oldestCompute: 0}}}",
 		},
 		"Again": {
-			reason: "a cell that is recorded anew has the hosts that it had: until they are listed, nobody is replaced", pods: "68", release: "2026.1",
+			reason: "a cell that is mapped again has its earlier hosts: pods are not replaced until they are listed", pods: "68", release: "2026.1",
 			cells: "{cell: {status: {uuid: new}}}", want: pinned,
 		},
 		"Listed": {
-			reason: "then they are known", pods: "68", release: "2026.1", cells: "{cell: {status: {uuid: new, oldestCompute: 0}}}",
+			reason: "then the hosts are listed", pods: "68", release: "2026.1", cells: "{cell: {status: {uuid: new, oldestCompute: 0}}}",
 		},
 		"OneUnknown": {
 			reason: "the other one may have an older one", pods: "68", release: "2026.1", want: pinned,
@@ -90,12 +90,12 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// TestVersions: every release has one, and a later one's is larger.
+// TestVersions checks that every release has a version, and that versions increase.
 func TestVersions(t *testing.T) {
 	last := int64(0)
 	for _, r := range release.Releases() {
 		if versions[r] <= last {
-			t.Errorf("nova-compute of %s says that it is %d, after %d", r, versions[r], last)
+			t.Errorf("the version of nova-compute in %s is %d, after %d", r, versions[r], last)
 		}
 		last = versions[r]
 	}

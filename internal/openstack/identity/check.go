@@ -1,5 +1,5 @@
-// Package identity is what a Keystone's spec has to say beyond its schema, and what it means where it says nothing: for a claim, so that
-// the claim reports it, and for a Keystone that someone makes by hand.
+// Package identity validates a Keystone spec beyond its schema and sets its defaults. It is used for claims, so that the
+// claim reports the errors, and for a Keystone that is created manually.
 package identity
 
 import (
@@ -24,22 +24,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// Spec are the parts of a Keystone's spec that are every service's.
+// Spec returns the parts of a Keystone spec that all services have.
 func Spec(s *keystonev1.KeystoneSpec) service.Spec {
 	return service.Spec{ServiceSpec: &s.ServiceSpec, Workload: &s.Workload, UWSGI: &s.UWSGI}
 }
 
-// Processes is how many workers a pod gets by default.
+// Processes returns the default number of workers of a pod.
 func Processes(r *common.Resources) int32 { return service.Processes(r) }
 
-// Defaults of a spec apply to a Keystone that is made by hand; a control plane names them all.
+// Defaults for a Keystone that is created manually. A control plane sets all of these fields.
 const (
 	defaultTokens = 3600
 	// defaultWindow is Keystone's own default of [token] allow_expired_window.
 	defaultWindow = 172800
 )
 
-// SetDefaults repeats the defaults of the schema, for callers that do not go through an API server, and adds those that no schema has.
+// SetDefaults applies the defaults of the schema, for callers without an API server, and the defaults that a schema cannot
+// express.
 func SetDefaults(s *keystonev1.KeystoneSpec) {
 	Spec(s).SetDefaults()
 	s.Bootstrap.AdminUser = cmp.Or(s.Bootstrap.AdminUser, keystonev1.DefaultAdminUser)
@@ -51,8 +52,8 @@ func SetDefaults(s *keystonev1.KeystoneSpec) {
 	service.SetRotation(&s.KORCCredential)
 }
 
-// Check returns everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults;
-// base is its path.
+// Check returns all errors in a spec for a release, as joined invalid.Spec errors. The defaults of the spec must be set.
+// base is the path of the spec.
 func Check(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
 	return errors.Join(
 		Spec(s).Check(base, keystonev1.ServiceName, r),
@@ -64,10 +65,10 @@ func Check(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
 	)
 }
 
-// checkOptions looks at options that lock someone out, and at those of directories.
+// checkOptions returns errors for options that prevent users from logging in, and for invalid options of LDAP directories.
 func checkOptions(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
 	var errs []error
-	conf, _ := override.Options(keystonev1.ServiceName, string(r), s.Overrides, base) // Spec.Check says what is wrong.
+	conf, _ := override.Options(keystonev1.ServiceName, string(r), s.Overrides, base) // Spec.Check reports the error.
 	if methods, ok := conf["auth"]["methods"]; ok {
 		errs = append(errs, checkMethods(base, s.Federation != nil, methods))
 	}
@@ -79,9 +80,9 @@ func checkOptions(base string, r release.Release, s *keystonev1.KeystoneSpec) er
 	return errors.Join(errs...)
 }
 
-// methods are those by which someone logs in whom the cloud does not run without.
+// methods are the authentication methods that the cloud requires.
 var methods = []struct {
-	name, who  string
+	name, why  string
 	federation bool
 }{
 	{"password", "the administrator and the services log in by it", false},
@@ -91,7 +92,7 @@ var methods = []struct {
 	{"mapped", "who logs in at a provider does so by it", true},
 }
 
-// checkMethods refuses a list of methods that locks someone out.
+// checkMethods returns an error for a list of methods without a required one.
 func checkMethods(base string, federation bool, value any) error {
 	var provided []string
 	switch v := value.(type) {
@@ -105,14 +106,14 @@ func checkMethods(base string, federation bool, value any) error {
 	var errs []error
 	for _, m := range methods {
 		if (federation || !m.federation) && !slices.Contains(provided, m.name) {
-			errs = append(errs, invalid.Field(base+".config.auth.methods", "%s is missing: %s; add it", m.name, m.who))
+			errs = append(errs, invalid.Field(base+".config.auth.methods", "%s is missing: %s; add it", m.name, m.why))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: CronJobs and the
-// companion would refuse them, long after the spec was accepted.
+// checkSchedules returns errors for schedules with valid syntax that CronJobs and the companion would reject long after the
+// spec was accepted, such as minute 61 or a day that does not exist.
 func checkSchedules(base string, s *keystonev1.KeystoneSpec) error {
 	return errors.Join(
 		CheckSchedule(base+".fernet.rotationSchedule", s.Fernet.RotationSchedule),
@@ -121,7 +122,7 @@ func checkSchedules(base string, s *keystonev1.KeystoneSpec) error {
 	)
 }
 
-// CheckSchedule refuses a schedule in a field that no CronJob takes.
+// CheckSchedule returns an error for a schedule that a CronJob would reject.
 func CheckSchedule(field string, schedule common.Cron) error {
 	if err := rotation.CheckSchedule(string(schedule)); err != nil {
 		return invalid.Field(field, "%s; give minute, hour, day of month, month and day of week", err)
@@ -129,11 +130,12 @@ func CheckSchedule(field string, schedule common.Cron) error {
 	return nil
 }
 
-// checkKeys refuses what the companion would: fewer keys than tokens need, or more than a repository has.
+// checkKeys returns the errors that the companion would report: fewer keys than tokens require, or more than a repository
+// can have.
 func checkKeys(base string, f *keystonev1.Fernet) error {
 	schedule, err := rotation.ParseSchedule(string(f.RotationSchedule))
 	if err != nil {
-		return nil //nolint:nilerr // checkSchedules says so
+		return nil //nolint:nilerr // reported by checkSchedules
 	}
 	need := rotation.NeededKeys(
 		time.Duration(f.TokenExpirationSeconds)*time.Second, time.Duration(*f.AllowExpiredWindowSeconds)*time.Second, schedule)
@@ -143,13 +145,13 @@ func checkKeys(base string, f *keystonev1.Fernet) error {
 			"a repository has %d keys at most, and %s; rotate less often, or let tokens expire earlier", rotation.MaxKeys, need.Reason)
 	case n != nil && int(*n) < need.Keys:
 		return invalid.Field(base+".fernet.maxActiveKeys",
-			"with %d keys, tokens would be void that are still accepted: %s; give %d or more, or leave it out", *n, need.Reason, need.Keys)
+			"%d keys are not enough: %s; set it to %d or more, or remove it", *n, need.Reason, need.Keys)
 	}
 	return nil
 }
 
-// checkTransport returns an error for directories to which passwords would go in the clear, and for settings of TLS that Keystone does not
-// accept together (keystone.identity.backends.ldap.common).
+// checkTransport returns an error for directories to which passwords would be sent unencrypted, and for TLS settings that
+// Keystone does not accept together (keystone.identity.backends.ldap.common).
 func checkTransport(base string, s *keystonev1.KeystoneSpec) error {
 	var errs []error
 	for i, b := range s.IdentityBackends {
@@ -169,22 +171,22 @@ func checkTransport(base string, s *keystonev1.KeystoneSpec) error {
 	return errors.Join(errs...)
 }
 
-// startsTLS reports whether options order a connection to be encrypted once it is there (StartTLS).
+// startsTLS reports whether options enable StartTLS.
 func startsTLS(options common.Options) bool {
 	var text any
 	if err := json.Unmarshal(options["use_tls"].Raw, &text); err != nil {
-		return false // It is absent, or not JSON, which the registry reports.
+		return false // It is not set, or the registry reports invalid JSON.
 	}
 	start, err := strconv.ParseBool(fmt.Sprint(text))
 	return err == nil && start
 }
 
-// checkAddresses refuses a port that there is not, to which no network policy could let pods through.
+// checkAddresses returns an error for a URL with an invalid port, for which no network policy can be created.
 func checkAddresses(base string, s *keystonev1.KeystoneSpec) error {
 	var errs []error
 	check := func(field, address string) {
 		if address == "" {
-			return // Its schema says whether it has to be there.
+			return // The schema reports missing required fields.
 		}
 		if _, err := workload.PortOf(address); err != nil {
 			errs = append(errs, invalid.Field(field, "%s", err))

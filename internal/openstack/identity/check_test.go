@@ -17,9 +17,9 @@ func TestCheck(t *testing.T) {
 		"Nothing": {reason: "The defaults are good.", spec: `{}`},
 		"Keys": {
 			"One key fewer voids tokens.", `{fernet: {rotationSchedule: "0 0 * * *", maxActiveKeys: 4}}`,
-			`x.fernet.maxActiveKeys: with 4 keys, tokens would be void that are still accepted: a token is accepted for 49h0m0s (expiration 1h0m0s + ` +
+			`x.fernet.maxActiveKeys: 4 keys are not enough: a token is accepted for 49h0m0s (expiration 1h0m0s + ` +
 				`allowed expired window 48h0m0s), and schedule "0 0 * * *" rotates every 24h0m0s at the shortest: ceil(49h0m0s / 24h0m0s) = 3, and 2 for the ` +
-				`primary and the staged key, makes 5 keys; give 5 or more, or leave it out`,
+				`primary and the staged key, makes 5 keys; set it to 5 or more, or remove it`,
 		},
 		"EnoughKeys": {reason: "As many as are needed.", spec: `{fernet: {rotationSchedule: "0 0 * * *", maxActiveKeys: 5}}`},
 		"TooManyKeys": {
@@ -29,13 +29,13 @@ func TestCheck(t *testing.T) {
 				`makes 296 keys; rotate less often, or let tokens expire earlier`,
 		},
 		"Schedules": {
-			"Each is told of once.", `{fernet: {rotationSchedule: "0 0 31 2 *"}, credentialKeys: {rotationSchedule: "0 25 * * *"}, trustFlush: {schedule: "0 0 30 2 *"}}`,
+			"Each error is reported once.", `{fernet: {rotationSchedule: "0 0 31 2 *"}, credentialKeys: {rotationSchedule: "0 25 * * *"}, trustFlush: {schedule: "0 0 30 2 *"}}`,
 			`x.fernet.rotationSchedule: schedule "0 0 31 2 *" never comes, because no month that it names has such a day; give minute, hour, day of month, month and day of week` + "\n" +
 				`x.credentialKeys.rotationSchedule: cannot read schedule "0 25 * * *": end of range (25) above maximum (23): 25; give minute, hour, day of month, month and day of week` + "\n" +
 				`x.trustFlush.schedule: schedule "0 0 30 2 *" never comes, because no month that it names has such a day; give minute, hour, day of month, month and day of week`,
 		},
 		"LeapDay":  {reason: "It comes every four years.", spec: `{trustFlush: {schedule: "0 0 29 2 *"}}`},
-		"Methods":  {reason: "Some may be left out.", spec: `{config: {auth: {methods: "password, application_credential"}}}`},
+		"Methods":  {reason: "Some methods are optional.", spec: `{config: {auth: {methods: "password, application_credential"}}}`},
 		"NoMethod": {"K-ORC.", `{config: {auth: {methods: [password]}}}`, "x.config.auth.methods: application_credential is missing: K-ORC logs in by it; add it"},
 		"FederationMethods": {
 			"A provider needs its own.",
@@ -68,7 +68,7 @@ func TestCheck(t *testing.T) {
 		},
 		"Directory": {
 			"Options of a directory have fields, too.", `{identityBackends: [{domain: a, ldap: {url: "ldaps://a", options: {url: "ldap://b"}}}]}`,
-			"x.identityBackends[0].ldap.options.url: the platform and the network policy look at the address where it has a field; set x.identityBackends[0].ldap.url instead",
+			"x.identityBackends[0].ldap.options.url: the platform and the network policy use the field with the URL; set x.identityBackends[0].ldap.url instead",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,11 +98,11 @@ func TestProcesses(t *testing.T) {
 		r      *common.Resources
 		want   int32
 	}{
-		"Nothing":  {"Nobody said how much there is.", nil, 2},
+		"Nothing":  {"No resources are set.", nil, 2},
 		"NoMemory": {"Only of CPU.", &common.Resources{Requests: &common.ResourceAmounts{}}, 2},
 		"Small":    {"The size small.", &common.Resources{Requests: memory("512Mi"), Limits: memory("1Gi")}, 2},
 		"Medium":   {"The size medium.", &common.Resources{Requests: memory("1Gi"), Limits: memory("2Gi")}, 4},
-		"Limit":    {"A limit is all that is known.", &common.Resources{Limits: memory("1Gi")}, 4},
+		"Limit":    {"Only a limit is set.", &common.Resources{Limits: memory("1Gi")}, 4},
 		"Least":    {"One at least.", &common.Resources{Requests: memory("1Mi")}, 1},
 		"Most":     {"Eight at most.", &common.Resources{Requests: memory("64Gi")}, 8},
 	} {

@@ -11,11 +11,11 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 )
 
-// TestDefaults: what a Keystone has that says nothing, and that what it says stays.
+// TestDefaults checks the defaults of unset fields, and that set fields are kept.
 func TestDefaults(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, want string }{
 		"nothing": {
-			reason: "The schema says the same, where it says anything.", spec: `{}`,
+			reason: "They match the defaults of the schema.", spec: `{}`,
 			want: `{bootstrap: {adminUser: admin}, database: {port: 3306},
 				fernet: {rotationSchedule: "0 0 * * 0", tokenExpirationSeconds: 3600, allowExpiredWindowSeconds: 172800},
 				credentialKeys: {rotationSchedule: "0 0 1 * *"}, trustFlush: {schedule: "0 * * * *"}, uwsgi: {processes: 2, threads: 1},
@@ -49,7 +49,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestMethods: each method that someone needs is missed, with whom it locks out, and those of a provider only where there is one.
+// TestMethods checks that each missing required method is reported with its reason, and methods of federation only with a
+// provider.
 func TestMethods(t *testing.T) {
 	who := map[string]string{
 		"password": "the administrator and the services log in by it", "application_credential": "K-ORC logs in by it",
@@ -74,7 +75,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestFields: each mistake is said of its own field, and all of them at once.
+// TestFields checks that all errors are reported at once, each with its field.
 func TestFields(t *testing.T) {
 	var s keystonev1.KeystoneSpec
 	if err := yaml.Unmarshal([]byte(`{config: {token: {cache_time: x}}, policy: {"identity:no_such": "@"},
@@ -90,7 +91,7 @@ func TestFields(t *testing.T) {
 		"x.config.token.cache_time: ", "x.policy: ", "x.federation.metadataURL: ", "x.federation.issuer: ", "x.federation.introspectionURL: ",
 	} {
 		if !strings.Contains("\n"+err.Error(), "\n"+field) {
-			t.Errorf("nothing is said of %s in:\n%s", field, err)
+			t.Errorf("no error for %s in:\n%s", field, err)
 		}
 	}
 	if err := CheckSchedule("f", common.Cron("0 0 * * 0")); err != nil {

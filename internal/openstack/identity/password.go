@@ -11,11 +11,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// generatedPassword is as the passwords of services and of the administrator are: 32 letters and digits (internal/kube/secret).
-const generatedPassword = "aB3dEfGh1jKlMn0pQrStUv5wXyZaB7cD" //nolint:gosec // nobody has it
+// generatedPassword has the format of the passwords of services and of the administrator: 32 letters and digits
+// (internal/kube/secret).
+const generatedPassword = "aB3dEfGh1jKlMn0pQrStUv5wXyZaB7cD" //nolint:gosec // not in use
 
-// checkPasswords returns an error for rules on passwords that the users of services do not meet, or that contradict each other. Keystone
-// holds every password to them that the API sets (keystone/common/validation/validators.py), and services could not get a user.
+// checkPasswords returns an error for password rules that the users of services do not satisfy, or that contradict each
+// other. Keystone applies them to every password that is set through the API (keystone/common/validation/validators.py), so
+// services would not get a user.
 func checkPasswords(base string, conf oslo.Config) error {
 	options := conf["security_compliance"]
 	field := func(name string) string { return base + ".config.security_compliance." + name }
@@ -26,20 +28,20 @@ func checkPasswords(base string, conf oslo.Config) error {
 		case err != nil:
 			errs = append(errs, invalid.Field(field("password_regex"), "is not a regular expression: %s; correct it", err))
 		case !matches:
-			errs = append(errs, invalid.Field(field("password_regex"), "refuses the passwords of services, which are 32 letters and digits, so "+
-				"that no service could log in; ask for nothing else than letters and digits, and for 32 characters at most"))
+			errs = append(errs, invalid.Field(field("password_regex"), "does not match the passwords of services, which are 32 letters and "+
+				"digits, so that no service could log in; require only letters and digits, and at most 32 characters"))
 		}
 	}
 	age, aged := days(options["minimum_password_age"])
 	expires, limited := days(options["password_expires_days"])
 	if aged && limited && age >= expires {
 		errs = append(errs, invalid.Field(field("minimum_password_age"), "%d days are not less than password_expires_days (%d), so that "+
-			"nobody could change a password before it expires; lower it", age, expires))
+			"users could not change a password before it expires; lower it", age, expires))
 	}
 	return errors.Join(errs...)
 }
 
-// days returns the value of an option that is a number: claims may write it as a text.
+// days returns the value of a numeric option. Claims may contain it as a string.
 func days(value any) (n int64, ok bool) {
 	switch v := value.(type) {
 	case int64:
@@ -51,9 +53,9 @@ func days(value any) (n int64, ok bool) {
 	return 0, false
 }
 
-// matchPython reports whether Python's re.match finds a text at its beginning. Go's expressions, which take time in proportion to the
-// text, know no lookahead, by which rules on passwords are written: those at the beginning are matched one by one. An expression that
-// needs more of Python counts as matched. An error says what is wrong.
+// matchPython reports whether Python's re.match matches a text. Go's regular expressions, which run in linear time, have no
+// lookahead, with which password rules are written: leading lookaheads are matched one by one. An expression that uses
+// other Python syntax counts as matched. The error describes an invalid expression.
 func matchPython(expression, text string) (bool, error) {
 	rest := strings.TrimPrefix(expression, "^")
 	for {
@@ -77,7 +79,7 @@ func matchPython(expression, text string) (bool, error) {
 	return matched || !known, err
 }
 
-// lookahead splits an expression behind the lookahead with which it begins.
+// lookahead splits an expression after its leading lookahead.
 func lookahead(expression string) (inner string, negative bool, rest string, found bool) {
 	inner, found = strings.CutPrefix(expression, "(?=")
 	if !found {
@@ -97,7 +99,7 @@ func lookahead(expression string) (inner string, negative bool, rest string, fou
 			if strings.HasPrefix(inner[i+1:], "^") {
 				i++
 			}
-			if strings.HasPrefix(inner[i+1:], "]") { // It is a member there.
+			if strings.HasPrefix(inner[i+1:], "]") { // It is literal there.
 				i++
 			}
 		case c == '(':
@@ -111,10 +113,11 @@ func lookahead(expression string) (inner string, negative bool, rest string, fou
 	return "", false, expression, false
 }
 
-// matchStart matches an expression without a lookahead. It is not known whether one matches that only Python has.
+// matchStart matches an expression without a lookahead. known is false for an expression with Python syntax that Go does
+// not support.
 func matchStart(expression, text string) (matched, known bool, err error) {
 	var e *regexp.Regexp
-	if _, err = regexp.Compile(expression); err == nil { // for an error that has no more than the expression
+	if _, err = regexp.Compile(expression); err == nil { // compiled without the prefix, so that the error contains only the expression
 		e, err = regexp.Compile("^(?:" + expression + ")")
 	}
 	if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {

@@ -8,12 +8,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// TestCheckPasswords: rules on passwords are refused that lock out the services, that are no expression, or that nobody could obey.
+// TestCheckPasswords checks errors for password rules that exclude services, that are invalid, or that users cannot
+// satisfy.
 func TestCheckPasswords(t *testing.T) {
 	const (
 		field   = "spec.config.security_compliance.password_regex: "
-		refuses = field + "refuses the passwords of services, which are 32 letters and digits, so that no service could log in; ask for nothing " +
-			"else than letters and digits, and for 32 characters at most"
+		refuses = field + "does not match the passwords of services, which are 32 letters and digits, so that no service could log in; require only " +
+			"letters and digits, and at most 32 characters"
 	)
 	for name, tc := range map[string]struct {
 		reason  string
@@ -36,13 +37,13 @@ func TestCheckPasswords(t *testing.T) {
 		},
 		"escape in lookahead": {"It is a text.", oslo.Options{"password_regex": `^(?!.*\))[a-zA-Z0-9]+$`}, ""},
 		"group in lookahead":  {"It has its own end.", oslo.Options{"password_regex": `^(?=(.*\d){3})(?=(.*[a-z]){3}).*$`}, ""},
-		"python alone":        {"Nobody here can tell.", oslo.Options{"password_regex": `^(?<!a).*(.)\1`}, ""},
+		"python alone":        {"Go cannot evaluate it.", oslo.Options{"password_regex": `^(?<!a).*(.)\1`}, ""},
 		"open bracket":        {"Keystone would refuse every password.", oslo.Options{"password_regex": `^[a-z.{8,}$`}, field + "is not a regular expression: missing closing ]: `[a-z.{8,}$`; correct it"},
 		"open parenthesis":    {"So it would here.", oslo.Options{"password_regex": `^(?=.*\d.{8,}$`}, field + "is not a regular expression: missing closing ): `(?=.*\\d.{8,}$`; correct it"},
 		"ages":                {"A password can be changed for a while.", oslo.Options{"minimum_password_age": int64(1), "password_expires_days": int64(90)}, ""},
-		"ages as texts":       {"Claims may write numbers so.", oslo.Options{"minimum_password_age": "90", "password_expires_days": int64(30)}, "spec.config.security_compliance.minimum_password_age: 90 days are not less than password_expires_days (30), so that nobody could change a password before it expires; lower it"},
+		"ages as texts":       {"Claims may write numbers so.", oslo.Options{"minimum_password_age": "90", "password_expires_days": int64(30)}, "spec.config.security_compliance.minimum_password_age: 90 days are not less than password_expires_days (30), so that users could not change a password before it expires; lower it"},
 		"age alone":           {"Passwords do not expire.", oslo.Options{"minimum_password_age": int64(90)}, ""},
-		"ages contradict":     {"It expires before.", oslo.Options{"minimum_password_age": int64(90), "password_expires_days": int64(90)}, "spec.config.security_compliance.minimum_password_age: 90 days are not less than password_expires_days (90), so that nobody could change a password before it expires; lower it"},
+		"ages contradict":     {"It expires before.", oslo.Options{"minimum_password_age": int64(90), "password_expires_days": int64(90)}, "spec.config.security_compliance.minimum_password_age: 90 days are not less than password_expires_days (90), so that users could not change a password before it expires; lower it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

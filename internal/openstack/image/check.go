@@ -1,5 +1,5 @@
-// Package image is what a Glance's spec has to say beyond its schema, and what it means where it says nothing: for a claim, so that the
-// claim reports it, and for a Glance that someone makes by hand.
+// Package image validates a Glance spec beyond its schema and sets its defaults. It is used for claims, so that the claim
+// reports the errors, and for a Glance that is created manually.
 package image
 
 import (
@@ -20,10 +20,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// defaultThreads is the schema's: more than elsewhere, because threads wait for clients that upload and download.
+// defaultThreads is the default of the schema. It is higher than for other services, because threads wait for uploads and
+// downloads.
 const defaultThreads = 4
 
-// Spec are the parts of a Glance's spec that are every service's.
+// Spec returns the parts of a Glance spec that all services have.
 func Spec(s *glancev1.GlanceSpec) service.Spec {
 	return service.Spec{
 		ServiceSpec: &s.ServiceSpec, Workload: &s.Workload, Identity: &s.Identity, Groups: Groups(s.Stores),
@@ -31,7 +32,8 @@ func Spec(s *glancev1.GlanceSpec) service.Spec {
 	}
 }
 
-// SetDefaults repeats the defaults of the schema, for callers that do not go through an API server, and adds those that no schema has.
+// SetDefaults applies the defaults of the schema, for callers without an API server, and the defaults that a schema cannot
+// express.
 func SetDefaults(s *glancev1.Storage) {
 	for i := range s.Stores {
 		if f := s.Stores[i].File; f != nil {
@@ -67,7 +69,7 @@ func SetDefaults(s *glancev1.Storage) {
 	s.Import.WebDownload = &w
 }
 
-// Groups are the groups of options that are named by stores.
+// Groups returns the option groups of the stores, which are named after them.
 func Groups(stores []glancev1.Store) []registry.Group {
 	var out []registry.Group
 	for _, s := range stores {
@@ -76,7 +78,7 @@ func Groups(stores []glancev1.Store) []registry.Group {
 	return out
 }
 
-// Driver of a store, as Glance calls it.
+// Driver returns Glance's name of the driver of a store.
 func Driver(s glancev1.Store) string {
 	switch {
 	case s.S3 != nil:
@@ -89,8 +91,8 @@ func Driver(s glancev1.Store) string {
 	return "file"
 }
 
-// Check returns everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults
-// and the groups of the stores; base is its path.
+// Check returns all errors in a spec for a release, as joined invalid.Spec errors. The defaults of the spec and the groups
+// of the stores must be set. base is the path of the spec.
 func Check(base string, r release.Release, s service.Spec, storage *glancev1.Storage) error {
 	stores := checkStores(base, r, ptr.Deref(s.Workload.Replicas, 1), storage.Stores)
 	if err := errors.Join(stores, checkSizes(base, storage)); err != nil {
@@ -99,7 +101,8 @@ func Check(base string, r release.Release, s service.Spec, storage *glancev1.Sto
 	return s.Check(base, glancev1.ServiceName, r)
 }
 
-// checkSizes refuses what is no amount: a Glance that someone makes by hand, and one whose status was tampered with, went by no schema.
+// checkSizes returns an error for invalid quantities. They are not validated by a schema if the status of a Glance was
+// modified, or if it is rendered without an API server.
 func checkSizes(base string, storage *glancev1.Storage) error {
 	sizes := map[string]glancev1.StorageSize{}
 	for i, s := range storage.Stores {

@@ -17,7 +17,7 @@ func TestCheck(t *testing.T) {
 		"a store's option":  {"Each store has the options of its driver.", `{stores: [{name: a, rbd: {secretRef: {name: c}}}], config: {a: {rbd_store_chunk_size: 4}}}`, ""},
 		"no store":          {"Nothing could be uploaded.", `{}`, "spec.stores: Glance needs a place for images"},
 		"another's option":  {"It would do nothing.", `{stores: [{name: a, file: {storageSize: 1Gi}}], config: {a: {rbd_store_chunk_size: 4}}}`, "spec.config.a.rbd_store_chunk_size: "},
-		"a store's address": {"It stands beside the name.", `{stores: [{name: a, rbd: {secretRef: {name: c}}}], config: {a: {rbd_store_pool: x}}}`, "spec.config.a.rbd_store_pool: "},
+		"a store's address": {"It has a field.", `{stores: [{name: a, rbd: {secretRef: {name: c}}}], config: {a: {rbd_store_pool: x}}}`, "spec.config.a.rbd_store_pool: "},
 		"Glance's own name": {"Two would write one section.", `{stores: [{name: cors, file: {storageSize: 1Gi}}]}`, "spec.stores[0].name: glance has a group [cors]"},
 		"one volume, two pods": {
 			"The second would not start.", `{replicas: 2, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`,
@@ -34,8 +34,8 @@ func TestCheck(t *testing.T) {
 			"The same.", `{stores: [{name: a, file: {storageSize: 1Gi}}], import: {staging: {storageSize: x}}}`, `spec.import.staging.storageSize: "x" is no amount`,
 		},
 		"one volume, one pod":            {"It has it alone.", `{replicas: 1, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`, ""},
-		"one volume, pods as by default": {"There is one.", `{stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`, ""},
-		"a pool of a StorageCluster":     {"Its control plane says where it is.", `{stores: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}`, ""},
+		"one volume, pods as by default": {"The default is one pod.", `{stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`, ""},
+		"a pool of a StorageCluster":     {"The control plane provides its location.", `{stores: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := glancev1.GlanceSpec{}
@@ -56,11 +56,11 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSetDefaults: what nobody says is safe, and what somebody says stays.
+// TestSetDefaults checks that the defaults are safe, and that set fields are kept.
 func TestSetDefaults(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, in, want string }{
 		"nothing": {
-			"No address is fetched unless somebody says so.", `{stores: [{name: a, rbd: {secretRef: {name: c}}}]}`,
+			"Web downloads are disabled by default.", `{stores: [{name: a, rbd: {secretRef: {name: c}}}]}`,
 			`{stores: [{name: a, rbd: {secretRef: {name: c}, pool: images, user: glance}}], defaultStore: a, import: {methods: [glance-direct, copy-image]}}`,
 		},
 		"downloads": {
@@ -74,7 +74,7 @@ func TestSetDefaults(t *testing.T) {
 			container: glance}}], defaultStore: a, import: {methods: [glance-direct, copy-image]}}`,
 		},
 		"no downloads": {
-			"A filter of what nobody may do says nothing.", `{import: {methods: [copy-image], webDownload: {allowedPorts: [80]}}}`, `{import: {methods: [copy-image]}}`,
+			"A filter for a disabled method is removed.", `{import: {methods: [copy-image], webDownload: {allowedPorts: [80]}}}`, `{import: {methods: [copy-image]}}`,
 		},
 		"all": {
 			"It stays.", `{defaultStore: b, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}], import: {methods: [web-download], webDownload: {allowedPorts: [80], allowedSchemes: [http]}}}`,
@@ -97,7 +97,7 @@ func TestSetDefaults(t *testing.T) {
 	}
 }
 
-// TestSpec: what every service is told of Glance.
+// TestSpec checks the common parts of a Glance spec.
 func TestSpec(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -117,7 +117,7 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// TestDriver: as Glance calls them.
+// TestDriver checks the names of drivers in Glance.
 func TestDriver(t *testing.T) {
 	for want, s := range map[string]glancev1.Store{
 		"s3": {S3: &glancev1.S3Store{}}, "rbd": {RBD: &glancev1.RBDStore{}}, "swift": {Swift: &glancev1.SwiftStore{}}, "file": {File: &glancev1.FileStore{}},

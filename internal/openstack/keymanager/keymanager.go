@@ -1,5 +1,5 @@
-// Package keymanager is how OpenStack's programs find the control plane's Barbican: by castellan, the library that all of them ask for
-// keys.
+// Package keymanager configures OpenStack programs to use the control plane's Barbican through castellan, their common key
+// library.
 package keymanager
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// Group of the options by which a program logs in that asks for a user's key: beside the user's token, it shows one of its own, with which
-// the user's holds for longer than it otherwise would.
+// Group is the option group with which a program logs in to retrieve a user's key. It sends its own token in addition to
+// the user's token, which then remains valid for longer.
 const Group = "barbican_service_user"
 
-// Options of a program that asks Keystone at an address, whose authority is in a file, as that has signed Barbican's certificate, too. The
-// login is in the options of the Group. Nothing without a key manager: no user can have encrypted then.
-// https://docs.openstack.org/castellan/latest/configuration/index.html
+// Options returns the options of a program that connects to Keystone at identityURL. authority is the path of Keystone's CA
+// file, which also verifies Barbican's certificate. Group contains the login. Without a key manager, it returns nil: users
+// cannot have encrypted data then. https://docs.openstack.org/castellan/latest/configuration/index.html
 func Options(k *common.KeyManager, region, identityURL, authority string) oslo.Config {
 	if k == nil {
 		return nil
@@ -33,7 +33,7 @@ func Options(k *common.KeyManager, region, identityURL, authority string) oslo.C
 	}
 }
 
-// Logins are the groups by which a program logs in on account of the key manager.
+// Logins returns the option groups with which a program logs in to use the key manager.
 func Logins(k *common.KeyManager) []string {
 	if k == nil {
 		return nil
@@ -41,7 +41,7 @@ func Logins(k *common.KeyManager) []string {
 	return []string{Group}
 }
 
-// Reached is where programs go on account of it.
+// Reached returns the egress that a program needs for the key manager.
 func Reached(k *common.KeyManager) ([]workload.Flow, error) {
 	if k == nil {
 		return nil, nil

@@ -1,4 +1,5 @@
-// Package korc makes objects of K-ORC, the OpenStack resource controller: what there is in Keystone, as Kubernetes objects.
+// Package korc builds objects of K-ORC, the OpenStack resource controller, which represent Keystone resources as Kubernetes
+// objects.
 //
 // K-ORC logs in to delete its objects, even imported ones, so Keystone must outlive all of them.
 package korc
@@ -13,13 +14,13 @@ import (
 // APIVersion of K-ORC's objects.
 const APIVersion = "openstack.k-orc.cloud/v1alpha1"
 
-// Namespace is where K-ORC's own manifests install it.
+// Namespace is the namespace in which K-ORC's manifests install it.
 const Namespace = "orc-system"
 
-// Credentials name the Secret with the clouds.yaml that K-ORC logs in by, and the cloud in it.
+// Credentials reference the Secret with K-ORC's clouds.yaml, and the cloud in it.
 type Credentials common.CloudCredentialsReference
 
-// Import makes an object for what exists already; K-ORC neither changes nor deletes it.
+// Import returns an object for an existing resource, which K-ORC neither changes nor deletes.
 func (c Credentials) Import(kind string, meta object.Meta, filter object.Map) *unstructured.Unstructured {
 	return c.object(kind, meta, object.Map{
 		"managementPolicy": "unmanaged",
@@ -27,13 +28,13 @@ func (c Credentials) Import(kind string, meta object.Meta, filter object.Map) *u
 	})
 }
 
-// Managed makes an object that K-ORC creates, and keeps in Keystone when the object is deleted: what else hangs on it is
-// not K-ORC's to know.
+// Managed returns an object whose resource K-ORC creates. Deletion of the object retains the resource in Keystone, because
+// K-ORC cannot know its dependents.
 func (c Credentials) Managed(kind string, meta object.Meta, resource object.Map) *unstructured.Unstructured {
 	return c.managed(kind, meta, "detach", resource)
 }
 
-// Owned makes an object that K-ORC creates, and deletes from Keystone when the object is deleted.
+// Owned returns an object whose resource K-ORC creates, and deletes from Keystone together with the object.
 func (c Credentials) Owned(kind string, meta object.Meta, resource object.Map) *unstructured.Unstructured {
 	return c.managed(kind, meta, "delete", resource)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// TestPolicies: nothing that is imported or made is deleted in Keystone when its object goes.
+// TestPolicies checks that deletion of an imported or managed object deletes nothing in Keystone.
 func TestPolicies(t *testing.T) {
 	c := Credentials{SecretName: "keystone-clouds", CloudName: "admin"}
 	ref := object.Map{"secretName": "keystone-clouds", "cloudName": "admin"}

@@ -10,13 +10,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 )
 
-// TestObjects: what K-ORC is asked for, whole.
+// TestObjects compares complete K-ORC objects.
 func TestObjects(t *testing.T) {
 	credentials := korc.Credentials{SecretName: "clouds", CloudName: "admin"}
 	meta := object.Meta{Name: "admin", Namespace: "cloud"}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"objects": {
-			Reason: "What is imported is not changed; what is made stays in Keystone when its object goes.",
+			Reason: "Imported resources are not changed; managed resources stay in Keystone after deletion of their object.",
 			Got: []runtime.Object{
 				credentials.Import("User", meta, object.Map{"name": "admin"}), credentials.Managed("Project", meta, object.Map{"name": "service"}),
 			},

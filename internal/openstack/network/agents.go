@@ -10,18 +10,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// firewall is what the switch of each node does for security groups. Neutron has to know it, too: by it, it tells Nova how to plug.
-// https://docs.openstack.org/neutron/latest/admin/config-ovsfwdriver.html
+// firewall is the driver with which the switch of each node implements security groups. Neutron needs it, too: it
+// determines how Nova plugs interfaces. https://docs.openstack.org/neutron/latest/admin/config-ovsfwdriver.html
 const firewall = "openvswitch"
 
-// plug is how agents plug in what is in network namespaces.
+// plug is the driver with which agents plug interfaces of network namespaces.
 const plug = "openvswitch"
 
-// What each network and each router has, so that the loss of a node is no outage
-// (https://docs.openstack.org/neutron/latest/admin/config-dhcp-ha.html, …/deploy-ovs-ha-vrrp.html).
+// dhcpAgents is the number of DHCP agents of each network. Routers are redundant, too (l3_ha), so that the loss of a node
+// is not an outage (https://docs.openstack.org/neutron/latest/admin/config-dhcp-ha.html, …/deploy-ovs-ha-vrrp.html).
 const dhcpAgents = 2
 
-// agents are the options of a Neutron whose networks agents make.
+// agents returns the options of a Neutron whose networks are implemented by agents.
 func agents(n neutronv1.Networks) oslo.Config {
 	c := oslo.Config{
 		"DEFAULT": {
@@ -31,38 +31,38 @@ func agents(n neutronv1.Networks) oslo.Config {
 		},
 		"securitygroup": {"firewall_driver": firewall},
 	}
-	if len(n.AvailabilityZones) > 0 { // Otherwise zones are known, and nothing is placed by them.
+	if len(n.AvailabilityZones) > 0 { // By default, zones are reported, but not used for scheduling.
 		c["DEFAULT"]["network_scheduler_driver"] = "neutron.scheduler.dhcp_agent_scheduler.AZAwareWeightScheduler"
 		c["DEFAULT"]["router_scheduler_driver"] = "neutron.scheduler.l3_agent_scheduler.AZLeastRoutersScheduler"
 	}
 	return c
 }
 
-// Bridge is the switch of a node that is plugged into a physical network.
+// Bridge is a switch of a node that is connected to a physical network.
 type Bridge struct {
-	// Network is its name in the claim, and Bridge that of the switch on the node.
+	// Network is the name in the claim, Bridge the name of the switch on the node.
 	Network, Bridge string
 }
 
-// Card is an interface of a node that is a network card with virtual functions (SR-IOV), in a physical network.
+// Card is an interface of a node that is a network card with virtual functions (SR-IOV), connected to a physical network.
 type Card struct {
-	// Network is its name in the claim, and Interface that of the card on the node.
+	// Network is the name in the claim, Interface the name of the card on the node.
 	Network, Interface string
 }
 
-// Agents is what those who run agents have to know of a Neutron, so that both fit.
+// Agents contains the settings of a Neutron with which its agents must match.
 type Agents struct {
-	// Tunnels are the protocols of those between nodes, Plugins Neutron's service plugins that have a part in agents.
+	// Tunnels are the tunnel protocols between nodes. Plugins are the service plugins that need extensions of agents.
 	Tunnels, Plugins []string
-	// Distributed: each node has a part of each router.
+	// Distributed is true if each node runs a part of each router.
 	Distributed bool
-	// DNSDomain is that of the names of virtual machines. Empty: Neutron's own.
+	// DNSDomain is the domain of the names of servers. Empty: Neutron's default.
 	DNSDomain string
-	// Cards are the physical networks in which virtual machines may have functions of network cards. Empty: they may not.
+	// Cards are the physical networks in which servers may use functions of network cards. Empty: none.
 	Cards []string
 }
 
-// AgentsOf is what the agents of a Neutron have to know. With OVN they are those of network cards alone.
+// AgentsOf returns the settings for the agents of a Neutron. With OVN, these are only the agents of network cards.
 func AgentsOf(by neutronv1.Mechanism, n neutronv1.Networks) Agents {
 	var out Agents
 	ml2 := ptr.Deref(n.ML2, neutronv1.ML2{})
@@ -73,7 +73,7 @@ func AgentsOf(by neutronv1.Mechanism, n neutronv1.Networks) Agents {
 	}
 	if by == neutronv1.ByOVS {
 		out.Distributed, out.DNSDomain = n.DistributedFloatingIPs, n.DNSDomain
-		for _, t := range texts(ml2.TypeDrivers, []neutronv1.NetworkType{does(by).tunnels}) {
+		for _, t := range texts(ml2.TypeDrivers, []neutronv1.NetworkType{propertiesOf(by).tunnels}) {
 			if t == string(neutronv1.VXLAN) || t == string(neutronv1.Geneve) {
 				out.Tunnels = append(out.Tunnels, t)
 			}
@@ -87,7 +87,7 @@ func AgentsOf(by neutronv1.Mechanism, n neutronv1.Networks) Agents {
 	return out
 }
 
-// extensions returns the extensions of an agent: those that its service plugins need of it.
+// extensions returns the extensions of an agent that the service plugins need.
 func (a Agents) extensions(of func(servicePlugin) []string) []string {
 	out := []string{}
 	for _, p := range plugins {
@@ -98,14 +98,15 @@ func (a Agents) extensions(of func(servicePlugin) []string) []string {
 	return out
 }
 
-// OpenvswitchOptions are those of neutron-openvswitch-agent: bridges are a node's switches outside. It has its node's address for tunnels
-// besides, as [ovs] local_ip. https://docs.openstack.org/neutron/latest/configuration/openvswitch-agent.html
+// OpenvswitchOptions returns the options of neutron-openvswitch-agent. bridges are the switches of a node with a physical
+// network. The tunnel address of the node is set separately, as [ovs] local_ip.
+// https://docs.openstack.org/neutron/latest/configuration/openvswitch-agent.html
 func (a Agents) OpenvswitchOptions(bridges ...Bridge) oslo.Config {
 	mappings := []string{}
 	for _, b := range bridges {
 		mappings = append(mappings, fmt.Sprintf("%s:%s", b.Network, b.Bridge))
 	}
-	tunnels := append([]string{}, a.Tunnels...) // An empty list says that there are none.
+	tunnels := append([]string{}, a.Tunnels...) // An empty list disables tunnels.
 	return oslo.Config{
 		"agent": {
 			"tunnel_types": tunnels, "l2_population": true, "arp_responder": true, "enable_distributed_routing": a.Distributed,
@@ -116,8 +117,8 @@ func (a Agents) OpenvswitchOptions(bridges ...Bridge) oslo.Config {
 	}
 }
 
-// SRIOVOptions are those of neutron-sriov-nic-agent: cards are a node's, of which a physical network may have several.
-// https://docs.openstack.org/neutron/latest/configuration/sriov-agent.html
+// SRIOVOptions returns the options of neutron-sriov-nic-agent. cards are the cards of a node; a physical network may have
+// several. https://docs.openstack.org/neutron/latest/configuration/sriov-agent.html
 func (a Agents) SRIOVOptions(cards ...Card) oslo.Config {
 	mappings := []string{}
 	for _, c := range cards {
@@ -129,7 +130,7 @@ func (a Agents) SRIOVOptions(cards ...Card) oslo.Config {
 	return oslo.Config{"agent": {"extensions": extensions}, "sriov_nic": {"physical_device_mappings": mappings}}
 }
 
-// L3Options are those of neutron-l3-agent on nodes that connect routers to the outside.
+// L3Options returns the options of neutron-l3-agent on nodes that connect routers to external networks.
 // https://docs.openstack.org/neutron/latest/configuration/l3-agent.html
 func (a Agents) L3Options() oslo.Config {
 	mode := "legacy"
@@ -142,7 +143,8 @@ func (a Agents) L3Options() oslo.Config {
 	}
 }
 
-// DHCPOptions are those of neutron-dhcp-agent. https://docs.openstack.org/neutron/latest/configuration/dhcp-agent.html
+// DHCPOptions returns the options of neutron-dhcp-agent.
+// https://docs.openstack.org/neutron/latest/configuration/dhcp-agent.html
 func (a Agents) DHCPOptions() oslo.Config {
 	c := oslo.Config{"DEFAULT": {"interface_driver": plug}}
 	if a.DNSDomain != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestAgents: a Neutron and the agents of a node are told what fits together, in options that every release has.
+// TestAgents checks that Neutron and the agents of a node have matching options, which exist in every release.
 func TestAgents(t *testing.T) {
 	n := neutronv1.Networks{
 		DistributedFloatingIPs: true, AvailabilityZones: []neutronv1.AvailabilityZone{"a"},
@@ -24,7 +24,7 @@ func TestAgents(t *testing.T) {
 	n.DNSDomain = "cloud.example.com."
 	server, of := Options(neutronv1.ByOVS, n), AgentsOf(neutronv1.ByOVS, n)
 	agent := of.OpenvswitchOptions(Bridge{"physnet1", "br-ex"})
-	for what, c := range map[string]oslo.Config{
+	for program, c := range map[string]oslo.Config{
 		"server": server, "agent": agent, "agent of routers": of.L3Options(), "agent of DHCP": of.DHCPOptions(),
 		"agent of cards": of.SRIOVOptions(Card{"physnet1", "ens1f0"}),
 	} {
@@ -35,8 +35,8 @@ func TestAgents(t *testing.T) {
 			}
 			for group, options := range c {
 				for option := range options {
-					if len(known.Lookup(group, option)) == 0 && option != "agent_mode" { // That one the agent of routers has alone.
-						t.Errorf("%s: release %s has no option %s of [%s]", what, r, option, group)
+					if len(known.Lookup(group, option)) == 0 && option != "agent_mode" { // Only the L3 agent has this option.
+						t.Errorf("%s: release %s has no option %s of [%s]", program, r, option, group)
 					}
 				}
 			}
@@ -72,15 +72,15 @@ firewall_driver = openvswitch
 	if UsesAgents(neutronv1.ByOVN, neutronv1.Networks{}) || !UsesAgents(neutronv1.ByOVS, neutronv1.Networks{}) {
 		t.Error("OVN alone has no agents")
 	}
-	// Without zones nothing is placed by them, and without a word the tunnels are those that switches of all nodes know.
-	plain := Options(neutronv1.ByOVS, neutronv1.Networks{})
-	if _, ok := plain["DEFAULT"]["network_scheduler_driver"]; ok {
+	// Without zones, zones are not used for scheduling. The default tunnel type is supported by the switches of all nodes.
+	defaults := Options(neutronv1.ByOVS, neutronv1.Networks{})
+	if _, ok := defaults["DEFAULT"]["network_scheduler_driver"]; ok {
 		t.Error("there are no zones to place networks in")
 	}
 	if got := TenantTypes(neutronv1.ByOVS, neutronv1.Networks{}); got != "vxlan" {
 		t.Errorf("projects get %s", got)
 	}
-	if _, ok := plain["ovn"]; ok {
+	if _, ok := defaults["ovn"]; ok {
 		t.Error("there is no OVN")
 	}
 	if diff := cmp.Diff(Agents{Tunnels: []string{"vxlan"}, Plugins: []string{"qos", "port_forwarding"}}, AgentsOf(neutronv1.ByOVS, neutronv1.Networks{})); diff != "" {
@@ -102,7 +102,7 @@ firewall_driver = openvswitch
 	}
 }
 
-// TestSRIOV: with OVN there is an agent of network cards alone, which is told what has a part in it.
+// TestSRIOV checks that, with OVN, only the agents of network cards exist, with the plugins that they need.
 func TestSRIOV(t *testing.T) {
 	n := neutronv1.Networks{
 		DistributedFloatingIPs: true,
@@ -122,7 +122,7 @@ func TestSRIOV(t *testing.T) {
 	}
 	n.ML2.SRIOV = nil
 	if got := AgentsOf(neutronv1.ByOVS, n).Cards; got != nil {
-		t.Errorf("nobody has cards, and there are some in %q", got)
+		t.Errorf("got cards in %q, want none", got)
 	}
 	want := `[agent]
 extensions = qos

@@ -1,5 +1,5 @@
-// Package network is what a Neutron's spec has to say beyond its schema, and what it means: for a claim, so that the claim reports it, and
-// for a Neutron that someone makes by hand.
+// Package network validates the network settings of a Neutron spec beyond its schema, and derives Neutron's options from
+// them. It is used for claims, so that the claim reports the errors, and for a Neutron that is created manually.
 package network
 
 import (
@@ -15,17 +15,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// names are the extensions of which each does what the one before it does, and more: with two of them, each port would get its name twice.
-// https://docs.openstack.org/neutron/latest/admin/config-dns-int.html
+// names are extension drivers of which each includes the previous one. With two of them, each port would get its name
+// twice. https://docs.openstack.org/neutron/latest/admin/config-dns-int.html
 var names = []neutronv1.ExtensionDriver{"dns", "dns_domain_ports", "subnet_dns_publish_fixed_ip"}
 
-// Bounds of the numbers of VLANs and of tunnels, which have 12 and 24 bits.
+// Upper limits of VLAN IDs and tunnel IDs, which have 12 and 24 bits.
 const (
 	lastVLAN = 4094
 	lastVNI  = 1<<24 - 1
 )
 
-// Check returns everything with which Neutron would not start, or do something else than it says. Base is the path of the spec.
+// Check returns errors for settings with which Neutron would not start, or which it would not apply as set. base is the
+// path of the spec.
 func Check(base string, by neutronv1.Mechanism, n neutronv1.Networks) error {
 	errs := []error{
 		checkPlugins(base, by, n), checkML2(base+".ml2", ptr.Deref(n.ML2, neutronv1.ML2{})),
@@ -33,7 +34,7 @@ func Check(base string, by neutronv1.Mechanism, n neutronv1.Networks) error {
 	}
 	if by == neutronv1.ByOVS && len(n.DNSServers) > 0 {
 		errs = append(errs, invalid.Field(base+".dnsServers",
-			"with mechanism OVS, agents on nodes tell virtual machines of DNS servers, by their own configuration; leave it out"))
+			"with mechanism OVS, the agents configure DNS servers; remove it"))
 	}
 	return errors.Join(errs...)
 }
@@ -49,13 +50,13 @@ func checkML2(field string, m neutronv1.ML2) error {
 		}
 	}
 	unnamed := func(e neutronv1.ExtensionDriver) bool { return !slices.Contains(names, e) }
-	if several := slices.DeleteFunc(slices.Clone(m.ExtensionDrivers), unnamed); len(several) > 1 {
-		errs = append(errs, invalid.Field(field+".extensionDrivers", "each of %s gives ports their names; keep one of them", join(several)))
+	if selected := slices.DeleteFunc(slices.Clone(m.ExtensionDrivers), unnamed); len(selected) > 1 {
+		errs = append(errs, invalid.Field(field+".extensionDrivers", "each of %s gives ports their names; keep one of them", join(selected)))
 	}
 	return errors.Join(errs...)
 }
 
-// checkRange refuses numbers that there are not, and those that go down.
+// checkRange returns an error for numbers outside of 1 to last, and for descending ranges.
 func checkRange(field string, r neutronv1.NumberRange, last int, of string) error {
 	from, to, _ := strings.Cut(string(r), ":")
 	first, err := strconv.Atoi(from)

@@ -20,7 +20,7 @@ func TestCheck(t *testing.T) {
 		want   string
 		by     neutronv1.Mechanism
 	}{
-		"Nothing":      {reason: "What is not said is as it should be."},
+		"Nothing":      {reason: "The defaults are valid."},
 		"NothingByOVS": {reason: "So it is with agents.", by: neutronv1.ByOVS},
 		"RoutersByOVS": {
 			reason: "Agents do the work of Neutron's own.", by: neutronv1.ByOVS,
@@ -32,11 +32,11 @@ func TestCheck(t *testing.T) {
 				"log, network_segment_range, placement, port_forwarding, qos, router, segments, trunk",
 		},
 		"DNSByOVS": {
-			reason: "Nobody would be told.", by: neutronv1.ByOVS, n: neutronv1.Networks{DNSServers: []neutronv1.IPAddress{"192.0.2.53"}},
-			want: "spec.dnsServers: with mechanism OVS, agents on nodes tell virtual machines of DNS servers, by their own configuration; leave it out",
+			reason: "It would have no effect.", by: neutronv1.ByOVS, n: neutronv1.Networks{DNSServers: []neutronv1.IPAddress{"192.0.2.53"}},
+			want: "spec.dnsServers: with mechanism OVS, the agents configure DNS servers; remove it",
 		},
 		"Plugins": {
-			reason: "Those that are known and have what they need.",
+			reason: "All of these plugins have their dependencies.",
 			n:      neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"port_forwarding", "ovn-router", "log"}},
 		},
 		"Agents": {
@@ -84,8 +84,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestOptions: what is not said is safe: virtual machines learn nothing of the cluster's DNS, and no network is made without a VLAN where
-// nobody allowed that.
+// TestOptions checks that the defaults are safe: servers do not get the DNS servers of the cluster, and networks without a
+// VLAN must be allowed explicitly.
 func TestOptions(t *testing.T) {
 	text, err := Options(neutronv1.ByOVN, neutronv1.Networks{}).Render()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// What there is where nothing is said.
+// Defaults for fields that the claim does not set.
 const defaultVNIs = "1:65536"
 
 var (
@@ -20,47 +20,50 @@ var (
 	defaultExtensions = []neutronv1.ExtensionDriver{"port_security", "qos", "dns"}
 )
 
-// noOwner are the addresses by which Neutron tells virtual machines of no DNS server at all. Without an address it would tell them of those
-// of its own pod, which are the cluster's. https://docs.openstack.org/neutron/latest/admin/config-dns-res.html
-var noOwner = []neutronv1.IPAddress{"0.0.0.0", "::"}
+// noDNSServer are the addresses that make Neutron announce no DNS servers to Nova servers. Without an address, Neutron would
+// announce the DNS servers of its pod, which are the cluster's.
+// https://docs.openstack.org/neutron/latest/admin/config-dns-res.html
+var noDNSServer = []neutronv1.IPAddress{"0.0.0.0", "::"}
 
-// headerBytes are what OVN writes into the header of a tunnel's packet
+// headerBytes is the size of OVN's metadata in the header of tunnel packets
 // (https://docs.openstack.org/neutron/latest/install/ovn/manual_install.html).
 const headerBytes = 38
 
-// Bounds of the tables FDB and MAC_Binding in OVN's southbound database, to which every address adds a row that a router or a port without
-// port security meets. Without an age, rows are never removed: every chassis has a copy of both tables.
+// Limits of the tables FDB and MAC_Binding in OVN's southbound database. Each address that a router, or a port without port
+// security, discovers adds a row. Without an age threshold, rows are never removed, and every chassis has a copy of both
+// tables.
 const (
-	// learnedSeconds is how long a learned address stays after its last use. It is Neutron's own default of both ages in 2026.2, that of the
-	// FDB in 2026.1, and the usual ageing time of switches (IEEE 802.1Q); releases before have 0. OVN asks again for an address that was
-	// removed. https://docs.openstack.org/releasenotes/neutron/2026.2.html
-	learnedSeconds = 300
-	// removedAtOnce is how many rows one transaction removes at most, where Neutron has no limit: a database with millions of rows from before
-	// would change all of them in one entry of the members' log. OVN goes on after five seconds, so that 12,000 rows go each minute: as
-	// many as 60,000 addresses in use leave behind. https://www.ovn.org/support/dist-docs/ovn-nb.5.html
-	removedAtOnce = 1000
+	// maxAgeSeconds keeps a learned address for 300 s after its last use. It is Neutron's own default of both ages in
+	// 2026.2, of the FDB age in 2026.1, and the usual ageing time of switches (IEEE 802.1Q); earlier releases default to 0.
+	// OVN resolves a removed address again when it needs it. https://docs.openstack.org/releasenotes/neutron/2026.2.html
+	maxAgeSeconds = 300
+	// removalLimit is the maximum number of rows removed in one transaction. Neutron has no limit by default: in a
+	// database with millions of old rows, all of them would be one entry in the Raft log. OVN continues after five seconds,
+	// so it removes 12,000 rows a minute, which is sufficient for 60,000 addresses in use.
+	// https://www.ovn.org/support/dist-docs/ovn-nb.5.html
+	removalLimit = 1000
 )
 
-// TenantTypes are the kinds of networks that projects get, as the option says them whose name is another one in some releases.
+// TenantTypes returns the network types of projects, in the format of the option whose name depends on the release.
 func TenantTypes(by neutronv1.Mechanism, n neutronv1.Networks) string {
 	return strings.Join(tenantTypes(by, n), ",")
 }
 
 func tenantTypes(by neutronv1.Mechanism, n neutronv1.Networks) []string {
-	return texts(ptr.Deref(n.ML2, neutronv1.ML2{}).TenantNetworkTypes, []neutronv1.NetworkType{does(by).tunnels})
+	return texts(ptr.Deref(n.ML2, neutronv1.ML2{}).TenantNetworkTypes, []neutronv1.NetworkType{propertiesOf(by).tunnels})
 }
 
-// mechanism is what differs between those that make virtual networks.
+// mechanism contains the differences between the mechanisms that implement virtual networks.
 type mechanism struct {
 	// drivers of ML2.
 	drivers []string
-	// router is the plugin of routers, which others build on.
+	// router is the service plugin for routers, on which other plugins depend.
 	router neutronv1.ServicePlugin
-	// tunnels are those of projects where nothing is said.
+	// tunnels is the default network type of projects.
 	tunnels neutronv1.NetworkType
 }
 
-// mechanisms is what is known of each.
+// mechanisms contains the properties of each mechanism.
 // https://docs.openstack.org/neutron/latest/ovn/ovn_feature_support_matrix.html
 // https://docs.openstack.org/neutron/latest/admin/deploy-ovs.html
 var mechanisms = map[neutronv1.Mechanism]mechanism{
@@ -68,15 +71,15 @@ var mechanisms = map[neutronv1.Mechanism]mechanism{
 		drivers: []string{"ovn"}, router: "ovn-router", tunnels: neutronv1.Geneve,
 	},
 	neutronv1.ByOVS: {
-		// Agents learn from the second one which node has which address, so that no packet is sent to all of them.
+		// l2population informs the agents which node has which address, so that packets are not flooded to all of them.
 		drivers: []string{"openvswitch", "l2population"}, router: "router", tunnels: neutronv1.VXLAN,
 	},
 }
 
-// Options are those of neutron.conf that say which networks there are, and are the same in all releases.
+// Options returns the options of neutron.conf that define the networks and are the same in all releases.
 // https://docs.openstack.org/neutron/latest/configuration/ml2-conf.html
 func Options(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
-	ml2, of := ptr.Deref(n.ML2, neutronv1.ML2{}), does(by)
+	ml2, of := ptr.Deref(n.ML2, neutronv1.ML2{}), propertiesOf(by)
 	vnis := []string{string(cmp.Or(ml2.VNIRange, defaultVNIs))}
 	c := oslo.Config{
 		"DEFAULT": {
@@ -104,15 +107,15 @@ func Options(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
 	return c.Merge(physical(ml2.PhysicalNetworks))
 }
 
-// UsesAgents says that there are agents on nodes, which talk to Neutron by the message queue: for all networks, or for network cards.
-// A port of a card is given to a node of which an agent has said that it has some
+// UsesAgents reports whether agents on nodes connect to Neutron through the message queue, for all networks or for network
+// cards. Neutron binds a port of a card only on a node whose agent has reported cards
 // (neutron.plugins.ml2.drivers.mech_sriov.mech_driver.mech_driver).
 func UsesAgents(by neutronv1.Mechanism, n neutronv1.Networks) bool {
 	return by == neutronv1.ByOVS || ptr.Deref(n.ML2, neutronv1.ML2{}).SRIOV != nil
 }
 
-// cards are the options of functions of network cards (SR-IOV). Which cards there are, agents say: Neutron has no list of them any more.
-// https://docs.openstack.org/neutron/latest/admin/config-sriov.html
+// cards returns the options for virtual functions of network cards (SR-IOV). Agents report the available cards: Neutron no
+// longer has a list of them. https://docs.openstack.org/neutron/latest/admin/config-sriov.html
 func cards(of mechanism, s *neutronv1.SRIOV) oslo.Config {
 	if s == nil {
 		return nil
@@ -123,10 +126,10 @@ func cards(of mechanism, s *neutronv1.SRIOV) oslo.Config {
 	}
 }
 
-// does is what is known of a mechanism: of OVN, where none is said.
-func does(by neutronv1.Mechanism) mechanism { return mechanisms[cmp.Or(by, neutronv1.ByOVN)] }
+// propertiesOf returns the properties of a mechanism. The default is OVN.
+func propertiesOf(by neutronv1.Mechanism) mechanism { return mechanisms[cmp.Or(by, neutronv1.ByOVN)] }
 
-// own are the options of a mechanism alone.
+// own returns the options that only one mechanism has.
 func own(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
 	if by == neutronv1.ByOVS {
 		return agents(n)
@@ -134,14 +137,15 @@ func own(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
 	return oslo.Config{
 		"ml2_type_geneve": {"max_header_size": headerBytes},
 		"ovn": {
-			"dns_servers": texts(n.DNSServers, noOwner), "enable_distributed_floating_ip": n.DistributedFloatingIPs,
-			"fdb_age_threshold": learnedSeconds, "mac_binding_age_threshold": learnedSeconds,
+			"dns_servers": texts(n.DNSServers, noDNSServer), "enable_distributed_floating_ip": n.DistributedFloatingIPs,
+			"fdb_age_threshold": maxAgeSeconds, "mac_binding_age_threshold": maxAgeSeconds,
 		},
-		"ovn_nb_global": {"fdb_removal_limit": removedAtOnce, "mac_binding_removal_limit": removedAtOnce},
+		"ovn_nb_global": {"fdb_removal_limit": removalLimit, "mac_binding_removal_limit": removalLimit},
 	}
 }
 
-// physical are the networks outside. None may be made without a VLAN where nothing is said: Neutron alone would allow it on any.
+// physical returns the options of the physical networks. By default, networks without a VLAN are not permitted: Neutron's
+// default allows them on every physical network.
 func physical(networks []neutronv1.PhysicalNetwork) oslo.Config {
 	flat, vlans, mtus := []string{}, []string{}, []string{}
 	for _, p := range networks {
@@ -165,7 +169,7 @@ func physical(networks []neutronv1.PhysicalNetwork) oslo.Config {
 	}
 }
 
-// quotas are those that are said.
+// quotas returns the quotas that are set.
 func quotas(q neutronv1.Quotas) oslo.Options {
 	out := oslo.Options{}
 	for option, limit := range map[string]*int32{
@@ -179,7 +183,7 @@ func quotas(q neutronv1.Quotas) oslo.Options {
 	return out
 }
 
-// texts are those that are said, or others where there are none.
+// texts converts the requested values, or the others if none are requested, to strings.
 func texts[S ~string](requested, others []S) []string {
 	if len(requested) == 0 {
 		requested = others

@@ -12,28 +12,29 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// A servicePlugin is a service plugin that claims may name, with everything that has to be configured with it. This one table decides which
-// plugins are accepted and what the server and the agents get for them.
+// servicePlugin is a service plugin that claims may contain, with all related configuration. This table determines which
+// plugins are accepted and how the server and the agents are configured for them.
 type servicePlugin struct {
 	name neutronv1.ServicePlugin
-	// only is the mechanism that does its work. Empty: both do.
+	// only is the mechanism that supports it. Empty: both.
 	only neutronv1.Mechanism
-	// onRouters reports whether it builds on the plugin of routers, which has another name with each mechanism.
+	// onRouters is true if it depends on the plugin of routers, whose name depends on the mechanism.
 	onRouters bool
-	// driver is the extension driver of ML2 without which ports and networks do not have its attributes. Empty: there is none.
+	// driver is the ML2 extension driver that adds its attributes to ports and networks. Empty: it needs none.
 	driver neutronv1.ExtensionDriver
-	// ofSwitch, ofCards and ofRouters are the extensions of neutron-openvswitch-agent, neutron-sriov-nic-agent and neutron-l3-agent that do
-	// its work. OVN needs none of them, but network cards do, also beside OVN.
+	// ofSwitch, ofCards and ofRouters are the extensions of neutron-openvswitch-agent, neutron-sriov-nic-agent and
+	// neutron-l3-agent that implement it. OVN needs none of them, but network cards do, also together with OVN.
 	ofSwitch, ofCards, ofRouters []string
 }
 
-// plugins are the service plugins of all releases. Those for tags, time stamps, revisions, flavors and network availability are loaded by
-// Neutron itself. The agent of network cards has no driver for logs, and does not start with that extension.
+// plugins are the service plugins of all releases. Neutron itself loads the plugins for tags, time stamps, revisions,
+// flavors and network availability. The agent of network cards has no driver for logs and does not start with that
+// extension.
 //
 //   - qos: https://docs.openstack.org/neutron/latest/admin/config-qos.html. The L3 agent limits addresses of routers and floating IPs.
-//   - log: https://docs.openstack.org/neutron/latest/admin/config-logging.html. Agents log to standard error, as all else.
+//   - log: https://docs.openstack.org/neutron/latest/admin/config-logging.html. Agents log to standard error, as all other processes.
 //   - port_forwarding: https://docs.openstack.org/neutron/latest/admin/config-fip-port-forwardings.html
-//   - trunk, segments, network_segment_range, placement: the server's alone, or loaded by agents themselves.
+//   - trunk, segments, network_segment_range, placement: only in the server, or loaded by the agents themselves.
 //   - OVN: https://docs.openstack.org/neutron/latest/ovn/ovn_feature_support_matrix.html
 var plugins = []servicePlugin{
 	{name: "ovn-router", only: neutronv1.ByOVN},
@@ -49,18 +50,18 @@ var plugins = []servicePlugin{
 	{name: "placement"},
 }
 
-// inAgents reports whether agents have a part of the plugin.
+// inAgents reports whether the plugin needs extensions of agents.
 func (p servicePlugin) inAgents() bool { return len(p.ofSwitch)+len(p.ofCards)+len(p.ofRouters) > 0 }
 
-// works reports whether a mechanism does the work of the plugin.
+// works reports whether a mechanism supports the plugin.
 func (p servicePlugin) works(by neutronv1.Mechanism) bool {
 	return p.only == "" || p.only == cmp.Or(by, neutronv1.ByOVN)
 }
 
-// checkPlugins returns errors for plugins that Neutron would not start with, or that would have no effect.
+// checkPlugins returns errors for plugins with which Neutron would not start, or that would have no effect.
 func checkPlugins(base string, by neutronv1.Mechanism, n neutronv1.Networks) error {
 	var errs []error
-	router, drivers := does(by).router, ptr.Deref(n.ML2, neutronv1.ML2{}).ExtensionDrivers
+	router, drivers := propertiesOf(by).router, ptr.Deref(n.ML2, neutronv1.ML2{}).ExtensionDrivers
 	for i, name := range n.ServicePlugins {
 		field := fmt.Sprintf("%s.servicePlugins[%d]", base, i)
 		at := slices.IndexFunc(plugins, func(p servicePlugin) bool { return p.name == name && p.works(by) })

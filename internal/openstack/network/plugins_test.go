@@ -8,7 +8,7 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 )
 
-// TestPluginExtensions holds that each service plugin that is accepted gets what it needs of every agent.
+// TestPluginExtensions checks that every agent has the extensions of each service plugin.
 func TestPluginExtensions(t *testing.T) {
 	type extensions struct{ Switch, Cards, Routers []string }
 	want := map[neutronv1.ServicePlugin]extensions{
@@ -40,7 +40,7 @@ func TestPluginExtensions(t *testing.T) {
 	}
 }
 
-// TestQoSRequiresDriver holds that a list of extension drivers without that of a plugin is refused.
+// TestQoSRequiresDriver checks that a list of extension drivers without the driver of a plugin is rejected.
 func TestQoSRequiresDriver(t *testing.T) {
 	n := neutronv1.Networks{
 		ServicePlugins: []neutronv1.ServicePlugin{"ovn-router", "qos"}, ML2: &neutronv1.ML2{ExtensionDrivers: []neutronv1.ExtensionDriver{"port_security"}},

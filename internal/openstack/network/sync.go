@@ -6,7 +6,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Answer reads what a comparison of Neutron with OVN found from a field of an observed status: nil if there is none, or nobody can read it.
+// Answer returns the result of a comparison of Neutron with OVN from a field of an observed status. It returns nil if there
+// is none or if the field cannot be parsed.
 func Answer(requested map[string]any) *common.OVNSyncAnswer {
 	if requested == nil {
 		return nil

@@ -13,16 +13,17 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// DefaultMTU is Neutron's own default of global_physnet_mtu.
+// DefaultMTU is Neutron's default of global_physnet_mtu.
 const DefaultMTU = 1500
 
 // TypeDrivers returns the kinds of networks that administrators can make, defaults included.
 func TypeDrivers(by neutronv1.Mechanism, ml2 neutronv1.ML2) []string {
-	return texts(ml2.TypeDrivers, []neutronv1.NetworkType{does(by).tunnels, neutronv1.VLAN, neutronv1.Flat})
+	return texts(ml2.TypeDrivers, []neutronv1.NetworkType{propertiesOf(by).tunnels, neutronv1.VLAN, neutronv1.Flat})
 }
 
-// checkTypes returns an error for kinds of networks without a driver, as they are after defaults: the schema compares only what a claim
-// sets. Neutron exits if a tenant network type has no driver (neutron.plugins.ml2.managers.TypeManager).
+// checkTypes returns an error for network types without a driver, after defaults are applied: the schema compares only the
+// fields that a claim sets. Neutron exits if a tenant network type has no driver
+// (neutron.plugins.ml2.managers.TypeManager).
 func checkTypes(field string, by neutronv1.Mechanism, n neutronv1.Networks) error {
 	ml2 := ptr.Deref(n.ML2, neutronv1.ML2{})
 	drivers, tenant := TypeDrivers(by, ml2), tenantTypes(by, n)

@@ -10,7 +10,7 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 )
 
-// TestTypes checks kinds of networks as they are after defaults, which differ by the mechanism.
+// TestTypes validates network types after defaults are applied, which depend on the mechanism.
 func TestTypes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, ml2, want string
@@ -49,7 +49,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// FuzzCheckRange checks that a range that is accepted begins with the smaller of two numbers that exist.
+// FuzzCheckRange checks that an accepted range is ascending and within the bounds.
 func FuzzCheckRange(f *testing.F) {
 	for _, seed := range []string{"1:4094", "9:8", "0:1", "1:4095", "a", "1:", ":", "+1:2", "1:2:3"} {
 		f.Add(seed)

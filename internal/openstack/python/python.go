@@ -1,5 +1,5 @@
-// Package python writes Python modules that hold settings and nothing else: names, and literals as their values. Whatever a text says, it
-// stays a text: no value of a tenant's becomes code.
+// Package python writes Python modules that only contain settings: names with literals as values. A string is always
+// written as a literal, so that no value of a tenant becomes code.
 package python
 
 import (
@@ -16,28 +16,30 @@ import (
 // Module is a list of settings, in the order in which they are written.
 type Module []Setting
 
-// Setting gives a name a value: nil, a bool, an int, an int32, a string, or a value of this package's types.
+// Setting is a name with a value: nil, a bool, an int, an int32, a string, or a value of a type of this package.
 type Setting struct {
 	Name  string
 	Value any
 }
 
-// List holds values.
+// List is a Python list.
 type List []any
 
-// Tuple holds values.
+// Tuple is a Python tuple.
 type Tuple []any
 
-// Dict is written in the order of its keys.
+// Dict is a Python dict, written in the order of its keys.
 type Dict map[string]any
 
-// FileText is the text of a file that is read when the module is: for what must not stand in it.
+// FileText is the content of a file that is read when the module is loaded, for values that must not be part of the module.
 type FileText string
 
-// settingName is what Django takes for a setting (https://docs.djangoproject.com/en/5.2/topics/settings/#creating-your-own-settings).
+// settingName matches the names that Django reads as settings
+// (https://docs.djangoproject.com/en/5.2/topics/settings/#creating-your-own-settings).
 var settingName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
-// Render writes the module. It refuses a name that is none of a setting, one that stands there twice, and a value of another type.
+// Render returns the text of the module. It returns an error for an invalid or duplicate name, and for a value of another
+// type.
 func (m Module) Render() (string, error) {
 	var out strings.Builder
 	observed := map[string]bool{}
@@ -55,7 +57,7 @@ func (m Module) Render() (string, error) {
 	return out.String(), nil
 }
 
-// literal is a value in Python. What spans several lines is indented deeper than where it begins.
+// literal returns a value as a Python literal. Further lines are indented deeper than the first one.
 func literal(value any, indent string) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -84,8 +86,8 @@ func literal(value any, indent string) (string, error) {
 	return "", fmt.Errorf("a value of type %T has no literal", value)
 }
 
-// quote is a text as a literal in ASCII. Go and Python read the escapes of this form alike, but for bytes that are no characters
-// (https://docs.python.org/3/reference/lexical_analysis.html#escape-sequences).
+// quote returns a text as an ASCII literal. Go and Python read the escapes of this form alike, except for bytes that are
+// not valid UTF-8 (https://docs.python.org/3/reference/lexical_analysis.html#escape-sequences).
 func quote(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("a text has to be UTF-8")
@@ -95,7 +97,7 @@ func quote(text string) (string, error) {
 
 const step = "    "
 
-// sequence ends each value with a comma, without which a tuple of one would be none.
+// sequence writes a comma after each value, because a tuple with one value requires it.
 func sequence(start string, values []any, end, indent string) (string, error) {
 	if len(values) == 0 {
 		return start + end, nil

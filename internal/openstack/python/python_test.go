@@ -29,7 +29,7 @@ func TestRender(t *testing.T) {
 		"Empty": {"Nothing in it takes no lines.", Module{{"A", List{}}, {"B", Tuple{}}}, "A = []\nB = ()\n"},
 		"File":  {"A secret is read, and stands nowhere.", Module{{"A", FileText("/a/b")}}, "A = open(\"/a/b\", encoding=\"ascii\").read()\n"},
 		"Code": {
-			"A text ends where it ends, whatever it says.",
+			"The content of a text cannot end its literal.",
 			Module{{"A", "\"\nimport os\n#\\"}, {"B", "é\u2028☃😀\x00\x7f"}, {"C", FileText(`"); import os #`)}},
 			`A = "\"\nimport os\n#\\"` + "\n" + `B = "\u00e9\u2028\u2603\U0001f600\x00\x7f"` + "\n" +
 				`C = open("\"); import os #", encoding="ascii").read()` + "\n",
@@ -56,10 +56,10 @@ func TestRenderRefuses(t *testing.T) {
 		"Lower": {"Django reads no such name.", Module{{"debug", true}}, `"debug" is not the name`},
 		"Code":  {"A name is no place for code.", Module{{"A = 1\nB", true}}, "is not the name"},
 		"Twice": {"The second would hide the first.", Module{{"A", 1}, {"A", 2}}, "stands there twice"},
-		"Type":  {"Who adds a type says how it is written.", Module{{"A", 1.5}}, "cannot write A: a value of type float64 has no literal"},
+		"Type":  {"A new type needs a literal.", Module{{"A", 1.5}}, "cannot write A: a value of type float64 has no literal"},
 		"Bytes": {"Go and Python read them differently.", Module{{"A", Dict{"a": List{"\xff"}}}}, "a text has to be UTF-8"},
 		"Key":   {"Keys are texts, too.", Module{{"A", Dict{"\xff": 1}}}, "a text has to be UTF-8"},
-		"Inner": {"Whatever it stands in.", Module{{"A", Tuple{struct{}{}}}}, "has no literal"},
+		"Inner": {"Nested values are checked, too.", Module{{"A", Tuple{struct{}{}}}}, "has no literal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.module.Render()
@@ -70,7 +70,8 @@ func TestRenderRefuses(t *testing.T) {
 	}
 }
 
-// FuzzText: a text is one literal on one line of ASCII, which ends at its last character and says the same again.
+// FuzzText checks that a text is one ASCII literal on one line, which ends at its last character and evaluates to the same
+// text.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{"", "a", `"`, `\`, `\"`, "\n", "\r", "'''", `"""`, "\\N{DIGIT ONE}", "{}", "é", "\u2028", "\U0010ffff", "\x00"} {
 		f.Add(seed)
@@ -96,14 +97,14 @@ func FuzzText(f *testing.F) {
 			case c < ' ' || c > '~' || c == '"':
 				t.Fatalf("%q has %q in its middle", line, c)
 			case c == '\\':
-				i++ // Whatever follows is escaped; the last character is no backslash, or it would escape the end.
+				i++ // The next character is escaped. The last character cannot be a backslash, which would escape the closing quote.
 				if i == len(value) || !strings.ContainsRune(`abfnrtv\"xuU`, rune(value[i])) {
 					t.Fatalf("%q has an escape that Python reads otherwise", line)
 				}
 			}
 		}
 		if back, err := strconv.Unquote(`"` + value + `"`); err != nil || back != text {
-			t.Fatalf("%q says %q, want %q: %v", line, back, text, err)
+			t.Fatalf("%q evaluates to %q, want %q: %v", line, back, text, err)
 		}
 	})
 }

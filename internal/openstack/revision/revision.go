@@ -1,5 +1,5 @@
-// Package revision knows which releases each revision of a service's database schema serves. The data are of the released packages:
-// hack/registry/generate.py writes them.
+// Package revision maps the revisions of a service's database schema to the releases that support them.
+// hack/registry/generate.py generates the data from the released packages.
 package revision
 
 import (
@@ -13,8 +13,8 @@ import (
 //go:embed data/*.json
 var data embed.FS
 
-// Known are the revisions of a schema, those of the oldest release first. A schema is named as its service, and so is that of Nova's cells;
-// nova-api is the one above them. It fails for a schema that is not known.
+// Known returns the revisions of a schema, oldest release first. Schemas are named after their service; nova is the schema
+// of the cells, nova-api the schema of the API database. It returns an error for an unknown schema.
 func Known(schema string) ([]openstackv1.SchemaRevision, error) {
 	text, err := data.ReadFile("data/" + schema + ".json")
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestKnown: what the released packages' own commands (keystone-manage db_version, glance-manage and placement-manage db version) printed of
-// databases that they had made, but for the revision that Keystone 28.1.0 carries and does not find. Glance tells one that is expanded and
-// not contracted yet by another name.
+// TestKnown compares with the output of the released packages' own commands (keystone-manage db_version, glance-manage and
+// placement-manage db version) for databases that they had created, except for the revision that Keystone 28.1.0 contains
+// but does not find. Glance prints another name for a database that is expanded but not contracted.
 func TestKnown(t *testing.T) {
 	all := make([]string, 0, len(release.Releases()))
 	for _, r := range release.Releases() {

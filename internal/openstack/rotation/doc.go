@@ -1,3 +1,3 @@
-// Package rotation is what a schedule of rotations means: when it comes, how close two of its times are, and how many keys a repository
-// therefore has to keep. The functions refuse by it what the companion could not do.
+// Package rotation interprets rotation schedules: their times, the shortest interval between two times, and the number of
+// keys that a repository must therefore keep. Its errors report in advance the settings that the companion could not apply.
 package rotation

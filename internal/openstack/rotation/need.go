@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// credentialKeys is how many credential keys Keystone keeps, a number that cannot be configured
+// credentialKeys is the number of credential keys that Keystone keeps. It cannot be configured
 // (keystone.credential.providers.fernet, MAX_ACTIVE_KEYS).
 const credentialKeys = 3
 
-// MaxKeys is the most keys that a repository may have: what the schema allows in maxActiveKeys.
+// MaxKeys is the maximum number of keys of a repository, as in the schema of maxActiveKeys.
 const MaxKeys = 200
 
-// KeyRequirement is a number of keys and why it is that.
+// KeyRequirement is a required number of keys with the reason.
 type KeyRequirement struct {
-	// Keys that have to be kept, the staged and the primary one included.
+	// Keys is the number of keys, including the staged and the primary one.
 	Keys int
-	// Lifetime is how long what a key has encrypted has to stay readable after the key has stopped encrypting.
+	// Lifetime is the time for which encrypted data must remain readable after its key has stopped encrypting.
 	Lifetime time.Duration
-	// Reason is the arithmetic, as a sentence without a full stop.
+	// Reason is the calculation, as a sentence without a period.
 	Reason string
 }
 
-// NeededKeys is how many keys a repository of tokens has to keep: a key that has stopped encrypting is needed for as long as
-// a token lives, which takes ceil(lifetime / shortest interval) rotations; the primary and the staged key come on top.
+// NeededKeys returns the number of keys that a token repository must keep. A key that has stopped encrypting is needed for
+// the lifetime of a token, which is ceil(lifetime / shortest interval) rotations; the primary and the staged key are added.
 // https://docs.openstack.org/keystone/latest/admin/fernet-token-faq.html
 func NeededKeys(expiration, allowExpiredWindow time.Duration, s Schedule) KeyRequirement {
 	lifetime, interval := expiration+allowExpiredWindow, s.Shortest()
@@ -38,8 +38,8 @@ func NeededKeys(expiration, allowExpiredWindow time.Duration, s Schedule) KeyReq
 	}
 }
 
-// NeededCredentialKeys is how many keys a repository of stored credentials keeps. After each rotation everything is re-encrypted, so that
-// the schedule does not matter.
+// NeededCredentialKeys returns the number of keys that a credential repository keeps. All credentials are re-encrypted
+// after each rotation, so the schedule is not relevant.
 func NeededCredentialKeys() KeyRequirement {
 	return KeyRequirement{Keys: credentialKeys, Reason: fmt.Sprintf("Keystone keeps %d credential keys", credentialKeys)}
 }

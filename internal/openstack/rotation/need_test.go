@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNeed: a key is kept for as long as anything needs it, to the second.
+// TestNeed checks that a key is kept exactly as long as it is needed, to the second.
 func TestNeed(t *testing.T) {
 	daily, err := ParseSchedule("0 0 * * *")
 	if err != nil {
@@ -25,7 +25,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestScheduleValidation: what is no five fields, and what never comes.
+// TestScheduleValidation checks errors for schedules without five fields, and without times.
 func TestScheduleValidation(t *testing.T) {
 	for _, text := range []string{"@daily", "CRON_TZ=UTC 0 0 * * *", "TZ=UTC 0 0 * * *", "0 0 * *", "0 0 * * * *", "0 0 30 2 *", "0 0,1 30 2 *", "", "0 24 * * *"} {
 		if err := CheckSchedule(text); err == nil {
@@ -42,7 +42,7 @@ func TestScheduleValidation(t *testing.T) {
 	}
 }
 
-// TestShortestByHand: gaps within a day, over midnight, over months and over years.
+// TestShortestByHand checks intervals within a day, over midnight, over months and over years.
 func TestShortestByHand(t *testing.T) {
 	const day = 24 * time.Hour
 	for text, want := range map[string]time.Duration{
@@ -60,7 +60,7 @@ func TestShortestByHand(t *testing.T) {
 	}
 }
 
-// TestNext: a schedule is in UTC, wherever its clock stands.
+// TestNext checks that a schedule is in UTC, independent of the time zone of its argument.
 func TestNext(t *testing.T) {
 	s, err := ParseSchedule("30 2 * * *")
 	if err != nil {

@@ -45,7 +45,7 @@ func TestNeededKeys(t *testing.T) {
 func TestParseSchedule(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text     string
-		shortest time.Duration // 0: refused
+		shortest time.Duration // 0: rejected
 	}{
 		"Daily":        {"30 2 * * *", day},
 		"Weekly":       {"0 0 * * 0", 7 * day},
@@ -75,7 +75,7 @@ func TestParseSchedule(t *testing.T) {
 	}
 }
 
-// TestShortest compares the shortest interval with what the schedule does in the years to come.
+// TestShortest compares the shortest interval with the times of the schedule in the following years.
 func TestShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		field := func(low, high int, label string) string {

@@ -15,16 +15,16 @@ const (
 	hoursOfDay    = 24
 )
 
-// A Schedule is a cron expression of five fields, in UTC.
+// Schedule is a cron expression with five fields, in UTC.
 type Schedule struct {
 	text string
 	spec *cron.SpecSchedule
-	// shortest is the shortest time between two of its times.
+	// shortest is the shortest interval between two of its times.
 	shortest time.Duration
 }
 
-// ParseSchedule reads a cron expression. It fails for one that is malformed, names a time zone or a descriptor (@daily), or
-// never comes.
+// ParseSchedule parses a cron expression. It returns an error if the expression is malformed, contains a time zone or a
+// descriptor (@daily), or has no times.
 func ParseSchedule(text string) (Schedule, error) {
 	spec, err := parse(text)
 	if err != nil {
@@ -37,13 +37,13 @@ func ParseSchedule(text string) (Schedule, error) {
 	return s, nil
 }
 
-// CheckSchedule says what is wrong with a cron expression, as ParseSchedule does, for less.
+// CheckSchedule returns the same errors as ParseSchedule, with less work.
 func CheckSchedule(text string) error {
 	spec, err := parse(text)
 	if err != nil {
 		return err
 	}
-	// The parser's own search ends after five years, within which a 29th of February comes.
+	// The parser's search ends after five years, which include a 29th of February.
 	if spec.Next(time.Date(2001, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 		return never(text)
 	}
@@ -69,16 +69,17 @@ func parse(text string) (*cron.SpecSchedule, error) {
 	return spec, nil
 }
 
-// Next is the first time of the schedule after t.
+// Next returns the first time of the schedule after t.
 func (s Schedule) Next(t time.Time) time.Time { return s.spec.Next(t.UTC()) }
 
-// Shortest is the shortest time between two successive times.
+// Shortest returns the shortest interval between two successive times.
 func (s Schedule) Shortest() time.Duration { return s.shortest }
 
 func (s Schedule) String() string { return s.text }
 
-// shortest looks at all gaps there are: those within a day that the schedule names, and those from the last time of one such day to the
-// first of the next. Days repeat after 28 years, as weekdays and leap years do from 1901 to 2099. It returns 0 if there are none.
+// shortest compares all intervals: between the times of a scheduled day, and from the last time of one scheduled day to the
+// first time of the next. Days repeat after 28 years, as weekdays and leap years do from 1901 to 2099. It returns 0 if the
+// schedule has no days.
 func shortest(spec *cron.SpecSchedule) time.Duration {
 	times := timesOfDay(spec)
 	gap := time.Duration(0)
@@ -97,7 +98,7 @@ func shortest(spec *cron.SpecSchedule) time.Duration {
 		if previous >= 0 {
 			closer(time.Duration(days)*day + overnight)
 		}
-		next := previous < 0 || days > 1 // No two days are closer than one.
+		next := previous < 0 || days > 1 // A distance of one day cannot be improved.
 		previous = number
 		return next
 	})
@@ -110,7 +111,7 @@ func shortest(spec *cron.SpecSchedule) time.Duration {
 	return gap
 }
 
-// eachDay counts the days of 28 years and of eight more, which is how long a 29th of February may be away.
+// eachDay visits the days of 28 years and of eight more, which is the longest distance between two 29ths of February.
 func eachDay(visit func(number int, month time.Month, dayOfMonth int, weekday time.Weekday) bool) {
 	const first, years = 2001, 36
 	number, weekday := 0, time.Date(first, time.January, 1, 0, 0, 0, 0, time.UTC).Weekday()
@@ -127,10 +128,10 @@ func eachDay(visit func(number int, month time.Month, dayOfMonth int, weekday ti
 	}
 }
 
-// names reports whether a schedule names a day. Where both the day of the month and the day of the week are restricted, either will do
-// (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html).
+// names reports whether a schedule includes a day. If both the day of the month and the day of the week are restricted, one
+// match is sufficient (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html).
 func names(spec *cron.SpecSchedule, month time.Month, dayOfMonth int, weekday time.Weekday) bool {
-	const star = 1 << 63 // How the parser marks a field that is not restricted.
+	const star = 1 << 63 // The parser sets this bit for a field that is not restricted.
 	if spec.Month>>uint(month)&1 == 0 {
 		return false
 	}
@@ -141,7 +142,7 @@ func names(spec *cron.SpecSchedule, month time.Month, dayOfMonth int, weekday ti
 	return ofMonth || ofWeek
 }
 
-// timesOfDay are the times of a day that the schedule names, in order.
+// timesOfDay returns the times of a scheduled day, in order.
 func timesOfDay(spec *cron.SpecSchedule) []time.Duration {
 	times := make([]time.Duration, 0, bits.OnesCount64(spec.Hour)*bits.OnesCount64(spec.Minute))
 	for h := range hoursOfDay {

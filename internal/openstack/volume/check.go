@@ -1,5 +1,5 @@
-// Package volume is what a Cinder's spec has to say beyond its schema, and what it means where it says nothing: for a claim, so that the
-// claim reports it, and for a Cinder that someone makes by hand.
+// Package volume validates a Cinder spec beyond its schema and sets its defaults. It is used for claims, so that the claim
+// reports the errors, and for a Cinder that is created manually.
 package volume
 
 import (
@@ -22,7 +22,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// SetDefaults repeats the defaults of the schema, for callers that do not go through an API server, and adds those that no schema has.
+// SetDefaults applies the defaults of the schema, for callers without an API server, and the defaults that a schema cannot
+// express.
 func SetDefaults(s *cinderv1.Storage) {
 	for i := range s.Backends {
 		if r := s.Backends[i].RBD; r != nil {
@@ -51,19 +52,19 @@ func SetDefaults(s *cinderv1.Storage) {
 	}
 }
 
-// ReadWriteMany and ReadWriteOnce are the access modes of volumes: for all pods, and for a single one.
+// ReadWriteMany and ReadWriteOnce are the access modes of volumes, for all pods and for a single pod.
 const (
 	ReadWriteMany = "ReadWriteMany"
 	ReadWriteOnce = "ReadWriteOnce"
 )
 
-// Drivers of backends, as the registry has their options.
+// Drivers of backends, as named in the registry of options.
 const (
 	RBD = "rbd"
 	NFS = "nfs"
 )
 
-// Driver of a backend.
+// Driver returns the driver of a backend.
 func Driver(b cinderv1.Backend) string {
 	if b.NFS != nil {
 		return NFS
@@ -71,11 +72,12 @@ func Driver(b cinderv1.Backend) string {
 	return RBD
 }
 
-// Shares reports whether several managers can look after the volumes of a backend at once, given locks that hold across pods. The driver of
-// NFS says of itself that it cannot (https://docs.openstack.org/cinder/latest/reference/support-matrix.html).
+// Shares reports whether several managers can manage the volumes of a backend at the same time, given distributed locks.
+// The NFS driver declares that it does not support this
+// (https://docs.openstack.org/cinder/latest/reference/support-matrix.html).
 func Shares(b cinderv1.Backend) bool { return Driver(b) == RBD }
 
-// Groups are the groups of options that are named by backends.
+// Groups returns the option groups of the backends, which are named after them.
 func Groups(backends []cinderv1.Backend) []registry.Group {
 	var out []registry.Group
 	for _, b := range backends {
@@ -84,12 +86,12 @@ func Groups(backends []cinderv1.Backend) []registry.Group {
 	return out
 }
 
-// Server is the host of a share, an address of IPv6 in brackets.
+// Server returns the host of a share. IPv6 addresses are in brackets.
 func Server(share cinderv1.NFSShare) string {
 	return strings.TrimSuffix(string(share), ":"+Folder(share))
 }
 
-// Folder is what a server exports.
+// Folder returns the exported path of a share.
 func Folder(share cinderv1.NFSShare) string {
 	if at := strings.LastIndex(string(share), ":/"); at >= 0 {
 		return string(share[at+1:])
@@ -106,26 +108,28 @@ func checkShares(field string, shares ...cinderv1.NFSShare) error {
 	return nil
 }
 
-// ObjectName is what objects of a backend are called, which take no underscores.
+// ObjectName returns the name of a backend in object names, which cannot contain underscores.
 func ObjectName(backend string) string { return strings.ReplaceAll(backend, "_", "-") }
 
-// ClientSecret is the Secret with what pods read of the Ceph of a backend, and Keyring the key there that has the keyring of its user.
+// ClientSecret returns the name of the Secret with the Ceph client configuration of a backend. Keyring returns the key of
+// the user's keyring.
 func ClientSecret(cinder, backend string) string { return cinder + "-volume-" + ObjectName(backend) }
 
-// Keyring is what the file of a user's keyring is called: of several backends, each has one of its own.
+// Keyring returns the file name of a user's keyring. Each backend has its own file.
 func Keyring(backend, user string) string { return fmt.Sprintf("%s.client.%s.keyring", backend, user) }
 
-// SecretUUID is that by which hypervisors know the key of a backend's user. It follows from what never changes, since each attachment
-// records it.
+// SecretUUID returns the UUID of the libvirt secret with the key of a backend's user. It is derived from immutable values,
+// because each attachment records it.
 func SecretUUID(namespace, cinder, backend string) string {
 	const digits = 32
 	h := names.Hash(digits, namespace, cinder, backend)
-	// A UUID of version 8 is whoever's makes it: https://www.rfc-editor.org/rfc/rfc9562#section-5.8
+	// The content of a UUID of version 8 is defined by its creator: https://www.rfc-editor.org/rfc/rfc9562#section-5.8
 	return fmt.Sprintf("%s-%s-8%s-8%s-%s", h[:8], h[8:12], h[13:16], h[17:20], h[20:])
 }
 
-// Check returns everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults
-// and the groups of the backends; base is its path. The managers of a backend that says nothing of its own are those that are said of all.
+// Check returns all errors in a spec for a release, as joined invalid.Spec errors. The defaults of the spec and the groups
+// of the backends must be set. base is the path of the spec. all contains the managers of backends that do not set their
+// own. locks is true if distributed locks are available.
 func Check(base string, r release.Release, s service.Spec, storage *cinderv1.Storage, all *common.Process, locks bool) error {
 	backends := checkBackends(base, r, storage.Backends, all, locks)
 	if err := errors.Join(backends, checkTypes(base, storage), checkBackup(base, storage)); err != nil {
@@ -159,18 +163,18 @@ func checkBackends(base string, r release.Release, backends []cinderv1.Backend, 
 	return errors.Join(errs...)
 }
 
-// checkBackendStorage refuses a backend that keeps volumes nowhere.
+// checkBackendStorage returns an error unless a backend has exactly one storage.
 func checkBackendStorage(field string, b cinderv1.Backend) error {
 	switch {
 	case count(b.Ceph != nil, b.RBD != nil, b.NFS != nil) != 1:
-		return invalid.Field(field, "say where the backend keeps volumes: one of ceph, rbd and nfs")
+		return invalid.Field(field, "set exactly one of ceph, rbd and nfs")
 	case b.NFS != nil:
 		return checkShares(field+".nfs.shares", b.NFS.Shares...)
 	}
 	return nil
 }
 
-// count is how many of some things are there.
+// count returns how many values are true.
 func count(existing ...bool) int {
 	n := 0
 	for _, t := range existing {
@@ -181,7 +185,8 @@ func count(existing ...bool) int {
 	return n
 }
 
-// checkManagers refuses more managers of a backend than can look after its volumes, and those without room.
+// checkManagers returns an error for more managers of a backend than its driver supports, and for managers with too little
+// memory.
 func checkManagers(base, field string, b cinderv1.Backend, all *common.Process, locks bool) error {
 	requested, at := b.Volume, field+".volume"
 	if requested == nil {
@@ -192,10 +197,10 @@ func checkManagers(base, field string, b cinderv1.Backend, all *common.Process, 
 	switch {
 	case requested == nil || ptr.Deref(requested.Replicas, 1) == 1:
 	case !Shares(b) && b.Volume != nil:
-		return invalid.Field(at+".replicas", "volumes of nfs have one manager at a time; say 1")
+		return invalid.Field(at+".replicas", "NFS backends support only one manager; set it to 1")
 	case Shares(b) && !locks:
-		return invalid.Field(at+".replicas", "several managers of one backend keep their locks in Valkey, which is off; "+
-			"switch infrastructure.valkey on, or say 1")
+		return invalid.Field(at+".replicas", "several managers of one backend require Valkey for their locks; "+
+			"enable infrastructure.valkey, or set it to 1")
 	}
 	return nil
 }
@@ -208,13 +213,13 @@ func checkTypes(base string, storage *cinderv1.Storage) error {
 		}
 		if _, ok := t.ExtraSpecs[BackendSpec]; ok && t.Backend != "" {
 			field := fmt.Sprintf("%s.volumeTypes[%d].extraSpecs", base, i)
-			errs = append(errs, invalid.Field(field, "%s follows from backend; leave it out", BackendSpec))
+			errs = append(errs, invalid.Field(field, "%s is derived from backend; remove it", BackendSpec))
 		}
 	}
 	switch i := slices.IndexFunc(storage.VolumeTypes, func(t cinderv1.VolumeType) bool { return t.Name == storage.DefaultVolumeType }); {
 	case i < 0:
 		errs = append(errs, invalid.Field(base+".defaultVolumeType", "there is no volume type %q", storage.DefaultVolumeType))
-	case storage.VolumeTypes[i].Private: // Cinder finds it for administrators only, and fails for everybody else.
+	case storage.VolumeTypes[i].Private: // Only administrators can use it; requests of other users fail.
 		errs = append(errs, invalid.Field(base+".defaultVolumeType",
 			"%q cannot be the default, which is the first type if none is set: it is private, "+
 				"and volumes without a type would fail; set a public type", storage.DefaultVolumeType))
@@ -222,10 +227,10 @@ func checkTypes(base string, storage *cinderv1.Storage) error {
 	return errors.Join(errs...)
 }
 
-// BackendSpec is the property of a volume type by which the scheduler finds its backend.
+// BackendSpec is the property of a volume type with which the scheduler selects its backend.
 const BackendSpec = "volume_backend_name"
 
-// checkAddress refuses an address at a port that there is not.
+// checkAddress returns an error for a URL with an invalid port.
 func checkAddress(field, address string) error {
 	if _, err := workload.PortOf(address); err != nil {
 		return invalid.Field(field, "%s", err)
@@ -250,7 +255,7 @@ func checkBackup(base string, storage *cinderv1.Storage) error {
 	}
 	switch f := b.File; {
 	case count(b.Ceph != nil, b.RBD != nil, b.S3 != nil, b.Swift != nil, b.NFS != nil, b.File != nil) != 1:
-		errs = append(errs, invalid.Field(base+".backup", "say where backups go: one of ceph, rbd, s3, swift, nfs and file"))
+		errs = append(errs, invalid.Field(base+".backup", "set exactly one of ceph, rbd, s3, swift, nfs and file"))
 	case f != nil:
 		if _, err := resource.ParseQuantity(f.StorageSize); err != nil {
 			errs = append(errs, invalid.Field(base+".backup.file.storageSize", "%q is no amount; write one such as 100Gi", f.StorageSize))

@@ -26,32 +26,32 @@ func TestCheck(t *testing.T) {
 		"a pool":                 {reason: "One is enough.", spec: "{backends: [" + pool + "]}"},
 		"both":                   {reason: "Each is a place.", spec: "{backends: [" + pool + ", " + nfs + "]}"},
 		"no backend":             {reason: "No volume could be made.", spec: "{}", want: "spec.backends: Cinder needs a place"},
-		"nowhere":                {reason: "It keeps nothing.", spec: "{backends: [{name: a}]}", want: "spec.backends[0]: say where"},
-		"a backend's option":     {reason: "Each has those of its driver.", spec: "{backends: [" + pool + "], config: {a: {rbd_max_clone_depth: 3}}}"},
+		"nowhere":                {reason: "It has no storage.", spec: "{backends: [{name: a}]}", want: "spec.backends[0]: set exactly one of ceph, rbd and nfs"},
+		"a backend's option":     {reason: "A backend has the options of its driver.", spec: "{backends: [" + pool + "], config: {a: {rbd_max_clone_depth: 3}}}"},
 		"another driver's":       {reason: "It would do nothing.", spec: "{backends: [" + nfs + "], config: {b: {rbd_max_clone_depth: 3}}}", want: "spec.config.b.rbd_max_clone_depth: "},
-		"a backend's address":    {reason: "It stands beside the name.", spec: "{backends: [" + pool + "], config: {a: {rbd_pool: x}}}", want: "spec.config.a.rbd_pool: "},
+		"a backend's address":    {reason: "It has a field.", spec: "{backends: [" + pool + "], config: {a: {rbd_pool: x}}}", want: "spec.config.a.rbd_pool: "},
 		"Cinder's own name":      {reason: "Two would write one section.", spec: "{backends: [{name: cors, rbd: {secretRef: {name: c}}}]}", want: "spec.backends[0].name: cinder has a group [cors]"},
 		"one name":               {reason: "Objects have no underscores.", spec: "{backends: [{name: a_b, rbd: {secretRef: {name: c}}}, {name: a-b, rbd: {secretRef: {name: c}}}]}", want: "spec.backends[1].name: a-b and a_b differ"},
 		"two managers":           {reason: "They share its volumes.", spec: "{backends: [" + pool + "], volume: {replicas: 2}}", locks: true},
-		"two without locks":      {reason: "Each would write what the other writes.", spec: "{backends: [" + pool + "], volume: {replicas: 2}}", want: "spec.volume.replicas: several managers"},
-		"two of a share":         {reason: "The driver cannot.", spec: "{backends: [{name: b, nfs: {shares: ['a:/b']}, volume: {replicas: 2}}]}", locks: true, want: "spec.backends[0].volume.replicas: volumes of nfs"},
+		"two without locks":      {reason: "Both would write to the same volumes.", spec: "{backends: [" + pool + "], volume: {replicas: 2}}", want: "spec.volume.replicas: several managers"},
+		"two of a share":         {reason: "The driver cannot.", spec: "{backends: [{name: b, nfs: {shares: ['a:/b']}, volume: {replicas: 2}}]}", locks: true, want: "spec.backends[0].volume.replicas: NFS backends"},
 		"two of all":             {reason: "A share has one of them.", spec: "{backends: [" + nfs + "], volume: {replicas: 2}}", locks: true},
 		"a manager without room": {reason: "It would not start.", spec: "{backends: [{name: a, rbd: {secretRef: {name: c}}, volume: {memory: 64Mi}}]}", want: "spec.backends[0].volume.memory: 64Mi cannot hold"},
 		"no share":               {reason: "A hand-made one went by no schema.", spec: "{backends: [{name: b, nfs: {shares: [x]}}]}", want: `spec.backends[0].nfs.shares: "x" is no share`},
-		"in a StorageCluster":    {reason: "Its control plane says where it is.", spec: "{backends: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}"},
-		"in two clusters":        {reason: "It is in one.", spec: "{backends: [{name: a, ceph: {clusterRef: {name: c}, pool: p}, rbd: {secretRef: {name: c}}}]}", want: "spec.backends[0]: say where"},
+		"in a StorageCluster":    {reason: "The control plane provides its location.", spec: "{backends: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}"},
+		"in two clusters":        {reason: "A backend has one storage.", spec: "{backends: [{name: a, ceph: {clusterRef: {name: c}, pool: p}, rbd: {secretRef: {name: c}}}]}", want: "spec.backends[0]: set exactly one of ceph, rbd and nfs"},
 		"a type of nothing":      {reason: "Its volumes would fail.", spec: "{backends: [" + pool + "], volumeTypes: [{name: t, backend: x}]}", want: `spec.volumeTypes[0].backend: there is no backend "x"`},
 		"a type's backend twice": {reason: "Which one holds?", spec: "{backends: [" + pool + "], volumeTypes: [{name: t, backend: a, extraSpecs: {volume_backend_name: b}}]}", want: "spec.volumeTypes[0].extraSpecs: "},
 		"no default":             {reason: "Volumes without a type would fail.", spec: "{backends: [" + pool + "], defaultVolumeType: x}", want: `spec.defaultVolumeType: there is no volume type "x"`},
-		"backups nowhere":        {reason: "They are kept somewhere.", spec: "{backends: [" + pool + "], backup: {}}", want: "spec.backup: say where backups go"},
-		"backups in two places":  {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {nfs: {share: 'a:/b'}, file: {storageSize: 1Gi}}}", want: "spec.backup: say where backups go"},
+		"backups nowhere":        {reason: "Backups need a destination.", spec: "{backends: [" + pool + "], backup: {}}", want: "spec.backup: set exactly one of ceph, rbd, s3"},
+		"backups in two places":  {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {nfs: {share: 'a:/b'}, file: {storageSize: 1Gi}}}", want: "spec.backup: set exactly one of ceph, rbd, s3"},
 		"one volume, two pods":   {reason: "The second would not start.", spec: "{backends: [" + pool + "], backup: {replicas: 2, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}}", want: "spec.backup.file.accessMode: ReadWriteOnce serves a single pod"},
 		"no amount":              {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {file: {storageSize: x}}}", want: `spec.backup.file.storageSize: "x" is no amount`},
 		"backups in Swift":       {reason: "It is one place.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o/v1/AUTH_'}}}"},
-		"no port of Swift":       {reason: "Nobody listens there.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o:99999/v1/AUTH_'}}}", want: "spec.backup.swift.url: there is no port 99999"},
-		"no port of a bucket":    {reason: "Nobody listens there.", spec: "{backends: [" + pool + "], backup: {s3: {endpoint: 'https://o:99999'}}}", want: "spec.backup.s3.endpoint: there is no port 99999"},
-		"Swift and a bucket":     {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o/v1/AUTH_'}, s3: {endpoint: 'https://o'}}}", want: "spec.backup: say where backups go"},
-		"backups in a cluster":   {reason: "Its control plane says where it is.", spec: "{backends: [" + pool + "], backup: {ceph: {clusterRef: {name: c}, pool: p}}}"},
+		"no port of Swift":       {reason: "The port is invalid.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o:99999/v1/AUTH_'}}}", want: "spec.backup.swift.url: there is no port 99999"},
+		"no port of a bucket":    {reason: "The port is invalid.", spec: "{backends: [" + pool + "], backup: {s3: {endpoint: 'https://o:99999'}}}", want: "spec.backup.s3.endpoint: there is no port 99999"},
+		"Swift and a bucket":     {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {swift: {url: 'https://o/v1/AUTH_'}, s3: {endpoint: 'https://o'}}}", want: "spec.backup: set exactly one of ceph, rbd, s3"},
+		"backups in a cluster":   {reason: "The control plane provides its location.", spec: "{backends: [" + pool + "], backup: {ceph: {clusterRef: {name: c}, pool: p}}}"},
 		"backups of no share":    {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {nfs: {share: x}}}", want: `spec.backup.nfs.share: "x" is no share`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestShare: the host of an address of IPv6 has colons, too.
+// TestShare checks that the host can be an IPv6 address, which contains colons.
 func TestShare(t *testing.T) {
 	for share, want := range map[cinderv1.NFSShare][2]string{
 		"nfs.example.com:/volumes": {"nfs.example.com", "/volumes"}, "[fd00::1]:/a/b": {"[fd00::1]", "/a/b"}, "x": {"x", ""}, "": {"", ""},
@@ -87,7 +87,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestSecretUUID: it is one, the same again, and another one of another backend, Cinder or cloud.
+// TestSecretUUID checks that the UUID is stable and differs for other backends, Cinders and clouds.
 func TestSecretUUID(t *testing.T) {
 	observed := map[string]bool{}
 	for _, of := range [][3]string{{"a", "cinder", "b"}, {"a", "cinder", "c"}, {"a", "other", "b"}, {"b", "cinder", "b"}} {

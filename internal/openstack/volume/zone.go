@@ -7,18 +7,19 @@ import (
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 )
 
-// NovaZone is the availability zone of backends that name none: the default of Cinder's storage_availability_zone.
+// NovaZone is the availability zone of backends without one: the default of Cinder's storage_availability_zone.
 const NovaZone = "nova"
 
-// ZonesSpec is the property of a volume type that restricts its volumes to zones, and places those that name none there
+// ZonesSpec is the property of a volume type that restricts its volumes to zones, and places volumes without a zone there
 // (https://docs.openstack.org/cinder/latest/admin/availability-zone-type.html).
 const ZonesSpec = "RESKEY:availability_zones"
 
 // Zone returns the availability zone of a backend.
 func Zone(b cinderv1.Backend) string { return cmp.Or(b.AvailabilityZone, NovaZone) }
 
-// DefaultZone returns the zone of volumes that name neither a zone nor a volume type: that of the backend of the default type, or of the
-// first backend if the default type has several. Without it Cinder takes NovaZone, which may have no backend, and refuses them.
+// DefaultZone returns the zone of volumes with neither a zone nor a volume type: the zone of the default type's backend, or
+// of the first backend if the default type has several. Otherwise Cinder would use NovaZone, and reject the volumes if it
+// contains no backend.
 func DefaultZone(s *cinderv1.Storage) string {
 	for _, t := range s.VolumeTypes {
 		if t.Name == s.DefaultVolumeType && t.Backend != "" {
@@ -31,7 +32,7 @@ func DefaultZone(s *cinderv1.Storage) string {
 	return NovaZone
 }
 
-// ZoneOf returns the zone of the backend of that name, NovaZone if there is none.
+// ZoneOf returns the zone of the backend with that name, or NovaZone if it does not exist.
 func ZoneOf(s *cinderv1.Storage, backend string) string {
 	for _, b := range s.Backends {
 		if b.Name == backend {
@@ -41,8 +42,8 @@ func ZoneOf(s *cinderv1.Storage, backend string) string {
 	return NovaZone
 }
 
-// Zones returns the zones of all backends, the default zone first, the others sorted. Each zone has its own backup service: Cinder selects
-// only services of the zone of the volume (cinder.scheduler.host_manager.HostManager.get_backup_host).
+// Zones returns the zones of all backends, the default zone first, the others sorted. Each zone has its own backup service:
+// Cinder selects only services of the zone of the volume (cinder.scheduler.host_manager.HostManager.get_backup_host).
 func Zones(s *cinderv1.Storage) []string {
 	first, others := DefaultZone(s), []string(nil)
 	for _, b := range s.Backends {

@@ -8,7 +8,8 @@ import (
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 )
 
-// TestZones holds that volumes without a zone are placed where there is a backend, and that each zone has a backup service.
+// TestZones checks that volumes without a zone are placed in a zone with a backend, and that each zone has a backup
+// service.
 func TestZones(t *testing.T) {
 	a, b, none := cinderv1.Backend{Name: "a", AvailabilityZone: "zone-a"}, cinderv1.Backend{Name: "b", AvailabilityZone: "zone-b"}, cinderv1.Backend{Name: "none"}
 	for name, tc := range map[string]struct {
