@@ -275,8 +275,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		"fine":               {reason: "Nothing is wrong.", spec: "{size: large}"},
 		"cluster":            {reason: "The cluster is offered.", spec: "{cluster: {ref: {name: mine}}}"},
-		"another's cluster":  {reason: "It is not offered here.", spec: "{cluster: {ref: {name: theirs}}}", field: "spec.cluster.ref.name", words: `no cluster "theirs"`},
-		"no cluster":         {reason: "There is none; the answer is the same.", spec: "{cluster: {ref: {name: none}}}", field: "spec.cluster.ref.name", words: `no cluster "none"`},
+		"another's cluster":  {reason: "It is not offered here.", spec: "{cluster: {ref: {name: theirs}}}", field: "spec.cluster.ref.name", words: `cluster "theirs" is not available`},
+		"no cluster":         {reason: "There is none; the answer is the same.", spec: "{cluster: {ref: {name: none}}}", field: "spec.cluster.ref.name", words: `cluster "none" is not available`},
 		"size":               {reason: "Not by an API server, which refuses it.", spec: "{size: huge}", field: "spec.size", words: "development, large, medium, small"},
 		"release":            {reason: "Not by an API server, which refuses it.", spec: "{openStackRelease: '2020.1'}", field: "spec.openStackRelease", words: "2025.1"},
 		"release of limit":   {reason: "The platform has not released it.", spec: "{openStackRelease: '2026.1'}", field: "spec.openStackRelease", words: `limit "house" allows 2025.1, 2025.2`},

@@ -132,7 +132,7 @@ func TestPoolsUnknown(t *testing.T) {
 		waits             string
 		field, refused    string
 	}{
-		"New":     {reason: "It waits.", claim: storageClaim, xr: silent, waits: "waits for storage cluster ceph of namespace storage, which says nothing of its pools yet"},
+		"New":     {reason: "It waits.", claim: storageClaim, xr: silent, waits: "waits for storage cluster ceph of namespace storage to publish its pools"},
 		"None":    {reason: "It may be a mistake.", field: ".clusterRef", refused: "there is no StorageCluster ceph in namespace storage"},
 		"Edit":    {reason: "Glance is there without.", claim: storageClaim, xr: silent, observed: existing, refused: "until then what was there before goes on"},
 		"Silent":  {reason: "It was known.", claim: storageClaim, xr: silent, observed: existing, remembers: true, waits: "waits for storage cluster ceph"},

@@ -34,12 +34,12 @@ func TestDisksConsent(t *testing.T) {
 		"Consumer": {
 			"The namespace may, and the control plane is none.", "tenant-a", storageClaim,
 			strings.Replace(storageXR, "tenant-a, name: cloud}}, ", "tenant-a, name: third}}, ", 1), inPool,
-			"spec.storage.clusterRef: the storage cluster ceph of namespace storage has consumers, of which control plane cloud of namespace " +
-				"tenant-a is none; have its owner add it to spec.consumers there",
+			"spec.storage.clusterRef: the storage cluster ceph of namespace storage has consumers, and control plane cloud of namespace " +
+				"tenant-a is not among them; have its owner add it to spec.consumers there",
 		},
 		"Images": {
 			"Whoever has disks there could delete images.", "tenant-a", storageClaim, storageXR, strings.Replace(inPool, "pool: vms", "pool: images", 1),
-			"spec.storage.pool: pool images of the storage cluster ceph of namespace storage is not for what nova keeps; name one whose purpose is vms",
+			"spec.storage.pool: pool images of the storage cluster ceph of namespace storage is not intended for nova; set a pool with purpose vms",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestDisksUnknown(t *testing.T) {
 		others []*structpb.Struct
 		waits  string
 	}{
-		"Silent":  {"It begins again.", objects(storageClaim, silent), "waits for storage cluster ceph of namespace storage, which says nothing of its pools yet"},
+		"Silent":  {"It begins again.", objects(storageClaim, silent), "waits for storage cluster ceph of namespace storage to publish its pools"},
 		"Revoked": {"It was allowed.", objects(strings.Replace(storageClaim, "[tenant-a]", "[]", 1), storageXR), "spec.storage.clusterRef: there is no StorageCluster"},
 		"Gone":    {"Somebody has deleted it.", nil, "spec.storage.clusterRef: there is no StorageCluster"},
 		"Pool":    {"It is not there any more.", objects(storageClaim, strings.Replace(storageXR, "name: vms, pool: cloud-vms", "name: disks, pool: d", 1)), "waits for pool vms"},

@@ -1,2 +1,2 @@
-// Package tenant groups what keeps tenants apart and within what the platform allows.
+// Package tenant groups packages that isolate tenants and restrict them to the platform's limits.
 package tenant

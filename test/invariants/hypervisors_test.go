@@ -422,7 +422,7 @@ var hypervisorMistakes = map[string]invalidChange{
 			object{"name": "nodes", "namespaces": list{"*"}, "hypervisorNodes": list{"*"}, "tolerations": list{"*"}, "registries": list{"*"}},
 		}}))
 	}},
-	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: the platform offers no cluster", "cluster"),
+	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: cluster \"nobody\" is not available", "cluster"),
 	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *simulation, _ object) {
 		w.require("control-plane-claim")
 	}},

@@ -214,7 +214,7 @@ func TestRevoked(t *testing.T) {
 			"XStorageCluster", func(o *structpb.Struct) {
 				first := o.Fields["spec"].GetStructValue().Fields["consumers"].GetListValue().Values[0].GetStructValue()
 				first.Fields["controlPlaneRef"].GetStructValue().Fields["name"] = structpb.NewStringValue("other")
-			}, rejected + "the storage cluster storage of namespace tenant-a has consumers, of which control plane production of namespace tenant-a is none",
+			}, rejected + "the storage cluster storage of namespace tenant-a has consumers, and control plane production of namespace tenant-a is not among them",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

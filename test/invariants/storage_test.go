@@ -247,7 +247,7 @@ var storageMistakes = map[string]invalidChange{
 	"two pools of a name": in(
 		list{object{"name": "builtin-mgr", "application": "rgw"}}, "spec.pools[0].name: its pool would be called", "pools",
 	),
-	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: the platform offers no cluster", "cluster"),
+	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: cluster \"nobody\" is not available", "cluster"),
 	"a zone with one copy": {typ: respond.SpecValid, words: "spec.nodes: zone b holds two copies", make: func(_ *simulation, spec object) {
 		delete(spec, "deviceSelector")
 		device := list{object{"name": "sda"}}

@@ -1,6 +1,6 @@
-// Package admission knows the admission policies of our chart, without which nothing is composed: they keep a tenant from the fields by
-// which a claim chooses what composes it, and from what others rely on. enforcedCompositionRef does not hold that alone: Crossplane 2.3.4,
-// 2.3.5 and 2.4.0 take a claim's own choice where they fail to list definitions.
+// Package admission verifies that the chart's admission policies are in force; otherwise nothing is composed. The policies
+// protect the fields with which a claim selects its Composition, and objects on which others rely. enforcedCompositionRef
+// alone is not sufficient: Crossplane 2.3.4, 2.3.5 and 2.4.0 use the claim's own choice if they fail to list definitions.
 package admission
 
 import (
@@ -14,44 +14,45 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// Version of the policies that this function was built with. The chart stamps it on each; it grows when a policy starts to hold something
-// that the function relies on.
+// Version is the version of the policies with which this function was built. The chart sets it on each policy. It is
+// incremented when a policy starts to enforce something on which the function relies.
 const Version = 1
 
-// VersionAnnotation of a policy is the Version of its chart.
+// VersionAnnotation is the annotation of a policy with the Version of its chart.
 const VersionAnnotation = "crossplane.c5c3.io/admission-version"
 
-// What the policies read of a control plane's namespace, and let nobody write but whoever makes it.
+// Metadata of a control plane's namespace that the policies read. Only the creator of the namespace may set it.
 const (
 	// InstanceLabel and InstanceLabelValue mark the namespace of a control plane.
 	InstanceLabel      = "app.kubernetes.io/managed-by"
 	InstanceLabelValue = "crossplane-cobaltcore"
-	// ClaimAnnotation names the claim that it belongs to: <namespace>/<name>.
+	// ClaimAnnotation contains the claim to which the namespace belongs: <namespace>/<name>.
 	ClaimAnnotation = "crossplane.c5c3.io/claim"
-	// StoreAnnotation is the secret store of the control plane: <kind>/<name>.
+	// StoreAnnotation contains the secret store of the control plane: <kind>/<name>.
 	StoreAnnotation = "crossplane.c5c3.io/secret-store"
-	// PathAnnotation is the path in that store below which its entries lie.
+	// PathAnnotation contains the path of its entries in that store.
 	PathAnnotation = "crossplane.c5c3.io/secret-path"
 )
 
-// Names under which a Composition asks for the policies and their bindings.
+// Names with which a Composition requires the policies and their bindings.
 const (
 	PolicyRequirement  = "admission-policies"
 	BindingRequirement = "admission-bindings"
 )
 
-// Names are the policies of the management cluster. The binding of each has its name.
+// Names are the policies of the management cluster. Each binding has the name of its policy.
 var Names = []string{
 	"cobaltcore-claims", "cobaltcore-companion", "cobaltcore-composites", "cobaltcore-deletion", "cobaltcore-namespaces",
 }
 
-// Check reports whether every policy is in force: that it and its binding are there, refuse, are not narrowed, and are of this version or
-// a later one. What a policy says is the platform team's to keep: that it is the chart's is known from the version only.
+// Check returns an error unless every policy is in force: it and its binding exist, deny requests, are not restricted, and
+// have this version or a later one. The content of a policy is the responsibility of the platform team; only the version
+// identifies it as the chart's.
 func Check(required map[string][]*structpb.Struct) error {
 	policies, queried := required[PolicyRequirement]
-	bindings, askedToo := required[BindingRequirement]
-	if !queried || !askedToo {
-		return errors.New("the Composition does not ask for the admission policies, so it is older than this function; " +
+	bindings, bindingsQueried := required[BindingRequirement]
+	if !queried || !bindingsQueried {
+		return errors.New("the Composition does not request the admission policies and is older than this function; " +
 			"the platform team has to upgrade the Configuration c5c3-configuration-cobaltcore")
 	}
 	for _, name := range Names {
@@ -72,7 +73,7 @@ func checkPolicy(name string, p encoded.Struct) error {
 		return fmt.Errorf("the ValidatingAdmissionPolicy %s %s; %s", name, why, remedy)
 	}
 	if p == nil {
-		return refuse("is missing, so that tenants are not kept from what is not theirs")
+		return refuse("is missing, so tenant restrictions are not enforced")
 	}
 	constraints, stamp := p.At("spec", "matchConstraints"), p.At("metadata", "annotations", VersionAnnotation).Text()
 	version, err := strconv.Atoi(stamp)
@@ -80,10 +81,10 @@ func checkPolicy(name string, p encoded.Struct) error {
 	case err != nil || version < Version:
 		return refuse(fmt.Sprintf("is of version %q, and this function needs %d", stamp, Version))
 	case p.At("spec", "failurePolicy").Text() != "Fail":
-		return refuse("lets pass what it fails to judge: its failurePolicy is not Fail")
+		return refuse("must have failurePolicy Fail")
 	case selects(constraints.Field("namespaceSelector")), selects(constraints.Field("objectSelector")),
 		len(constraints.Field("excludeResourceRules").List()) > 0:
-		return refuse("is narrowed by selectors or exceptions")
+		return refuse("is restricted by selectors or exceptions")
 	case len(p.At("spec", "paramKind").Map()) > 0:
 		return refuse("takes parameters")
 	}
@@ -97,21 +98,21 @@ func checkBinding(name string, b encoded.Struct) error {
 	match := b.At("spec", "matchResources")
 	switch {
 	case b == nil:
-		return refuse("is missing, so that its policy holds nobody")
+		return refuse("is missing, so its policy is not enforced")
 	case b.At("spec", "policyName").Text() != name:
 		return refuse("binds another policy")
 	case !slices.Contains(b.At("spec", "validationActions").List(), any("Deny")):
-		return refuse("does not deny what its policy refuses")
+		return refuse("must have validationActions Deny")
 	case selects(match.Field("namespaceSelector")), selects(match.Field("objectSelector")),
 		len(match.Field("resourceRules").List()) > 0, len(match.Field("excludeResourceRules").List()) > 0:
-		return refuse("is narrowed by matchResources")
+		return refuse("is restricted by matchResources")
 	case len(b.At("spec", "paramRef").Map()) > 0:
 		return refuse("is bound to parameters")
 	}
 	return nil
 }
 
-// selects reports whether a label selector selects: an API server puts an empty one where there is none.
+// selects reports whether a label selector is not empty. The API server adds an empty selector if none is set.
 func selects(selector encoded.Value) bool {
 	return len(selector.Field("matchLabels").Map()) > 0 || len(selector.Field("matchExpressions").List()) > 0
 }
@@ -125,7 +126,8 @@ func find(objects []*structpb.Struct, name string) encoded.Struct {
 	return nil
 }
 
-// Requirements are policies as the chart installs them, as far as Check reads: for a preview, which takes them for granted.
+// Requirements returns the policies as installed by the chart, with the fields that Check reads. It is used for previews,
+// which assume that they exist.
 func Requirements() map[string][]*structpb.Struct {
 	out := map[string][]*structpb.Struct{}
 	for _, name := range Names {
@@ -146,7 +148,7 @@ func installed(kind, name string, spec map[string]any) *structpb.Struct {
 		"spec": spec,
 	})
 	if err != nil {
-		panic(err) // Maps of strings always fit.
+		panic(err) // Maps of strings can always be converted.
 	}
 	return s
 }

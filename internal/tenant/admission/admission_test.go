@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// TestCheck: a policy that is not in force is as good as none.
+// TestCheck checks that a policy that is not in force results in an error.
 func TestCheck(t *testing.T) {
 	set := func(requirement string, value any, path ...string) func(map[string][]*structpb.Struct) {
 		return func(r map[string][]*structpb.Struct) {
@@ -50,33 +50,33 @@ func TestCheck(t *testing.T) {
 		change func(map[string][]*structpb.Struct)
 		want   string
 	}{
-		"Installed":         {"The chart is there.", func(map[string][]*structpb.Struct) {}, ""},
+		"Installed":         {"The chart is installed.", func(map[string][]*structpb.Struct) {}, ""},
 		"Newer":             {"A later chart holds as much.", policy("7", "metadata", "annotations", VersionAnnotation), ""},
 		"Defaults":          {"An API server writes empty selectors.", policy(object("namespaceSelector", object(), "objectSelector", object()), "spec", "matchConstraints"), ""},
 		"BindingDefaults":   {"So it does in a binding.", binding(object("namespaceSelector", object(), "objectSelector", object(), "matchPolicy", "Equivalent"), "spec", "matchResources"), ""},
-		"Audited":           {"What is denied may be audited, too.", binding([]any{"Audit", "Deny"}, "spec", "validationActions"), ""},
-		"OlderComposition":  {"Its Composition does not ask.", func(r map[string][]*structpb.Struct) { delete(r, PolicyRequirement) }, "upgrade the Configuration"},
+		"Audited":           {"Denied requests may also be audited.", binding([]any{"Audit", "Deny"}, "spec", "validationActions"), ""},
+		"OlderComposition":  {"Its Composition does not require the policies.", func(r map[string][]*structpb.Struct) { delete(r, PolicyRequirement) }, "upgrade the Configuration"},
 		"OlderComposition2": {"Nor for the bindings.", func(r map[string][]*structpb.Struct) { delete(r, BindingRequirement) }, "upgrade the Configuration"},
 		"None":              {"There is no chart.", func(r map[string][]*structpb.Struct) { r[PolicyRequirement], r[BindingRequirement] = nil, nil }, "Policy cobaltcore-claims is missing"},
 		"OneMissing":        {"Each is needed.", func(r map[string][]*structpb.Struct) { r[PolicyRequirement] = r[PolicyRequirement][:4] }, "cobaltcore-namespaces is missing"},
-		"NoBinding":         {"A policy without a binding holds nobody.", func(r map[string][]*structpb.Struct) { r[BindingRequirement] = r[BindingRequirement][1:] }, "Binding cobaltcore-claims is missing"},
-		"NoVersion":         {"The chart of before has policies without a version.", policy("", "metadata", "annotations", VersionAnnotation), `is of version ""`},
+		"NoBinding":         {"A policy without a binding is not enforced.", func(r map[string][]*structpb.Struct) { r[BindingRequirement] = r[BindingRequirement][1:] }, "Binding cobaltcore-claims is missing"},
+		"NoVersion":         {"An older chart has policies without a version.", policy("", "metadata", "annotations", VersionAnnotation), `is of version ""`},
 		"Older":             {"An older chart holds less.", policy("0", "metadata", "annotations", VersionAnnotation), `is of version "0", and this function needs 1`},
-		"Ignore":            {"A policy that fails lets everything pass.", policy("Ignore", "spec", "failurePolicy"), "failurePolicy is not Fail"},
-		"NoFailurePolicy":   {"An API server writes it down.", policy(nil, "spec", "failurePolicy"), "failurePolicy is not Fail"},
-		"Namespaces":        {"Some namespaces only.", policy(object("matchLabels", object("a", "b")), "spec", "matchConstraints", "namespaceSelector"), "is narrowed"},
-		"Objects":           {"Some objects only.", policy(object("matchExpressions", []any{object("key", "a", "operator", "Exists")}), "spec", "matchConstraints", "objectSelector"), "is narrowed"},
-		"Except":            {"But not for some.", policy([]any{object("resources", []any{"*"})}, "spec", "matchConstraints", "excludeResourceRules"), "is narrowed"},
+		"Ignore":            {"A policy that fails lets everything pass.", policy("Ignore", "spec", "failurePolicy"), "must have failurePolicy Fail"},
+		"NoFailurePolicy":   {"An API server writes it down.", policy(nil, "spec", "failurePolicy"), "must have failurePolicy Fail"},
+		"Namespaces":        {"Some namespaces only.", policy(object("matchLabels", object("a", "b")), "spec", "matchConstraints", "namespaceSelector"), "is restricted"},
+		"Objects":           {"Some objects only.", policy(object("matchExpressions", []any{object("key", "a", "operator", "Exists")}), "spec", "matchConstraints", "objectSelector"), "is restricted"},
+		"Except":            {"But not for some.", policy([]any{object("resources", []any{"*"})}, "spec", "matchConstraints", "excludeResourceRules"), "is restricted"},
 		"Parameters":        {"Parameters that are missing.", policy(object("kind", "ConfigMap", "apiVersion", "v1"), "spec", "paramKind"), "takes parameters"},
 		"ParametersOfKind":  {"Whichever.", policy(object("kind", "ConfigMap"), "spec", "paramKind"), "takes parameters"},
 		"OtherPolicy":       {"A binding of that name for another policy.", binding("other", "spec", "policyName"), "binds another policy"},
-		"Warn":              {"A warning stops nobody.", binding([]any{"Warn", "Audit"}, "spec", "validationActions"), "does not deny"},
-		"BoundNamespaces":   {"Bound in some namespaces.", binding(object("matchLabels", object("a", "b")), "spec", "matchResources", "namespaceSelector"), "is narrowed by matchResources"},
-		"BoundObjects":      {"Bound for some objects.", binding(object("matchLabels", object("a", "b")), "spec", "matchResources", "objectSelector"), "is narrowed by matchResources"},
-		"BoundRules":        {"Bound for some resources.", binding([]any{object("resources", []any{"pods"})}, "spec", "matchResources", "resourceRules"), "is narrowed by matchResources"},
-		"BoundExcept":       {"Bound but for some.", binding([]any{object("resources", []any{"*"})}, "spec", "matchResources", "excludeResourceRules"), "is narrowed by matchResources"},
+		"Warn":              {"A warning does not deny requests.", binding([]any{"Warn", "Audit"}, "spec", "validationActions"), "must have validationActions Deny"},
+		"BoundNamespaces":   {"Bound in some namespaces.", binding(object("matchLabels", object("a", "b")), "spec", "matchResources", "namespaceSelector"), "is restricted by matchResources"},
+		"BoundObjects":      {"Bound for some objects.", binding(object("matchLabels", object("a", "b")), "spec", "matchResources", "objectSelector"), "is restricted by matchResources"},
+		"BoundRules":        {"Bound for some resources.", binding([]any{object("resources", []any{"pods"})}, "spec", "matchResources", "resourceRules"), "is restricted by matchResources"},
+		"BoundExcept":       {"Bound except for some.", binding([]any{object("resources", []any{"*"})}, "spec", "matchResources", "excludeResourceRules"), "is restricted by matchResources"},
 		"BoundParameters":   {"Bound to parameters.", binding(object("name", "x"), "spec", "paramRef"), "is bound to parameters"},
-		"OtherForms":        {"What has another form is not there.", policy("text", "spec"), "failurePolicy is not Fail"},
+		"OtherForms":        {"Fields of another type count as missing.", policy("text", "spec"), "must have failurePolicy Fail"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -86,15 +86,15 @@ func TestCheck(t *testing.T) {
 			case tc.want == "" && err != nil:
 				t.Errorf("%s\nerror %v", tc.reason, err)
 			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "the platform team has to")):
-				t.Errorf("%s\nerror %v, want one with %q that says what the platform team has to do", tc.reason, err, tc.want)
+				t.Errorf("%s\nerror %v, want one with %q and an action of the platform team", tc.reason, err, tc.want)
 			case invalid.Is(err):
-				t.Errorf("%s\nthe tenant is told to fix it: %v", tc.reason, err)
+				t.Errorf("%s\nit is an error of the tenant: %v", tc.reason, err)
 			}
 		})
 	}
 }
 
-// TestRequirementsVersion: a preview takes for granted what the chart of this version installs, not what a later one will.
+// TestRequirementsVersion checks that a preview assumes the policies of this chart version, not of a later one.
 func TestRequirementsVersion(t *testing.T) {
 	for requirement, objects := range Requirements() {
 		for _, o := range objects {

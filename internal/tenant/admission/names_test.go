@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNames: they are those of the chart.
+// TestNames checks that the names match the chart.
 func TestNames(t *testing.T) {
 	var chart strings.Builder
 	for _, file := range []string{"admission.yaml", "admission-instances.yaml"} {
@@ -30,7 +30,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRequirements: what a preview takes for granted is what an API server would show.
+// TestRequirements checks that a preview assumes the same objects that an API server would return.
 func TestRequirements(t *testing.T) {
 	r := Requirements()
 	for requirement, want := range map[string]map[string]any{

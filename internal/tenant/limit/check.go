@@ -10,11 +10,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// List is a list of a limit that is closed unless some limit has it: what it is about has a node, or reaches into one.
+// List is a list of a limit that must be set in at least one limit, because its values select a node or give access to one.
 type List struct {
 	// Name of the list.
 	Name string
-	// Of is the list in a limit.
+	// Of returns the list in a limit.
 	Of func(*platformv1.Limit) []string
 	// Allows reports whether an entry allows a value.
 	Allows func(entry, value string) bool
@@ -23,13 +23,14 @@ type List struct {
 // Tolerations are the taints that pods may tolerate.
 var Tolerations = List{Name: "tolerations", Of: func(l *platformv1.Limit) []string { return Texts(l.Tolerations) }, Allows: Term}
 
-// MonitoringLabels are the labels by which a Prometheus takes up what it is to ask, and to alert on.
+// MonitoringLabels are the labels with which a Prometheus selects its scrape targets and alerts.
 var MonitoringLabels = List{
 	Name: "monitoringLabels", Of: func(l *platformv1.Limit) []string { return Texts(l.MonitoringLabels) }, Allows: Term,
 }
 
-// CheckAny holds that each limit that has the list, and at least one has, allows one of some values of a field: a node has all labels that
-// a claim names, so that one of them says enough. The limits are those of the claim's namespace.
+// CheckAny returns an error unless at least one limit has the list, and each limit that has it allows at least one value of
+// a field. One value is sufficient, because a node must have all labels of a claim. limits are the limits of the claim's
+// namespace.
 func (l List) CheckAny(limits []platformv1.Limit, namespace, field string, values []string) error {
 	requested := false
 	for i := range limits {
@@ -52,7 +53,7 @@ func (l List) CheckAny(limits []platformv1.Limit, namespace, field string, value
 		strings.Join(values, ", "), namespace, l.Name)
 }
 
-// LabelTerms are labels as <key>=<value>, sorted.
+// LabelTerms returns labels as <key>=<value>, sorted.
 func LabelTerms[V ~string](labels map[string]V) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(labels)) {

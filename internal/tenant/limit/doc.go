@@ -1,3 +1,3 @@
-// Package limit holds what claims name against what a platform allows: patterns of names, hosts and domains, and the walk over all that
-// an API object says.
+// Package limit compares the values of claims with the limits of a platform: patterns for names, hosts and domains, and a
+// walk through all values of an API object.
 package limit

@@ -10,12 +10,12 @@ import (
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 )
 
-// In returns the limits that hold for claims of a namespace.
+// In returns the limits that apply to claims of a namespace.
 func In(all []platformv1.Limit, namespace string) []platformv1.Limit {
 	return slices.DeleteFunc(slices.Clone(all), func(l platformv1.Limit) bool { return !Namespace(l.Namespaces, namespace) })
 }
 
-// Namespace reports whether a namespace is among the patterns, in which * stands for any run of characters.
+// Namespace reports whether a namespace matches any of the patterns, in which * matches any sequence of characters.
 func Namespace[S ~string](patterns []S, namespace string) bool {
 	return slices.ContainsFunc(patterns, func(p S) bool {
 		ok, err := path.Match(string(p), namespace)
@@ -23,7 +23,8 @@ func Namespace[S ~string](patterns []S, namespace string) bool {
 	})
 }
 
-// Texts are strings of another type. There may be none where there is a list of none, and nil stays nil: no list is no limit.
+// Texts converts values of a string type to strings. Nil stays nil, because a missing list has another meaning than an
+// empty one: no limit.
 func Texts[S ~string](in []S) []string {
 	if in == nil {
 		return nil
@@ -35,15 +36,15 @@ func Texts[S ~string](in []S) []string {
 	return out
 }
 
-// Expand replaces what stands for the claim's namespace in an entry of a limit.
+// Expand replaces the placeholder for the claim's namespace in an entry of a limit.
 func Expand(entry, namespace string) string {
 	return strings.ReplaceAll(entry, "{namespace}", namespace)
 }
 
-// everything is the pattern that allows everything.
-const everything = "*"
+// anyValue is the pattern that allows everything.
+const anyValue = "*"
 
-// Match reports whether a text is what a pattern says, in which * stands for any run of characters, also none.
+// Match reports whether a text matches a pattern, in which * matches any sequence of characters, including an empty one.
 func Match(pattern, text string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
@@ -58,7 +59,7 @@ func Match(pattern, text string) bool {
 		if !wild {
 			return strings.HasSuffix(text, part)
 		}
-		// The first place is as good as any: what is left is the longest.
+		// The first match leaves the longest rest, so other matches need not be tried.
 		i := strings.Index(text, part)
 		if i < 0 {
 			return false
@@ -67,18 +68,19 @@ func Match(pattern, text string) bool {
 	}
 }
 
-// Below reports whether a path is what a pattern says, or lies below that.
+// Below reports whether a path matches a pattern or is below a path that does.
 func Below(pattern, path string) bool {
 	return Match(pattern, path) || Match(pattern+"/*", path)
 }
 
-// Term reports whether a term such as key=value:effect is what a pattern says, which may leave out value and effect, or the effect.
+// Term reports whether a term such as key=value:effect matches a pattern, in which value and effect, or only the effect,
+// can be omitted.
 func Term(pattern, term string) bool {
 	return Match(pattern, term) || Match(pattern+"=*", term) || Match(pattern+":*", term)
 }
 
-// TolerationTerm is a toleration as a term. Without a key it tolerates every taint, and is a term that only * alone, or with the same
-// effect, stands for.
+// TolerationTerm returns a toleration as a term. A toleration without a key tolerates every taint; its term only matches *,
+// optionally with the same effect.
 func TolerationTerm(key, operator, value, effect string) string {
 	term := key
 	if operator != "Exists" {
@@ -93,9 +95,9 @@ func TolerationTerm(key, operator, value, effect string) string {
 	return term
 }
 
-// Network reports whether a range of addresses lies in that of a pattern.
+// Network reports whether a range of addresses is contained in the range of a pattern.
 func Network(pattern, network string) bool {
-	if pattern == everything {
+	if pattern == anyValue {
 		return true
 	}
 	outer, err := netip.ParsePrefix(pattern)
@@ -106,28 +108,28 @@ func Network(pattern, network string) bool {
 	return err == nil && outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
 }
 
-// Domain reports whether a host name is a domain's own or lies below it.
+// Domain reports whether a host name equals a domain or is below it.
 func Domain(domain, host string) bool {
-	return domain == everything || host == domain || strings.HasSuffix(host, "."+domain)
+	return domain == anyValue || host == domain || strings.HasSuffix(host, "."+domain)
 }
 
-// An Address is a host in the one way in which it is written here, and a port, if one is given or its scheme has one.
+// Address is a normalized host with a port. The port is set explicitly or derived from the scheme.
 type Address struct{ Host, Port string }
 
 var (
-	// scheme stands before an address: https://www.rfc-editor.org/rfc/rfc3986#section-3.1.
+	// scheme precedes an address: https://www.rfc-editor.org/rfc/rfc3986#section-3.1.
 	scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
-	// authority is a host, an IPv6 address in brackets among them, and a port. It has no user and nothing that is encoded: what reads the
-	// address later may see another host in these.
+	// authority matches a host, which may be an IPv6 address in brackets, with an optional port. It matches neither users
+	// nor encoded characters, because other programs might read another host from them.
 	authority = regexp.MustCompile(`^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+))(?::([0-9]{1,5}))?$`)
 	name      = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
-	// number ends what some resolvers read as an IPv4 address: 127.1, 0x7f.1, 2130706433
+	// number matches endings that some resolvers read as an IPv4 address: 127.1, 0x7f.1, 2130706433
 	// (https://url.spec.whatwg.org/#ends-in-a-number-checker).
 	number = regexp.MustCompile(`(^|\.)([0-9]+|0[xX][0-9A-Fa-f]*)$`)
 	ports  = map[string]string{"http": "80", "https": "443", "ldap": "389", "ldaps": "636"}
 )
 
-// ReadAddress reads a URL or <host>[:<port>]. False means that programs may differ in which host it names, or that it names none.
+// ReadAddress parses a URL or <host>[:<port>]. ok is false if the host is missing or ambiguous for other programs.
 func ReadAddress(text string) (Address, bool) {
 	var a Address
 	if m := scheme.FindStringSubmatch(text); m != nil {
@@ -154,7 +156,7 @@ func ReadAddress(text string) (Address, bool) {
 	return a, true
 }
 
-// ReadAddresses reads a list of addresses, between which there are commas or spaces, as LDAP's libraries take them.
+// ReadAddresses parses a list of addresses, separated by commas or spaces, which is the format of LDAP libraries.
 func ReadAddresses(text string) (out []Address, ok bool) {
 	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		a, ok := ReadAddress(one)
@@ -166,8 +168,8 @@ func ReadAddresses(text string) (out []Address, ok bool) {
 	return out, len(out) > 0
 }
 
-// Hosts reports whether every address of a list is what a pattern says: <host>, or <host>:<port>. In the host, * stands for any run of
-// characters; without a port, all are meant.
+// Hosts reports whether every address of a list matches a pattern, <host> or <host>:<port>. In the host, * matches any
+// sequence of characters; without a port, all ports match.
 func Hosts(pattern, text string) bool {
 	addresses, ok := ReadAddresses(text)
 	if !ok {

@@ -57,7 +57,7 @@ func TestIn(t *testing.T) {
 		}
 	}
 	if all[2].Name != "nobody" {
-		t.Error("In changed what it was given")
+		t.Error("In changed its input")
 	}
 }
 
@@ -83,8 +83,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestMatchIsGreedyEnough compares with a slow way that tries everything.
-func TestMatchIsGreedyEnough(t *testing.T) {
+// TestMatchExhaustive compares with a slow implementation that tries all possibilities.
+func TestMatchExhaustive(t *testing.T) {
 	var slow func(p, s string) bool
 	slow = func(p, s string) bool {
 		switch {
@@ -142,7 +142,8 @@ func TestTerm(t *testing.T) {
 	}
 }
 
-// TestTolerationTerm: a toleration is written as kubectl writes a taint. One without a key is for every taint.
+// TestTolerationTerm checks that terms have kubectl's format of taints, and that a toleration without a key tolerates every
+// taint.
 func TestTolerationTerm(t *testing.T) {
 	for want, got := range map[string]string{
 		"dedicated=openstack:NoSchedule": limit.TolerationTerm("dedicated", "Equal", "openstack", "NoSchedule"),
@@ -171,7 +172,7 @@ func TestDomain(t *testing.T) {
 	}
 }
 
-// TestHosts: an address is allowed if all programs agree on which host it names, and that is allowed.
+// TestHosts checks that an address is only allowed if its host is unambiguous for all programs.
 func TestHosts(t *testing.T) {
 	for _, tc := range []struct {
 		reason, pattern, text string
@@ -182,8 +183,8 @@ func TestHosts(t *testing.T) {
 		{"Case does not matter.", "ldap.example.com", "LDAPS://Ldap.Example.COM", true},
 		{"Nor does the root's dot.", "ldap.example.com", "ldap://ldap.example.com.", true},
 		{"Two dots are no name.", "*", "ldap://ldap.example.com..", false},
-		{"A host, not what begins like it.", "ldap.example.com", "ldap://ldap.example.com.evil.net", false},
-		{"Nor what ends like it.", "ldap.example.com", "ldap://evil-ldap.example.com", false},
+		{"A host is not a prefix of another host.", "ldap.example.com", "ldap://ldap.example.com.evil.net", false},
+		{"A host is not a suffix of another host.", "ldap.example.com", "ldap://evil-ldap.example.com", false},
 		{"Below a domain.", "*.example.com", "https://a.b.example.com/realms/x", true},
 		{"Not the domain itself.", "*.example.com", "https://example.com/", false},
 		{"Not its brother.", "*.example.com", "https://evilexample.com/", false},
@@ -192,11 +193,11 @@ func TestHosts(t *testing.T) {
 		{"Nor the fragment.", "*.example.com", "https://evil.net#.example.com", false},
 		{"Some take a backslash for a slash.", "*.example.com", `https://evil.net\.example.com`, false},
 		{"A user is no host.", "ldap.example.com", "ldap://ldap.example.com@evil.net", false},
-		{"Whatever is behind the user.", "*.example.com", "ldap://evil.net@ldap.example.com", false},
+		{"URLs with a user are not allowed.", "*.example.com", "ldap://evil.net@ldap.example.com", false},
 		{"Nothing is decoded.", "*", "ldap://ldap%2eexample.com", false},
 		{"No slash is hidden.", "*.example.com", "https://evil.net%2f.example.com", false},
 		{"Unicode is no host name.", "*", "ldap://ldap。example.com", false},
-		{"Nor what looks like one.", "ldap.example.com", "ldap://ldаp.example.com", false},
+		{"Similar characters are not equal.", "ldap.example.com", "ldap://ldаp.example.com", false},
 		{"Punycode is.", "*.example.com", "https://xn--bcher-kva.example.com", true},
 		{"Every address of a list counts.", "ldap.example.com", "ldap://ldap.example.com,ldap://evil.net", false},
 		{"With spaces as well.", "ldap.example.com", "ldap://ldap.example.com ldap://evil.net", false},
@@ -209,7 +210,7 @@ func TestHosts(t *testing.T) {
 		{"With three slashes.", "*", "ldap:///", false},
 		{"A socket is no host.", "*", "ldapi://%2frun%2fslapd", false},
 		{"Nothing at all.", "*", "", false},
-		{"Nothing but a comma.", "*", ",", false},
+		{"Only a comma.", "*", ",", false},
 		{"An IPv4 address.", "10.0.0.1", "ldap://10.0.0.1:389", true},
 		{"Not in parts.", "*", "ldap://127.1", false},
 		{"Not in hexadecimal.", "*", "ldap://0x7f.0.0.1", false},
@@ -225,7 +226,7 @@ func TestHosts(t *testing.T) {
 		{"IPv4 in brackets is nothing.", "*", "ldap://[10.0.0.1]", false},
 		{"A port.", "s3.example.com:443", "s3.example.com:443", true},
 		{"Another.", "s3.example.com:443", "s3.example.com:8443", false},
-		{"That of the scheme.", "id.example.com:443", "https://id.example.com/x", true},
+		{"The default port of the scheme.", "id.example.com:443", "https://id.example.com/x", true},
 		{"Without TLS.", "id.example.com:80", "http://id.example.com/x", true},
 		{"With TLS it is another.", "id.example.com:443", "http://id.example.com/x", false},
 		{"No port, and no scheme that has one.", "s3.example.com:443", "s3.example.com", false},
@@ -243,8 +244,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// FuzzHosts: what is not read as an address is nowhere, and what is, is so by every reader: it holds nothing but letters, digits, dots,
-// hyphens and colons.
+// FuzzHosts checks that a text that is not an address never matches, and that the host of an address consists only of
+// letters, digits, dots, hyphens and colons, so that all readers agree on it.
 func FuzzHosts(f *testing.F) {
 	for _, s := range []string{"ldap://a.example.com", "https://[fd00::1]:443/x", "a,b c", "ldap://a@b", "0x7f.1"} {
 		f.Add(s)

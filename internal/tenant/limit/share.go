@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// CleanShare returns an NFS share, <server>:/<path>, in one form, by which shares are compared: the server in lower case, the path without
-// empty elements and dots.
+// CleanShare returns an NFS share, <server>:/<path>, in normalized form for comparisons: the server in lower case, the path
+// without empty elements and dots.
 func CleanShare(share string) string {
 	server, directory, _ := strings.Cut(share, ":/")
 	return strings.ToLower(server) + ":" + path.Clean("/"+directory)

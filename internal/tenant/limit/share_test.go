@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// TestCleanShare proves that two spellings of one share are the same, and that shares below each other are not.
+// TestCleanShare checks that two spellings of one share are equal, and that a share and a folder below it are not.
 func TestCleanShare(t *testing.T) {
 	for in, want := range map[string]string{
 		"nfs.example.com:/v":        "nfs.example.com:/v",

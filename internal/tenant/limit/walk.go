@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Walk calls visit with everything that an API object says, from the outside to the inside, and the path of it: structs, their fields by
-// their names in JSON, items of lists, values of maps. What is absent is left out.
+// Walk calls visit for each value in an API object with its path, outer values first: structs, fields by their JSON names,
+// items of lists, and values of maps. Zero values are skipped.
 func Walk(path string, object any, visit func(path string, value any)) {
 	walk(path, reflect.ValueOf(object), visit)
 }
@@ -46,7 +46,7 @@ func walk(path string, v reflect.Value, visit func(path string, value any)) {
 	}
 }
 
-// FieldPath is the path of a struct's field, which is the struct's own where it is inlined.
+// FieldPath returns the path of a struct's field. For an inlined field, it is the path of the struct.
 func FieldPath(path string, f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	if name == "" {

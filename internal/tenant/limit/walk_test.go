@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// TestWalk: paths are those of a claim, and what is absent is nowhere.
+// TestWalk checks that paths have the format of a claim, and that zero values are skipped.
 func TestWalk(t *testing.T) {
 	spec := controlplanev1.ControlPlaneClusterSpec{Size: "small", AllowedNamespaces: []common.NamespacePattern{"a", "b"}}
 	spec.Services.Keystone.Placement = common.Placement{

@@ -18,8 +18,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
-// Check returns an error for each value of a PlatformConfig that Kubernetes would refuse in an object of a claim, and for each entry of a
-// limit that allows nothing. A preview reports them; in a cluster, claims keep running beside such an entry.
+// Check returns an error for each value of a PlatformConfig that Kubernetes would reject in an object of a claim, and for
+// each entry of a limit that allows nothing. A preview reports them; in a cluster, claims keep running despite such an
+// entry.
 func Check(p *platformv1.PlatformConfigSpec) error {
 	errs := []error{syntax.Check("spec", p)}
 	if c := p.Companion; c != nil {
@@ -36,7 +37,7 @@ func Check(p *platformv1.PlatformConfigSpec) error {
 	return errors.Join(errs...)
 }
 
-// A form is what entries of a list of a limit have to be, so that a claim can match them.
+// form is the format that the entries of a list must have, so that a claim can match them.
 type form struct {
 	name    string
 	entries []string
@@ -82,7 +83,7 @@ func checkLimit(path string, l *platformv1.Limit) error {
 	return errors.Join(errs...)
 }
 
-// named returns the check of <kind>/<name>, with one of some kinds.
+// named returns a check for the format <kind>/<name>, with the allowed kinds.
 func named(kinds ...string) func(string) string {
 	return func(entry string) string {
 		kind, _, ok := strings.Cut(entry, "/")
@@ -101,7 +102,7 @@ func inNamespace(entry string) string {
 	return "it must be <namespace>/<name>; write the Gateway's namespace before it"
 }
 
-// taint checks key=value:effect, of which what is left out at the end may be anything.
+// taint checks the format key=value:effect. Omitted parts at the end match any value.
 func taint(entry string) string {
 	i := strings.LastIndex(entry, ":")
 	if i < 0 || strings.Contains(entry[i:], "*") || slices.Contains([]string{"NoSchedule", "PreferNoSchedule", "NoExecute"}, entry[i+1:]) {
@@ -126,7 +127,7 @@ func oneOf(known ...string) func(string) string {
 	}
 }
 
-// host checks a host with or without a port, whose form the schema checks.
+// host checks a host with an optional port. The schema checks the format.
 func host(entry string) string {
 	name := entry
 	if i := strings.LastIndexByte(entry, ':'); i > strings.LastIndexByte(entry, ']') {
@@ -158,7 +159,7 @@ func registry(entry string) string {
 	return ""
 }
 
-// checkRegistry returns an error for a registry at a port that there is not.
+// checkRegistry returns an error for a registry with an invalid port.
 func checkRegistry(field, text string) error {
 	if wrong := registry(text); wrong != "" {
 		return invalid.Field(field, "%s", strings.Replace(wrong, ", or none for all", ", or none for 443", 1))

@@ -9,7 +9,8 @@ import (
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 )
 
-// TestCheck checks values that a definition takes, and that Kubernetes refuses in an object of a claim or that allow nothing.
+// TestCheck checks values that a definition accepts, and that Kubernetes would reject in an object of a claim or that allow
+// nothing.
 func TestCheck(t *testing.T) {
 	const limits = "limits: [{name: a, namespaces: [a], "
 	for name, tc := range map[string]struct{ reason, spec, want string }{
@@ -31,8 +32,8 @@ func TestCheck(t *testing.T) {
 		"gateway":            {"Claims compare namespace and name.", limits + "gateways: [public]}]", `spec.limits[0].gateways[0]: "public" allows nothing: it must be <namespace>/<name>; write the Gateway's namespace before it`},
 		"effect":             {"No taint has it.", limits + "tolerations: [dedicated=a:NoSchedul]}]", `spec.limits[0].tolerations[0]: "dedicated=a:NoSchedul" allows nothing: taints have no effect NoSchedul; set NoSchedule, PreferNoSchedule or NoExecute, or remove it`},
 		"device":             {"Claims compare it without.", limits + "storageDevices: [/dev/sd*]}]", `spec.limits[0].storageDevices[0]: "/dev/sd*" allows nothing: devices are compared without /dev/; write sd*`},
-		"agent":              {"There is none.", limits + "hypervisorAgents: [kvmNodeAgnt]}]", `spec.limits[0].hypervisorAgents[0]: "kvmNodeAgnt" allows nothing: there is no such agent; choose from kvmNodeAgent`},
-		"port":               {"There is none.", limits + "s3Endpoints: [s3.example.com:99999]}]", `spec.limits[0].s3Endpoints[0]: "s3.example.com:99999" allows nothing: there is no port 99999; set one from 1 to 65535, or none for all`},
+		"agent":              {"No such agent exists.", limits + "hypervisorAgents: [kvmNodeAgnt]}]", `spec.limits[0].hypervisorAgents[0]: "kvmNodeAgnt" allows nothing: there is no such agent; choose from kvmNodeAgent`},
+		"port":               {"No such port exists.", limits + "s3Endpoints: [s3.example.com:99999]}]", `spec.limits[0].s3Endpoints[0]: "s3.example.com:99999" allows nothing: there is no port 99999; set one from 1 to 65535, or none for all`},
 		"IPv6":               {"It is an IPv4 address.", limits + `databaseHosts: ["[10.0.0.1]:3306"]}]`, `spec.limits[0].databaseHosts[0]: "[10.0.0.1]:3306" allows nothing: there is no IPv6 address in the brackets; correct it`},
 		"maxima": {
 			"Every claim costs more.", limits + `maxima: {storage: "0", cpu: "-1", memory: -1Gi}}]`,

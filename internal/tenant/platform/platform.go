@@ -1,4 +1,4 @@
-// Package platform reads the PlatformConfig, by which a platform team says what claims get and what they may.
+// Package platform reads the PlatformConfig, in which a platform team sets defaults and limits for claims.
 package platform
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
-// requirement is the name under which Compositions ask for it.
+// requirement is the name with which Compositions require it.
 const requirement = "platform"
 
-// Read returns the PlatformConfig among the resources that a Composition asks for. The error says that there is none, or that it cannot be
-// read: nothing is composed without it, since nobody would have said what a claim may, and a cloud with other defaults would be a smaller
-// one.
+// Read returns the PlatformConfig from the required resources of a Composition. It returns an error if it does not exist or
+// cannot be parsed: without it, nothing is composed, because the limits of claims would be unknown, and a cloud with other
+// defaults could be smaller.
 func Read(required map[string][]*structpb.Struct) (*platformv1.PlatformConfigSpec, error) {
 	found := required[requirement]
 	if len(found) == 0 {
-		return nil, errors.New("there is no PlatformConfig named default; the platform team has to make one")
+		return nil, errors.New("there is no PlatformConfig named default; the platform team must create it")
 	}
 	p := platformv1.PlatformConfig{}
 	if err := function.Decode(found[0], &p); err != nil {
@@ -29,7 +29,8 @@ func Read(required map[string][]*structpb.Struct) (*platformv1.PlatformConfigSpe
 	return &p.Spec, nil
 }
 
-// APIServerPorts are those by which pods reach the API server: as the platform says, or else those that most clusters have.
+// APIServerPorts returns the ports on which pods connect to the API server: the ports set by the platform, or the ports of
+// most clusters.
 func APIServerPorts(n *platformv1.Network) []int32 {
 	const https, usual = 443, 6443
 	if n == nil || len(n.APIServerPorts) == 0 {

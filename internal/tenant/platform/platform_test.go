@@ -27,10 +27,10 @@ func TestRead(t *testing.T) {
 		want     *platformv1.PlatformConfigSpec
 		err      string
 	}{
-		{"It is asked for by its name.", map[string][]*structpb.Struct{"platform": config(map[string]any{"domain": "example.com"})},
+		{"It is required by its name.", map[string][]*structpb.Struct{"platform": config(map[string]any{"domain": "example.com"})},
 			&platformv1.PlatformConfigSpec{Domain: "example.com"}, ""},
-		{"Crossplane answers with nothing where there is none.", map[string][]*structpb.Struct{"platform": nil}, nil, "no PlatformConfig named default"},
-		{"Nothing was asked for.", nil, nil, "no PlatformConfig named default"},
+		{"Crossplane returns an empty list if it does not exist.", map[string][]*structpb.Struct{"platform": nil}, nil, "no PlatformConfig named default"},
+		{"It was not required.", nil, nil, "no PlatformConfig named default"},
 		{"One of another version is not guessed at.", map[string][]*structpb.Struct{"platform": config(map[string]any{"limits": "none"})},
 			nil, "cannot read the PlatformConfig"},
 	} {
@@ -44,13 +44,14 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestClusterOf: whoever has something in a cluster finds it by its name, and whose mistake it is if there is none any more.
+// TestClusterOf checks that existing objects find their cluster by its name, and that a removed cluster is an error of the
+// platform.
 func TestClusterOf(t *testing.T) {
 	p := &platformv1.PlatformConfigSpec{Clusters: []platformv1.Cluster{{Name: "east", ProviderConfig: "east-config"}}}
 	for name, tc := range map[string]struct{ cluster, want, err string }{
 		"here":  {"", "in-cluster", ""},
 		"there": {"east", "east-config", ""},
-		"gone":  {"west", "", `the StorageCluster is in cluster "west", which the PlatformConfig does not name any more; the platform team has to add it to clusters again`},
+		"gone":  {"west", "", `the StorageCluster is in cluster "west", which is no longer in the PlatformConfig; the platform team has to add it to clusters again`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := platform.ClusterOf(p, "the StorageCluster", common.ObjectName(tc.cluster))

@@ -1,8 +1,10 @@
-// Package reference follows a reference from one claim to another. The other claim consents by spec.allowedNamespaces, and its own
-// namespace always may. What does not exist and what does not consent look the same: what others have is nobody's business.
+// Package reference resolves a reference from one claim to another. The other claim allows it with spec.allowedNamespaces;
+// references from its own namespace are always allowed. A claim that does not exist and one that does not allow the
+// reference look the same, so that tenants cannot discover the claims of others.
 //
-// The claim is asked for by its name, and then the composite resource that it says is its own. A claim's owner could name somebody else's,
-// and labels are copied from claims; so the composite resource has to name the claim in its claimRef, which Crossplane alone writes.
+// First the claim is required by its name, then the composite resource in its resourceRef. The owner of a claim could set
+// the resourceRef to the composite resource of another tenant, and labels are copied from claims. Therefore the claimRef of
+// the composite resource, which only Crossplane writes, must reference the claim.
 package reference
 
 import (
@@ -14,27 +16,29 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// APIVersion of claims that are referred to.
+// APIVersion of the referenced claims.
 const APIVersion = "crossplane.c5c3.io/v1alpha1"
 
-// Required are the resources that a function asked for, by requirement name.
+// Required contains the resources that a function required, by requirement name.
 type Required = map[string][]*structpb.Struct
 
-// ClaimReference is a reference of a claim to a claim of another kind.
+// ClaimReference is a reference from a claim to a claim of another kind.
 type ClaimReference struct {
-	// Kind of the claim that is referred to, such as ControlPlaneCluster. Its composite resource is of the same with an X before it.
+	// Kind of the referenced claim, such as ControlPlaneCluster. The kind of its composite resource has the prefix X.
 	Kind string
-	// Ref names it.
+	// Ref is the name of the referenced claim.
 	Ref common.ClaimReference
-	// Namespace of the claim that refers.
+	// Namespace of the referring claim.
 	Namespace string
-	// Claim and Composite are the names under which the two are asked for: each of one reference alone.
+	// Claim and Composite are the requirement names of both resources. They must be unique for each reference.
 	Claim, Composite string
-	// Consents says whether the other claim consents, by its spec. Nil: it consents by spec.allowedNamespaces, and to its own namespace.
+	// Consents reports whether the other claim allows the reference, based on its spec. Nil: spec.allowedNamespaces and its
+	// own namespace.
 	Consents func(spec *structpb.Struct) bool
 }
 
-// Requires adds what has to be asked for: the claim and, as soon as that is known and consents, the composite resource that it names.
+// Requires adds the requirements for the claim and, once the claim has been read and allows the reference, for its
+// composite resource.
 func (t ClaimReference) Requires(required Required, into map[string]wire.Selector) {
 	into[t.Claim] = wire.Selector{APIVersion: APIVersion, Kind: t.Kind, Namespace: string(t.Ref.Namespace), Name: string(t.Ref.Name)}
 	if name := boundTo(t.allowsNamespace(required)); name != "" {
@@ -42,8 +46,8 @@ func (t ClaimReference) Requires(required Required, into map[string]wire.Selecto
 	}
 }
 
-// Find returns the composite resource, which is nil while nothing is composed of the claim yet. False: there is no such claim, or it does
-// not consent.
+// Find returns the composite resource, or nil while it does not exist yet. ok is false if the claim does not exist or does
+// not allow the reference.
 func (t ClaimReference) Find(required Required) (composite *structpb.Struct, ok bool) {
 	claim := t.allowsNamespace(required)
 	if claim == nil {
@@ -59,13 +63,14 @@ func (t ClaimReference) Find(required Required) (composite *structpb.Struct, ok 
 	return found, true
 }
 
-// Exists says that there is such a claim, whether it consents or not. That is nobody's business but of those who had its consent before.
+// Exists reports whether the claim exists, even if it does not allow the reference. Only claims that were allowed before
+// may use the result.
 func (t ClaimReference) Exists(required Required) bool {
 	found := required[t.Claim]
 	return len(found) > 0 && isNamed(found[0], t.Ref)
 }
 
-// allowsNamespace is the claim, if it lets claims of the namespace use it. Nil: there is none.
+// allowsNamespace returns the claim if it allows references from the namespace. Otherwise it returns nil.
 func (t ClaimReference) allowsNamespace(required Required) *structpb.Struct {
 	if !t.Exists(required) {
 		return nil
@@ -88,13 +93,14 @@ func (t ClaimReference) allowsNamespace(required Required) *structpb.Struct {
 	return nil
 }
 
-// isNamed holds an answer to the question: it is the one that Crossplane asked last, which was about the reference of that time.
+// isNamed compares the resource with the reference: Crossplane returns the result of the previous requirement, which may be
+// for another one.
 func isNamed(claim *structpb.Struct, ref common.ClaimReference) bool {
 	meta := claim.GetFields()["metadata"].GetStructValue().GetFields()
 	return meta["namespace"].GetStringValue() == string(ref.Namespace) && meta["name"].GetStringValue() == string(ref.Name)
 }
 
-// boundTo is the composite resource that a claim says is its own.
+// boundTo returns the name of the composite resource in a claim's resourceRef.
 func boundTo(claim *structpb.Struct) string {
 	return claim.GetFields()["spec"].GetStructValue().GetFields()["resourceRef"].GetStructValue().GetFields()["name"].GetStringValue()
 }

@@ -1,5 +1,5 @@
-// Package storagepool turns what a claim says of a pool of a StorageCluster into what a client of Ceph needs to know. The user's key stays
-// in a Secret of the cluster's namespace, from where it is brought (internal/tenant/tenantsecret).
+// Package storagepool resolves a claim's reference to a pool of a StorageCluster to the settings of a Ceph client. The key
+// of the Ceph user stays in a Secret in the cluster's namespace, from which it is copied (internal/tenant/tenantsecret).
 package storagepool
 
 import (
@@ -15,26 +15,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// Kind of the claims that have pools.
+// Kind of the claims with pools.
 const Kind = "StorageCluster"
 
-// A User is who keeps something in a pool.
+// User identifies the service that stores data in a pool.
 type User struct {
-	// Namespace of the claim that names the pool, which the cluster has to allow.
+	// Namespace of the claim that references the pool. The cluster must allow it.
 	Namespace string
-	// ControlPlane has pools and users where the cluster has consumers. It is the claim itself, or the one that the claim belongs to and
-	// that has consented to it.
+	// ControlPlane is the consumer with its own pools and users, if the cluster has consumers. It is the claim itself, or
+	// the control plane to which the claim belongs and that has allowed it.
 	ControlPlane common.ClaimReference
 	// Service of that control plane.
 	Service storagev1.Service
 }
 
-// Ref is what a field names, as a StorageClient has it: tenant-a/storage/images.
+// Ref returns a reference to a pool in the format of a StorageClient: tenant-a/storage/images.
 func Ref(pool common.StoragePool) string {
 	return fmt.Sprintf("%s/%s/%s", pool.ClusterRef.Namespace, pool.ClusterRef.Name, pool.Pool)
 }
 
-// to is the reference to a cluster, from a claim of a namespace.
+// to returns the reference to a cluster from a claim of a namespace.
 func to(namespace string, ref common.ClaimReference) reference.ClaimReference {
 	name := string(ref.Namespace) + "." + string(ref.Name)
 	return reference.ClaimReference{
@@ -42,14 +42,14 @@ func to(namespace string, ref common.ClaimReference) reference.ClaimReference {
 	}
 }
 
-// Requires adds what has to be asked for to find a pool, for a claim of a namespace.
+// Requires adds the requirements for a pool that a claim of a namespace references.
 func Requires(required reference.Required, namespace string, pool common.StoragePool, into map[string]wire.Selector) {
 	to(namespace, pool.ClusterRef).Requires(required, into)
 }
 
-// Find says how a user reaches a pool that a field of the claim's spec names. While the cluster does not say so yet there is a sentence
-// that says what is waited for, and no client; what was known before holds meanwhile, for whoever keeps it. An error is a reference that
-// leads nowhere, or that its owner has not consented to.
+// Find returns the client with which a user accesses the pool in a field of the claim's spec. If the cluster does not
+// publish the pool yet, it returns no client, and waiting describes the missing condition; the caller keeps using the
+// previous client. It returns an error for a reference to a cluster that does not exist or does not allow it.
 func Find(
 	required reference.Required, user User, field string, pool common.StoragePool,
 ) (client *common.StorageClient, waiting string, err error) {
@@ -69,8 +69,9 @@ func Find(
 		return nil, "", fmt.Errorf("cannot read the %s: %w", owner, err)
 	}
 	if plane := user.ControlPlane; !consumes(c.Spec.Consumers, plane) {
-		return nil, "", invalid.Field(field+".clusterRef", "the %s has consumers, of which control plane %s of namespace %s is none; have its "+
-			"owner add it to spec.consumers there", owner, plane.Name, plane.Namespace)
+		return nil, "", invalid.Field(field+".clusterRef",
+			"the %s has consumers, and control plane %s of namespace %s is not among them; have its "+
+				"owner add it to spec.consumers there", owner, plane.Name, plane.Namespace)
 	}
 	if known := c.Status.Access; known != nil && c.Status.Instance != "" {
 		for _, consumer := range known.Consumers {
@@ -79,16 +80,16 @@ func Find(
 			}
 		}
 	}
-	return nil, fmt.Sprintf("waits for %s, which says nothing of its pools yet", owner), nil
+	return nil, fmt.Sprintf("waits for %s to publish its pools", owner), nil
 }
 
-// consumes reports whether a control plane has pools: where there are consumers, it has to be one of them.
+// consumes reports whether a control plane may use the cluster: if there are consumers, it must be one of them.
 func consumes(consumers []storagev1.Consumer, plane common.ClaimReference) bool {
 	return len(consumers) == 0 ||
 		slices.ContainsFunc(consumers, func(c storagev1.Consumer) bool { return c.ControlPlaneRef == plane })
 }
 
-// in finds a pool and a user among those of a consumer.
+// in returns the client for a pool and a user of a consumer.
 func in(
 	c *storagev1.StorageCluster, consumer storagev1.ConsumerAccess, owner, field string, pool common.StoragePool,
 	service storagev1.Service,
@@ -96,11 +97,11 @@ func in(
 	p := slices.IndexFunc(consumer.Pools, func(p storagev1.PoolAccess) bool { return p.Name == pool.Pool })
 	u := slices.IndexFunc(consumer.Clients, func(c storagev1.ClientAccess) bool { return c.Service == service })
 	if p < 0 {
-		return nil, fmt.Sprintf("waits for pool %s of %s, which is not there; is it in spec.pools there?", pool.Pool, owner), nil
+		return nil, fmt.Sprintf("waits for pool %s of %s, which does not exist; check spec.pools there", pool.Pool, owner), nil
 	}
 	if !slices.Contains(writes[service], consumer.Pools[p].Purpose) {
-		return nil, "", invalid.Field(field+".pool", "pool %s of the %s is not for what %s keeps; name one whose purpose is %s",
-			pool.Pool, owner, service, words(writes[service]))
+		return nil, "", invalid.Field(field+".pool", "pool %s of the %s is not intended for %s; set a pool with purpose %s",
+			pool.Pool, owner, service, joinPurposes(writes[service]))
 	}
 	if u < 0 {
 		return nil, fmt.Sprintf("waits for %s, where %s has no user yet", owner, service), nil
@@ -122,7 +123,7 @@ func in(
 	return out, "", nil
 }
 
-// writes are the purposes of pools that a service keeps its own in.
+// writes maps each service to the purposes of the pools in which it stores its data.
 var writes = map[storagev1.Service][]storagev1.Purpose{
 	storagev1.ServiceGlance:       {storagev1.PurposeImages},
 	storagev1.ServiceCinder:       {storagev1.PurposeVolumes},
@@ -130,7 +131,7 @@ var writes = map[storagev1.Service][]storagev1.Purpose{
 	storagev1.ServiceNova:         {storagev1.PurposeVMs},
 }
 
-func words(purposes []storagev1.Purpose) string {
+func joinPurposes(purposes []storagev1.Purpose) string {
 	var out []string
 	for _, p := range purposes {
 		out = append(out, string(p))

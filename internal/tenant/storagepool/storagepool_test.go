@@ -54,7 +54,7 @@ func parsed(t *testing.T, text string) []*structpb.Struct {
 }
 
 func TestFind(t *testing.T) {
-	without := func(words string) string { return strings.Replace(composite, words, "", 1) }
+	without := func(text string) string { return strings.Replace(composite, text, "", 1) }
 	shared := strings.Replace(without(`  consumers: [{name: one, controlPlaneRef: {namespace: tenant-a, name: cloud}}]`),
 		"      controlPlaneRef: {namespace: tenant-a, name: cloud}\n", "", 1)
 	client := &common.StorageClient{
@@ -64,7 +64,7 @@ func TestFind(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, claim, composite, namespace, name, pool string
 		want                                            *common.StorageClient
-		waits, refused                                  string
+		waits, wantErr                                  string
 	}{
 		"Consumer": {reason: "Its own pools.", want: client},
 		"Elsewhere": {
@@ -72,18 +72,18 @@ func TestFind(t *testing.T) {
 			want: func() *common.StorageClient { c := *client; c.Cluster = "west"; return &c }(),
 		},
 		"Friend":   {reason: "A claim of another namespace that is allowed, for the control plane.", namespace: "tenant-b", want: client},
-		"Shared":   {reason: "Everybody's pools.", composite: shared, name: "other", want: client},
-		"Stranger": {reason: "It does not consent.", namespace: "others", refused: `stores[0].ceph.clusterRef: there is no StorageCluster ceph in namespace storage that claims of namespace "others" may use`},
+		"Shared":   {reason: "Without consumers, all control planes share the pools.", composite: shared, name: "other", want: client},
+		"Stranger": {reason: "It does not consent.", namespace: "others", wantErr: `stores[0].ceph.clusterRef: there is no StorageCluster ceph in namespace storage that claims of namespace "others" may use`},
 		"Not back": {
-			reason: "Somebody else's composite resource.", composite: strings.Replace(composite, "name: ceph}", "name: other}", 1),
-			refused: "stores[0].ceph.clusterRef: there is no StorageCluster",
+			reason: "The composite resource belongs to another claim.", composite: strings.Replace(composite, "name: ceph}", "name: other}", 1),
+			wantErr: "stores[0].ceph.clusterRef: there is no StorageCluster",
 		},
-		"None":        {reason: "Another control plane of the namespace.", name: "other", refused: "stores[0].ceph.clusterRef: the storage cluster ceph of namespace storage has consumers, of which control plane other of namespace tenant-a is none"},
+		"None":        {reason: "Another control plane of the namespace.", name: "other", wantErr: "stores[0].ceph.clusterRef: the storage cluster ceph of namespace storage has consumers, and control plane other of namespace tenant-a is not among them"},
 		"Not bound":   {reason: "Nothing is composed.", claim: strings.Replace(claim, ", resourceRef: {name: ceph-x}", "", 1), waits: "of which nothing is composed yet"},
-		"Silent":      {reason: "Nothing is ready.", composite: strings.SplitN(composite, "status:", 2)[0], waits: "says nothing of its pools yet"},
+		"Silent":      {reason: "Nothing is ready.", composite: strings.SplitN(composite, "status:", 2)[0], waits: "to publish its pools"},
 		"No pool":     {reason: "It may come.", pool: "fast", waits: "waits for pool fast of"},
 		"No user":     {reason: "It comes after its pools.", composite: without("{service: glance, user: one-glance, secretName: s, secretUUID: u}"), waits: "where glance has no user yet"},
-		"Other's use": {reason: "Glance may not write there.", pool: "volumes", refused: "stores[0].ceph.pool: pool volumes of the storage cluster ceph of namespace storage is not for what glance keeps"},
+		"Other's use": {reason: "Glance may not write there.", pool: "volumes", wantErr: "stores[0].ceph.pool: pool volumes of the storage cluster ceph of namespace storage is not intended for glance"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			or := func(a, b string) string {
@@ -102,9 +102,9 @@ func TestFind(t *testing.T) {
 			required["storage-claim.storage.ceph"] = parsed(t, or(tc.claim, claim))
 			required["storage.storage.ceph"] = parsed(t, or(tc.composite, composite))
 			got, waiting, err := Find(required, me, "stores[0].ceph", pool)
-			if tc.refused != "" {
-				if !invalid.Is(err) || !strings.HasPrefix(err.Error(), tc.refused) {
-					t.Errorf("%s\ngot %v, want %s", tc.reason, err, tc.refused)
+			if tc.wantErr != "" {
+				if !invalid.Is(err) || !strings.HasPrefix(err.Error(), tc.wantErr) {
+					t.Errorf("%s\ngot %v, want %s", tc.reason, err, tc.wantErr)
 				}
 				return
 			}
@@ -118,7 +118,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestRequires: the claim is asked for, and what it names only if it consents.
+// TestRequires checks that the claim is required, and its composite resource only if the claim allows it.
 func TestRequires(t *testing.T) {
 	first := wire.Selector{APIVersion: "crossplane.c5c3.io/v1alpha1", Kind: "StorageCluster", Namespace: "storage", Name: "ceph"}
 	for name, tc := range map[string]struct {
@@ -126,7 +126,7 @@ func TestRequires(t *testing.T) {
 		required          reference.Required
 		want              map[string]wire.Selector
 	}{
-		"First":    {"Nothing is known.", "tenant-a", nil, map[string]wire.Selector{"storage-claim.storage.ceph": first}},
+		"First":    {"Nothing was read yet.", "tenant-a", nil, map[string]wire.Selector{"storage-claim.storage.ceph": first}},
 		"Stranger": {"It is none of its business.", "others", reference.Required{"storage-claim.storage.ceph": parsed(t, claim)}, map[string]wire.Selector{"storage-claim.storage.ceph": first}},
 		"Then": {"It consents.", "tenant-a", reference.Required{"storage-claim.storage.ceph": parsed(t, claim)}, map[string]wire.Selector{
 			"storage-claim.storage.ceph": first, "storage.storage.ceph": {APIVersion: "crossplane.c5c3.io/v1alpha1", Kind: "XStorageCluster", Name: "ceph-x"},

@@ -1,5 +1,5 @@
-// Package syntax checks values of a spec by the rules of the program that reads them, where no schema can: keys of maps, which definitions
-// of composite resources cannot restrict, and parts of addresses.
+// Package syntax validates values of a spec with the rules of the programs that read them, if a schema cannot: keys of
+// maps, which definitions of composite resources cannot restrict, and parts of addresses.
 package syntax
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// Check returns an error for each value below path that Kubernetes, or a client of an address, does not accept.
+// Check returns an error for each value below path that Kubernetes, or a client of an address, rejects.
 func Check(path string, spec any) error {
 	var errs []error
 	limit.Walk(path, spec, func(field string, value any) {
@@ -55,24 +55,24 @@ func textOf(value any) (string, bool) {
 
 const annotation = "an annotation"
 
-// keys returns an error for keys of labels and annotations that the API server refuses.
+// keys returns an error for keys of labels and annotations that the API server rejects.
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
-func keys(field, what string, all []string) error {
+func keys(field, kind string, all []string) error {
 	var errs []error
 	for _, key := range all {
 		text := key
-		if what == annotation {
+		if kind == annotation {
 			text = strings.ToLower(key) // as the API server compares them
 		}
 		if problems := validation.IsQualifiedName(text); len(problems) > 0 {
 			errs = append(errs, invalid.Field(field, "%q is not the key of %s: it must be a name of at most 63 letters, digits, '-', '_' and '.', "+
-				"with an optional DNS domain and '/' before it; correct the key", key, what))
+				"with an optional DNS domain and '/' before it; correct the key", key, kind))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// toleration returns an error for a toleration that the API server refuses in a pod.
+// toleration returns an error for a toleration that the API server rejects in a pod.
 // https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
 func toleration(field string, t common.Toleration) error {
 	var errs []error
@@ -107,10 +107,10 @@ func scratch(field string, r common.Resources) error {
 	return nil
 }
 
-// schemes are those of addresses that a spec contains.
+// schemes of the addresses in a spec.
 var schemes = []string{"http://", "https://", "ldap://", "ldaps://"}
 
-// address returns an error for an address of one of the schemes whose host or port does not exist.
+// address returns an error for an address with one of these schemes whose host or port is invalid.
 func address(field, text string) error {
 	i := slices.IndexFunc(schemes, func(s string) bool { return strings.HasPrefix(text, s) })
 	if i < 0 {

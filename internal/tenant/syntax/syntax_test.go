@@ -13,7 +13,7 @@ import (
 
 func TestCheck(t *testing.T) {
 	const name = "it must be a name of at most 63 letters, digits, '-', '_' and '.', with an optional DNS domain and '/' before it; correct the key"
-	for what, tc := range map[string]struct{ spec, want string }{
+	for name, tc := range map[string]struct{ spec, want string }{
 		"valid": {spec: `{services: {keystone: {nodeSelector: {example.com/a: b}, tolerations: [{key: a, value: b, effect: NoExecute, tolerationSeconds: 5}, {operator: Exists}],
   resources: {requests: {ephemeral-storage: 1Gi}, limits: {ephemeral-storage: 1Gi}}, identityBackends: [{domain: a, ldap: {url: "ldaps://a:1"}}]}}, global: {exposure: {annotations: {Example.com/A: b}}}}`},
 		"label":            {`{services: {keystone: {nodeSelector: {"a b": c}}}}`, `spec.services.keystone.nodeSelector: "a b" is not the key of a label: ` + name},
@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 		"port":             {`{services: {keystone: {identityBackends: [{domain: a, ldap: {url: "ldap://a:65536"}}]}}}`, `spec.services.keystone.identityBackends[0].ldap.url: there is no port 65536; give one from 1 to 65535`},
 		"rule of a policy": {spec: `{services: {keystone: {policy: {a: "http://a:99999/x"}}}}`},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			spec := controlplanev1.ControlPlaneClusterSpec{}
 			if err := yaml.UnmarshalStrict([]byte(tc.spec), &spec); err != nil {
 				t.Fatal(err)
@@ -63,7 +63,7 @@ func TestHostPort(t *testing.T) {
 	}
 }
 
-// FuzzHostPort checks that what is accepted can be split by the standard library.
+// FuzzHostPort checks that the standard library can split accepted texts.
 func FuzzHostPort(f *testing.F) {
 	for _, seed := range []string{"a:1", "[fd00::1]:1", "[::]:1", "a:b:1", "]:1"} {
 		f.Add(seed)

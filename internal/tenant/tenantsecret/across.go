@@ -11,18 +11,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// HypervisorStore is the platform's store as pools of hypervisors have it: their entries lie apart from those of control planes, so that
-// the login in a cluster of hypervisors need not read the others. No instance is called so: each ends with a hash.
+// HypervisorStore returns the platform's store for pools of hypervisors. Their entries are separate from the entries of
+// control planes, so that the credentials in a cluster of hypervisors need no access to the others. The folder cannot
+// collide with an instance, whose name ends with a hash.
 func HypervisorStore(s *common.SecretStoreReference) *common.SecretStoreReference {
 	return withPrefix(s, "hypervisors")
 }
 
-// StorageStore is the platform's store as StorageClusters have it, for what comes to them: apart from the others in the same way.
+// StorageStore returns the platform's store for Secrets of StorageClusters, which are separated in the same way.
 func StorageStore(s *common.SecretStoreReference) *common.SecretStoreReference {
 	return withPrefix(s, "storage")
 }
 
-// withPrefix is a store in a folder of its own.
+// withPrefix returns the store with a subfolder.
 func withPrefix(s *common.SecretStoreReference, folder string) *common.SecretStoreReference {
 	if s == nil {
 		return nil
@@ -32,8 +33,8 @@ func withPrefix(s *common.SecretStoreReference, folder string) *common.SecretSto
 	return &out
 }
 
-// ForClusters is the set with its Secrets in one cluster and those who read them in another one, or the same: all by their provider configs.
-// From one to another they go through the platform's store.
+// ForClusters returns the set with its Secrets in one cluster and their readers in another one, or in the same. Clusters
+// are identified by their provider configs. Secrets are transferred between clusters through the platform's store.
 func (s Set) ForClusters(secrets, readers, management string, store *common.SecretStoreReference) Set {
 	s.Cluster, s.Via = "", nil
 	if secrets != management {
@@ -45,26 +46,28 @@ func (s Set) ForClusters(secrets, readers, management string, store *common.Secr
 	return s
 }
 
-// Unreferenced is a set of which nothing is wanted any more, with its Secrets in the cluster that a composed resource of it says.
-func (s Set) Unreferenced(resource string, seen *observe.Object, management string) Set {
+// Unreferenced returns the set for the removal of a composed resource that is no longer needed, with the cluster of that
+// resource.
+func (s Set) Unreferenced(resource string, observed *observe.Object, management string) Set {
 	if _, _, arrivals := s.revisions(); strings.HasPrefix(resource, arrivals+"-") {
-		return s // It lies where those are who read it.
+		return s // It is in the cluster of the readers.
 	}
-	if at := seen.Wrapper().String("spec", "providerConfigRef", "name"); at != management {
+	if at := observed.Wrapper().String("spec", "providerConfigRef", "name"); at != management {
 		s.Cluster = at
 	}
 	return s
 }
 
-// crossesClusters pushes each Secret to the platform's store, beside the Secret itself, and copies it where the workloads are. Nobody gets a right
-// to read a Secret by it: External Secrets pushes what an object in the Secret's own namespace says.
+// crossesClusters pushes each Secret from its own namespace to the platform's store, and copies it to the cluster of the
+// workloads. It grants no permission to read Secrets: External Secrets pushes as configured by an object in the namespace
+// of the Secret.
 func (s Set) crossesClusters() compose.Stage {
 	_, pushes, arrivals := s.revisions()
 	var out compose.Stage
 	for _, w := range s.Requests {
 		name := s.Target(w.Name)
 		stored, push := secret.Stored(*s.Via, s.Instance, name), pushes+"-"+name
-		// Two pools have one each of the same Secret.
+		// The name contains the instance, because two pools may use the same Secret.
 		existing := object.Meta{Name: s.Instance + "-" + name, Namespace: s.From, Labels: s.Labels}
 		out = append(out,
 			compose.Resource{

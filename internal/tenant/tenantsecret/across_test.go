@@ -9,7 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// TestHypervisorStore: entries of pools are below a path that no control plane's entries are below, whatever the prefix.
+// TestHypervisorStore checks that the folder of pools never contains entries of control planes, for any prefix.
 func TestHypervisorStore(t *testing.T) {
 	if HypervisorStore(nil) != nil {
 		t.Error("there is no store")
@@ -26,7 +26,7 @@ func TestHypervisorStore(t *testing.T) {
 	}
 }
 
-// TestStorageStore: what comes to Ceph clusters lies apart from what comes to others.
+// TestStorageStore checks that Secrets for Ceph clusters are in a separate folder.
 func TestStorageStore(t *testing.T) {
 	if StorageStore(nil) != nil {
 		t.Error("there is no store")
@@ -37,8 +37,8 @@ func TestStorageStore(t *testing.T) {
 	}
 }
 
-// TestBetween: Secrets of the management cluster are read there, those of another one where they are, and whoever is in a third gets them
-// through the store.
+// TestBetween checks that Secrets in the management cluster are read there, Secrets in another cluster are read in that
+// cluster, and workloads in a third cluster get them through the store.
 func TestBetween(t *testing.T) {
 	store := &common.SecretStoreReference{Name: "openbao"}
 	for name, tc := range map[string]struct{ secrets, readers, cluster, via string }{

@@ -12,12 +12,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
 )
 
-// TestStages: who may read comes before how it is read, that before the copies, and of a copy for another cluster each step before the
-// next. Copies are revisions, so that one that a pod still reads stays.
+// TestStages checks the order: permissions, store, copies, and for a copy in another cluster each transfer step. Copies are
+// revisions, so that a copy that a pod still reads is kept.
 func TestStages(t *testing.T) {
-	local, remote, nothing, external := set(), set(), set(), set()
+	local, remote, empty, external := set(), set(), set(), set()
 	remote.Via = &common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore"}
-	nothing.Requests = nil
+	empty.Requests = nil
 	external.Cluster = "east"
 	across := external
 	across.Via = remote.Via
@@ -26,7 +26,7 @@ func TestStages(t *testing.T) {
 		set    Set
 		want   []string
 	}{
-		"local": {"Copies lie beside the workloads.", local, []string{
+		"local": {"Copies are in the namespace of the workloads.", local, []string{
 			"0 claim-secrets-account in management", "0 claim-secrets-role in management", "0 claim-secrets-role-binding in management",
 			"1 claim-secrets-store in management",
 			"2 claim-secrets-tenant-ldap in management, of claim-secrets-tenant, judged",
@@ -42,19 +42,19 @@ func TestStages(t *testing.T) {
 			"2 claim-secrets-push-tenant-s3 in management, of claim-secrets-push, after claim-secrets-tenant-s3",
 			"2 claim-secrets-workload-tenant-s3, of claim-secrets-workload, after claim-secrets-push-tenant-s3",
 		}},
-		"elsewhere": {"In another cluster all of it is there.", external, []string{
+		"external": {"All objects are in the other cluster.", external, []string{
 			"0 claim-secrets-account in east", "0 claim-secrets-role in east", "0 claim-secrets-role-binding in east",
 			"1 claim-secrets-store in east",
 			"2 claim-secrets-tenant-ldap in east, of claim-secrets-tenant, judged",
 			"2 claim-secrets-tenant-s3 in east, of claim-secrets-tenant, judged",
 		}},
-		"across": {"From there to the workloads nobody reads them but the store's login.", across, []string{
+		"across": {"Only the store's account reads them in transit.", across, []string{
 			"0 claim-secrets-push-tenant-ldap in east, of claim-secrets-push",
 			"0 claim-secrets-workload-tenant-ldap, of claim-secrets-workload, after claim-secrets-push-tenant-ldap",
 			"0 claim-secrets-push-tenant-s3 in east, of claim-secrets-push",
 			"0 claim-secrets-workload-tenant-s3, of claim-secrets-workload, after claim-secrets-push-tenant-s3",
 		}},
-		"nothing": {"What was copied before stays until nobody reads it.", nothing, []string{
+		"empty": {"Existing copies are kept until they have no readers.", empty, []string{
 			"0  in management, of claim-secrets-tenant", "0  in management, of claim-secrets-push", "0 , of claim-secrets-workload",
 		}},
 	} {
@@ -88,7 +88,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestSource: what reads a copy finds it where it is, and whoever waits for it waits for the resource that makes it there.
+// TestSource checks the source of a copy's readers, and the resource for which they wait.
 func TestSource(t *testing.T) {
 	local, remote := set(), set()
 	remote.Via = &common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore", Prefix: "kv"}
@@ -112,7 +112,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestObjects: who may read a tenant's Secrets and how they come, whole.
+// TestObjects compares complete objects.
 func TestObjects(t *testing.T) {
 	s := set()
 	s.Labels = map[string]string{"a": "b"}

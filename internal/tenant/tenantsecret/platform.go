@@ -10,8 +10,8 @@ import (
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 )
 
-// PlatformPulls are the Secrets of the platform that images are pulled with, for an instance in the management cluster: the names of the
-// copies, and how they come there. They outlive the claim, as what runs with them does.
+// PlatformPulls returns the pull secrets of the platform for an instance in the management cluster: the names of the
+// copies, and the set that creates them. They outlive the claim, as the workloads that use them do.
 func PlatformPulls(p *platformv1.PlatformConfigSpec, instance string, labels map[string]string) ([]common.ObjectName, Set) {
 	return Set{
 		Name: "platform-pull-secrets", Prefix: "platform-pull-", From: cmp.Or(string(p.SecretsNamespace), "crossplane-system"),
@@ -19,14 +19,14 @@ func PlatformPulls(p *platformv1.PlatformConfigSpec, instance string, labels map
 	}.pulling(p.Images, "images.pullSecrets of the PlatformConfig")
 }
 
-// ClaimPulls are those that a claim names in a field, in its own namespace.
+// ClaimPulls returns the pull secrets that a claim references in a field, in its own namespace.
 func ClaimPulls(i *common.Images, field, namespace, instance string, labels map[string]string) ([]common.ObjectName, Set) {
 	return Set{
 		Name: "claim-pull-secrets", Prefix: "claim-pull-", From: namespace, Instance: instance, Labels: labels,
 	}.pulling(i, field)
 }
 
-// pulling is the set with what images are pulled with, and the names of the copies.
+// pulling returns the set with the pull secrets of images, and the names of the copies.
 func (s Set) pulling(i *common.Images, field string) ([]common.ObjectName, Set) {
 	s.Type, s.Keep = corev1.SecretTypeDockerConfigJson, true
 	var copies []common.ObjectName

@@ -18,33 +18,34 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
-// storeKind is the kind of a store that lies beside what reads it.
+// storeKind is the kind of a store in the namespace of its readers.
 const storeKind = "SecretStore"
 
-// Set is a set of Secrets of one namespace that are brought to one instance.
+// Set is a set of Secrets of one namespace that are copied to one instance.
 type Set struct {
-	// Name of the ServiceAccount and of the SecretStore, and the beginning of every resource's name.
+	// Name of the ServiceAccount and of the SecretStore, and prefix of the names of all composed resources.
 	Name string
-	// Prefix of the copies' names: nothing else in the instance begins with it.
+	// Prefix of the names of the copies. Nothing else in the instance has it.
 	Prefix string
 	// Type of the copies.
 	Type corev1.SecretType
-	// Keep says that the copies outlive the claim, because what outlives it needs them.
+	// Keep is true if the copies must outlive the claim, because their readers do.
 	Keep bool
-	// From is the namespace that the Secrets are in, Instance the one that they are brought to.
+	// From is the namespace of the Secrets, Instance the namespace to which they are copied.
 	From, Instance string
 	// Labels of all objects.
 	Labels map[string]string
-	// Via is the platform's store, through which the Secrets come to workloads in another cluster. Nil: they are in this one.
+	// Via is the platform's store, through which Secrets are transferred to workloads in another cluster. Nil: the
+	// workloads are in this cluster.
 	Via *common.SecretStoreReference
-	// Cluster is the provider config of the cluster that the Secrets are in. Empty: the management cluster. Via the platform's store they are
-	// pushed from there.
+	// Cluster is the provider config of the cluster of the Secrets, from which they are pushed to the store. Empty: the
+	// management cluster.
 	Cluster string
 	// Requests are the Secrets.
 	Requests []Request
 }
 
-// Target is the name of the copy of a Secret.
+// Target returns the name of the copy of a Secret.
 func (s Set) Target(name string) string {
 	if i := slices.IndexFunc(s.Requests, func(w Request) bool { return w.Name == name && w.As != "" }); i >= 0 {
 		return s.Requests[i].As
@@ -52,7 +53,8 @@ func (s Set) Target(name string) string {
 	return target(s.Prefix, name)
 }
 
-// Resource is the composed resource that makes a copy where the workloads are. It is for others to wait for.
+// Resource returns the name of the composed resource that creates a copy in the cluster of the workloads, so that others
+// can wait for it.
 func (s Set) Resource(target string) string {
 	if s.Via != nil {
 		return s.Name + "-workload-" + target
@@ -60,7 +62,7 @@ func (s Set) Resource(target string) string {
 	return s.Name + "-" + target
 }
 
-// Source is where objects in the workloads' cluster find a Secret of the set.
+// Source returns the source with which objects in the workloads' cluster read a Secret of the set.
 func (s Set) Source(name string) secret.Source {
 	if s.Via != nil {
 		return secret.Stored(*s.Via, s.Instance, s.Target(name))
@@ -68,13 +70,14 @@ func (s Set) Source(name string) secret.Source {
 	return secret.Source{Store: s.Name, StoreKind: storeKind, Key: name}
 }
 
-// Stages are the objects: who may read the Secrets, then how they are read, then one copy for each. Copies from before stay until
-// everything is ready, also where nothing is wanted any more: pods that are not replaced yet read them.
+// Stages returns the objects: first the permissions, then the store, then one copy for each Secret. Existing copies are
+// kept until everything is ready, even if no Secret is requested any more, because pods that are not replaced yet read
+// them.
 func (s Set) Stages() []compose.Stage {
 	copies, pushes, arrivals := s.revisions()
 	if len(s.Requests) == 0 {
 		return []compose.Stage{{
-			s.there(compose.Resource{Revisions: copies}), s.there(compose.Resource{Revisions: pushes}), {Revisions: arrivals},
+			s.inSourceCluster(compose.Resource{Revisions: copies}), s.inSourceCluster(compose.Resource{Revisions: pushes}), {Revisions: arrivals},
 		}}
 	}
 	if s.Via != nil && s.Cluster != "" {
@@ -82,16 +85,16 @@ func (s Set) Stages() []compose.Stage {
 	}
 	return []compose.Stage{
 		{
-			s.there(compose.Resource{Name: s.Name + "-account", Object: s.account()}),
-			s.there(compose.Resource{Name: s.Name + "-role", Object: s.role()}),
-			s.there(compose.Resource{Name: s.Name + "-role-binding", Object: s.binding()}),
+			s.inSourceCluster(compose.Resource{Name: s.Name + "-account", Object: s.account()}),
+			s.inSourceCluster(compose.Resource{Name: s.Name + "-role", Object: s.role()}),
+			s.inSourceCluster(compose.Resource{Name: s.Name + "-role-binding", Object: s.binding()}),
 		},
-		{s.there(compose.Resource{Name: s.Name + "-store", Object: secret.Store(s.meta(s.Name), s.Name, s.From)})},
+		{s.inSourceCluster(compose.Resource{Name: s.Name + "-store", Object: secret.Store(s.meta(s.Name), s.Name, s.From)})},
 		s.copies(),
 	}
 }
 
-// Parallel brings several sets, of which none waits for another.
+// Parallel returns the stages of several sets that do not wait for each other.
 func Parallel(sets []Set) []compose.Stage {
 	var out []compose.Stage
 	for _, set := range sets {
@@ -105,13 +108,13 @@ func Parallel(sets []Set) []compose.Stage {
 	return out
 }
 
-// there is a resource in the cluster that the Secrets are in.
-func (s Set) there(r compose.Resource) compose.Resource {
+// inSourceCluster returns a resource in the cluster of the Secrets.
+func (s Set) inSourceCluster(r compose.Resource) compose.Resource {
 	r.Management, r.Cluster = s.Cluster == "", s.Cluster
 	return r
 }
 
-// Has reports whether a composed resource makes a copy.
+// Has reports whether a composed resource creates a copy of this set.
 func (s Set) Has(resource string) bool {
 	copies, pushes, arrivals := s.revisions()
 	for _, r := range []string{copies, pushes, arrivals} {
@@ -122,12 +125,13 @@ func (s Set) Has(resource string) bool {
 	return false
 }
 
-// revisions are the beginnings of the names of resources: of what reads a Secret, pushes it to the platform's store, and reads it there.
+// revisions returns the name prefixes of the resources that read a Secret, push it to the platform's store, and read it
+// from there.
 func (s Set) revisions() (copies, pushes, arrivals string) {
 	return s.Name + "-" + strings.TrimSuffix(s.Prefix, "-"), s.Name + "-push", s.Name + "-workload"
 }
 
-// copies reads each Secret, and brings it on where the workloads are elsewhere.
+// copies copies each Secret, and transfers it if the workloads are in another cluster.
 func (s Set) copies() compose.Stage {
 	copies, pushes, arrivals := s.revisions()
 	var out compose.Stage
@@ -137,7 +141,7 @@ func (s Set) copies() compose.Stage {
 		here := secret.Source{Store: s.Name, StoreKind: storeKind, Key: w.Name, Renamed: w.Renamed}
 		first := s.Name + "-" + name
 		copied := secret.Fixed(secret.Copied(meta, here, s.Type, s.Keep, w.Keys...), w.Fixed)
-		out = append(out, s.there(compose.Resource{Name: first, Revisions: copies, Object: copied, Ready: s.ready(w)}))
+		out = append(out, s.inSourceCluster(compose.Resource{Name: first, Revisions: copies, Object: copied, Ready: s.ready(w)}))
 		if s.Via == nil {
 			continue
 		}
@@ -166,12 +170,13 @@ func (s Set) account() *corev1.ServiceAccount {
 	}
 }
 
-// auxiliaryMeta is the meta of what lies beside the Secrets. It names the instance: two claims of one namespace have one each.
+// auxiliaryMeta returns the metadata of the objects in the namespace of the Secrets. The name contains the instance,
+// because two claims of one namespace may have such objects.
 func (s Set) auxiliaryMeta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: s.Instance + "-" + s.Name, Namespace: s.From, Labels: s.Labels}
 }
 
-// role is the right to get just these Secrets. Without names it would be one to get all.
+// role returns the Role that permits to get only these Secrets. Without resource names, it would permit to get all of them.
 func (s Set) role() *rbacv1.Role {
 	var named []string
 	for _, w := range s.Requests {
@@ -194,11 +199,12 @@ func (s Set) binding() *rbacv1.RoleBinding {
 	}
 }
 
-// unreadable is what External Secrets says of a source that it cannot read; why stands in an event, which a function does not see.
+// unreadable is the message of External Secrets for a source that it cannot read. The reason is in an event, which a
+// function cannot read.
 const unreadable = "could not get secret data from provider"
 
-// ready is the rule of the kind, in words that a tenant can act on. External Secrets reports what it has read last by its generation,
-// which its condition does not name.
+// ready returns the check of the kind, with a message on which a tenant can act. External Secrets reports the generation
+// that it has read last, but not in its condition.
 func (s Set) ready(w Request) ready.Check {
 	rule, _ := ready.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
 	return func(o *observe.Object) ready.Result {
@@ -213,7 +219,8 @@ func (s Set) ready(w Request) ready.Check {
 	}
 }
 
-// current reports whether an ExternalSecret has been read since it changed: its version begins with the generation.
+// current reports whether an ExternalSecret was synced since its last change: the synced version begins with the
+// generation.
 func current(o *observe.Object) bool {
 	synced := o.String("status", "syncedResourceVersion")
 	return synced == "" || strings.HasPrefix(synced, strconv.FormatInt(o.Generation(), 10)+"-")

@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// set is a set of two Secrets.
+// set returns a set of two Secrets.
 func set() Set {
 	return Set{
 		Name: "claim-secrets", Prefix: "tenant-", Type: corev1.SecretTypeOpaque, From: "team-a", Instance: "team-a-cloud-12345",
@@ -33,7 +33,7 @@ func set() Set {
 	}
 }
 
-// TestUnion: one for each Secret, with all keys that anybody needs.
+// TestUnion checks that there is one Request for each Secret, with all required keys.
 func TestUnion(t *testing.T) {
 	want := []Request{
 		{Name: "ldap", Keys: []string{"ca.crt", "password"}, Fields: []string{"spec.b", "spec.c"}},
@@ -44,7 +44,8 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// TestRole: it names just the Secrets that are wanted, and binds the set's own account. One without names would be a right to all.
+// TestRole checks that the Role contains only the requested Secrets, and binds the set's own account. Without names, it
+// would permit all Secrets.
 func TestRole(t *testing.T) {
 	s := set()
 	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"ldap", "s3"}, Verbs: []string{"get"}}}
@@ -66,7 +67,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// TestTarget: copies of different Secrets have different names, which Kubernetes takes, and which begin with the prefix.
+// TestTarget checks that copies of different Secrets have different, valid names with the prefix.
 func TestTarget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(
@@ -81,14 +82,14 @@ func TestTarget(t *testing.T) {
 		if other := target("tenant-", b); a != b && other == got {
 			t.Errorf("%s and %s are both copied to %s", a, b, got)
 		}
-		// Who names a Secret as the copy of a long one is called gets another copy.
+		// A Secret with the name of a shortened copy gets another copy.
 		if next := target("tenant-", strings.TrimPrefix(got, "tenant-")); len(got) == longest && next == got {
 			t.Errorf("%s and %s are both copied to %s", a, strings.TrimPrefix(got, "tenant-"), got)
 		}
 	})
 }
 
-// TestTargetStays: a name never changes once it is in use. What is cut is cut at 40 characters, without what a name may not end with.
+// TestTargetStays checks that names are stable. They are shortened to 40 characters, without invalid characters at the end.
 func TestTargetStays(t *testing.T) {
 	a := func(n int) string { return strings.Repeat("a", n) }
 	for name, tc := range map[string]struct{ reason, name, want string }{
@@ -105,7 +106,8 @@ func TestTargetStays(t *testing.T) {
 	}
 }
 
-// TestRemote: workloads in another cluster get the Secrets through the platform's store, below the instance's own path.
+// TestRemote checks that workloads in another cluster get the Secrets through the platform's store, in the folder of the
+// instance.
 func TestRemote(t *testing.T) {
 	s := set()
 	s.Via = &common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore", Prefix: "a"}
@@ -145,7 +147,7 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// TestReady: what a tenant has to do stands in the verdict.
+// TestReady checks that the message contains the action required from the tenant.
 func TestReady(t *testing.T) {
 	status := func(ready, message, synced string) map[string]any {
 		return map[string]any{"syncedResourceVersion": synced, "conditions": []any{
@@ -153,10 +155,10 @@ func TestReady(t *testing.T) {
 		}}
 	}
 	for name, tc := range map[string]struct {
-		reason string
-		wanted int
-		status map[string]any
-		want   ready.Result
+		reason  string
+		request int
+		status  map[string]any
+		want    ready.Result
 	}{
 		"Missing": {
 			"There is no such Secret, or not all its keys.", 1, status("False", unreadable, "1-a"),
@@ -178,7 +180,7 @@ func TestReady(t *testing.T) {
 			ready.Wait("Reconciling", "its controller has not seen the last change yet"),
 		},
 		"Read":  {"It is as the source is.", 0, status("True", "", "3-a"), ready.Yes},
-		"Plain": {"A version of External Secrets that does not tell is believed.", 0, status("True", "", ""), ready.Yes},
+		"Plain": {"A version of External Secrets without this field is trusted.", 0, status("True", "", ""), ready.Yes},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := map[string]any{"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret", "metadata": map[string]any{"generation": 3}}
@@ -189,20 +191,20 @@ func TestReady(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			seen, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(body)})
+			state, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(body)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			observed, _ := seen.Get("o")
+			observed, _ := state.Get("o")
 			s := set()
-			if diff := cmp.Diff(tc.want, s.ready(s.Requests[tc.wanted])(observed)); diff != "" {
+			if diff := cmp.Diff(tc.want, s.ready(s.Requests[tc.request])(observed)); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestCurrent: a version begins with the generation as it is counted, and not with the first of its digits.
+// TestCurrent checks that a version begins with the complete generation, not only with its first digits.
 func TestCurrent(t *testing.T) {
 	for synced, want := range map[string]bool{"12-a": true, "1-a": false, "2-a": false, "13-a": false, "121-a": false, "": true} {
 		body, err := structpb.NewStruct(map[string]any{
@@ -212,18 +214,18 @@ func TestCurrent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(body)})
+		state, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(body)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		observed, _ := seen.Get("o")
+		observed, _ := state.Get("o")
 		if got := current(observed); got != want {
 			t.Errorf("generation 12, read at %q: current %t, want %t", synced, got, want)
 		}
 	}
 }
 
-// TestSentence: one key and one field are said in the singular, several as one says a list.
+// TestSentence checks the singular for one key or field, and the format of lists.
 func TestSentence(t *testing.T) {
 	for want, w := range map[string]Request{
 		"waits for Secret ldap with the key password in namespace team-a, which spec.a names: create it there": {
@@ -232,7 +234,7 @@ func TestSentence(t *testing.T) {
 		"waits for Secret s3 with the keys a, b and c in namespace team-a, which spec.a and spec.b name: create it there": {
 			Name: "s3", Keys: []string{"a", "b", "c"}, Fields: []string{"spec.a", "spec.b"},
 		},
-		"waits for Secret queue with the key password in namespace team-a, which is made there": {Name: "queue", Keys: []string{"password"}},
+		"waits for Secret queue with the key password in namespace team-a, which is created there": {Name: "queue", Keys: []string{"password"}},
 	} {
 		if got := w.sentence("team-a"); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -240,8 +242,8 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestOtherObjectsReconciled: a Secret that is missing holds up what reads it and nothing else.
-func TestOtherObjectsReconciled(t *testing.T) {
+// TestMissingSecretBlocksReaders checks that a missing Secret only blocks its readers.
+func TestMissingSecretBlocksReaders(t *testing.T) {
 	s := set()
 	for _, r := range s.Stages()[2] {
 		if len(r.After) > 0 {

@@ -8,23 +8,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
-// Request is a Secret that a spec names.
+// Request is a Secret that a spec references.
 type Request struct {
 	// Name of the Secret in its own namespace.
 	Name string
-	// Keys that are needed.
+	// Keys that are required.
 	Keys []string
-	// Fields that name it. None: it is not for a tenant to make.
+	// Fields that reference it. Empty: the tenant does not create it.
 	Fields []string
-	// As is the name of its copy, which begins with the prefix. Empty: the prefix and its own.
+	// As is the name of its copy, which begins with the prefix. Empty: the prefix and Name.
 	As string
-	// Renamed are the keys that have another name in the copy, where the workloads are in this cluster.
+	// Renamed are keys with another name in the copy, if the workloads are in this cluster.
 	Renamed map[string]string
-	// Fixed are keys that the copy has besides, with what is no secret, where the workloads are in this cluster.
+	// Fixed are additional keys of the copy with values that are not secret, if the workloads are in this cluster.
 	Fixed map[string]string
 }
 
-// Union is one Wanted for each Secret, by name, with all that is wanted of it.
+// Union returns one Request for each Secret, sorted by name, with all required keys and all fields.
 func Union(all []Request) []Request {
 	var out []Request
 	for _, w := range all {
@@ -44,7 +44,7 @@ func union(a, b []string) []string {
 	return slices.Compact(out)
 }
 
-// sentence says what is missing and what to do.
+// sentence returns a message with the missing Secret and the required action.
 func (w Request) sentence(namespace string) string {
 	keys, verb := "the keys "+and(w.Keys), "name"
 	if len(w.Keys) == 1 {
@@ -54,13 +54,13 @@ func (w Request) sentence(namespace string) string {
 		verb = "names"
 	}
 	if len(w.Fields) == 0 {
-		return fmt.Sprintf("waits for Secret %s with %s in namespace %s, which is made there", w.Name, keys, namespace)
+		return fmt.Sprintf("waits for Secret %s with %s in namespace %s, which is created there", w.Name, keys, namespace)
 	}
 	return fmt.Sprintf("waits for Secret %s with %s in namespace %s, which %s %s: create it there",
 		w.Name, keys, namespace, and(w.Fields), verb)
 }
 
-// and is a list as one says it.
+// and joins a list as in a sentence.
 func and(list []string) string {
 	if n := len(list) - 1; n > 0 {
 		return strings.Join(list[:n], ", ") + " and " + list[n]
@@ -68,10 +68,11 @@ func and(list []string) string {
 	return strings.Join(list, "")
 }
 
-// longest is the length of a target that had to be cut; all others are shorter, so that none of them is called like one.
+// longest is the length of shortened names. All other names are shorter, so that they cannot collide.
 const longest = 63
 
-// target is the name of the copy: the Secret's own behind a prefix, and where that is too long, its beginning and a hash.
+// target returns the name of a copy: the prefix and the name of the Secret. If it is too long, it is shortened and a hash
+// is added.
 func target(prefix, name string) string {
 	full := prefix + name
 	if len(full) < longest {

@@ -1,7 +1,7 @@
-// Package limittest is for tests that are about something else than limits.
+// Package limittest provides a limit for tests that do not test limits.
 package limittest
 
-// Everything is a limit of a PlatformConfig, in YAML, that allows all claims everything.
+// Everything is a limit of a PlatformConfig, in YAML, that allows everything in all claims.
 const Everything = `{name: everything, namespaces: ["*"], registries: ["*"], domains: ["*"], secretStores: ["*"], gateways: ["*"],
   ingressClasses: ["*"], exposureNamespaces: ["*"], annotations: ["*"], issuers: ["*"], nodeSelectors: ["*"], tolerations: ["*"],
   storageClasses: ["*"], monitoringLabels: ["*"], s3Endpoints: ["*"], directoryHosts: ["*"], openIDHosts: ["*"],
