@@ -44,7 +44,7 @@ func Expand(entry, namespace string) string {
 // anyValue is the pattern that allows everything.
 const anyValue = "*"
 
-// Match reports whether a text matches a pattern, in which * matches any sequence of characters, including an empty one.
+// Match matches a text against a pattern, in which * matches any sequence of characters, including an empty one.
 func Match(pattern, text string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
@@ -68,13 +68,13 @@ func Match(pattern, text string) bool {
 	}
 }
 
-// Below reports whether a path matches a pattern or is below a path that does.
+// Below is like Match for a path, and also matches paths below the pattern.
 func Below(pattern, path string) bool {
 	return Match(pattern, path) || Match(pattern+"/*", path)
 }
 
-// Term reports whether a term such as key=value:effect matches a pattern, in which value and effect, or only the effect,
-// can be omitted.
+// Term matches a term such as key=value:effect against a pattern, in which value and effect, or only the effect, can be
+// omitted.
 func Term(pattern, term string) bool {
 	return Match(pattern, term) || Match(pattern+"=*", term) || Match(pattern+":*", term)
 }
@@ -168,8 +168,8 @@ func ReadAddresses(text string) (out []Address, ok bool) {
 	return out, len(out) > 0
 }
 
-// Hosts reports whether every address of a list matches a pattern, <host> or <host>:<port>. In the host, * matches any
-// sequence of characters; without a port, all ports match.
+// Hosts matches every address of a list against a pattern, <host> or <host>:<port>. In the host, * matches any sequence of
+// characters; without a port, all ports match.
 func Hosts(pattern, text string) bool {
 	addresses, ok := ReadAddresses(text)
 	if !ok {
