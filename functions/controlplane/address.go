@@ -14,13 +14,13 @@ import (
 
 const routingPaths = "Paths"
 
-// addresses derives how the services are reached.
+// addresses derives the endpoints of all services.
 func (m *model) addresses() {
 	for _, s := range m.services {
 		s.endpoints.internal = s.internal(s.name, m.instance)
 		s.endpoints.public = s.endpoints.internal
-		if s.elsewhere != "" {
-			s.endpoints = endpoints{public: string(s.elsewhere), internal: string(s.elsewhere)}
+		if s.externalURL != "" {
+			s.endpoints = endpoints{public: string(s.externalURL), internal: string(s.externalURL)}
 			continue
 		}
 		if m.exposure.Type != exposure.None {
@@ -45,8 +45,8 @@ func (m *model) expose(s *serviceState) {
 	s.exposure = &e
 }
 
-// externalEndpoint is how something is reached from outside that has a host name of its own: the one that the claim says, or one below its domain. Nil:
-// it is not.
+// externalEndpoint returns the exposure of an endpoint with its own host name: the requested one, or a name below the domain of the claim.
+// It returns nil without exposure.
 func (m *model) externalEndpoint(requested common.Hostname, name string) *common.ServiceExposure {
 	if m.exposure.Type == exposure.None {
 		return nil
@@ -54,13 +54,13 @@ func (m *model) externalEndpoint(requested common.Hostname, name string) *common
 	return &common.ServiceExposure{Exposure: m.exposure, TLS: m.tls, Hostname: cmp.Or(requested, common.Hostname(name+"."+m.domain))}
 }
 
-// A host is a public host name: whose it is, the field that says it, and how it is exposed. Nil: it is not.
+// host is a public host name with its owner and the field that sets it. A nil exposure means that it is not exposed.
 type host struct {
 	owner, field string
 	exposure     *common.ServiceExposure
 }
 
-// publicHosts are all of them.
+// publicHosts returns all exposed host names.
 func (m *model) publicHosts() []host {
 	var out []host
 	for _, s := range m.services {
@@ -72,22 +72,22 @@ func (m *model) publicHosts() []host {
 	return slices.DeleteFunc(out, func(h host) bool { return h.exposure == nil })
 }
 
-// checkHostnames refuses a public host name that DNS does not carry, since it may be put together of the claim's name and namespace and
-// the platform's domain, and one that two would answer at.
+// checkHostnames returns an error for a public host name that is too long for DNS, since it may be derived from the claim's name and
+// namespace and the platform's domain, and for an address of two endpoints.
 func (m *model) checkHostnames() error {
 	const longest = 253
-	taken := map[string]string{}
+	owners := map[string]string{}
 	for _, h := range m.publicHosts() {
 		if n := len(h.exposure.Hostname); n > longest {
-			return invalid.Field("spec.global.domain", "the host name %s has %d characters, of %d at most; give a shorter domain",
+			return invalid.Field("spec.global.domain", "the host name %s has %d characters, and at most %d are allowed; set a shorter domain",
 				h.exposure.Hostname, n, longest)
 		}
 		at := string(h.exposure.Hostname) + h.exposure.Path
-		if other, ok := taken[at]; ok {
-			return invalid.Field(h.field, "%s is reached at %s already; give another name, or use global.exposure.routing Paths",
+		if other, ok := owners[at]; ok {
+			return invalid.Field(h.field, "%s uses %s already; set another name, or use global.exposure.routing Paths",
 				other, h.exposure.Hostname)
 		}
-		taken[at] = h.owner
+		owners[at] = h.owner
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
-// TestMandatory: without the admission policies nothing is composed, and what is there is left as it is. That is no tenant's mistake.
+// TestMandatory checks that nothing is composed without the admission policies, and that existing objects are kept. It is not an error of
+// the tenant.
 func TestMandatory(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -19,7 +20,7 @@ func TestMandatory(t *testing.T) {
 		want   string
 	}{
 		"missing":  {"The chart was never installed.", func(r map[string][]*structpb.Struct) { r[admission.PolicyRequirement] = nil }, "is missing"},
-		"unbound":  {"Someone removed a binding.", func(r map[string][]*structpb.Struct) { r[admission.BindingRequirement] = nil }, "is missing"},
+		"unbound":  {"A binding was removed.", func(r map[string][]*structpb.Struct) { r[admission.BindingRequirement] = nil }, "is missing"},
 		"not read": {"The Composition is older than the function.", func(r map[string][]*structpb.Struct) { delete(r, admission.PolicyRequirement) }, "upgrade the Configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +38,7 @@ func TestMandatory(t *testing.T) {
 				requested = requested || c.GetType() == respond.Composed && strings.Contains(c.GetMessage(), tc.want)
 			}
 			if !requested {
-				t.Errorf("%s\nthe claim does not say so: %v", tc.reason, rsp.Conditions)
+				t.Errorf("%s\nthe condition of the claim does not report it: %v", tc.reason, rsp.Conditions)
 			}
 		})
 	}

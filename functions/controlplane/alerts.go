@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// storeAlerts use metrics of kube-state-metrics and Valkey's exporter (https://github.com/oliver006/redis_exporter).
+// storeAlerts returns alerts on metrics of kube-state-metrics and Valkey's exporter (https://github.com/oliver006/redis_exporter).
 func (m *model) storeAlerts() *unstructured.Unstructured {
 	in := fmt.Sprintf(`namespace=%q`, m.instance)
 	sets := fmt.Sprintf(`%s,statefulset=~%q`, in, "valkey-"+valkeyName+"-.*")
@@ -18,25 +18,25 @@ func (m *model) storeAlerts() *unstructured.Unstructured {
 		monitoring.Alert{
 			Name: "StoreDown", Severity: monitoring.Critical, For: "2m",
 			Expr:    fmt.Sprintf(`sum(kube_statefulset_status_replicas_ready{%s}) == 0`, sets),
-			Summary: "No member of the key-value store is there: services that lock across pods stop.",
+			Summary: "No pod of the key-value store (Valkey) is ready. Services that use it for locks are blocked.",
 			Action:  "Look at the pods' events and logs.",
 		},
 		monitoring.Alert{
 			Name: "StoreDegraded", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%[1]s} < kube_statefulset_replicas{%[1]s}`, sets),
-			Summary: "Fewer members of the key-value store are there than wanted.",
+			Summary: "The key-value store (Valkey) has fewer ready members than configured.",
 			Action:  "Look at the pods' events: a node may be full or gone, or a volume may not be attached.",
 		},
 		monitoring.Alert{
 			Name: "StoreWithoutPrimary", Severity: monitoring.Critical, For: "2m",
 			Expr:    fmt.Sprintf(`count(redis_instance_info{%[1]s}) > 0 unless count(redis_instance_info{%[1]s,role="master"}) > 0`, in),
-			Summary: "No member of the key-value store takes writes.",
-			Action:  "Read the logs of the sentinels: most of them have to be there to make a member the primary.",
+			Summary: "No member of the key-value store (Valkey) accepts writes.",
+			Action:  "Check the sentinel logs: a quorum of sentinels is required to elect a primary.",
 		},
 	)
 }
 
-// cacheAlerts use metrics of kube-state-metrics: memcached's own take an exporter, which is not composed.
+// cacheAlerts returns alerts on metrics of kube-state-metrics. Metrics of memcached itself require an exporter, which is not composed.
 func (m *model) cacheAlerts() *unstructured.Unstructured {
 	w := m.cacheWorkload()
 	sets := fmt.Sprintf(`namespace=%q,statefulset=%q`, m.instance, w.Name)
@@ -44,19 +44,19 @@ func (m *model) cacheAlerts() *unstructured.Unstructured {
 		monitoring.Alert{
 			Name: "CacheDown", Severity: monitoring.Critical, For: "5m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%s} == 0`, sets),
-			Summary: "No memcached is there: users of the dashboard are logged out, and the identity service validates the token of every request.",
+			Summary: "No memcached pod is ready: dashboard users are logged out, and the identity service validates the token of every request.",
 			Action:  "Look at the pods' events and logs.",
 		},
 		monitoring.Alert{
 			Name: "CacheDegraded", Severity: monitoring.Warning, For: "15m",
 			Expr:    fmt.Sprintf(`kube_statefulset_status_replicas_ready{%[1]s} < kube_statefulset_replicas{%[1]s}`, sets),
-			Summary: "Fewer pods of memcached are there than wanted: what they had is not cached, and clients wait for their time-out.",
+			Summary: "Memcached has fewer ready pods than configured: part of the cache is lost, and clients wait for their time-out.",
 			Action:  "Look at the pods' events: a node may be full or gone.",
 		},
 	)
 }
 
-// programAlerts are on every container of the control plane.
+// programAlerts returns alerts on all containers of the control plane.
 func (m *model) programAlerts() *unstructured.Unstructured {
 	return monitoring.Rules(m.meta("programs"), m.monitoring, monitoring.Containers("", m.instance)...)
 }

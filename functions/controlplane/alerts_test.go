@@ -8,11 +8,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
 )
 
-// TestAlerts: who is woken, after how long, and what is asked for it. Somebody is where services stop, and not where one member is missing.
+// TestAlerts checks the severity, the delay and the metrics of alerts. They are critical if services stop, and warnings if one member is
+// missing.
 func TestAlerts(t *testing.T) {
 	const warning, critical = "warning", "critical"
-	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
-		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
+	alert := func(severity, wait string, alert ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: alert}
 	}
 	ready := func(set string) []string {
 		return []string{"kube_statefulset_status_replicas_ready{statefulset" + set + "}", "kube_statefulset_replicas{statefulset" + set + "}"}
@@ -20,23 +21,23 @@ func TestAlerts(t *testing.T) {
 	const store = `=~"valkey-valkey-.*"`
 	m := derived(t, "{}", bare)
 	want := map[string]monitoringtest.Alert{
-		"StoreDown":           asks(critical, "2m", ready(store)[0]),
-		"StoreDegraded":       asks(warning, "15m", ready(store)...),
-		"StoreWithoutPrimary": asks(critical, "2m", "redis_instance_info", `redis_instance_info{role="master"}`),
+		"StoreDown":           alert(critical, "2m", ready(store)[0]),
+		"StoreDegraded":       alert(warning, "15m", ready(store)...),
+		"StoreWithoutPrimary": alert(critical, "2m", "redis_instance_info", `redis_instance_info{role="master"}`),
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, m.storeAlerts())); diff != "" {
 		t.Errorf("store (-want +got):\n%s", diff)
 	}
 	want = map[string]monitoringtest.Alert{
-		"CacheDown":     asks(critical, "5m", ready(`="memcached"`)[0]),
-		"CacheDegraded": asks(warning, "15m", ready(`="memcached"`)...),
+		"CacheDown":     alert(critical, "5m", ready(`="memcached"`)[0]),
+		"CacheDegraded": alert(warning, "15m", ready(`="memcached"`)...),
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, m.cacheAlerts())); diff != "" {
 		t.Errorf("cache (-want +got):\n%s", diff)
 	}
 	want = map[string]monitoringtest.Alert{
-		"ContainerRestarting": asks(warning, "5m", "kube_pod_container_status_restarts_total"),
-		"ContainerOutOfMemory": asks(warning, "1m", `kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}`,
+		"ContainerRestarting": alert(warning, "5m", "kube_pod_container_status_restarts_total"),
+		"ContainerOutOfMemory": alert(warning, "1m", `kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}`,
 			"kube_pod_container_status_restarts_total"),
 	}
 	if diff := cmp.Diff(want, monitoringtest.Alerts(t, m.programAlerts())); diff != "" {

@@ -13,11 +13,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-// backupResource is the composed resource of backups that were ordered under the name of the database.
+// backupResource is the composed resource of backups with the name of the database.
 const backupResource = "database-backup"
 
-// databaseBackup is the database's regular backups. Nothing waits for it, so that an object store that is down holds up nobody but the
-// claim that says so.
+// databaseBackup composes the scheduled backups of the database. No component depends on it, so that an unavailable object store delays
+// only the claim that uses it.
 func databaseBackup(m *model) ([]compose.Stage, error) {
 	b := m.backups()
 	resource := backupResource
@@ -30,10 +30,10 @@ func databaseBackup(m *model) ([]compose.Stage, error) {
 
 func (m *model) backsUp() bool { return m.spec.Infrastructure.MariaDB.Backup != nil }
 
-// backups are regular backups of the database. What their operator does not allow to change is part of their name, so that a change of
-// them makes another object: the old one goes with the same answer, and the new one makes a backup at once. It keeps what the old one has
-// left in the bucket for as long, too, where that is the same. One that is there under the name of the database keeps it, until it is to
-// be another.
+// backups returns the scheduled backups of the database. The name contains a hash of the fields that the operator does not allow to change,
+// so that a change creates a new object: the old object is removed in the same reconciliation, and the new one starts a backup immediately.
+// If the bucket is unchanged, the new object also applies its retention to the backups of the old one. An object with the name of the
+// database keeps that name until an immutable field changes.
 func (m *model) backups() mariadb.Backup {
 	want := m.spec.Infrastructure.MariaDB.Backup
 	b := mariadb.Backup{
@@ -45,7 +45,7 @@ func (m *model) backups() mariadb.Backup {
 	}
 	const digits = 8
 	name := mariaDBName
-	if b.Restarts = immutableFieldsEqual(m.databaseWas.backup, b.ImmutableFields()); !b.Restarts {
+	if b.Restarts = immutableFieldsEqual(m.observedDatabase.backup, b.ImmutableFields()); !b.Restarts {
 		name += "-" + names.HashOf(digits, b.ImmutableFields())
 	}
 	b.Meta = m.meta(name)
@@ -56,7 +56,7 @@ func (m *model) backupTimeout() time.Duration {
 	return mariadb.BackupTimeout(bytes(m.databaseStorage()))
 }
 
-// immutableFieldsEqual reports whether there are backups of which no immutable field has to change.
+// immutableFieldsEqual reports whether the backup object exists and no immutable field has to change.
 func immutableFieldsEqual(o *observe.Object, want object.Map) bool {
 	if !o.Exists() {
 		return false
@@ -66,7 +66,7 @@ func immutableFieldsEqual(o *observe.Object, want object.Map) bool {
 	return reflect.DeepEqual(withoutEmpty(is), withoutEmpty(want))
 }
 
-// withoutEmpty is a value without the empty strings that the operator writes where nothing was.
+// withoutEmpty returns a value without the empty strings that the operator writes for unset fields.
 func withoutEmpty(v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// barbican is the key manager.
+// barbican builds the composite resource of the key manager.
 func barbican(m *model, s *serviceState) runtime.Object {
 	b := m.spec.Services.Barbican
 	return &barbicanv1.Barbican{
@@ -26,7 +26,7 @@ func barbican(m *model, s *serviceState) runtime.Object {
 	}
 }
 
-// barbicanAPI is what the claim says of the API's pods, in the form of all services.
+// barbicanAPI returns the settings of the API's pods as a Workload.
 func barbicanAPI(b *controlplanev1.Barbican) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(b.API, common.Process{}), b.Placement)
 }
@@ -36,7 +36,7 @@ func checkBarbican(m *model, s *serviceState, r release.Release) error {
 	spec := s.spec()
 	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(b.API), b.Placement), "api.memory"
 	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r)}
-	if b.API != nil { // How much memory it needs is a question of all services.
+	if b.API != nil { // All services check the memory themselves.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *b.API))
 	}
 	if b.Worker != nil {
@@ -51,7 +51,7 @@ func checkBarbican(m *model, s *serviceState, r release.Release) error {
 	return errors.Join(errs...)
 }
 
-// barbicanPods are those of both processes.
+// barbicanPods returns the costs of both processes.
 func barbicanPods(m *model, s *serviceState) []costItem {
 	b := m.spec.Services.Barbican
 	of := func(field string, p common.Process) costItem {
@@ -63,15 +63,15 @@ func barbicanPods(m *model, s *serviceState) []costItem {
 	}
 }
 
-// barbicanConnections is how many it opens to the database at most: a worker does no more at once than its pool has.
+// barbicanConnections returns the maximum number of database connections. The pool of a worker limits its connections.
 func barbicanConnections(m *model, s *serviceState) int64 {
 	return s.threads() + daemonsOf(m.worker(m.spec.Services.Barbican.Worker))
 }
 
-// barbicanSecrets are those of a Vault.
+// barbicanSecrets lists the Secrets of a Vault.
 func barbicanSecrets(s *controlplanev1.Services) []secretReference {
 	if s.Barbican == nil || !s.Barbican.Enabled || s.Barbican.Vault == nil {
-		return nil // What is off needs no Secret.
+		return nil // A disabled service needs no Secret.
 	}
 	v := s.Barbican.Vault
 	const field = "spec.services.barbican.vault."
@@ -90,7 +90,7 @@ func barbicanReferences(path string, value any) []externalReference {
 	return nil
 }
 
-// keyManager is what services that keep something encrypted are told of it, nil if there is none.
+// keyManager returns the key manager settings of services that encrypt data, nil without a key manager.
 func (m *model) keyManager() *common.KeyManager {
 	if b := m.spec.Services.Barbican; b == nil || !b.Enabled {
 		return nil

@@ -10,35 +10,36 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// TestBarbicanProcesses: what is not said of a process is its size's, and a worker is no more than a service's helpers are.
+// TestBarbicanProcesses checks that unset fields of a process come from the size. By default a worker has two pods at most, as other
+// singleton workers have.
 func TestBarbicanProcesses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, extraYAML string
 		want              []string
 	}{
-		"size": {"Nothing is said.", "", []string{"2 × 250m, 512Mi", "2 × 250m, 512Mi"}},
-		"said": {"All of it.", ", api: {replicas: 4}, worker: {replicas: 1, memory: 2Gi}", []string{"4 × 250m, 512Mi", "1 × 250m, 2Gi"}},
+		"size":  {"The claim sets all fields.", "", []string{"2 × 250m, 512Mi", "2 × 250m, 512Mi"}},
+		"claim": {"All of it.", ", api: {replicas: 4}, worker: {replicas: 1, memory: 2Gi}", []string{"4 × 250m, 512Mi", "1 × 250m, 2Gi"}},
 	} {
 		m, err := derive(input(t, "{services: {barbican: {enabled: true"+tc.extraYAML+"}}}", queued, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
 		spec := barbican(m, m.services[len(m.services)-1]).(*barbicanv1.Barbican).Spec
-		if diff := cmp.Diff(tc.want, []string{says(&spec.API), says(&spec.Worker)}); diff != "" {
+		if diff := cmp.Diff(tc.want, []string{summary(&spec.API), summary(&spec.Worker)}); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
 	}
 }
 
-// TestKeyManager: those that encrypt are told of Barbican while it is in the claim.
+// TestKeyManager checks that services with encryption get the address of Barbican while the claim enables it.
 func TestKeyManager(t *testing.T) {
 	for _, tc := range []struct {
 		reason, extraYAML string
 		want              *common.KeyManager
 	}{
-		{"There is one.", "}, barbican: {enabled: true", &common.KeyManager{InternalURL: common.URL("https://barbican." + instance + ".svc:9311")}},
-		{"It is off.", "}, barbican: {enabled: false", nil},
-		{"There is none.", "", nil},
+		{"Barbican is enabled.", "}, barbican: {enabled: true", &common.KeyManager{InternalURL: common.URL("https://barbican." + instance + ".svc:9311")}},
+		{"Barbican is not enabled.", "}, barbican: {enabled: false", nil},
+		{"Barbican is disabled.", "", nil},
 	} {
 		m, err := derive(input(t, blocks(tc.extraYAML, ""), queued, nil))
 		if err != nil {

@@ -10,33 +10,33 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// instead is what to do instead of what is not built yet, where that is more than to leave it out.
+// instead maps fields that are not implemented to messages whose remedy is more than to remove the field.
 var instead = map[string]string{
-	"spec.cluster.gardener": "dedicated clusters are not built yet in this version; " +
-		"name a cluster of the platform in cluster.ref, or leave cluster out",
-	"spec.infrastructure.mariadb.backup.pointInTimeRecovery": "the operator recovers to a point in time with replication only, " +
-		"which is not built yet; leave it off and schedule backups more often",
+	"spec.cluster.gardener": "dedicated clusters are not implemented in this version; " +
+		"set cluster.ref to a cluster of the platform, or remove cluster",
+	"spec.infrastructure.mariadb.backup.pointInTimeRecovery": "requires replication, " +
+		"which is not implemented; disable it and schedule backups more often",
 }
 
-// checkImplemented refuses what the API has and the function does not compose yet. Admission refuses it too; this holds where another definition
-// is installed beside the function. What is switched off may stand there.
+// checkImplemented returns an error for fields of the API that the function does not implement. Admission rejects them too; this check
+// applies if another version of the definition is installed. Disabled features may be present.
 func checkImplemented(s *controlplanev1.ControlPlaneClusterSpec) error {
 	var errs []error
 	limit.Walk("spec", s, func(field string, value any) {
 		if !apis.IsUnimplemented("ControlPlaneCluster", field) {
 			return
 		}
-		words, off := instead[field], reflect.Value{}
+		message, off := instead[field], reflect.Value{}
 		if v := reflect.ValueOf(value); v.Kind() == reflect.Struct {
 			off = v.FieldByName("Enabled")
 		}
 		switch {
-		case words != "":
-			errs = append(errs, invalid.Field(field, "%s", words))
+		case message != "":
+			errs = append(errs, invalid.Field(field, "%s", message))
 		case !off.IsValid():
-			errs = append(errs, invalid.Field(field, "this is not built yet in this version; leave it out"))
+			errs = append(errs, invalid.Field(field, "not implemented in this version; remove it"))
 		case off.Bool():
-			errs = append(errs, invalid.Field(field+".enabled", "this is not built yet in this version; leave it off"))
+			errs = append(errs, invalid.Field(field+".enabled", "not implemented in this version; set it to false"))
 		}
 	})
 	return errors.Join(errs...)

@@ -7,8 +7,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-// catalog shows in Kubernetes what there is in the identity service from its beginning, so that other objects can refer to it. It is a
-// composite resource beside that service's: K-ORC has to log in to delete it, so it goes first.
+// catalog builds the IdentityCatalog, which represents the entities from the bootstrap of the identity service in Kubernetes, so that other
+// objects can reference them. It is separate from that service's composite resource, because it must be deleted first: K-ORC has to log in
+// to delete its entries.
 func catalog(m *model) ([]compose.Stage, error) {
 	apiVersion, kind := catalogv1.GroupVersionKind.ToAPIVersionAndKind()
 	xr := &catalogv1.IdentityCatalog{
@@ -21,7 +22,7 @@ func catalog(m *model) ([]compose.Stage, error) {
 			Region:             m.spec.Global.Region,
 			AdminUser:          m.adminUser(),
 			BootstrapResources: m.imports(),
-			Services:           len(m.services) > 1 || m.tested() || m.allowsKeystoneServices(),
+			Services:           len(m.services) > 1 || m.tested() || m.hasServiceGrants(),
 			Shared:             m.sharedIdentity(),
 			Domains:            m.directories(),
 		},
@@ -29,9 +30,10 @@ func catalog(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{{Name: catalogComponent, Object: xr, Management: true}}}, nil
 }
 
-// imports are the kinds of what bootstrap made that the claim asks for, by default all. Nothing was made of one that is elsewhere.
+// imports returns the kinds of bootstrap resources to import, by default all. An external identity service was not bootstrapped by this
+// control plane.
 func (m *model) imports() []catalogv1.BootstrapResource {
-	if m.identity.elsewhere != "" {
+	if m.identity.externalURL != "" {
 		return nil
 	}
 	if m.spec.KORC == nil || m.spec.KORC.BootstrapResources == nil {

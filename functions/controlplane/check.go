@@ -12,8 +12,8 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: the workload cluster
-// would refuse them, long after the claim was accepted. Those of services are their own.
+// checkSchedules returns an error for schedules that are well-formed but invalid, such as minute 61, or that never run. The workload
+// cluster would reject them only long after the claim was accepted. Services check their own schedules.
 func (m *model) checkSchedules() error {
 	if b := m.spec.Infrastructure.MariaDB.Backup; b != nil && b.Schedule != "" {
 		return identity.CheckSchedule("spec.infrastructure.mariadb.backup.schedule", b.Schedule)
@@ -21,7 +21,7 @@ func (m *model) checkSchedules() error {
 	return nil
 }
 
-// checkRecoveryTime refuses a day that no calendar has, such as the 30th of February.
+// checkRecoveryTime returns an error for a date that does not exist, such as 30 February.
 func (m *model) checkRecoveryTime() error {
 	r := m.spec.Infrastructure.MariaDB.RestoreFrom
 	if r == nil {
@@ -35,12 +35,12 @@ func checkTime(field, text string) error {
 		return nil
 	}
 	if _, err := time.Parse(time.RFC3339, text); err != nil {
-		return invalid.Field(field, "there is no such time as %s; give one in UTC, as 2026-05-01T03:00:00Z", text)
+		return invalid.Field(field, "%s is not a valid time; set a time in UTC, such as 2026-05-01T03:00:00Z", text)
 	}
 	return nil
 }
 
-// checkServices refuses what the services would.
+// checkServices returns the errors of all enabled services.
 func (m *model) checkServices() error {
 	var errs []error
 	for _, s := range m.services {
@@ -49,12 +49,12 @@ func (m *model) checkServices() error {
 	return errors.Join(errs...)
 }
 
-// checkAPI is what every service refuses.
+// checkAPI performs the checks that all services share.
 func checkAPI(_ *model, s *serviceState, r release.Release) error {
 	return s.spec().Check(s.field(""), s.name, r)
 }
 
-// spec is what is checked of every service.
+// spec returns the settings that are checked for every service.
 func (s *serviceState) spec() openstack.Spec {
 	return openstack.Spec{
 		ServiceSpec: &common.ServiceSpec{ServiceBase: common.ServiceBase{Image: s.basics.Image}, Overrides: s.basics.Overrides},
@@ -62,28 +62,30 @@ func (s *serviceState) spec() openstack.Spec {
 	}
 }
 
-// checkQueue refuses a service with a queue where there is none, or none that its virtual hosts can be made in.
+// checkQueue returns an error for a service that requires a message queue if it is disabled, or if its virtual hosts cannot be created in
+// it.
 func (m *model) checkQueue(s *serviceState) error {
 	switch {
 	case !m.messaging():
-		return invalid.Field("spec.infrastructure.rabbitmq.enabled", "%s needs the message queue; leave it on, or services.%[1]s off", s.name)
+		return invalid.Field("spec.infrastructure.rabbitmq.enabled", "%s requires the message queue; keep it enabled, or "+
+			"disable services.%[1]s", s.name)
 	case m.runsQueue() && m.platform.QueueIssuer == "":
-		return invalid.Field(s.field(".enabled"), "the platform names no issuer for message queues, without which nobody may make this "+
-			"service's virtual hosts; leave it off, or ask the platform team to name one in queueIssuer of the PlatformConfig")
+		return invalid.Field(s.field(".enabled"), "the PlatformConfig has no queueIssuer, which is required to create the "+
+			"virtual hosts of this service; disable the service, or ask the platform team to set queueIssuer")
 	}
 	return nil
 }
 
-// hasService says whether a service of that name is enabled.
+// hasService reports whether a service of that name is enabled.
 func (m *model) hasService(name string) bool {
 	return slices.ContainsFunc(m.services, func(o *serviceState) bool { return o.name == name })
 }
 
-// checkOther refuses a service without another one that it cannot do without.
+// checkOther returns an error for a service whose dependency is disabled.
 func (m *model) checkOther(s *serviceState, other string) error {
 	if m.hasService(other) {
 		return nil
 	}
-	return invalid.Field("spec.services."+other+".enabled", "%s cannot do without %s; say enabled: true, or leave services.%[1]s off",
+	return invalid.Field("spec.services."+other+".enabled", "%s requires %s; set enabled to true, or disable services.%[1]s",
 		s.name, other)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
 )
 
-// cinder is the block storage service.
+// cinder builds the composite resource of the block storage service.
 func cinder(m *model, s *serviceState) runtime.Object {
 	c := m.spec.Services.Cinder
 	out := &cinderv1.Cinder{
@@ -42,13 +42,13 @@ func cinder(m *model, s *serviceState) runtime.Object {
 	return out
 }
 
-// cinderAPI is what the claim says of the API's pods, in the form of all services.
+// cinderAPI returns the settings of the API's pods as a Workload.
 func cinderAPI(c *controlplanev1.Cinder) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(c.API, common.Process{}), c.Placement)
 }
 
-// manager is what is said of the managers of a backend, over what is said of all, over what the size gives a daemon. Two are enough: each
-// can do all that the other does. Without locks across pods there is one.
+// manager returns the settings of the managers of a backend: from the backend, from all backends, and from the size, in this order. The
+// default is two managers, because each can do all work of the other; without locks across pods it is one.
 func (m *model) manager(own *common.Process) common.Process {
 	const onePlusOne = 2
 	out := m.worker(nil)
@@ -59,8 +59,8 @@ func (m *model) manager(own *common.Process) common.Process {
 	return mergeProcess(out, []*common.Process{own, m.spec.Services.Cinder.Volume})
 }
 
-// volumeStorage is what the claim says of volumes and backups, with every process filled in, on volumes of the platform's class where it
-// names none. A volume that is there keeps its class.
+// volumeStorage returns the settings of volumes and backups with defaults for every process. Backups use the platform's storage class if
+// the claim sets none; an existing volume keeps its class.
 func (m *model) volumeStorage(s *serviceState) cinderv1.Storage {
 	out := *m.spec.Services.Cinder.Storage.DeepCopy()
 	for i := range out.Backends {
@@ -71,17 +71,17 @@ func (m *model) volumeStorage(s *serviceState) cinderv1.Storage {
 	if b := out.Backup; b != nil {
 		b.Process = m.backupPods(b)
 		if f := b.File; f != nil {
-			wanted := string(m.platform.StorageClass)
-			if s.seen.Map("spec", "backup", "file") != nil {
-				wanted = s.seen.String("spec", "backup", "file", "storageClass")
+			class := string(m.platform.StorageClass)
+			if s.observed.Map("spec", "backup", "file") != nil {
+				class = s.observed.String("spec", "backup", "file", "storageClass")
 			}
-			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(wanted))
+			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(class))
 		}
 	}
 	return out
 }
 
-// backupPods are those of the backup service. On a volume for a single pod there is one.
+// backupPods returns the settings of the backup service. The default is one pod if its volume supports a single pod only.
 func (m *model) backupPods(b *cinderv1.Backup) common.Process {
 	out := m.worker(nil)
 	if b.File != nil && b.File.AccessMode == volume.ReadWriteOnce {
@@ -97,11 +97,11 @@ func checkCinder(m *model, s *serviceState, r release.Release) error {
 	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(c.API), c.Placement), "api.memory"
 	spec.Groups = volume.Groups(storage.Backends)
 	errs := []error{m.checkQueue(s), volume.Check(s.field(""), r, spec, &storage, c.Volume, m.locks())}
-	if s.seen.Map("spec", "coordination") != nil && !m.locks() {
+	if s.observed.Map("spec", "coordination") != nil && !m.locks() {
 		errs = append(errs, invalid.Field("spec.infrastructure.valkey.enabled",
-			"volumes belong to the managers that share its locks, which nobody else looks after; leave it on"))
+			"cannot be disabled, because volume managers share its locks; keep it enabled"))
 	}
-	if c.API != nil { // How much memory it needs is a question of all services.
+	if c.API != nil { // All services check the memory themselves.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *c.API))
 	}
 	for field, requested := range map[string]*common.Process{".scheduler": c.Scheduler, ".volume": c.Volume} {
@@ -119,7 +119,7 @@ func checkCinder(m *model, s *serviceState, r release.Release) error {
 	return errors.Join(errs...)
 }
 
-// managersOf is how many managers a backend has.
+// managersOf returns the settings of the managers of a backend. A backend that cannot be shared has one.
 func (m *model) managersOf(b cinderv1.Backend) common.Process {
 	out := m.manager(b.Volume)
 	if !volume.Shares(b) {
@@ -128,7 +128,7 @@ func (m *model) managersOf(b cinderv1.Backend) common.Process {
 	return out
 }
 
-// cinderPods are those of every process.
+// cinderPods returns the costs of all processes.
 func cinderPods(m *model, s *serviceState) []costItem {
 	c := m.spec.Services.Cinder
 	of := func(field string, p common.Process) costItem {
@@ -146,14 +146,14 @@ func cinderPods(m *model, s *serviceState) []costItem {
 		out = append(out, of(field, m.managersOf(b)))
 	}
 	if c.Backup != nil {
-		for range volume.Zones(&c.Storage) { // Each has pods of its own.
+		for range volume.Zones(&c.Storage) { // Each zone has its own pods.
 			out = append(out, of(".backup", m.backupPods(c.Backup)))
 		}
 	}
 	return out
 }
 
-// cinderVolumes is the one that backups are kept on, if they are.
+// cinderVolumes returns the costs of the volume for backups, if one is used.
 func cinderVolumes(m *model, s *serviceState) []costItem {
 	b := m.spec.Services.Cinder.Backup
 	if b == nil || b.File == nil {
@@ -162,8 +162,8 @@ func cinderVolumes(m *model, s *serviceState) []costItem {
 	return []costItem{{field: s.field(".backup.file"), replicas: 1, storage: b.File.StorageSize, program: minimum.VolumeBackup}}
 }
 
-// cinderConnections is how many it opens to the database at most: besides requests, each daemon has a process for what it does, and one
-// above it.
+// cinderConnections returns the maximum number of database connections: in addition to the threads of the API, each daemon has a worker
+// process and a parent process.
 func cinderConnections(m *model, s *serviceState) int64 {
 	c := m.spec.Services.Cinder
 	const processes = 2
@@ -177,10 +177,10 @@ func cinderConnections(m *model, s *serviceState) int64 {
 	return out
 }
 
-// cinderSecrets are those of Ceph's clients and of the object store of backups.
+// cinderSecrets lists the Secrets of Ceph clients and of the object store for backups.
 func cinderSecrets(s *controlplanev1.Services) []secretReference {
 	if s.Cinder == nil || !s.Cinder.Enabled {
-		return nil // What is off needs no Secret.
+		return nil // A disabled service needs no Secret.
 	}
 	var out []secretReference
 	add := func(name *common.ObjectName, field string, keys ...string) {
@@ -208,7 +208,7 @@ func cinderSecrets(s *controlplanev1.Services) []secretReference {
 	return out
 }
 
-// cinderPools are those of backends and of backups.
+// cinderPools lists the pools of backends and of backups.
 func cinderPools(s *controlplanev1.Services) []poolReference {
 	if s.Cinder == nil || !s.Cinder.Enabled {
 		return nil
@@ -230,7 +230,7 @@ func cinderPools(s *controlplanev1.Services) []poolReference {
 	return out
 }
 
-// cinderHypervisorAccess adds where volumes are. Where a pool is not known yet, nothing of it is there.
+// cinderHypervisorAccess adds the locations of volumes. A backend whose pool is not known yet is skipped.
 func cinderHypervisorAccess(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 	storage, clients := *m.spec.Services.Cinder.Storage.DeepCopy(), m.storageClients(s)
 	volume.SetDefaults(&storage)
@@ -266,7 +266,7 @@ func cinderReferences(path string, value any) []externalReference {
 	case cinderv1.BackupRBD:
 		return networks(v.Networks)
 	case cinderv1.NFS:
-		// A node mounts it, wherever the server is.
+		// The node mounts the share, so the server's address counts.
 		var out []externalReference
 		for _, share := range v.Shares {
 			out = append(out, externalReference{&nfsServers, path + ".shares", volume.Server(share)})
@@ -290,9 +290,9 @@ func cinderShares(s *controlplanev1.Services) bool {
 	return slices.ContainsFunc(c.Backends, func(b cinderv1.Backend) bool { return b.NFS != nil }) || c.Backup != nil && c.Backup.NFS != nil
 }
 
-// cinderReport is what is known of the backends.
+// cinderReport copies the state of the backends.
 func cinderReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
-	for _, reported := range s.seen.List("status", "backends") {
+	for _, reported := range s.observed.List("status", "backends") {
 		b, _ := reported.(map[string]any)
 		name, _ := b["name"].(string)
 		phase, _ := b["phase"].(string)
@@ -305,7 +305,7 @@ func cinderReport(s *serviceState, status *controlplanev1.ControlPlaneClusterSta
 	}
 }
 
-// gibibytes is a number that was reported, if there is one.
+// gibibytes converts a reported number. It returns nil for any other value.
 func gibibytes(reported any) *int64 {
 	n, ok := reported.(float64)
 	if !ok {
@@ -314,12 +314,12 @@ func gibibytes(reported any) *int64 {
 	return new(int64(n))
 }
 
-// cephConnected repeats what the block storage service says of the Cephs that volumes are in.
+// cephConnected copies the condition of the block storage service on its Ceph clusters.
 func (m *model) cephConnected() rules.Result {
 	if c := m.spec.Services.Cinder; c == nil || !c.Enabled {
 		return rules.Result{}
 	}
-	observedState, _ := m.seen.Get(cinderv1.ServiceName)
+	observedState, _ := m.observed.Get(cinderv1.ServiceName)
 	c, ok := observedState.Condition(cinderv1.CephConnected)
 	if !ok || c.Status == "Unknown" {
 		return rules.Result{}
@@ -327,7 +327,7 @@ func (m *model) cephConnected() rules.Result {
 	return rules.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
-// cinderLocations are where backends keep volumes, and where backups of them are.
+// cinderLocations lists where backends store volumes and where backups are stored.
 func cinderLocations(m *model, s *serviceState) []location {
 	var out []location
 	for i, b := range m.spec.Services.Cinder.Backends {

@@ -12,22 +12,22 @@ import (
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
-// blocks is a claim with a Cinder that has a pool, and more.
+// blocks returns a claim that enables Cinder with a pool, and additional fields.
 func blocks(more, infrastructure string) string {
 	return "{infrastructure: {" + infrastructure + "}, services: {glance: {enabled: true, stores: [{name: a, rbd: {secretRef: {name: ceph}}}]}, " +
 		"cinder: {enabled: true, backends: [{name: ceph-rbd, rbd: {secretRef: {name: ceph}}}, {name: b, nfs: {shares: ['a:/b']}}]" + more + "}}}"
 }
 
-// TestCinderManagers: two of a pool where there are locks across pods, and one of everything else.
+// TestCinderManagers checks that a backend in a pool has two managers if there are locks across pods, and that all others have one.
 func TestCinderManagers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, extraYAML, infrastructure string
 		want                              []int32
 		locks                             bool
 	}{
-		"nothing is said": {"Locks are in Valkey.", "", "", []int32{2, 1}, true},
-		"said":            {"It is what the claim says.", ", volume: {replicas: 3}", "", []int32{3, 1}, true},
-		"no Valkey":       {"Each would write what the other writes.", "", "valkey: {enabled: false}", []int32{1, 1}, false},
+		"defaults":  {"Locks are in Valkey.", "", "", []int32{2, 1}, true},
+		"claim":     {"The claim sets the number.", ", volume: {replicas: 3}", "", []int32{3, 1}, true},
+		"no Valkey": {"Without locks, managers would write the same data.", "", "valkey: {enabled: false}", []int32{1, 1}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, blocks(tc.extraYAML, tc.infrastructure), queued, nil))
@@ -44,13 +44,13 @@ func TestCinderManagers(t *testing.T) {
 			s := m.services[slices.IndexFunc(m.services, func(s *serviceState) bool { return s.name == cinderv1.ServiceName })]
 			xr := s.build(m, s).(*cinderv1.Cinder)
 			if locks := xr.Spec.Coordination != nil; locks != tc.locks {
-				t.Errorf("%s it is told of locks: %t", tc.reason, locks)
+				t.Errorf("%s locks are configured: %t", tc.reason, locks)
 			}
 		})
 	}
 }
 
-// TestCinderValidation: what would lose volumes, or do nothing.
+// TestCinderValidation checks the errors for settings that would lose volumes or have no effect.
 func TestCinderValidation(t *testing.T) {
 	shared := map[string]*structpb.Struct{
 		cinderv1.ServiceName: structOf(t, fields(t, "{spec: {coordination: {bindingSecretRef: {name: a}}}}")),
@@ -58,28 +58,28 @@ func TestCinderValidation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, extraYAML, infrastructure string
 		observed                          map[string]*structpb.Struct
-		field, words                      string
+		field, message                    string
 	}{
 		"Valkey goes": {
-			"Volumes belong to those who share its locks.", "", "valkey: {enabled: false}", shared,
-			"spec.infrastructure.valkey.enabled", "leave it on",
+			"Volumes belong to the managers that share the locks.", "", "valkey: {enabled: false}", shared,
+			"spec.infrastructure.valkey.enabled", "keep it enabled",
 		},
 		"more managers than locks": {
-			"Each would write what the other writes.", ", volume: {replicas: 2}", "valkey: {enabled: false}", nil,
+			"Without locks, managers would write the same data.", ", volume: {replicas: 2}", "valkey: {enabled: false}", nil,
 			"spec.services.cinder.volume.replicas", "Valkey",
 		},
-		"no queue": {"Nobody would hear it.", "", "rabbitmq: {enabled: false}", nil, "spec.infrastructure.rabbitmq.enabled", "cinder needs the message queue"},
-		"no room":  {"It would not start.", ", scheduler: {memory: 64Mi}", "", nil, "spec.services.cinder.scheduler.memory", "cannot hold"},
-		"no time":  {"There is no such minute.", ", archive: {schedule: '99 * * * *'}", "", nil, "spec.services.cinder.archive.schedule", ""},
+		"no queue": {"The queue is required.", "", "rabbitmq: {enabled: false}", nil, "spec.infrastructure.rabbitmq.enabled", "cinder requires the message queue"},
+		"no room":  {"The process could not start.", ", scheduler: {memory: 64Mi}", "", nil, "spec.services.cinder.scheduler.memory", "cannot hold"},
+		"no time":  {"The schedule has an invalid minute.", ", archive: {schedule: '99 * * * *'}", "", nil, "spec.services.cinder.archive.schedule", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := derive(input(t, blocks(tc.extraYAML, tc.infrastructure), queued, tc.observed))
-			requireFieldError(t, tc.reason, err, tc.field, tc.words)
+			requireFieldError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 }
 
-// TestCinderReport: the claim repeats what is known of backends, and nothing of what says nothing.
+// TestCinderReport checks that the claim's status contains the backends that report a phase, and no others.
 func TestCinderReport(t *testing.T) {
 	m, err := derive(input(t, blocks("", ""), queued, map[string]*structpb.Struct{cinderv1.ServiceName: structOf(t, fields(t, `
 status: {backends: [{name: ceph-rbd, phase: Ready, totalGiB: 100, availableGiB: 0}, {name: b, phase: Creating}, {name: c}, x]}`))}))
@@ -95,9 +95,9 @@ status: {backends: [{name: ceph-rbd, phase: Ready, totalGiB: 100, availableGiB: 
 	}
 }
 
-// TestCephConnected: what Cinder says of the Cephs that volumes are in comes to the claim.
+// TestCephConnected checks that Cinder's condition on its Ceph clusters is copied to the claim.
 func TestCephConnected(t *testing.T) {
-	says := func(status, reason, message string) map[string]*structpb.Struct {
+	withCondition := func(status, reason, message string) map[string]*structpb.Struct {
 		return map[string]*structpb.Struct{cinderv1.ServiceName: structOf(t, fields(t, "{status: {conditions: [{type: CephConnected, status: '"+
 			status+"', reason: "+reason+", message: "+message+"}]}}"))}
 	}
@@ -106,16 +106,16 @@ func TestCephConnected(t *testing.T) {
 		observed     map[string]*structpb.Struct
 		want         rules.Result
 	}{
-		"NoCinder": {reason: "There is nothing to say.", spec: "{}"},
-		"Off":      {reason: "Nor of one that is off.", spec: "{services: {cinder: {enabled: false}}}"},
-		"NotYet":   {reason: "It has said nothing.", spec: blocks("", "")},
-		"Retired":  {reason: "It has nothing to say any more.", spec: blocks("", ""), observed: says("Unknown", "Retired", "none")},
+		"NoCinder": {reason: "There is no condition.", spec: "{}"},
+		"Off":      {reason: "A disabled service has no condition.", spec: "{services: {cinder: {enabled: false}}}"},
+		"NotYet":   {reason: "Cinder reports no condition yet.", spec: blocks("", "")},
+		"Retired":  {reason: "The condition does not apply any more.", spec: blocks("", ""), observed: withCondition("Unknown", "Retired", "none")},
 		"True": {
-			reason: "They answer.", spec: blocks("", ""), observed: says("True", "Connected", "all do"),
+			reason: "All clusters are reachable.", spec: blocks("", ""), observed: withCondition("True", "Connected", "all do"),
 			want: rules.Result{Ready: true, Reason: "Connected", Message: "all do"},
 		},
 		"False": {
-			reason: "One does not.", spec: blocks("", ""), observed: says("False", "Unreachable", "one does not"),
+			reason: "One cluster is unreachable.", spec: blocks("", ""), observed: withCondition("False", "Unreachable", "one does not"),
 			want: rules.Result{Reason: "Unreachable", Message: "one does not"},
 		},
 	} {
@@ -131,7 +131,7 @@ func TestCephConnected(t *testing.T) {
 	}
 }
 
-// TestCompanionEgressPorts: it reaches the services that it asks, and no others.
+// TestCompanionEgressPorts checks that the companion may connect only to the services that it calls.
 func TestCompanionEgressPorts(t *testing.T) {
 	for spec, want := range map[string][]int32{"{}": nil, blocks("", ""): {8776}} {
 		m, err := derive(input(t, spec, queued, nil))

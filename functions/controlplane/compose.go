@@ -1,5 +1,5 @@
-// Package controlplane composes a ControlPlaneCluster: the namespace, what the services share, and each service as a
-// composite resource of its own.
+// Package controlplane composes a ControlPlaneCluster: the namespace, the shared infrastructure, and one composite resource for each
+// service.
 package controlplane
 
 import (
@@ -24,20 +24,20 @@ func New() function.Runner {
 	}
 }
 
-// advisoryConditions are those of all services, and of tests.
+// advisoryConditions returns the conditions of all services and of tests.
 func advisoryConditions() []function.AdvisoryCondition[*model] {
 	out := []function.AdvisoryCondition[*model]{testsCondition}
 	for _, row := range services {
-		out = append(out, row.remarks...)
+		out = append(out, row.advisoryConditions...)
 	}
 	return out
 }
 
-// Names of components that others need.
+// Names of components that are dependencies of others.
 const (
-	// namespaceComponent is the component that everything else lives in.
+	// namespaceComponent contains all other components.
 	namespaceComponent = "namespace"
-	// pullComponent is what pods need before their images can be pulled.
+	// pullComponent copies the pull secrets that pods need for their images.
 	pullComponent      = "pull-secrets"
 	storageComponent   = "storage"
 	companionComponent = "companion"
@@ -49,11 +49,11 @@ const (
 	ovnComponent       = ovnv1.Name
 )
 
-// graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads. Services are in a table of
-// their own.
+// graph contains all components of a control plane and their dependencies. Phases are visible to tenants. Services come from their own
+// table.
 var graph = slices.Concat(infrastructure, components(services[:1]), identityGraph, components(services[1:]), postServiceGraph)
 
-// infrastructure is what services share.
+// infrastructure contains the components that services share.
 var infrastructure = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
 	{Name: "network", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: policies},
@@ -106,15 +106,15 @@ var infrastructure = compose.Graph[*model]{
 	},
 }
 
-// identityGraph is what is made of the identity service, before the services that log in there.
+// identityGraph contains the components between the identity service and all other services.
 var identityGraph = compose.Graph[*model]{
 	{Name: catalogComponent, Phase: common.PhaseCatalog, Needs: []string{identityService}, Build: catalog},
-	// Each of these has brought the network policies of its pods. Services that come later bring theirs with their pods.
+	// Each dependency composes the network policies of its pods. Later services compose theirs with their pods.
 	{
 		Name: "isolation", Phase: common.PhaseCatalog,
 		Needs: []string{"network", companionComponent, cacheComponent, identityService}, Follows: []string{ovnComponent}, Build: isolation,
 	},
-	// A Usage looks for its user with a growing backoff, so it is created after it.
+	// A Usage looks for its user with a growing backoff, so it is created after that user.
 	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{identityService}, Build: deletionOrder},
 	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{catalogComponent}, Build: catalogDeletionOrder},
 	{

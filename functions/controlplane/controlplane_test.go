@@ -22,18 +22,18 @@ import (
 )
 
 const (
-	// kind is how a composition function names our composite resource, nested the one that we compose.
+	// kind is the runner name of the composite resource of a control plane, nested is the name for the Keystone that it composes.
 	kind   = "XControlPlaneCluster.crossplane.c5c3.io"
 	nested = "Keystone.keystone.openstack.c5c3.io"
-	// entries is how a composition function names the catalog.
+	// entries is the runner name of the catalog.
 	entries = "IdentityCatalog.keystone.openstack.c5c3.io"
-	// instance of claim cloud in namespace tenant-a.
+	// instance is the instance of claim cloud in namespace tenant-a.
 	instance = "tenant-a-cloud-aab838129d70f8f9a33a"
-	// bare is a platform without defaults, which allows everything.
+	// bare is a platform without defaults that allows everything.
 	bare = "{domain: example.com, limits: [" + limittest.Everything + "]}"
 )
 
-// fields is an object of YAML.
+// fields parses a YAML object.
 func fields(t *testing.T, text string) map[string]any {
 	t.Helper()
 	m := map[string]any{}
@@ -52,7 +52,7 @@ func structOf(t *testing.T, m map[string]any) *structpb.Struct {
 	return s
 }
 
-// xr is the composite resource of claim cloud in namespace tenant-a, of release 2025.2 unless the spec names another.
+// xr returns the composite resource of claim cloud in namespace tenant-a, with release 2025.2 unless the spec sets another.
 func xr(t *testing.T, spec string) *structpb.Struct {
 	t.Helper()
 	s := fields(t, spec)
@@ -66,7 +66,7 @@ func xr(t *testing.T, spec string) *structpb.Struct {
 	})
 }
 
-// required is what the Composition asks for: a PlatformConfig, and the admission policies of the chart.
+// required returns the required resources of the Composition: a PlatformConfig, and the admission policies of the chart.
 func required(t *testing.T, platform string) map[string][]*structpb.Struct {
 	t.Helper()
 	out := admission.Requirements()
@@ -79,7 +79,7 @@ func platformConfig(t *testing.T, spec string) *structpb.Struct {
 	return structOf(t, map[string]any{"metadata": map[string]any{"name": "default"}, "spec": fields(t, spec)})
 }
 
-// input is what derive gets, when these resources are observed.
+// input returns the input of derive with these observed resources.
 func input(t *testing.T, spec, platform string, observed map[string]*structpb.Struct) function.Input[controlplanev1.ControlPlaneCluster] {
 	t.Helper()
 	objects := map[string]encoded.Struct{}
@@ -109,15 +109,15 @@ func derived(t *testing.T, spec, platform string) *model {
 	return m
 }
 
-// requireFieldError fails unless the error is one that a tenant can fix, about a field, with these words.
-func requireFieldError(t *testing.T, reason string, err error, field, words string) {
+// requireFieldError fails unless err is a user error about the field that contains the message.
+func requireFieldError(t *testing.T, reason string, err error, field, message string) {
 	t.Helper()
-	if err == nil || !invalid.Is(err) || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), words) {
-		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, words)
+	if err == nil || !invalid.Is(err) || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), message) {
+		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, message)
 	}
 }
 
-// stub is a Keystone that is ready at once and says what it runs.
+// stub is a Keystone that is ready at once and reports its release and version.
 type stub struct{ release, version string }
 
 func (s stub) Explain(req *wire.Request) (*wire.Response, compose.Plan, error) {
@@ -129,17 +129,17 @@ func (s stub) Run(req *wire.Request) *wire.Response {
 	return &wire.Response{Composite: &wire.Resource{Object: o, Ready: true}}
 }
 
-// ready is a control plane of which everything is there and ready.
+// ready returns a control plane with all components ready.
 func ready(t *testing.T, spec, platform string) *simulate.Cluster {
 	t.Helper()
-	w := world(t, spec, platform)
+	w := newCluster(t, spec, platform)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-func world(t *testing.T, spec, platform string) *simulate.Cluster {
+func newCluster(t *testing.T, spec, platform string) *simulate.Cluster {
 	t.Helper()
 	return &simulate.Cluster{
 		XR: xr(t, spec), Kinds: map[string]function.Runner{kind: New(), nested: stub{"2025.2", "28.1.0"}, entries: identitycatalog.New()},
@@ -147,7 +147,7 @@ func world(t *testing.T, spec, platform string) *simulate.Cluster {
 	}
 }
 
-// desired is the function's answer now, as it is composed.
+// desired returns the composed resources of the next reconciliation.
 func desired(t *testing.T, w *simulate.Cluster) map[string]encoded.Struct {
 	t.Helper()
 	rsp, _, err := w.Kinds[kind].Explain(w.Request())
@@ -161,7 +161,7 @@ func desired(t *testing.T, w *simulate.Cluster) map[string]encoded.Struct {
 	return out
 }
 
-// inner is an object itself, as it is composed or inside its Object.
+// inner returns an object, without its wrapper if it is composed inside an Object.
 func inner(o encoded.Struct) map[string]any {
 	if i, ok := wrapper.Desired(o); ok {
 		return i.Map()
@@ -169,7 +169,7 @@ func inner(o encoded.Struct) map[string]any {
 	return o.Map()
 }
 
-// at is the value at a path of an object.
+// at returns the value at a path of an object.
 func at(v any, path ...string) any {
 	for _, p := range path {
 		m, _ := v.(map[string]any)

@@ -17,25 +17,25 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 )
 
-// A part is a number of like pods that a claim orders.
+// costItem is a number of identical pods that a claim requests.
 type costItem struct {
 	// field of the part in the claim.
 	field    string
 	replicas int32
-	// times is how often there are so many. 0: once.
+	// times multiplies the pods. 0 means 1.
 	times     int32
 	resources *common.Resources
-	// short says that a claim says them by the fields cpu and memory.
+	// short means that the claim sets resources in the fields cpu and memory.
 	short bool
 	// storage of each pod; empty: none.
 	storage string
-	// processes of each pod that the claim asks for; 0: it does not.
+	// processes in each pod that the claim requests; 0: not set.
 	processes int32
-	// program that the pods run, by its least sizes. Empty: those are checked with the service.
+	// program of the pods, which determines the minimum sizes. Empty: the service checks them.
 	program minimum.Program
 }
 
-// parts are all of them, with what the claim says laid over its size.
+// parts returns all cost items, with the settings of the claim merged with the defaults of its size.
 func (m *model) parts() []costItem {
 	i := m.spec.Infrastructure
 	out := []costItem{
@@ -57,7 +57,7 @@ func (m *model) parts() []costItem {
 	out = append(out, m.testParts()...)
 	if b := i.MariaDB.Backup; b != nil && b.StagingStorage != nil {
 		const field = "spec.infrastructure.mariadb.backup.stagingStorage"
-		databases := 1 // Each is copied to a volume of its own.
+		databases := 1 // Each database is copied to a separate volume.
 		for _, s := range m.services {
 			databases += len(m.databasesOf(s))
 		}
@@ -85,38 +85,38 @@ func (m *model) parts() []costItem {
 	return out
 }
 
-// partOf are the members of a server of a service's own.
+// partOf returns the cost item of the members of a service's own server.
 func partOf(field string, program minimum.Program, s common.Members) costItem {
 	return costItem{field: field, replicas: s.Replicas, resources: s.Resources, short: true, storage: s.StorageSize, program: program}
 }
 
-// A maximum bounds what parts cost.
+// quota limits the costs.
 type quota struct {
-	// unit is what is counted, as it stands behind the number, field the part's field that says it, or short that of a short part.
+	// unit follows the number in messages. field is the field of the item that sets the value, or short the field of a short item.
 	unit, field, short string
 	of                 func(platformv1.Maxima) *resource.Quantity
-	// cost is that of one pod of a part, or of the part where it is not summed up.
+	// cost returns the cost of one pod of an item, or of the item if costs are not summed up.
 	cost func(costItem) resource.Quantity
-	// perClaim: the pods of all parts count together.
+	// perClaim: the costs of all pods of all items are summed up.
 	perClaim bool
 }
 
 var quotas = []quota{
 	{
 		unit: " replicas", field: ".replicas",
-		of:   func(x platformv1.Maxima) *resource.Quantity { return whole(x.Replicas) },
-		cost: func(p costItem) resource.Quantity { return *whole(&p.replicas) },
+		of:   func(x platformv1.Maxima) *resource.Quantity { return intQuantity(x.Replicas) },
+		cost: func(p costItem) resource.Quantity { return *intQuantity(&p.replicas) },
 	},
 	{
 		unit: " processes in each pod", field: ".uwsgi.processes",
-		of:   func(x platformv1.Maxima) *resource.Quantity { return whole(x.Processes) },
-		cost: func(p costItem) resource.Quantity { return *whole(&p.processes) },
+		of:   func(x platformv1.Maxima) *resource.Quantity { return intQuantity(x.Processes) },
+		cost: func(p costItem) resource.Quantity { return *intQuantity(&p.processes) },
 	},
 	{
 		unit: " of storage in all, which", field: ".storageSize", perClaim: true,
 		of: func(x platformv1.Maxima) *resource.Quantity { return x.Storage },
 		cost: func(p costItem) resource.Quantity {
-			size, _ := resource.ParseQuantity(p.storage) // What is no amount is refused elsewhere, and most parts have none.
+			size, _ := resource.ParseQuantity(p.storage) // Invalid sizes are reported by other checks, and most items have none.
 			return size
 		},
 	},
@@ -136,7 +136,7 @@ var quotas = []quota{
 	},
 }
 
-// checkCosts refuses what costs more than the limits allow.
+// checkCosts returns an error for costs above the limits.
 func (m *model) checkCosts(limits []platformv1.Limit) error {
 	parts := m.parts()
 	var errs []error
@@ -148,13 +148,13 @@ func (m *model) checkCosts(limits []platformv1.Limit) error {
 	return errors.Join(errs...)
 }
 
-// A bill is what something costs, the field that says most of it, and how it comes about.
+// costEntry is an amount, the field with the largest share of it, and an explanation of the sum.
 type costEntry struct {
 	field, reason string
 	amount        resource.Quantity
 }
 
-// costEntries are one for each part, or one for all.
+// costEntries returns one entry for each item, or one for the sum.
 func (x quota) costEntries(parts []costItem) []costEntry {
 	var each []costEntry
 	for _, p := range parts {
@@ -190,18 +190,18 @@ func (x quota) check(limits []platformv1.Limit, b costEntry) error {
 		}
 		requested = true
 		if b.amount.Cmp(*most) > 0 {
-			return invalid.Field(b.field, "%s%s%s are more than the %s that the platform's limit %q allows; ask for less",
+			return invalid.Field(b.field, "%s%s%s exceed the quota of %s of the platform limit %q; reduce the request",
 				b.reason, rounded(b.amount), x.unit, most, l.Name)
 		}
 	}
 	if most := x.of(platformv1.DefaultMaxima()); !requested && b.amount.Cmp(*most) > 0 {
-		return invalid.Field(b.field, "%s%s%s are more than the %s that the platform allows where no limit says otherwise; "+
-			"ask for less, or ask the platform team for a limit with more", b.reason, rounded(b.amount), x.unit, most)
+		return invalid.Field(b.field, "%s%s%s exceed the default quota of %s of the platform; "+
+			"reduce the request, or ask the platform team to raise the quota in a limit", b.reason, rounded(b.amount), x.unit, most)
 	}
 	return nil
 }
 
-// rounded is an amount in few digits, and not less than it is.
+// rounded formats an amount with few digits, rounded up.
 func rounded(q resource.Quantity) string {
 	if q.CmpInt64(math.MaxInt64) > 0 {
 		return q.String()
@@ -214,8 +214,8 @@ func rounded(q resource.Quantity) string {
 	return fmt.Sprint(q.Value())
 }
 
-// checkResources refuses requests above limits: admission compares what a claim says, and here one may be the claim's and the other
-// that of its size.
+// checkResources returns an error for requests above limits. Admission compares the values of the claim only; here one may come from the
+// claim and the other from its size.
 func (m *model) checkResources() error {
 	var errs []error
 	for _, p := range m.parts() {
@@ -231,14 +231,14 @@ func (m *model) checkResources() error {
 		} {
 			if c.request != nil && c.atMost != nil && c.request.Cmp(*c.atMost) > 0 {
 				errs = append(errs, invalid.Field(p.field+".resources", "requests.%[1]s of %[2]s is more than limits.%[1]s of %[3]s; "+
-					"what is not said here is that of size %[4]s: say both", c.name, c.request, c.atMost, m.spec.Size))
+					"unset values come from size %[4]s; set both values", c.name, c.request, c.atMost, m.spec.Size))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// larger is the larger of what is requested and what is used at most.
+// larger returns the larger one of request and limit.
 func larger(r *common.Resources, of func(*common.ResourceAmounts) *resource.Quantity) resource.Quantity {
 	var out resource.Quantity
 	if r == nil {
@@ -255,8 +255,8 @@ func larger(r *common.Resources, of func(*common.ResourceAmounts) *resource.Quan
 	return out
 }
 
-// whole is a number as a quantity.
-func whole(n *int32) *resource.Quantity {
+// intQuantity converts a number to a quantity.
+func intQuantity(n *int32) *resource.Quantity {
 	if n == nil {
 		return nil
 	}

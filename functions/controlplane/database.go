@@ -26,7 +26,7 @@ const (
 	mariaDBPort  = common.DatabasePort
 )
 
-// database is MariaDB, with a proxy where one is wanted. The proxy is created when the members are ready: without their certificates its
+// database composes MariaDB, with a proxy if requested. The proxy is created after the members are ready: without their certificates its
 // operator would retry with a growing backoff.
 func database(m *model) ([]compose.Stage, error) {
 	if e := m.externalMariaDB(); e != nil {
@@ -41,7 +41,7 @@ func database(m *model) ([]compose.Stage, error) {
 		credentials = append(credentials, m.rootSecret(root))
 	}
 	if s := m.secretStore; s != nil {
-		// Backups of the database are opened by the password of their time: a new one does not take its place.
+		// Backups of the database require the password of their time, so a new password does not replace it in the secret store.
 		credentials = append(credentials, compose.Resource{Name: "database-root-backup", Object: secret.BackupOnce(root, *s, m.instance)})
 	}
 	var stages []compose.Stage
@@ -67,10 +67,10 @@ func database(m *model) ([]compose.Stage, error) {
 	return stages, nil
 }
 
-// server is the MariaDB server or cluster.
+// server returns the MariaDB server or cluster.
 func (m *model) server() (mariadb.Server, error) {
 	db := m.spec.Infrastructure.MariaDB
-	previous := m.databaseWas
+	previous := m.observedDatabase
 	res := m.databaseResources()
 	image, err := m.databaseImage(release.MariaDB, previous.server, "spec", "image")
 	if err != nil {
@@ -113,21 +113,21 @@ func (m *model) databaseResources() *common.Resources {
 	return merge.Overlay(m.spec.Infrastructure.MariaDB.Resources, m.size.databaseResources)
 }
 
-// databaseMemory is what a member has, in bytes.
+// databaseMemory returns the memory of a member in bytes.
 func (m *model) databaseMemory() int64 { return mariadb.Memory(m.databaseResources()) }
 
-// databaseStorage is the size of each volume: what the claim says, or what its size gives, where a smaller size leaves the volumes that
-// exist.
+// databaseStorage returns the size of each volume: the value of the claim, or the default of its size. A smaller default does not shrink
+// existing volumes.
 func (m *model) databaseStorage() controlplanev1.StorageSize {
 	provided := storageSize(m.size.databaseStorage)
-	if previous := m.databaseWas.size(); bytes(previous) > bytes(provided) {
+	if previous := m.observedDatabase.size(); bytes(previous) > bytes(provided) {
 		provided = previous
 	}
 	return ptr.Deref(m.spec.Infrastructure.MariaDB.StorageSize, provided)
 }
 
-// connections is how many the database takes: as many as the size says, or as services open at most, while old and new pods are there
-// beside each other.
+// connections returns the maximum number of database connections: the number of the size, or the maximum of all services while old and new
+// pods run at the same time.
 func (m *model) connections() int64 {
 	const others, rollOut = 100, 2
 	open := int64(others)
@@ -137,7 +137,7 @@ func (m *model) connections() int64 {
 	return mariadb.Connections(max(m.size.connections, open), m.databaseMemory())
 }
 
-// databaseReplicas are the members. A server elsewhere has none of ours.
+// databaseReplicas returns the number of members, 0 for an external server.
 func (m *model) databaseReplicas() int32 {
 	if m.externalMariaDB() != nil {
 		return 0
@@ -145,7 +145,7 @@ func (m *model) databaseReplicas() int32 {
 	return ptr.Deref(m.spec.Infrastructure.MariaDB.Replicas, m.size.database)
 }
 
-// databaseHost is where services connect to: the proxy, or the member that takes all writes, or the only server.
+// databaseHost returns the host for services: the proxy, the member that accepts writes, or the only server.
 func (m *model) databaseHost() string {
 	name := mariaDBName
 	switch {
@@ -155,14 +155,14 @@ func (m *model) databaseHost() string {
 		name = mariaDBName + "-primary"
 	}
 	host := fmt.Sprintf("%s.%s.svc", name, m.instance)
-	// Clusters have other domains, and certificates have this name too. Pods that use the longer one are not replaced for it.
-	if longer := host + "." + m.clusterDomain(); m.databaseWas.host == longer {
+	// Certificates contain the longer name too, because clusters have different domains. Pods that use it are not replaced.
+	if longer := host + "." + m.clusterDomain(); m.observedDatabase.host == longer {
 		return longer
 	}
 	return host
 }
 
-// exporter of the metrics of what there is, by the name of its image.
+// exporter returns the metrics exporter of a server or proxy, by the name of its image.
 func (m *model) exporter(name string, of *observe.Object) (mariadb.Exporter, error) {
 	e := mariadb.Exporter{Enabled: m.databaseMetrics(), Placement: m.spec.Infrastructure.MariaDB.Placement}
 	if !e.Enabled {
@@ -177,18 +177,18 @@ func (m *model) databaseMetrics() bool {
 	return m.externalMariaDB() == nil && ptr.Deref(m.spec.Infrastructure.MariaDB.Metrics.Enabled, m.monitoring.Enabled)
 }
 
-// rootPassword says which of the objects that make the password of the database's root are wanted.
+// rootPassword selects the objects that create the password of the database's root user.
 type rootPassword struct {
 	generator, secret bool
-	// exists: the database is there, or the password of one that was there is kept.
+	// exists: the database exists, or the password of a previous one was retained.
 	exists bool
-	// provided is where the tenant keeps the password of a restored database.
+	// provided references the tenant's Secret with the password of a restored database.
 	provided *common.SecretKeyReference
 }
 
-// rootSecrets is both for a new database. One that starts from a backup has the password of the backup, which the claim has to name: a new one
-// would not open the database, and would take the old one's place in the secret store. None is ever made for a database that runs, either,
-// whatever became of restoreFrom. What there is stays.
+// rootSecrets selects generator and Secret for a new database. A restored database has the password of the backup, which the claim must
+// reference: a generated password would not open the database, and would replace the old one in the secret store. No password is generated
+// for an existing database, regardless of restoreFrom. Existing objects are kept.
 func rootSecrets(restore *controlplanev1.RestoreFrom, observedState observe.State) rootPassword {
 	_, generator := observedState.Get(rootGeneratorResource)
 	_, created := observedState.Get(rootSecretResource)
@@ -202,17 +202,17 @@ func rootSecrets(restore *controlplanev1.RestoreFrom, observedState observe.Stat
 	return p
 }
 
-// checkRoot refuses to restore a database that nobody could open.
+// checkRoot returns an error for a restore without the root password of the backup.
 func (m *model) checkRoot() error {
 	if m.spec.Infrastructure.MariaDB.RestoreFrom == nil || m.root.exists || m.root.provided != nil {
 		return nil
 	}
-	return invalid.Field("spec.infrastructure.mariadb.restoreFrom.rootPasswordSecretRef", "a database that starts from a backup has the root "+
-		"password of that backup; put it into a Secret of the claim's namespace, and name the Secret and its key here")
+	return invalid.Field("spec.infrastructure.mariadb.restoreFrom.rootPasswordSecretRef", "required, because a restored database has the "+
+		"root password of the backup; create a Secret with it in the claim's namespace, and set name and key of the Secret")
 }
 
-// rootSecret is the Secret with root's password: generated, or that of the backup. It is filled once: the password of a database that is
-// there stays what it is, also where the claim is made again and says nothing of a backup.
+// rootSecret returns the Secret with root's password: generated, or copied from the tenant. It is written once: the password of an existing
+// database does not change, even if the claim is re-created without restoreFrom.
 func (m *model) rootSecret(meta object.Meta) compose.Resource {
 	out := compose.Resource{Name: rootSecretResource, Object: secret.Generated(meta, meta.Name, "root", nil), Retain: true}
 	if provided := m.root.provided; provided != nil {
@@ -231,7 +231,7 @@ func bucket(s controlplanev1.S3) mariadb.Bucket {
 
 func storageSize(s string) controlplanev1.StorageSize { return controlplanev1.StorageSize(s) }
 
-// bytes is the size of a volume, whose form admission has checked.
+// bytes returns the size of a volume in bytes. Admission has validated its form.
 func bytes(s controlplanev1.StorageSize) int64 {
 	q, err := resource.ParseQuantity(string(s))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// ordered is the spec of the MariaDB that a claim orders, when there is one of such a spec.
+// ordered returns the spec of the MariaDB that is composed for a claim, for an observed spec if it is not empty.
 func ordered(t *testing.T, spec, platform, is string) map[string]any {
 	t.Helper()
 	observed := map[string]*structpb.Struct{}
@@ -33,8 +33,8 @@ func ordered(t *testing.T, spec, platform, is string) map[string]any {
 	return out
 }
 
-// TestRetained: what the operator does not allow to change stays as it is, whatever the platform says by now, and so does what would restart
-// a cluster with members of two minds.
+// TestRetained checks that immutable fields keep their observed values, regardless of the platform, and so do fields whose change would
+// restart a cluster with members of different settings.
 func TestRetained(t *testing.T) {
 	const (
 		platform = "{domain: example.com, storageClass: fast, images: {pullSecrets: [registry]}, limits: [" + limittest.Everything + "]}"
@@ -43,28 +43,28 @@ func TestRetained(t *testing.T) {
 	)
 	cases := map[string]struct {
 		reason, spec, observedReplicas string
-		want                           map[string]any // by path, nil: not there
+		want                           map[string]any // by path; nil: unset
 	}{
-		"new": {"It gets what the platform says today.", "{}", "", map[string]any{
+		"new": {"It gets the current settings of the platform.", "{}", "", map[string]any{
 			"storage.storageClassName": "fast", "imagePullSecrets": []any{map[string]any{"name": "platform-pull-registry"}}, "tls.galeraSSTEnabled": true,
 			"galera.replicaThreads": 2.0, "galera.providerOptions": map[string]any{"gcache.size": "204M"}, "startupProbe.failureThreshold": 21600.0,
 		}},
-		"other class": {"Volumes do not move.", "{}", previous + ", storageClassName: slow}, imagePullSecrets: [{name: old}]}", map[string]any{
+		"other class": {"The storage class is immutable.", "{}", previous + ", storageClassName: slow}, imagePullSecrets: [{name: old}]}", map[string]any{
 			"storage.storageClassName": "slow", "imagePullSecrets": []any{map[string]any{"name": "old"}},
 		}},
-		"no class":      {"Nor do those of the cluster's default.", "{}", previous + "}}", map[string]any{"storage.storageClassName": nil, "imagePullSecrets": nil}},
-		"made in clear": {"Its members go on to understand each other.", "{}", previous + "}}", map[string]any{"tls.galeraSSTEnabled": nil, "galera.providerOptions": nil, "startupProbe.failureThreshold": 300.0}},
-		"encrypted":     {"They do, too.", "{}", previous + "}, tls: {galeraSSTEnabled: true}}", map[string]any{"tls.galeraSSTEnabled": true}},
-		"smaller size":  {"Volumes do not shrink.", "{}", "{replicas: 3, storage: {size: 100Gi}}", map[string]any{"storage.size": "100Gi"}},
-		"larger size":   {"They grow.", "{size: medium}", previous + "}}", map[string]any{"storage.size": "100Gi"}},
-		"restored": {"It is read once.", restore, previous + "}, bootstrapFrom: {s3: {bucket: old}}}", map[string]any{
+		"no class":      {"The volumes use the cluster's default class.", "{}", previous + "}}", map[string]any{"storage.storageClassName": nil, "imagePullSecrets": nil}},
+		"made in clear": {"Its members have to understand each other.", "{}", previous + "}}", map[string]any{"tls.galeraSSTEnabled": nil, "galera.providerOptions": nil, "startupProbe.failureThreshold": 300.0}},
+		"encrypted":     {"The observed setting is kept.", "{}", previous + "}, tls: {galeraSSTEnabled: true}}", map[string]any{"tls.galeraSSTEnabled": true}},
+		"smaller size":  {"Volumes cannot shrink.", "{}", "{replicas: 3, storage: {size: 100Gi}}", map[string]any{"storage.size": "100Gi"}},
+		"larger size":   {"Volumes can grow.", "{size: medium}", previous + "}}", map[string]any{"storage.size": "100Gi"}},
+		"restored": {"The operator reads restoreFrom once.", restore, previous + "}, bootstrapFrom: {s3: {bucket: old}}}", map[string]any{
 			"bootstrapFrom": map[string]any{"s3": map[string]any{"bucket": "old"}},
 		}},
-		"restored later": {"A database that is there does not start again: its operator would not call it ready any more.", restore, previous + "}}", map[string]any{"bootstrapFrom": nil}},
-		"restored, done": {"The operator lets it be forgotten.", "{}", previous + "}, bootstrapFrom: {s3: {bucket: old}}}", map[string]any{"bootstrapFrom": nil}},
-		"shrunk": {"The operator refuses to take away the member that takes the writes: another takes them first.", "{}",
+		"restored later": {"An existing database is not bootstrapped again: its operator would report it as not ready.", restore, previous + "}}", map[string]any{"bootstrapFrom": nil}},
+		"restored, done": {"The operator supports removing it.", "{}", previous + "}, bootstrapFrom: {s3: {bucket: old}}}", map[string]any{"bootstrapFrom": nil}},
+		"shrunk": {"The operator cannot remove the primary: another member has to become primary first.", "{}",
 			"{replicas: 5, storage: {size: 20Gi}, galera: {primary: {podIndex: 4}}}", map[string]any{"replicas": 5.0, "galera.primary.podIndex": 0.0}},
-		"shrunk then": {"It does.", "{}", "{replicas: 5, storage: {size: 20Gi}, galera: {primary: {podIndex: 2}}}", map[string]any{"replicas": 3.0, "galera.primary": nil}},
+		"shrunk then": {"The operator supports it.", "{}", "{replicas: 5, storage: {size: 20Gi}, galera: {primary: {podIndex: 2}}}", map[string]any{"replicas": 3.0, "galera.primary": nil}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestRetained(t *testing.T) {
 	}
 }
 
-// TestCollations: a new database gives all tables of a service one collation. One that was made without that stays so, because new tables
-// refer to those that exist.
+// TestCollations checks that a new database gives all tables of a service one collation. An existing database without that setting keeps it
+// unset, because new tables reference existing ones.
 func TestCollations(t *testing.T) {
 	const previous = "{replicas: 3, storage: {size: 20Gi}, myCnf: "
 	for name, tc := range map[string]struct {
@@ -102,18 +102,18 @@ func TestCollations(t *testing.T) {
 	}
 }
 
-// find is the value at a path with dots, nil if there is none.
+// find returns the value at a dotted path, nil if it does not exist.
 func find(v map[string]any, path string) any { return at(v, strings.Split(path, ".")...) }
 
-// TestVolumesShrink: what is asked for in so many words is refused, and not left undone.
+// TestVolumesShrink checks that an explicit smaller size is rejected and not ignored.
 func TestVolumesShrink(t *testing.T) {
 	_, err := derive(input(t, "{infrastructure: {mariadb: {storageSize: 10Gi}}}", bare, map[string]*structpb.Struct{
 		"database": structOf(t, fields(t, "{spec: {replicas: 3, storage: {size: 20Gi}}}")),
 	}))
-	requireFieldError(t, "Volumes do not shrink.", err, "spec.infrastructure.mariadb.storageSize", "say 20Gi here to keep them")
+	requireFieldError(t, "Volumes cannot shrink.", err, "spec.infrastructure.mariadb.storageSize", "set it to 20Gi to keep the volumes")
 }
 
-// TestHostUnchanged: pods are not replaced for a shorter name of the same database.
+// TestHostUnchanged checks that pods are not replaced for a shorter host name of the same database.
 func TestHostUnchanged(t *testing.T) {
 	host := func(has string) string {
 		m, err := derive(input(t, "{}", bare, map[string]*structpb.Struct{"keystone": structOf(t, fields(t, "{spec: {database: {host: "+has+"}}}"))}))
@@ -130,7 +130,7 @@ func TestHostUnchanged(t *testing.T) {
 	}
 }
 
-// TestSizing: memory for pages and connections follow what the claim says.
+// TestSizing checks that buffer pool and connections follow the claim.
 func TestSizing(t *testing.T) {
 	for spec, want := range map[string][]string{
 		"{size: development}": {"max_connections=1024", "innodb_buffer_pool_size=256M"},
@@ -153,8 +153,8 @@ func TestSizing(t *testing.T) {
 
 const backedUp = `backup: {schedule: "5 4 * * *", retentionDays: 2, s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}`
 
-// TestBackups: a changed schedule or bucket is another object, which goes in the same call as the new one comes, and one that was made
-// under the database's name keeps it until then.
+// TestBackups checks that a changed schedule or bucket creates another object, which replaces the old one in the same reconciliation. An
+// existing object with the database's name keeps it until then.
 func TestBackups(t *testing.T) {
 	name := func(spec string, observed map[string]*structpb.Struct) (resource, object string) {
 		m, err := derive(input(t, "{infrastructure: {mariadb: {"+spec+"}}}", bare, observed))
@@ -182,7 +182,7 @@ func TestBackups(t *testing.T) {
 		t.Errorf("a new one is %s, composed as %s", object, resource)
 	}
 	if r, o := name(backedUp, is("new")); r != "database-backup" || o != "mariadb" {
-		t.Errorf("one that is there becomes %s, composed as %s", o, r)
+		t.Errorf("an existing one becomes %s, composed as %s", o, r)
 	}
 	if r, o := name(backedUp, is("old")); r != resource || o != object {
 		t.Errorf("another one is %s, composed as %s", o, r)
@@ -208,8 +208,8 @@ func TestBackups(t *testing.T) {
 	}
 }
 
-// TestBackupBlocksNothing: a backup that has failed is reported on the claim, and Keystone does not wait for it.
-func TestBackupBlocksNothing(t *testing.T) {
+// TestBackupFailureDoesNotBlock checks that a failed backup is reported on the claim, and that Keystone does not wait for it.
+func TestBackupFailureDoesNotBlock(t *testing.T) {
 	w := ready(t, "{infrastructure: {mariadb: {"+backedUp+"}}}", bare)
 	name := backupOf(t, desired(t, w))
 	failed := w.Observed[name].Map()
@@ -221,14 +221,15 @@ func TestBackupBlocksNothing(t *testing.T) {
 	}
 	part, _ := plan.ComponentStatus("database-backup")
 	if _, message := part.Waiting(); !strings.Contains(message, "the last backup failed") || !strings.Contains(message, "delete the Job") {
-		t.Errorf("the claim says %q", message)
+		t.Errorf("the message of the component is %q", message)
 	}
 	if keystone, _ := plan.ComponentStatus("keystone"); !keystone.IsReady() || len(keystone.Needs) > 0 || rsp.Composite.Ready {
 		t.Errorf("Keystone waits for %v; the control plane is ready: %t", keystone.Needs, rsp.Composite.Ready)
 	}
 }
 
-// TestDatabaseMonitoring: alerts come with monitoring, and objects that a Prometheus finds by labels where it looks for them.
+// TestDatabaseMonitoring checks that alerts follow the monitoring setting, and that monitors with labels are composed if the platform sets
+// labels.
 func TestDatabaseMonitoring(t *testing.T) {
 	alerts := func(spec string) (names, resources []string) {
 		all := desired(t, ready(t, spec, bare))

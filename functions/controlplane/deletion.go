@@ -7,18 +7,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 )
 
-// deletionOrder is said by Usages: what is used cannot be deleted before its user is gone.
+// deletionOrder composes Usages, which prevent the deletion of an object before the objects that use it are deleted.
 // https://docs.crossplane.io/latest/managed-resources/usages/
 //
-//   - The catalog uses the identity service: K-ORC logs in to delete its entries. So do all other services, which have entries of their
-//     own. Between these nothing is said: K-ORC itself keeps a domain or a project until nothing refers to it any more.
-//   - A service with a queue uses RabbitMQ, which its operator asks to delete virtual hosts and users. Of one that somebody else runs it
-//     needs a Secret, which stays until the namespace goes.
-//   - The identity service uses its database, and the namespaces that it and its pods live in. A namespace that goes before the Objects
-//     in it leaves them hanging for ever; one that goes before that service takes the pods along that K-ORC has to log in at.
-//   - A database that is elsewhere uses the Secret that its operator logs in by.
+//   - The catalog and all other services use the identity service: K-ORC logs in to delete their catalog entries. There are no Usages
+//     between the services: K-ORC itself keeps a domain or a project until no object references it.
+//   - A service with a queue uses RabbitMQ, because the topology operator deletes virtual hosts and users there. For an external queue the
+//     operator needs a Secret, which is kept until the namespace is deleted.
+//   - The identity service uses its database, and the namespaces of its composite resource and of its pods. If a namespace is deleted
+//     before the Objects in it, they remain in deletion forever; if it is deleted before that service, the pods that K-ORC logs in to are
+//     deleted with it.
+//   - An external database uses the Secret with the credentials of the operator.
 //
-// They are composed whatever the deletion policy is, so that the policy of a living claim can be changed.
+// The Usages do not depend on the deletion policy, so that the policy of an existing claim can be changed.
 func deletionOrder(m *model) ([]compose.Stage, error) {
 	s := m.identity
 	stage := compose.Stage{
@@ -31,18 +32,19 @@ func deletionOrder(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// databaseDeletionOrder keeps what the operator logs in by until the server elsewhere is gone.
+// databaseDeletionOrder keeps the credentials of the operator until the external server is deleted.
 func databaseDeletionOrder(m *model) ([]compose.Stage, error) {
 	login := m.databaseLogin(*m.externalMariaDB())
 	return []compose.Stage{{m.restrictTo(databaseResource, login, "mariadb-operator logs in to let databases go")}}, nil
 }
 
-// catalogDeletionOrder keeps the identity service until its catalog is gone.
+// catalogDeletionOrder keeps the identity service until its catalog is deleted.
 func catalogDeletionOrder(m *model) ([]compose.Stage, error) {
 	return m.identityUsage(catalogComponent), nil
 }
 
-// serviceDeletionOrder keeps the identity service until another one is gone, and the queue until that has taken its virtual hosts away.
+// serviceDeletionOrder keeps the identity service until another service is deleted, and the queue until the virtual hosts of that service
+// are deleted.
 func (m *model) serviceDeletionOrder(s *serviceState) []compose.Stage {
 	stages := m.identityUsage(s.name)
 	if m.runsQueue() && slices.Contains(s.needs, messagingComponent) {
@@ -51,12 +53,12 @@ func (m *model) serviceDeletionOrder(s *serviceState) []compose.Stage {
 	return stages
 }
 
-// identityUsage keeps the identity service until something is gone whose entries of the catalog K-ORC has to delete.
+// identityUsage keeps the identity service until an object is deleted whose catalog entries K-ORC has to delete.
 func (m *model) identityUsage(by string) []compose.Stage {
 	return []compose.Stage{{m.restrictTo(by, identityService, "K-ORC logs in at "+m.identity.kind.Kind+" to delete its catalog entries")}}
 }
 
-// restrictTo keeps what the resource of is composed as while what by is composed as is there.
+// restrictTo composes a Usage that keeps the composed resource of while the composed resource by exists.
 func (m *model) restrictTo(by, of, reason string) compose.Resource {
 	return usage.Of(m.meta(by+"-uses-"+of), by, of, reason)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// answer is what the function says now, as it is desired and in the status. The spec may be one with a mistake.
+// answer returns the composed resources and the status of the next reconciliation. The spec may be invalid.
 func answer(t *testing.T, w *simulate.Cluster) (desired map[string]encoded.Struct, status map[string]any) {
 	t.Helper()
 	rsp := w.Kinds[kind].Run(w.Request())
@@ -25,7 +25,7 @@ func answer(t *testing.T, w *simulate.Cluster) (desired map[string]encoded.Struc
 	return desired, status
 }
 
-// edited is a control plane with another spec, and the status that it had.
+// edited returns a control plane with another spec and the previous status.
 func edited(t *testing.T, w *simulate.Cluster, spec string) *simulate.Cluster {
 	t.Helper()
 	status := w.XR.GetFields()["status"]
@@ -34,7 +34,7 @@ func edited(t *testing.T, w *simulate.Cluster, spec string) *simulate.Cluster {
 	return w
 }
 
-// applied is a control plane after everything that is desired was applied.
+// applied returns a control plane after all desired objects were applied.
 func applied(t *testing.T, w *simulate.Cluster) *simulate.Cluster {
 	t.Helper()
 	desired, status := answer(t, w)
@@ -53,30 +53,30 @@ func applied(t *testing.T, w *simulate.Cluster) *simulate.Cluster {
 	return w
 }
 
-// TestEffectiveSpec: what the spec says of data is composed in the same call, also beside a mistake, and only towards keeping it. The
-// status follows when it is seen.
+// TestEffectiveSpec checks that a change of the deletion policy is composed in the same reconciliation. If the spec is invalid otherwise,
+// only a change to Retain is. The status follows once the change is observed.
 func TestEffectiveSpec(t *testing.T) {
 	const mistake = "services: {keystone: {config: {DEFAULT: {nonsense: true}}}}"
 	cases := map[string]struct {
 		reason        string
 		before, after string
-		// composed at once, and in force at once and after the next call.
+		// composed is the policy after the edit; now and then are the effective ones after the edit and after the next reconciliation.
 		composed, now, then string
 	}{
-		"Retain":           {"It counts when all of it is seen.", "deletionPolicy: Delete", "deletionPolicy: Retain", "Retain", "Delete", "Retain"},
-		"RetainAndMistake": {"A mistake elsewhere changes nothing of that.", "deletionPolicy: Delete", "deletionPolicy: Retain, " + mistake, "Retain", "Delete", "Retain"},
+		"Retain":           {"It is effective once all objects have it.", "deletionPolicy: Delete", "deletionPolicy: Retain", "Retain", "Delete", "Retain"},
+		"RetainAndMistake": {"An error in another field does not prevent it.", "deletionPolicy: Delete", "deletionPolicy: Retain, " + mistake, "Retain", "Delete", "Retain"},
 		"DefaultAndMistake": {
-			"Nor does it where nothing is said.", "deletionPolicy: Delete", mistake, "Retain", "Delete", "Retain",
+			"Nor does it prevent the default.", "deletionPolicy: Delete", mistake, "Retain", "Delete", "Retain",
 		},
-		"Delete":           {"It counts before it is seen: Objects come before the status.", "deletionPolicy: Retain", "deletionPolicy: Delete", "Delete", "Delete", "Delete"},
-		"DeleteAndMistake": {"Nothing is deleted by a mistake.", "deletionPolicy: Retain", "deletionPolicy: Delete, " + mistake, "Retain", "Retain", "Retain"},
-		"Same":             {"What was to be deleted is.", "deletionPolicy: Delete", "deletionPolicy: Delete, " + mistake, "Delete", "Delete", "Delete"},
+		"Delete":           {"It is effective before it is observed: Objects are applied before the status.", "deletionPolicy: Retain", "deletionPolicy: Delete", "Delete", "Delete", "Delete"},
+		"DeleteAndMistake": {"Nothing is deleted with an invalid spec.", "deletionPolicy: Retain", "deletionPolicy: Delete, " + mistake, "Retain", "Retain", "Retain"},
+		"Same":             {"The policy is unchanged.", "deletionPolicy: Delete", "deletionPolicy: Delete, " + mistake, "Delete", "Delete", "Delete"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := ready(t, "{"+tc.before+"}", bare)
 			if got := at(w.XR.AsMap(), "status", "deletionPolicy"); got != at(w.XR.AsMap(), "spec", "deletionPolicy") {
-				t.Errorf("before the edit, the status says %v", got)
+				t.Errorf("before the edit, status.deletionPolicy is %v", got)
 			}
 			w = edited(t, w, "{"+tc.after+"}")
 			desired, status := answer(t, w)
@@ -91,29 +91,29 @@ func TestEffectiveSpec(t *testing.T) {
 				}
 			}
 			if got := desired["keystone"].At("spec", "deletionPolicy").Text(); got != tc.composed {
-				t.Errorf("%s\nKeystone is told %s", tc.reason, got)
+				t.Errorf("%s\nthe policy of Keystone is %s", tc.reason, got)
 			}
 			_, next := answer(t, applied(t, w))
 			if status["deletionPolicy"] != tc.now || next["deletionPolicy"] != tc.then {
-				t.Errorf("%s\nthe status says %v and then %v, want %s and %s", tc.reason, status["deletionPolicy"], next["deletionPolicy"], tc.now, tc.then)
+				t.Errorf("%s\nstatus.deletionPolicy is %v and then %v, want %s and %s", tc.reason, status["deletionPolicy"], next["deletionPolicy"], tc.now, tc.then)
 			}
 		})
 	}
 }
 
-// TestEffectiveService: what a service has not done yet is not in force.
+// TestEffectiveService checks that a policy is not effective before the service reports it.
 func TestEffectiveService(t *testing.T) {
 	w := applied(t, edited(t, ready(t, "{deletionPolicy: Delete}", bare), "{deletionPolicy: Retain}"))
 	keystone := w.Observed["keystone"]
 	for requested, want := range map[string]any{"Retain": "Retain", "Delete": "Delete", "": nil} {
 		w.Observed["keystone"] = keystone.With(encoded.Text(requested), "status", "deletionPolicy")
 		if _, status := answer(t, w); status["deletionPolicy"] != want {
-			t.Errorf("Keystone says %q, and the claim %v, want %v", requested, status["deletionPolicy"], want)
+			t.Errorf("Keystone reports %q, and the claim %v, want %v", requested, status["deletionPolicy"], want)
 		}
 	}
 }
 
-// TestFailureMessage: the claim says what a service waits for, in that one's words.
+// TestFailureMessage checks that the claim contains the message of the service that it waits for.
 func TestFailureMessage(t *testing.T) {
 	w := ready(t, "{}", bare)
 	m := w.Observed["keystone"].Map()
@@ -130,18 +130,18 @@ func TestFailureMessage(t *testing.T) {
 	for _, c := range rsp.Conditions {
 		want := map[string]string{"KeystoneReady": "database: User keystone: cannot connect", "Current": "keystone: database: User keystone: cannot connect"}
 		if w, ok := want[c.GetType()]; ok && (c.GetMessage() != w || c.GetReason() != "ConnectionFailed") {
-			t.Errorf("%s says %s: %q, want %q", c.GetType(), c.GetReason(), c.GetMessage(), w)
+			t.Errorf("%s has reason %s: %q, want %q", c.GetType(), c.GetReason(), c.GetMessage(), w)
 		}
 	}
 	_, status := answer(t, w)
 	for _, c := range status["components"].([]any) {
 		if at(c, "name") == "keystone" && at(c, "message") != "database: User keystone: cannot connect" {
-			t.Errorf("the status says %v", c)
+			t.Errorf("the condition is %v", c)
 		}
 	}
 }
 
-// TestRootBackup: the copy of root's password that opens the backups of its time is never replaced.
+// TestRootBackup checks that a copy of root's password that opens existing backups is never replaced.
 func TestRootBackup(t *testing.T) {
 	push := desired(t, ready(t, "{global: {secretStore: {name: openbao, kind: ClusterSecretStore}}}", bare))["database-root-backup"].Map()
 	if got := at(push, "spec", "updatePolicy"); push["kind"] != "PushSecret" || got != "IfNotExists" {

@@ -27,23 +27,23 @@ func TestAddresses(t *testing.T) {
 		want                   want
 	}{
 		"not exposed": {
-			reason: "Without an exposure there is the internal address only.", spec: "{}", platform: bare, want: want{Public: internal},
+			reason: "Without an exposure there is only the internal address.", spec: "{}", platform: bare, want: want{Public: internal},
 		},
 		"switched off": {
-			reason: "The claim beats the platform.", spec: "{global: {exposure: {type: None}}}",
+			reason: "The claim overrides the platform.", spec: "{global: {exposure: {type: None}}}",
 			platform: "{domain: example.com, exposure: " + gateway + "}", want: want{Public: internal},
 		},
 		"hostnames": {
-			reason: "The domain is made of claim, namespace and the platform's.", spec: "{}",
+			reason: "The domain consists of claim, namespace and the platform's domain.", spec: "{}",
 			platform: "{domain: example.com, exposure: " + gateway + "}",
 			want:     want{Public: "https://keystone.cloud.tenant-a.example.com/v3", Hostname: "keystone.cloud.tenant-a.example.com"},
 		},
 		"domain": {
-			reason: "The claim names its own domain.", spec: "{global: {domain: a.example.org, exposure: " + gateway + "}}", platform: bare,
+			reason: "The claim sets its own domain.", spec: "{global: {domain: a.example.org, exposure: " + gateway + "}}", platform: bare,
 			want: want{Public: "https://keystone.a.example.org/v3", Hostname: "keystone.a.example.org"},
 		},
 		"hostname": {
-			reason: "The claim names the host.", spec: "{services: {keystone: {hostname: login.example.org}}, global: {exposure: " + gateway + "}}", platform: bare,
+			reason: "The claim sets the host name.", spec: "{services: {keystone: {hostname: login.example.org}}, global: {exposure: " + gateway + "}}", platform: bare,
 			want: want{Public: "https://login.example.org/v3", Hostname: "login.example.org"},
 		},
 		"paths": {
@@ -51,43 +51,43 @@ func TestAddresses(t *testing.T) {
 			want: want{Public: "https://a.example.org/identity/v3", Hostname: "a.example.org", Path: "/identity"},
 		},
 		"paths at a host": {
-			reason:   "A host name that is given holds for paths too.",
+			reason:   "A host name of the claim is used with paths, too.",
 			spec:     "{services: {keystone: {hostname: login.example.org}}, global: {exposure: " + paths + "}}",
 			platform: bare, want: want{Public: "https://login.example.org/identity/v3", Hostname: "login.example.org", Path: "/identity"},
 		},
 		"without TLS": {
-			reason: "TLS is switched off for public addresses alone.", spec: "{global: {domain: a.org, tls: {enabled: false}, exposure: {type: Ingress, ingressController: other}}}", platform: bare,
+			reason: "Only public addresses are served without TLS.", spec: "{global: {domain: a.org, tls: {enabled: false}, exposure: {type: Ingress, ingressController: other}}}", platform: bare,
 			want: want{Public: "http://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},
 		"platform without TLS": {
-			reason:   "It holds for a claim that says nothing of it.",
+			reason:   "It applies to a claim without the setting.",
 			spec:     "{global: {domain: a.org, exposure: {type: Ingress, ingressController: other}}}",
 			platform: "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}",
 			want:     want{Public: "http://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},
 		"TLS over platform": {
-			reason: "The claim beats the platform.", spec: "{global: {domain: a.org, tls: {enabled: true}, exposure: {type: Ingress, ingressController: other}}}",
+			reason: "The claim overrides the platform.", spec: "{global: {domain: a.org, tls: {enabled: true}, exposure: {type: Ingress, ingressController: other}}}",
 			platform: "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}",
 			want:     want{Public: "https://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},
 		"limit's domain": {
-			reason: "The endpoint lies in the limit's first domain.", spec: "{}",
+			reason: "The endpoint is in the limit's first domain.", spec: "{}",
 			platform: "{domain: example.com, exposure: " + gateway + ", limits: [{name: a, namespaces: [tenant-a], domains: [trial.example.org, example.net]}]}",
 			want:     want{Public: "https://keystone.cloud.tenant-a.trial.example.org/v3", Hostname: "keystone.cloud.tenant-a.trial.example.org"},
 		},
 		"limit's domain of namespace": {
-			reason: "Which may be the namespace's own.", spec: "{}",
+			reason: "The domain of a limit may contain the namespace.", spec: "{}",
 			platform: "{domain: example.com, exposure: " + gateway + ", limits: [{name: a, namespaces: [tenant-a], domains: ['{namespace}.example.org']}]}",
 			want:     want{Public: "https://keystone.cloud.tenant-a.example.org/v3", Hostname: "keystone.cloud.tenant-a.example.org"},
 		},
 		"two limits": {
-			reason: "It is the first domain that both allow.", spec: "{}",
+			reason: "The first domain that both limits allow is used.", spec: "{}",
 			platform: "{domain: example.com, exposure: " + gateway + `, limits: [
 				{name: a, namespaces: [tenant-a], domains: [example.org, b.example.net]}, {name: b, namespaces: ["*"], domains: [example.net]}]}`,
 			want: want{Public: "https://keystone.cloud.tenant-a.b.example.net/v3", Hostname: "keystone.cloud.tenant-a.b.example.net"},
 		},
 		"any domain": {
-			reason: "Where all are allowed, it is the platform's.", spec: "{}",
+			reason: "If all domains are allowed, the platform's is used.", spec: "{}",
 			platform: "{domain: example.com, exposure: " + gateway + ", limits: [" + limittest.Everything + "]}",
 			want:     want{Public: "https://keystone.cloud.tenant-a.example.com/v3", Hostname: "keystone.cloud.tenant-a.example.com"},
 		},
@@ -119,16 +119,16 @@ func TestDatabaseHost(t *testing.T) {
 		reason, spec string
 		want         want
 	}{
-		"development":   {"One server alone.", "{size: development}", want{"mariadb", 1, 0}},
-		"small":         {"The operator's Service of the member that takes writes.", "{}", want{"mariadb-primary", 3, 0}},
-		"medium":        {"The proxy knows who takes writes.", "{size: medium}", want{"maxscale", 3, 2}},
-		"large":         {"The proxy knows who takes writes.", "{size: large}", want{"maxscale", 3, 3}},
-		"one of medium": {"One server needs no proxy.", "{size: medium, infrastructure: {mariadb: {replicas: 1}}}", want{"mariadb", 1, 0}},
-		"asked for":     {"Unless the claim asks for one.", "{size: development, infrastructure: {mariadb: {maxScale: {enabled: true}}}}", want{"maxscale", 1, 1}},
-		"number of one": {"A number asks for it, too.", "{infrastructure: {mariadb: {maxScale: {replicas: 3}}}}", want{"maxscale", 3, 3}},
-		"number, off":   {"Unless it is switched off.", "{infrastructure: {mariadb: {maxScale: {enabled: false, replicas: 3}}}}", want{"mariadb-primary", 3, 0}},
-		"number":        {"The claim says how many.", "{size: large, infrastructure: {mariadb: {replicas: 5, maxScale: {replicas: 4}}}}", want{"maxscale", 5, 4}},
-		"not asked for": {"The claim wants none.", "{size: large, infrastructure: {mariadb: {maxScale: {enabled: false}}}}", want{"mariadb-primary", 3, 0}},
+		"development":   {"A single server.", "{size: development}", want{"mariadb", 1, 0}},
+		"small":         {"The operator's Service of the primary.", "{}", want{"mariadb-primary", 3, 0}},
+		"medium":        {"The proxy routes writes to the primary.", "{size: medium}", want{"maxscale", 3, 2}},
+		"large":         {"The proxy routes writes to the primary.", "{size: large}", want{"maxscale", 3, 3}},
+		"one of medium": {"A single server needs no proxy.", "{size: medium, infrastructure: {mariadb: {replicas: 1}}}", want{"mariadb", 1, 0}},
+		"enabled":       {"The claim can enable it.", "{size: development, infrastructure: {mariadb: {maxScale: {enabled: true}}}}", want{"maxscale", 1, 1}},
+		"number of one": {"A number enables it, too.", "{infrastructure: {mariadb: {maxScale: {replicas: 3}}}}", want{"maxscale", 3, 3}},
+		"number, off":   {"The claim disables it.", "{infrastructure: {mariadb: {maxScale: {enabled: false, replicas: 3}}}}", want{"mariadb-primary", 3, 0}},
+		"number":        {"The claim sets the number.", "{size: large, infrastructure: {mariadb: {replicas: 5, maxScale: {replicas: 4}}}}", want{"maxscale", 5, 4}},
+		"disabled":      {"The claim disables it.", "{size: large, infrastructure: {mariadb: {maxScale: {enabled: false}}}}", want{"mariadb-primary", 3, 0}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -141,16 +141,16 @@ func TestDatabaseHost(t *testing.T) {
 	}
 }
 
-// TestPodSecurity: pods are held to what all of them have been seen to pass.
+// TestPodSecurity checks that namespaces enforce a standard that all of their pods were admitted with.
 func TestPodSecurity(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, want string }{
-		"one":    {"Every pod passes.", "{size: development, infrastructure: {valkey: {enabled: false}}}", "restricted"},
-		"Galera": {"Its members' init container does not.", "{size: medium, infrastructure: {valkey: {enabled: false}}}", "baseline"},
+		"one":    {"All pods are admitted.", "{size: development, infrastructure: {valkey: {enabled: false}}}", "restricted"},
+		"Galera": {"The init container of members is rejected.", "{size: medium, infrastructure: {valkey: {enabled: false}}}", "baseline"},
 		"two":    {"Two members are a cluster.", "{size: development, infrastructure: {valkey: {enabled: false}, mariadb: {replicas: 2}}}", "baseline"},
 		"MaxScale": {
-			"Nor does it.", "{size: development, infrastructure: {valkey: {enabled: false}, mariadb: {maxScale: {enabled: true}}}}", "baseline",
+			"MaxScale is rejected.", "{size: development, infrastructure: {valkey: {enabled: false}, mariadb: {maxScale: {enabled: true}}}}", "baseline",
 		},
-		"Valkey": {"Nobody has seen its pods.", "{size: development}", "baseline"},
+		"Valkey": {"Its pods were not tested.", "{size: development}", "baseline"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := derived(t, tc.spec, bare).podSecurity(); got != tc.want {
@@ -160,7 +160,7 @@ func TestPodSecurity(t *testing.T) {
 	}
 }
 
-// TestRootPassword: a password is never generated for a database that has one.
+// TestRootPassword checks that a password is never generated for a database that has one.
 func TestRootPassword(t *testing.T) {
 	const (
 		restored = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
@@ -168,28 +168,28 @@ func TestRootPassword(t *testing.T) {
 			s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
 	)
 	type rootPassword struct{ generator, secret bool }
-	thing := structOf(t, map[string]any{})
+	empty := structOf(t, map[string]any{})
 	for name, tc := range map[string]struct {
 		reason, spec string
 		observed     map[string]*structpb.Struct
 		want         rootPassword
 	}{
-		"New":      {"A new database gets a new one.", "{}", nil, rootPassword{true, true}},
-		"Restored": {"It is that of the backup, which the tenant has.", provided, nil, rootPassword{secret: true}},
+		"New":      {"A new database gets a generated password.", "{}", nil, rootPassword{true, true}},
+		"Restored": {"It is the password of the backup, from the tenant's Secret.", provided, nil, rootPassword{secret: true}},
 		"RestoredByHand": {
-			"It was put where the database reads it, before a claim could name it.", restored,
-			map[string]*structpb.Struct{"database": thing}, rootPassword{},
+			"An administrator created the Secret of the database before claims had the field.", restored,
+			map[string]*structpb.Struct{"database": empty}, rootPassword{},
 		},
 		"Edited": {
-			"restoreFrom came later: the database was lost, and its Secrets are there.", restored,
-			map[string]*structpb.Struct{"database-root-secret": thing, "database": thing}, rootPassword{true, true},
+			"restoreFrom was added later: the database was lost, and its Secrets exist.", restored,
+			map[string]*structpb.Struct{"database-root-secret": empty, "database": empty}, rootPassword{true, true},
 		},
 		"EditedAtOnce": {
-			"restoreFrom came before there was a password: what there is stays, and no more is made.", provided,
-			map[string]*structpb.Struct{"database-root-generator": thing}, rootPassword{true, true},
+			"restoreFrom was added before a password was generated: existing objects are kept, and no other is created.", provided,
+			map[string]*structpb.Struct{"database-root-generator": empty}, rootPassword{true, true},
 		},
 		"Done": {
-			"restoreFrom went, and the database has the password that was given.", "{}", map[string]*structpb.Struct{"database": thing}, rootPassword{},
+			"restoreFrom was removed, and the database has the provided password.", "{}", map[string]*structpb.Struct{"database": empty}, rootPassword{},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestRootPassword(t *testing.T) {
 	}
 }
 
-// TestSizes: sizes are in order, a claim's own number beats its size, and every cluster can vote.
+// TestSizes checks that sizes are ordered, that the claim's numbers override the size, and that every cluster can reach a quorum.
 func TestSizes(t *testing.T) {
 	order := []string{
 		controlplanev1.SizeDevelopment, controlplanev1.SizeSmall, controlplanev1.SizeMedium, controlplanev1.SizeLarge,
@@ -239,7 +239,7 @@ func TestSizes(t *testing.T) {
 		small, large := numbers(sizes[order[i-1]]), numbers(s)
 		for n := range large {
 			if large[n] < small[n] {
-				t.Errorf("number %d of %s is less than that of %s: %d, %d", n, name, order[i-1], large[n], small[n])
+				t.Errorf("number %d of %s is less than the one of %s: %d, %d", n, name, order[i-1], large[n], small[n])
 			}
 		}
 	}
@@ -269,65 +269,65 @@ func TestRefusals(t *testing.T) {
 		return map[string]*structpb.Struct{"database": structOf(t, fields(t, "{spec: {replicas: "+members+"}}"))}
 	}
 	cases := map[string]struct {
-		reason, spec string
-		observed     map[string]*structpb.Struct
-		field, words string
+		reason, spec   string
+		observed       map[string]*structpb.Struct
+		field, message string
 	}{
-		"fine":               {reason: "Nothing is wrong.", spec: "{size: large}"},
-		"cluster":            {reason: "The cluster is offered.", spec: "{cluster: {ref: {name: mine}}}"},
-		"another's cluster":  {reason: "It is not offered here.", spec: "{cluster: {ref: {name: theirs}}}", field: "spec.cluster.ref.name", words: `cluster "theirs" is not available`},
-		"no cluster":         {reason: "There is none; the answer is the same.", spec: "{cluster: {ref: {name: none}}}", field: "spec.cluster.ref.name", words: `cluster "none" is not available`},
-		"size":               {reason: "Not by an API server, which refuses it.", spec: "{size: huge}", field: "spec.size", words: "development, large, medium, small"},
-		"release":            {reason: "Not by an API server, which refuses it.", spec: "{openStackRelease: '2020.1'}", field: "spec.openStackRelease", words: "2025.1"},
-		"release of limit":   {reason: "The platform has not released it.", spec: "{openStackRelease: '2026.1'}", field: "spec.openStackRelease", words: `limit "house" allows 2025.1, 2025.2`},
-		"registry":           {reason: "Not from there.", spec: "{global: {images: {registry: docker.io}}}", field: "spec.global.images.registry", words: "ghcr.io/c5c3"},
-		"registry's brother": {reason: "A prefix ends at a slash.", spec: "{global: {images: {registry: ghcr.io/c5c3x}}}", field: "spec.global.images.registry", words: "ghcr.io/c5c3"},
-		"registry's child":   {reason: "From below it.", spec: "{global: {images: {registry: ghcr.io/c5c3/mirror}}}"},
-		"cache's image":      {reason: "Every image counts.", spec: "{infrastructure: {memcached: {image: {repository: docker.io/a/b}}}}", field: "spec.infrastructure.memcached.image.repository"},
+		"fine":               {reason: "The claim is valid.", spec: "{size: large}"},
+		"cluster":            {reason: "The cluster is available to the namespace.", spec: "{cluster: {ref: {name: mine}}}"},
+		"another's cluster":  {reason: "The cluster is not available to the namespace.", spec: "{cluster: {ref: {name: theirs}}}", field: "spec.cluster.ref.name", message: `cluster "theirs" is not available`},
+		"no cluster":         {reason: "The cluster does not exist; the error is the same.", spec: "{cluster: {ref: {name: none}}}", field: "spec.cluster.ref.name", message: `cluster "none" is not available`},
+		"size":               {reason: "An API server rejects it, too.", spec: "{size: huge}", field: "spec.size", message: "development, large, medium, small"},
+		"release":            {reason: "An API server rejects it, too.", spec: "{openStackRelease: '2020.1'}", field: "spec.openStackRelease", message: "2025.1"},
+		"release of limit":   {reason: "The limit does not allow the release.", spec: "{openStackRelease: '2026.1'}", field: "spec.openStackRelease", message: `limit "house" allows 2025.1, 2025.2`},
+		"registry":           {reason: "The limit does not allow the registry.", spec: "{global: {images: {registry: docker.io}}}", field: "spec.global.images.registry", message: "ghcr.io/c5c3"},
+		"registry's brother": {reason: "A prefix ends at a slash.", spec: "{global: {images: {registry: ghcr.io/c5c3x}}}", field: "spec.global.images.registry", message: "ghcr.io/c5c3"},
+		"registry's child":   {reason: "The registry is below the allowed one.", spec: "{global: {images: {registry: ghcr.io/c5c3/mirror}}}"},
+		"cache's image":      {reason: "Limits apply to every image.", spec: "{infrastructure: {memcached: {image: {repository: docker.io/a/b}}}}", field: "spec.infrastructure.memcached.image.repository"},
 		"proxy's image": {
-			reason: "Every image counts.",
+			reason: "Limits apply to every image.",
 			spec:   "{services: {keystone: {federation: {proxyImage: {repository: docker.io/a/b}}}}}", field: "spec.services.keystone.federation.proxyImage.repository",
 		},
-		"domain":           {reason: "Not below there.", spec: "{global: {domain: example.net}}", field: "spec.global.domain", words: "example.com, example.org"},
+		"domain":           {reason: "The domain is not below an allowed one.", spec: "{global: {domain: example.net}}", field: "spec.global.domain", message: "example.com, example.org"},
 		"domain's brother": {reason: "A domain starts after a dot.", spec: "{global: {domain: myexample.com}}", field: "spec.global.domain"},
-		"domain's child":   {reason: "Below it, or itself.", spec: "{global: {domain: a.example.org}, services: {keystone: {hostname: example.com}}}"},
-		"hostname":         {reason: "A host name lies in a domain as well.", spec: "{services: {keystone: {hostname: login.example.net}}}", field: "spec.services.keystone.hostname"},
-		"schedule":         {reason: "A 13th month.", spec: "{services: {keystone: {fernet: {rotationSchedule: '0 0 1 13 *'}}}}", field: "spec.services.keystone.fernet.rotationSchedule", words: "13"},
-		"not built":        {reason: "Nothing composes it.", spec: "{cortex: {enabled: true}}", field: "spec.cortex.enabled", words: "not built yet"},
-		"dedicated":        {reason: "Nothing composes it.", spec: "{cluster: {gardener: {region: a}}}", field: "spec.cluster.gardener", words: "not built yet"},
-		"option":           {reason: "The claim tells, and not the Keystone later.", spec: "{services: {keystone: {config: {token: {cache_time: x}}}}}", field: "spec.services.keystone.config.token.cache_time"},
+		"domain's child":   {reason: "Host names may be below an allowed domain, or equal to it.", spec: "{global: {domain: a.example.org}, services: {keystone: {hostname: example.com}}}"},
+		"hostname":         {reason: "Limits apply to host names, too.", spec: "{services: {keystone: {hostname: login.example.net}}}", field: "spec.services.keystone.hostname"},
+		"schedule":         {reason: "There is no 13th month.", spec: "{services: {keystone: {fernet: {rotationSchedule: '0 0 1 13 *'}}}}", field: "spec.services.keystone.fernet.rotationSchedule", message: "13"},
+		"not built":        {reason: "It is not implemented.", spec: "{cortex: {enabled: true}}", field: "spec.cortex.enabled", message: "not implemented"},
+		"dedicated":        {reason: "It is not implemented.", spec: "{cluster: {gardener: {region: a}}}", field: "spec.cluster.gardener", message: "not implemented"},
+		"option":           {reason: "The claim reports the error before Keystone is composed.", spec: "{services: {keystone: {config: {token: {cache_time: x}}}}}", field: "spec.services.keystone.config.token.cache_time"},
 		"ldap option": {
-			reason: "The same of a directory.",
+			reason: "The same for a directory.",
 			spec:   "{services: {keystone: {identityBackends: [{domain: a, ldap: {options: {x: y}}}]}}}", field: "spec.services.keystone.identityBackends[0].ldap.options.x",
 		},
 		"upgrade":   {reason: "The next release.", spec: "{openStackRelease: '2025.2'}", observed: keystoneRuns("2025.1")},
-		"downgrade": {reason: "There is no way back.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("2025.2"), field: "spec.openStackRelease", words: "2025.2"},
-		"aborted": {reason: "The schema still serves the release before.", spec: "{openStackRelease: '2025.1'}", observed: map[string]*structpb.Struct{
+		"downgrade": {reason: "Downgrades are not supported.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("2025.2"), field: "spec.openStackRelease", message: "2025.2"},
+		"aborted": {reason: "The schema still supports the previous release.", spec: "{openStackRelease: '2025.1'}", observed: map[string]*structpb.Struct{
 			"keystone": structOf(t, fields(t, "{status: {release: '2025.2', previousRelease: '2025.1'}}")),
 		}},
 		"cluster of a server": {
 			reason: "The operator adds no volumes.", spec: "{infrastructure: {mariadb: {replicas: 3}}}", observed: databaseHas("1"),
-			field: "spec.infrastructure.mariadb.replicas", words: "cluster of 3",
+			field: "spec.infrastructure.mariadb.replicas", message: "cluster of 3",
 		},
 		"larger size": {
-			reason: "The same, where the size says how many.", spec: "{size: small}", observed: databaseHas("1"),
-			field: "spec.infrastructure.mariadb.replicas", words: "say 1 here to keep it",
+			reason: "The same with the number of the size.", spec: "{size: small}", observed: databaseHas("1"),
+			field: "spec.infrastructure.mariadb.replicas", message: "set it to 1 to keep",
 		},
 		"larger size, kept": {reason: "The claim keeps the server.", spec: "{size: small, infrastructure: {mariadb: {replicas: 1}}}", observed: databaseHas("1")},
 		"server of a cluster": {
-			reason: "Nobody has seen that keep the data.", spec: "{infrastructure: {mariadb: {replicas: 1}}}", observed: databaseHas("3"),
-			field: "spec.infrastructure.mariadb.replicas", words: "say 3 here to keep it",
+			reason: "It is untested whether data is kept.", spec: "{infrastructure: {mariadb: {replicas: 1}}}", observed: databaseHas("3"),
+			field: "spec.infrastructure.mariadb.replicas", message: "set it to 3 to keep",
 		},
-		"smaller cluster": {reason: "A cluster shrinks.", spec: "{infrastructure: {mariadb: {replicas: 3}}}", observed: databaseHas("5")},
-		"larger cluster":  {reason: "A cluster grows.", spec: "{infrastructure: {mariadb: {replicas: 5}}}", observed: databaseHas("3")},
-		"no release":      {reason: "The Keystone has not said yet what it runs.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("")},
+		"smaller cluster": {reason: "A cluster can be scaled down.", spec: "{infrastructure: {mariadb: {replicas: 3}}}", observed: databaseHas("5")},
+		"larger cluster":  {reason: "A cluster can be scaled up.", spec: "{infrastructure: {mariadb: {replicas: 5}}}", observed: databaseHas("3")},
+		"no release":      {reason: "Keystone does not report a release yet.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, tc.spec, platform, tc.observed))
 			switch {
 			case tc.field != "":
-				requireFieldError(t, tc.reason, err, tc.field, tc.words)
+				requireFieldError(t, tc.reason, err, tc.field, tc.message)
 			case err != nil || m == nil:
 				t.Errorf("%s\nerror %v", tc.reason, err)
 			}
@@ -335,7 +335,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestNoPlatform: without its PlatformConfig a cloud would be another, so there is none. That is no tenant's mistake.
+// TestNoPlatform checks that nothing is composed without the PlatformConfig, because the cloud would be different. It is not an error of
+// the tenant.
 func TestNoPlatform(t *testing.T) {
 	in := input(t, "{}", bare, nil)
 	in.Required = map[string][]*structpb.Struct{"platform": {}}
@@ -344,7 +345,7 @@ func TestNoPlatform(t *testing.T) {
 	}
 }
 
-// TestGlobal lays the claim's settings over the platform's.
+// TestGlobal checks that the claim's settings override the platform's.
 func TestGlobal(t *testing.T) {
 	const platform = `{domain: example.com, monitoring: {enabled: true}, secretStore: {name: theirs}, images: {registry: theirs.example.com, pullSecrets: [theirs]},
 		limits: [` + limittest.Everything + `]}`
@@ -373,7 +374,7 @@ func TestGlobal(t *testing.T) {
 	}
 }
 
-// TestInstance: a composite resource that no claim stands for is called by its own name.
+// TestInstance checks that a composite resource without a claim uses its own name.
 func TestInstance(t *testing.T) {
 	if got := derived(t, "{}", bare).instance; got != instance {
 		t.Errorf("instance %s, want %s", got, instance)

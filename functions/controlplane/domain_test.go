@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestClusterDomain holds that services get the platform's cluster domain, and that Valkey, whose operator has one of its own, is refused.
+// TestClusterDomain checks that services use the platform's cluster domain, and that Valkey, whose operator supports only the default
+// domain, is rejected.
 func TestClusterDomain(t *testing.T) {
 	other := queued[:len(queued)-1] + ", clusterDomain: kube.prod}"
 	const want = "spec.infrastructure.valkey.enabled: valkey-operator supports only clusters whose DNS domain is cluster.local"

@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestOperatorImages: each image is looked for where it runs: in the object, and at the field, in which it is ordered.
+// TestOperatorImages checks that the observed image is read from the object and the field that contain it.
 func TestOperatorImages(t *testing.T) {
 	where := map[string]string{
 		release.MariaDB: "database spec.image", release.MariaDBExporter: "database spec.metrics.exporter.image",
@@ -39,20 +39,20 @@ func TestOperatorImages(t *testing.T) {
 	}
 }
 
-// TestMembersKept: a server alone becomes no cluster, however small, and the other way round.
-func TestMembersKept(t *testing.T) {
+// TestDatabaseMembersImmutable checks that a single server cannot become a cluster of any size, and the reverse.
+func TestDatabaseMembersImmutable(t *testing.T) {
 	for name, tc := range map[string]struct {
 		observedReplicas, want int
-		words                  string
+		message                string
 	}{
 		"Same": {observedReplicas: 1, want: 1}, "Grows": {observedReplicas: 2, want: 3}, "Shrinks": {observedReplicas: 3, want: 2},
-		"Cluster": {observedReplicas: 1, want: 2, words: "makes no cluster of 2"}, "Alone": {observedReplicas: 2, want: 1, words: "a Galera cluster of 2"},
+		"Cluster": {observedReplicas: 1, want: 2, message: "cannot convert to a cluster of 2"}, "Alone": {observedReplicas: 2, want: 1, message: "a Galera cluster of 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := observedAs(t, databaseResource, fmt.Sprintf("{replicas: %d, storage: {size: 20Gi}}", tc.observedReplicas))
 			_, err := derive(input(t, fmt.Sprintf("{infrastructure: {mariadb: {replicas: %d}}}", tc.want), bare, observed))
-			if tc.words != "" {
-				requireFieldError(t, "The operator changes no volumes.", err, "spec.infrastructure.mariadb.replicas", tc.words)
+			if tc.message != "" {
+				requireFieldError(t, "The operator cannot add volumes.", err, "spec.infrastructure.mariadb.replicas", tc.message)
 			} else if err != nil {
 				t.Errorf("%d members become %d: %v", tc.observedReplicas, tc.want, err)
 			}
@@ -60,7 +60,8 @@ func TestMembersKept(t *testing.T) {
 	}
 }
 
-// TestRootSecretAfter: the Secret with a backup's password is made when the tenant's has come, and a generated one waits for nobody.
+// TestRootSecretAfter checks that the Secret with a backup's password is created after the copy of the tenant's Secret, and that a
+// generated one has no dependencies.
 func TestRootSecretAfter(t *testing.T) {
 	const restore = `{infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: old-root, key: password},
 		s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
@@ -72,7 +73,7 @@ func TestRootSecretAfter(t *testing.T) {
 	}
 }
 
-// TestMemcached: whoever asks it at the address that Keystone is given gets to the port that it listens on, and probes do, too.
+// TestMemcached checks that the server's port, the address in Keystone's settings and the probes match.
 func TestMemcached(t *testing.T) {
 	all := desired(t, ready(t, "{}", bare))
 	set, service := inner(all["memcached"]), inner(all["memcached-service"])
@@ -80,9 +81,9 @@ func TestMemcached(t *testing.T) {
 	if len(c.Ports) != 1 || c.Ports[0].ContainerPort != 11211 {
 		t.Fatalf("ports %v", c.Ports)
 	}
-	for what, probe := range map[string]*corev1.Probe{"liveness": c.LivenessProbe, "readiness": c.ReadinessProbe} {
+	for probeType, probe := range map[string]*corev1.Probe{"liveness": c.LivenessProbe, "readiness": c.ReadinessProbe} {
 		if probe == nil || probe.TCPSocket == nil || probe.TCPSocket.Port.StrVal != c.Ports[0].Name {
-			t.Errorf("the %s probe is %v, and the port %v", what, probe, c.Ports[0])
+			t.Errorf("the %s probe is %v, and the port %v", probeType, probe, c.Ports[0])
 		}
 	}
 	port := at(service, "spec", "ports").([]any)[0]
@@ -92,7 +93,7 @@ func TestMemcached(t *testing.T) {
 	var in []networkingv1.NetworkPolicyIngressRule
 	decode(t, at(inner(all["memcached-network-policy"]), "spec", "ingress"), &in)
 	if len(in) != 1 || len(in[0].Ports) != 1 || in[0].Ports[0].Port.IntVal != 11211 {
-		t.Errorf("the policy lets in by %v", in)
+		t.Errorf("the ingress rules are %v", in)
 	}
 }
 
@@ -114,7 +115,7 @@ func decode(t *testing.T, from, to any) {
 	}
 }
 
-// TestPoliciesChoose: what a policy chooses can be read by the API server, and none of its rules is for all ports by mistake.
+// TestPoliciesChoose checks that the selectors of policies are valid for the API server, and that no rule permits all ports by accident.
 func TestPoliciesChoose(t *testing.T) {
 	observedState := 0
 	for name, o := range desired(t, ready(t, "{size: large, global: {monitoring: {enabled: true}}, infrastructure: {mariadb: {"+backedUp+"}}}", bare)) {
@@ -126,21 +127,21 @@ func TestPoliciesChoose(t *testing.T) {
 		var policy networkingv1.NetworkPolicy
 		decode(t, body, &policy)
 		selectors := []*metav1.LabelSelector{&policy.Spec.PodSelector}
-		peers := func(all []networkingv1.NetworkPolicyPeer) {
+		checkSelectors := func(all []networkingv1.NetworkPolicyPeer) {
 			for _, p := range all {
 				selectors = append(selectors, p.PodSelector, p.NamespaceSelector)
 			}
 		}
 		for _, rule := range policy.Spec.Ingress {
-			peers(rule.From)
+			checkSelectors(rule.From)
 			if len(rule.Ports) == 0 {
 				t.Errorf("%s lets %v in by all ports", name, rule.From)
 			}
 		}
 		for _, rule := range policy.Spec.Egress {
-			peers(rule.To)
+			checkSelectors(rule.To)
 			if len(rule.Ports) == 0 {
-				t.Errorf("%s lets out to %v by all ports", name, rule.To)
+				t.Errorf("%s permits egress to %v on all ports", name, rule.To)
 			}
 		}
 		for _, s := range selectors {
@@ -154,7 +155,7 @@ func TestPoliciesChoose(t *testing.T) {
 	}
 }
 
-// TestOwnLabels: objects of one control plane are told from those of another by their labels.
+// TestOwnLabels checks that the labels of objects distinguish control planes.
 func TestOwnLabels(t *testing.T) {
 	for name, o := range desired(t, ready(t, "{}", bare)) {
 		labels, _ := at(inner(o), "metadata", "labels").(map[string]any)
@@ -171,7 +172,7 @@ func TestOwnLabels(t *testing.T) {
 	}
 }
 
-// TestNamedFields: a Secret that is missing is asked for by the field that names it.
+// TestNamedFields checks that the message about a missing Secret contains the field that references it.
 func TestNamedFields(t *testing.T) {
 	const spec = `{infrastructure: {mariadb: {` + backedUp + `, restoreFrom: {rootPasswordSecretRef: {name: a, key: password},
 		s3: {bucket: old, endpoint: "s3:443", privateCA: true, credentialsSecretRef: {name: b}}}}},
@@ -197,7 +198,7 @@ func TestNamedFields(t *testing.T) {
 	}
 }
 
-// TestPullSecretType: the kubelet reads a Secret of this type alone.
+// TestPullSecretType checks the type of pull secrets, because the kubelet ignores other types.
 func TestPullSecretType(t *testing.T) {
 	m, err := derive(input(t, "{global: {images: {pullSecrets: [registry]}}}", bare, map[string]*structpb.Struct{}))
 	if err != nil {
@@ -212,7 +213,7 @@ func TestPullSecretType(t *testing.T) {
 	}
 }
 
-// TestEffectiveSettings: what limits judge is what is in force, not what the claim says.
+// TestEffectiveSettings checks that limits apply to the effective settings, not only to the claim's.
 func TestEffectiveSettings(t *testing.T) {
 	for spec, want := range map[string]string{"{}": derived(t, "{}", bare).defaultDomain(), "{global: {domain: a.example.org}}": "a.example.org"} {
 		if m := derived(t, spec, bare); string(m.settings.Domain) != want || m.domain != want {

@@ -8,14 +8,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 )
 
-// checkExposure refuses what would be accepted and lead nowhere. What was accepted before goes on, and what only repeats the platform.
+// checkExposure returns an error for settings that Kubernetes accepts and that have no effect. Settings that were accepted before, or that
+// repeat the platform's, remain valid.
 func (m *model) checkExposure() error {
-	before := m.identity.seen
+	before := m.identity.observed
 	unknown := m.exposure.Type == exposure.Ingress && m.exposure.IngressController == ""
 	if unknown && before.String("spec", "exposure", "type") != exposure.Ingress {
 		return invalid.Field("spec.global.exposure.ingressController",
-			"the APIs speak https, which an Ingress has no field for: say which controller serves it (ingress-nginx, haproxy.org or "+
-				"haproxy-ingress), or other, and configure it by annotations; or use type GatewayAPI")
+			"required, because the backends use HTTPS, which Ingress has no field for; set it to ingress-nginx, haproxy.org, "+
+				"haproxy-ingress, or other with your own annotations; or use type GatewayAPI")
 	}
 	own := ptr.Deref(m.spec.Global.TLS, common.TLS{}).IssuerRef
 	if m.exposure.Type != exposure.GatewayAPI || own == nil {
@@ -26,6 +27,6 @@ func (m *model) checkExposure() error {
 		return nil
 	}
 	return invalid.Field("spec.global.tls.issuerRef",
-		"at a Gateway it is the listener that has the certificate, so that no issuer is asked: leave it out, and ask the platform team for a "+
+		"has no effect with a Gateway, whose listener holds the certificate; remove it, and ask the platform team for a "+
 			"listener with a certificate for %s", m.domain)
 }

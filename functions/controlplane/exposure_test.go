@@ -7,29 +7,29 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// TestExposure: what would lead nowhere is refused, and what was accepted before goes on.
+// TestExposure checks that settings without effect are rejected, and that settings that were accepted before remain valid.
 func TestExposure(t *testing.T) {
 	const (
 		gateway = "{domain: a.b, exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, tls: {issuerRef: {name: other}}}"
 		issuer  = "{global: {tls: {issuerRef: {name: acme}}}}"
 	)
 	for name, tc := range map[string]struct {
-		reason, spec, platform, keystone, field, words string
+		reason, spec, platform, keystone, field, message string
 	}{
 		"NoController": {
-			reason: "An Ingress speaks http to its backend.", spec: "{global: {exposure: {type: Ingress}}}",
-			field: "spec.global.exposure.ingressController", words: "ingress-nginx",
+			reason: "An Ingress uses HTTP for its backend.", spec: "{global: {exposure: {type: Ingress}}}",
+			field: "spec.global.exposure.ingressController", message: "ingress-nginx",
 		},
-		"Controller": {reason: "It is told.", spec: "{global: {exposure: {type: Ingress, ingressController: ingress-nginx}}}"},
-		"Before":     {reason: "It may know by itself.", spec: "{global: {exposure: {type: Ingress}}}", keystone: "{exposure: {type: Ingress}}"},
+		"Controller": {reason: "The controller is set.", spec: "{global: {exposure: {type: Ingress, ingressController: ingress-nginx}}}"},
+		"Before":     {reason: "The existing controller may need no annotations.", spec: "{global: {exposure: {type: Ingress}}}", keystone: "{exposure: {type: Ingress}}"},
 		"Issuer": {
-			reason: "Nobody would ask it.", spec: issuer, platform: gateway, field: "spec.global.tls.issuerRef", words: "cloud.tenant-a.a.b",
+			reason: "The issuer would not be used.", spec: issuer, platform: gateway, field: "spec.global.tls.issuerRef", message: "cloud.tenant-a.a.b",
 		},
 		"IssuerBefore": {
-			reason: "It did no harm.", spec: issuer, platform: gateway, keystone: "{exposure: {type: GatewayAPI, tls: {issuerRef: {name: acme}}}}",
+			reason: "The setting was accepted before.", spec: issuer, platform: gateway, keystone: "{exposure: {type: GatewayAPI, tls: {issuerRef: {name: acme}}}}",
 		},
-		"Repeated":       {reason: "It says nothing new.", spec: "{global: {tls: {issuerRef: {name: other}}}}", platform: gateway},
-		"PlatformIssuer": {reason: "It is for those who have an Ingress.", spec: "{}", platform: gateway},
+		"Repeated":       {reason: "It repeats the setting of the platform.", spec: "{global: {tls: {issuerRef: {name: other}}}}", platform: gateway},
+		"PlatformIssuer": {reason: "It is used by claims with an Ingress.", spec: "{}", platform: gateway},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var observed map[string]*structpb.Struct
@@ -38,7 +38,7 @@ func TestExposure(t *testing.T) {
 			}
 			_, err := derive(input(t, tc.spec, open(cmp.Or(tc.platform, bare)), observed))
 			if tc.field != "" {
-				requireFieldError(t, tc.reason, err, tc.field, tc.words)
+				requireFieldError(t, tc.reason, err, tc.field, tc.message)
 			} else if err != nil {
 				t.Errorf("%s\n%v", tc.reason, err)
 			}

@@ -9,13 +9,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
-// aKeystone is one that exists elsewhere, as part of a spec.
+// aKeystone contains an external Keystone, as part of a spec.
 const aKeystone = `global: {region: eu-de-2}, services: {placement: {enabled: true}, keystone: {external: {authURL: "https://identity.example.org:5001/v3", ` +
 	`user: cloud-admin, userDomain: staff, caSecretRef: {name: corporate, key: ca.crt}, passwordSecretRef: {name: corporate, key: password}}}}`
 
 const trusting = "{domain: example.com, limits: [" + limittest.Everything + "]}"
 
-// TestExternal: whoever builds on Keystone is told of one that exists elsewhere as of one of our own, and that it is shared.
+// TestExternal checks that services use an external Keystone like the control plane's own, and that it is marked as shared.
 func TestExternal(t *testing.T) {
 	all := desired(t, ready(t, "{"+aKeystone+"}", trusting))
 	const url = "https://identity.example.org:5001/v3"
@@ -43,7 +43,8 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// TestExternalCosts: what somebody else runs costs nothing here, opens no connection, and has no host name; clients are told its address.
+// TestExternalCosts checks that an external Keystone has no costs, no database connections and no host name, and that clients get its
+// address.
 func TestExternalCosts(t *testing.T) {
 	m, own := derived(t, "{"+aKeystone+"}", trusting), derived(t, "{services: {placement: {enabled: true}}}", trusting)
 	if a, b := m.connectionsOf(m.identity), own.connectionsOf(own.identity); a != 0 || b == 0 {
@@ -56,7 +57,7 @@ func TestExternalCosts(t *testing.T) {
 	e := derived(t, "{"+aKeystone+"}", exposed)
 	for _, visited := range [][]string{e.visited(), m.visited()} {
 		if diff := cmp.Diff([]string{"https://identity.example.org:5001/v3"}, visited); diff != "" {
-			t.Errorf("the companion visits, and nothing besides (-want +got):\n%s", diff)
+			t.Errorf("URLs that the companion visits (-want +got):\n%s", diff)
 		}
 	}
 	for _, h := range e.publicHosts() {
@@ -69,10 +70,10 @@ func TestExternalCosts(t *testing.T) {
 	}
 }
 
-// TestExternalValidation: what admission cannot see.
+// TestExternalValidation checks errors that admission does not detect.
 func TestExternalValidation(t *testing.T) {
 	spec := strings.Replace(aKeystone, "keystone: {", "keystone: {config: {token: {expiration: 600}}, ", 1)
-	requireFieldError(t, "Nobody would read it.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.config", "whoever runs a Keystone configures it")
+	requireFieldError(t, "It would have no effect.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.config", "cannot be set for an external Keystone")
 	spec = strings.Replace(aKeystone, ":5001", ":70000", 1)
-	requireFieldError(t, "No network policy has such a port.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.external.authURL", "no port 70000")
+	requireFieldError(t, "A network policy cannot contain this port.", deriveError(t, "{"+spec+"}", trusting), "spec.services.keystone.external.authURL", "no port 70000")
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// databaseAuthority is the Secret by which services verify a server elsewhere.
+// databaseAuthority is the name of the Secret with the CA certificate of an external server.
 const databaseAuthority = mariaDBName + "-authority"
 
-// databaseHosts are hosts of databases that exist elsewhere.
+// databaseHosts are the allowed hosts of external databases.
 var databaseHosts = allowList{"databaseHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DatabaseHosts) }, limit.Hosts}
 
 func databaseReferences(path string, e controlplanev1.ExternalMariaDB) []externalReference {
@@ -29,14 +29,14 @@ func databaseReferences(path string, e controlplanev1.ExternalMariaDB) []externa
 	return []externalReference{{&databaseHosts, path + ".host", host}}
 }
 
-// externalMariaDB is the server that somebody else runs. Nil: the control plane has its own.
+// externalMariaDB returns the external server. Nil: the control plane has its own.
 func (m *model) externalMariaDB() *controlplanev1.ExternalMariaDB {
 	return m.spec.Infrastructure.MariaDB.External
 }
 
 func (m *model) usesExternalMariaDB() bool { return m.externalMariaDB() != nil }
 
-// databasePort repeats the default of the schema, for callers that do not go through an API server.
+// databasePort returns the port, with the default of the schema for callers without an API server.
 func databasePort(e controlplanev1.ExternalMariaDB) int32 {
 	if e.Port == 0 {
 		return mariaDBPort
@@ -44,8 +44,8 @@ func databasePort(e controlplanev1.ExternalMariaDB) int32 {
 	return e.Port
 }
 
-// externalDatabase lets the operator log in to a server that somebody else runs. It takes the place of a server of our own, under its name.
-// It is retained: databases that are refer to it, and the operator lets go of one that is deleted only where it can log in.
+// externalDatabase composes the access of the operator to an external server, under the name of the control plane's own server. It is
+// retained: existing databases reference it, and the operator releases a deleted database only while it can log in.
 func externalDatabase(m *model, e controlplanev1.ExternalMariaDB) []compose.Stage {
 	server := mariadb.External{
 		Meta: m.meta(mariaDBName), Host: e.Host, Port: databasePort(e), User: e.User, Secret: string(e.SecretRef.Name),
@@ -56,14 +56,13 @@ func externalDatabase(m *model, e controlplanev1.ExternalMariaDB) []compose.Stag
 	}}
 }
 
-// databaseLogin is the resource that makes the copy of the Secret that the operator logs in by.
+// databaseLogin returns the name of the resource that copies the Secret with the operator's credentials.
 func (m *model) databaseLogin(e controlplanev1.ExternalMariaDB) string {
 	return m.secrets.Resource(string(e.SecretRef.Name))
 }
 
-// databaseSpec is what services are told of the database. Whether a server elsewhere is a Galera cluster nobody asks: to wait for what
-// other members have written costs nothing where there are none, and the operator itself takes no server that does not know Galera's
-// variables.
+// databaseSpec returns the database settings of services. An external server is always treated as a Galera cluster: waiting for writes of
+// other members has no cost without them, and the operator itself requires a server that supports Galera's variables.
 func (m *model) databaseSpec() common.Database {
 	e := m.externalMariaDB()
 	if e == nil {
@@ -79,11 +78,11 @@ func (m *model) databaseSpec() common.Database {
 	}
 }
 
-// checkCellExternalDatabase refuses a database of a cell's own beside one that somebody else runs: it is made as the control plane's own is,
-// which there is not.
+// checkCellExternalDatabase returns an error for a cell's own database with an external server: it is composed like the control plane's own
+// database, which does not exist then.
 func (m *model) checkCellExternalDatabase(field string, requested *controlplanev1.CellInfrastructure) error {
 	if m.externalMariaDB() == nil || requested == nil || requested.MariaDB == nil {
 		return nil
 	}
-	return invalid.Field(field+".mariadb", "it is made as the control plane's own database is, and that is elsewhere; leave it out")
+	return invalid.Field(field+".mariadb", "a cell cannot have its own database when the database of the control plane is external; remove it")
 }

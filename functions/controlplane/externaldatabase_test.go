@@ -11,17 +11,17 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
-// aDatabase is one that exists elsewhere, as part of a spec.
+// aDatabase contains an external database, as part of a spec.
 const aDatabase = `infrastructure: {mariadb: {external: {host: db.example.org, port: 3307, user: cloud-admin, secretRef: {name: corporate}}}}`
 
-// trustingAll is a platform with an issuer for queues besides.
+// trustingAll is a platform that also has an issuer for queues.
 var trustingAll = strings.Replace(trusting, "{", "{queueIssuer: queues, ", 1)
 
-// everywhere is a cloud with all that has a database.
+// everywhere enables all services with a database.
 const everywhere = `services: {placement: {enabled: true}, neutron: {enabled: true}, nova: {enabled: true}}`
 
-// TestExternalDatabase: the operator logs in at the server that the claim names, and services are told of it under names that nobody else
-// has there.
+// TestExternalDatabase checks that the operator logs in to the server of the claim, and that services use it with names that are unique
+// there.
 func TestExternalDatabase(t *testing.T) {
 	all := desired(t, ready(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
 	if diff := cmp.Diff(any(fields(t, `{host: db.example.org, port: 3307, username: cloud-admin, passwordSecretKeyRef: {name: tenant-corporate, key: password},
@@ -33,13 +33,13 @@ func TestExternalDatabase(t *testing.T) {
 		caSecretRef: {name: mariadb-authority, key: ca.crt}, sharedAs: `+names.Shared("tenant-a", "cloud")+`}`)
 	for _, service := range []string{"keystone", "placement", "neutron", "nova"} {
 		if diff := cmp.Diff(any(want), at(all[service].Map(), "spec", "database")); diff != "" {
-			t.Errorf("%s is told (-want +got):\n%s", service, diff)
+			t.Errorf("settings of %s (-want +got):\n%s", service, diff)
 		}
 	}
 }
 
-// TestDatabaseLogin: who verifies the server elsewhere reads a Secret in which there is no password. The one that has it no service is told
-// of: what a service names its companion may read whole.
+// TestDatabaseLogin checks that clients verify the external server with a Secret without the password, and that no service references the
+// Secret with the password: the companion could read all of it.
 func TestDatabaseLogin(t *testing.T) {
 	all := desired(t, ready(t, "{"+aDatabase+", "+everywhere+"}", trustingAll))
 	if diff := cmp.Diff(any(fields(t, `{refreshPolicy: Periodic, refreshInterval: 5m0s, secretStoreRef: {name: claim-secrets, kind: SecretStore},
@@ -47,16 +47,16 @@ func TestDatabaseLogin(t *testing.T) {
 		target: {name: mariadb-authority, creationPolicy: Orphan, deletionPolicy: Retain,
 			template: {engineVersion: v2, type: Opaque, data: {ca.crt: "{{ .authority }}"}}}}`)),
 		at(all["database-authority"].Map(), "spec")); diff != "" {
-		t.Errorf("what services verify it by (-want +got):\n%s", diff)
+		t.Errorf("the CA of services (-want +got):\n%s", diff)
 	}
 	for _, service := range []string{"keystone", "placement", "neutron", "nova"} {
-		if told := fmt.Sprint(all[service].Map()); strings.Contains(told, "tenant-corporate") {
-			t.Errorf("%s is told of the login: %s", service, told)
+		if spec := fmt.Sprint(all[service].Map()); strings.Contains(spec, "tenant-corporate") {
+			t.Errorf("%s references the credentials: %s", service, spec)
 		}
 	}
 }
 
-// TestNoDatabase: of a server of our own nothing is composed, but for the way to the one elsewhere.
+// TestNoDatabase checks that only network policies are composed with an external server, and no own server.
 func TestNoDatabase(t *testing.T) {
 	const watched = "{domain: example.com, monitoring: {enabled: true, labels: {a: b}}, secretStore: {name: openbao}, limits: ["
 	platform := watched + strings.TrimPrefix(trusting, "{domain: example.com, limits: [")
@@ -88,7 +88,7 @@ func TestNoDatabase(t *testing.T) {
 	}
 }
 
-// TestDatabaseFlow: Jobs reach any address, at the port of the server alone.
+// TestDatabaseFlow checks that Jobs may connect to any address, but only at the port of the server.
 func TestDatabaseFlow(t *testing.T) {
 	flows := derived(t, "{"+aDatabase+"}", trusting).databaseFlow()
 	if len(flows) != 1 || !flows[0].Anywhere || !slices.Equal(flows[0].Ports, []int32{3307}) {
@@ -96,7 +96,7 @@ func TestDatabaseFlow(t *testing.T) {
 	}
 }
 
-// TestExternalDatabaseCosts: what somebody else runs costs nothing here.
+// TestExternalDatabaseCosts checks that an external database has no costs.
 func TestExternalDatabaseCosts(t *testing.T) {
 	for _, p := range derived(t, "{size: large, "+aDatabase+"}", trusting).parts() {
 		if strings.HasPrefix(p.field, "spec.infrastructure.mariadb") && p.replicas != 0 {
@@ -105,7 +105,8 @@ func TestExternalDatabaseCosts(t *testing.T) {
 	}
 }
 
-// TestExternalDatabaseRetained: whatever is composed for the server stays when the claim goes, and is where its operator can log in until then.
+// TestExternalDatabaseRetained checks that the objects of the server are retained when the claim is deleted, and that the operator can log
+// in until then.
 func TestExternalDatabaseRetained(t *testing.T) {
 	all := desired(t, ready(t, "{"+aDatabase+"}", trusting))
 	policies, _ := at(all["database"].Map(), "spec", "managementPolicies").([]any)
@@ -113,16 +114,16 @@ func TestExternalDatabaseRetained(t *testing.T) {
 		t.Errorf("the server's policies are %v", policies)
 	}
 	if got := at(all["database-uses-claim-secrets-tenant-corporate"].Map(), "spec", "of", "resourceRef", "name"); got != "tenant-corporate" {
-		t.Errorf("what the database uses is %v", got)
+		t.Errorf("the database uses %v", got)
 	}
 }
 
-// TestExternalDatabaseValidation: what admission cannot see.
+// TestExternalDatabaseValidation checks errors that admission does not detect.
 func TestExternalDatabaseValidation(t *testing.T) {
 	spec := "{" + aDatabase + `, services: {placement: {enabled: true}, neutron: {enabled: true},
 		nova: {enabled: true, cells: [{name: a}, {name: b, infrastructure: {mariadb: {replicas: 1}}}]}}}`
-	requireFieldError(t, "There is nothing that it could be like.", deriveError(t, spec, trustingAll),
-		"spec.services.nova.cells[1].infrastructure.mariadb", "the control plane's own database is, and that is elsewhere")
+	requireFieldError(t, "There are no settings to copy.", deriveError(t, spec, trustingAll),
+		"spec.services.nova.cells[1].infrastructure.mariadb", "a cell cannot have its own database")
 	spec = strings.Replace(spec, "mariadb: {replicas: 1}", "rabbitmq: {replicas: 1}", 1)
 	if err := deriveError(t, spec, trustingAll); err != nil {
 		t.Errorf("a cell's own queue: %v", err)

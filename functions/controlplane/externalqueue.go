@@ -14,16 +14,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// A queue that somebody else runs is what one of our own is for services: a host, and an authority under the same name. RabbitMQ's topology
-// operator makes their virtual hosts and users there, too, and finds it by a Secret in place of a RabbitmqCluster.
+// Services use an external queue like the control plane's own: a host, and a CA certificate in a Secret of the same name. RabbitMQ's
+// topology operator creates virtual hosts and users there, too, and finds it by a connection Secret instead of a RabbitmqCluster.
 
-// queueConnection is that Secret, and the resource that makes it.
+// queueConnection is the name of that Secret and of the resource that creates it.
 const queueConnection = rabbitMQName + "-connection"
 
-// externalQueueHosts are hosts of queues that exist elsewhere.
+// externalQueueHosts are the allowed hosts of external queues.
 var externalQueueHosts = allowList{"queueHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.QueueHosts) }, limit.Hosts}
 
-// externalQueueReferences are both addresses of it.
+// externalQueueReferences returns both addresses of an external queue.
 func externalQueueReferences(path string, q controlplanev1.ExternalQueue) []externalReference {
 	if q.Host == "" {
 		return nil
@@ -44,8 +44,8 @@ func managementPort(q *controlplanev1.ExternalQueue) int32 {
 	return cmp.Or(q.ManagementPort, controlplanev1.QueueManagementPort)
 }
 
-// externalMessaging is how it is administrated, and how clients verify it. Of the tenant's Secret neither has more than it needs: pods and
-// hypervisors read the authority where no password is.
+// externalMessaging composes the credentials of the topology operator and the CA certificate for clients. They are separate copies of the
+// tenant's Secret: pods and hypervisors read the CA certificate from a Secret without a password.
 func (m *model) externalMessaging() []compose.Stage {
 	q := m.spec.Infrastructure.RabbitMQ.External
 	e := rabbitmq.External{
@@ -60,7 +60,7 @@ func (m *model) externalMessaging() []compose.Stage {
 	}}
 }
 
-// externalQueueSpec is what a service is told of it.
+// externalQueueSpec returns the message queue settings of a service with an external queue.
 func (m *model) externalQueueSpec() common.Queue {
 	q := m.spec.Infrastructure.RabbitMQ.External
 	return common.Queue{
@@ -69,7 +69,7 @@ func (m *model) externalQueueSpec() common.Queue {
 	}
 }
 
-// queueAuthority is where the authority of the queue's certificate is, whoever runs it.
+// queueAuthority references the CA certificate of the queue, whether external or not.
 func queueAuthority() common.SecretKeyReference {
 	return common.SecretKeyReference{Name: common.ObjectName(rabbitmq.TLSSecret(rabbitMQName)), Key: certificate.CAKey}
 }

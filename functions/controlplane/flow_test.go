@@ -25,12 +25,12 @@ func toMap(v any) (map[string]any, error) {
 
 const remote = `{domain: example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}]}`
 
-// TestUsages: each names its two objects by reference, says of a cluster-scoped one that it has no namespace, and replays
-// the deletion that it held up.
+// TestUsages checks that each Usage references its two objects, has no namespace for a cluster-scoped one, and replays the blocked
+// deletion.
 func TestUsages(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec string
-		// keystone is what Keystone uses; the other Usages are one for the catalog and one for each other service.
+		// keystone lists the objects that Keystone uses; the other Usages belong to the catalog and to the other services.
 		keystone []string
 	}{
 		"here":   {"{}", []string{"database", "namespace"}},
@@ -73,7 +73,7 @@ func TestUsages(t *testing.T) {
 	}
 }
 
-// TestDeletionPolicy: what holds data outlives the claim, unless the spec says otherwise.
+// TestDeletionPolicy checks that objects with data outlive the claim unless the spec sets another policy.
 func TestDeletionPolicy(t *testing.T) {
 	keep, all := []any{"Observe", "Create", "Update", "LateInitialize"}, []any{"*"}
 	for policy, want := range map[string][]any{"Retain": keep, "Delete": all} {
@@ -91,13 +91,14 @@ func TestDeletionPolicy(t *testing.T) {
 			slices.Sort(wrapped)
 			data := []string{"authority", "database", "database-root-secret", "locks", "messaging", "namespace"}
 			if diff := cmp.Diff(data, wrapped); diff != "" {
-				t.Errorf("what is kept (-want +got):\n%s", diff)
+				t.Errorf("retained objects (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestClusters: workloads go to the cluster that the claim names; composite resources, Usages and their namespace stay.
+// TestClusters checks that workloads are in the cluster of the claim, and that composite resources, Usages and their namespace stay in the
+// management cluster.
 func TestClusters(t *testing.T) {
 	management := []string{"namespace"}
 	direct := map[string]bool{"Keystone": true, "IdentityCatalog": true, "Usage": true}
@@ -119,7 +120,7 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// TestKeystone: it gets a whole spec.
+// TestKeystone checks the complete spec of Keystone.
 func TestKeystone(t *testing.T) {
 	o := desired(t, ready(t, `{size: medium, services: {keystone: {config: {token: {cache_time: 600}}, hostname: a.example.org, bootstrap: {adminUser: root}}},
 		global: {region: eu, exposure: {type: Ingress, ingressController: other}}, korc: {credentialRotation: {intervalDays: 30, suspend: true}}}`, bare))["keystone"].Map()
@@ -142,7 +143,7 @@ func TestKeystone(t *testing.T) {
 	}
 }
 
-// TestChannel: a service is bound to the channel of its control plane, and to none if that is not.
+// TestChannel checks that a service uses the channel of its control plane, and none without one.
 func TestChannel(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -164,9 +165,10 @@ func TestChannel(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff: a component that is switched off is not there, and holds nobody up. What comes first, test/invariants says.
+// TestSwitchedOff checks that a disabled component does not exist, and that no other component waits for it. test/invariants tests the
+// order.
 func TestSwitchedOff(t *testing.T) {
-	w := world(t, "{infrastructure: {valkey: {enabled: false}}}", bare)
+	w := newCluster(t, "{infrastructure: {valkey: {enabled: false}}}", bare)
 	stage, calls := map[string]int{}, 0
 	if err := w.Run(func(s simulate.Step) {
 		calls++
@@ -183,13 +185,13 @@ func TestSwitchedOff(t *testing.T) {
 	if at(status, "phase") != "Ready" || at(status, "instance") != instance || at(status, "release") != "2025.2" {
 		t.Errorf("status %v", status)
 	}
-	// Nothing holds up what nobody waits for.
+	// Components without dependents are not in the list.
 	if names := slices.Sorted(maps.Keys(stage)); len(names) < 30 {
 		t.Errorf("only %v", names)
 	}
 }
 
-// TestRestore: a new database starts from a backup, and is backed up itself.
+// TestRestore checks that a new database is bootstrapped from a backup, and is backed up itself.
 func TestRestore(t *testing.T) {
 	all := desired(t, ready(t, `{size: development, infrastructure: {mariadb: {
 		backup: {schedule: "5 4 * * *", retentionDays: 2, s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}},
@@ -204,7 +206,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// backupOf is the name of the composed resource of the database's backups.
+// backupOf returns the name of the composed resource of the database's backups.
 func backupOf(t *testing.T, all map[string]encoded.Struct) string {
 	t.Helper()
 	var found []string

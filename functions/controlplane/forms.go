@@ -11,8 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// checkForms returns an error for each value whose characters the schema allows, and which the program that reads it does not take, or
-// takes for nothing.
+// checkForms returns an error for each value that matches the schema and that the program that reads it rejects or ignores.
 func (m *model) checkForms() error {
 	var errs []error
 	limit.Walk("spec", &m.spec, func(field string, value any) {
@@ -37,14 +36,14 @@ func checkForm(field, text string) error {
 	return nil
 }
 
-// checkBucket returns an error for a name that object stores refuse.
+// checkBucket returns an error for a bucket name that object stores reject.
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
 func checkBucket(field, name string) error {
 	if _, err := netip.ParseAddr(name); err == nil {
-		return invalid.Field(field, "%s has the form of an IP address, which object stores refuse as a name; set another name", name)
+		return invalid.Field(field, "%s has the form of an IP address, which object stores reject as a name; set another name", name)
 	}
 	if strings.Contains(name, "..") || strings.Contains(name, ".-") || strings.Contains(name, "-.") {
-		return invalid.Field(field, "%s must have a letter or digit on each side of a dot: object stores refuse it; set another name", name)
+		return invalid.Field(field, "%s must have a letter or digit on each side of a dot: object stores reject it; set another name", name)
 	}
 	return nil
 }
@@ -70,17 +69,17 @@ func checkObjectStore(field, endpoint, form, bucket string, authority bool) erro
 	return errors.Join(errs...)
 }
 
-// checkResolver returns an error for a DNS server that servers cannot ask: for them, a loopback address is their own.
+// checkResolver returns an error for a DNS server that servers cannot reach: a loopback address is their own.
 func checkResolver(field, text string) error {
 	ip, err := netip.ParseAddr(text)
 	if err != nil || !ip.IsLoopback() && !ip.IsUnspecified() && !ip.IsMulticast() && !ip.IsLinkLocalUnicast() {
 		return nil //nolint:nilerr // The schema reports it.
 	}
-	return invalid.Field(field, "%s leads servers to no DNS server: it is a loopback, link-local, multicast or unspecified address; set an "+
-		"address that they reach", text)
+	return invalid.Field(field, "%s is not usable as a DNS server: it is a loopback, link-local, multicast or unspecified address; set an "+
+		"address that servers can reach", text)
 }
 
-// versions are those of NFS that Linux mounts.
+// versions lists the versions of NFS that Linux can mount.
 var versions = []string{"3", "4", "4.0", "4.1", "4.2"}
 
 // checkMountOptions returns an error for options by which a node does not mount a share, or mounts it so that no volume can be created
@@ -94,19 +93,19 @@ func checkMountOptions(field, options string) error {
 		case o == "ro":
 			return invalid.Field(field, "ro mounts shares read-only, and volumes are created in them; remove it")
 		case (name == "vers" || name == "nfsvers") && !slices.Contains(versions, value):
-			return invalid.Field(field, "there is no version %s of NFS; choose from %s", value, strings.Join(versions, ", "))
+			return invalid.Field(field, "NFS version %s does not exist; set one of %s", value, strings.Join(versions, ", "))
 		}
 	}
 	return nil
 }
 
-// checkDN returns an error for text that is no distinguished name: a directory answers every search below it by invalidDNSyntax
+// checkDN returns an error for text that is not a distinguished name: LDAP servers reject every search below it with invalidDNSyntax
 // (https://www.rfc-editor.org/rfc/rfc4514#section-3).
 func checkDN(field, text string) error {
 	for part := range strings.SplitSeq(strings.ReplaceAll(text, `\,`, ""), ",") {
 		if key, _, ok := strings.Cut(part, "="); !ok || strings.TrimSpace(key) == "" {
-			return invalid.Field(field, "%q is no distinguished name: %q must be <attribute>=<value>; write one such as ou=users,dc=example,dc=com",
-				text, strings.TrimSpace(part))
+			return invalid.Field(field, "%q is not a distinguished name: %q must be <attribute>=<value>; "+
+				"write one such as ou=users,dc=example,dc=com", text, strings.TrimSpace(part))
 		}
 	}
 	return nil

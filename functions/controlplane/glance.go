@@ -20,7 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// glance is the image service.
+// glance builds the composite resource of the image service.
 func glance(m *model, s *serviceState) runtime.Object {
 	u := s.processes()
 	return &glancev1.Glance{
@@ -49,28 +49,29 @@ func checkGlance(m *model, s *serviceState, r release.Release) error {
 	return errors.Join(errs...)
 }
 
-// glanceProcesses are Glance's own in the form of all services. More threads wait for clients than elsewhere.
+// glanceProcesses returns Glance's uWSGI settings in the common form. Its default has more threads than other services, because threads
+// wait for clients.
 func glanceProcesses(u *glancev1.UWSGI) *common.UWSGI {
 	const threads = 4
 	requested := ptr.Deref(u, glancev1.UWSGI{})
 	return &common.UWSGI{Processes: requested.Processes, Threads: cmp.Or(requested.Threads, threads)}
 }
 
-// imageStorage is what the claim says of images, on volumes of the platform's class where it names none. A volume that is there keeps its
-// class.
+// imageStorage returns the storage settings of images, with the platform's storage class where the claim sets none. An existing volume
+// keeps its class.
 func (m *model) imageStorage(s *serviceState) glancev1.Storage {
 	out := *m.spec.Services.Glance.Storage.DeepCopy()
 	for i := range out.Stores {
 		if f := out.Stores[i].File; f != nil {
-			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(storeClass(s.seen, out.Stores[i].Name, string(m.platform.StorageClass))))
+			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(storeClass(s.observed, out.Stores[i].Name, string(m.platform.StorageClass))))
 		}
 	}
 	class := func(v *glancev1.Volume, path ...string) {
-		wanted := string(m.platform.StorageClass)
-		if s.seen.Map(path...) != nil {
-			wanted = s.seen.String(append(path, "storageClass")...)
+		storageClass := string(m.platform.StorageClass)
+		if s.observed.Map(path...) != nil {
+			storageClass = s.observed.String(append(path, "storageClass")...)
 		}
-		v.StorageClass = cmp.Or(v.StorageClass, common.ObjectName(wanted))
+		v.StorageClass = cmp.Or(v.StorageClass, common.ObjectName(storageClass))
 	}
 	if i := out.Import; i != nil && i.Staging != nil {
 		class(i.Staging, "spec", "import", "staging")
@@ -81,8 +82,8 @@ func (m *model) imageStorage(s *serviceState) glancev1.Storage {
 	return out
 }
 
-// storeClass is the storage class of a store that is there, or the one that a new store gets.
-func storeClass(observedState *observe.Object, name glancev1.StoreName, wanted string) string {
+// storeClass returns the storage class of an existing store, or the default for a new one.
+func storeClass(observedState *observe.Object, name glancev1.StoreName, storageClass string) string {
 	for _, store := range observedState.List("spec", "stores") {
 		previous, _ := store.(map[string]any)
 		if file, ok := previous["file"].(map[string]any); ok && previous["name"] == string(name) {
@@ -90,12 +91,12 @@ func storeClass(observedState *observe.Object, name glancev1.StoreName, wanted s
 			return class
 		}
 	}
-	return wanted
+	return storageClass
 }
 
 func glanceSecrets(s *controlplanev1.Services) []secretReference {
 	if s.Glance == nil || !s.Glance.Enabled {
-		return nil // What is off needs no Secret.
+		return nil // A disabled service needs no Secret.
 	}
 	var out []secretReference
 	for i := range s.Glance.Stores {
@@ -124,7 +125,7 @@ func glanceSecrets(s *controlplanev1.Services) []secretReference {
 	return out
 }
 
-// glancePools are those of stores.
+// glancePools lists the pools of stores.
 func glancePools(s *controlplanev1.Services) []poolReference {
 	if s.Glance == nil || !s.Glance.Enabled {
 		return nil
@@ -166,7 +167,7 @@ func glanceReferences(path string, value any) []externalReference {
 	return nil
 }
 
-// glanceVolumes are a volume for each store of files, and two of each pod.
+// glanceVolumes returns the costs of one volume for each file store, and of two volumes in each pod.
 func glanceVolumes(m *model, s *serviceState) []costItem {
 	g := m.spec.Services.Glance
 	var out []costItem
@@ -191,7 +192,7 @@ func glanceVolumes(m *model, s *serviceState) []costItem {
 	return out
 }
 
-// glanceLocations are where stores keep images.
+// glanceLocations lists where stores keep images.
 func glanceLocations(m *model, s *serviceState) []location {
 	var out []location
 	for i, store := range m.spec.Services.Glance.Stores {

@@ -9,18 +9,18 @@ import (
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 )
 
-// withImages is a claim with a Glance, and more in it.
+// withImages returns a claim that enables Glance, with additional fields.
 func withImages(more string) string {
 	return "{services: {glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]" + more + "}}}"
 }
 
-// TestGlanceArchive proves that the claim's ages and schedule reach Glance.
+// TestGlanceArchive checks that Glance gets the claim's ages and schedule.
 func TestGlanceArchive(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
 		want         glancev1.Archive
 	}{
-		"None": {"Glance has defaults of its own.", "", glancev1.Archive{}},
+		"None": {"Glance has its own defaults.", "", glancev1.Archive{}},
 		"All": {
 			"All fields are passed on.", ", archive: {schedule: '0 1 * * *', afterDays: 7, imagesAfterDays: 90, suspend: true}",
 			glancev1.Archive{Archive: common.Archive{Schedule: "0 1 * * *", AfterDays: 7, Suspend: true}, ImagesAfterDays: 90},

@@ -7,31 +7,31 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
-// TestKeystoneServices: each type in the catalog is one service's, and those of OpenStack's own are nobody else's.
+// TestKeystoneServices checks that each type in the catalog belongs to one service, and that types of OpenStack are reserved.
 func TestKeystoneServices(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, grants, want string }{
 		"Several": {
-			"Others have other types, or none.",
+			"The services have different types, or none.",
 			"{namespace: a, name: one, type: metering}, {namespace: a, name: two, type: resources}, {namespace: a, name: three}, {namespace: b, name: three}", "",
 		},
 		"Twice": {
-			"Clients would find either.", "{namespace: a, name: one, type: metering}, {namespace: b, name: one, type: metering}",
-			`spec.keystoneServices[1].type: spec.keystoneServices[0] has type "metering" already: clients would find either; choose another`,
+			"Clients could not distinguish them.", "{namespace: a, name: one, type: metering}, {namespace: b, name: one, type: metering}",
+			`spec.keystoneServices[1].type: spec.keystoneServices[0] uses type "metering" already, and clients could not distinguish them; set another type`,
 		},
 		"Ours": {
-			"It would be sent everybody's tokens.", "{namespace: a, name: one, type: volumev3}",
-			`spec.keystoneServices[0].type: "volumev3" is the type of a service of OpenStack's own; choose another`,
+			"It would receive the tokens of all users.", "{namespace: a, name: one, type: volumev3}",
+			`spec.keystoneServices[0].type: type "volumev3" is reserved for a service of OpenStack; set another type`,
 		},
 		"Additional": {
-			"It has two.", "{namespace: a, name: one, type: object-store, additionalTypes: [s3]}, {namespace: b, name: one, type: metering}", "",
+			"The service has two types.", "{namespace: a, name: one, type: object-store, additionalTypes: [s3]}, {namespace: b, name: one, type: metering}", "",
 		},
 		"Additional twice": {
-			"Clients would find either.", "{namespace: a, name: one, type: s3}, {namespace: b, name: one, type: object-store, additionalTypes: [s3]}",
-			`spec.keystoneServices[1].additionalTypes: spec.keystoneServices[0] has type "s3" already: clients would find either; choose another`,
+			"Clients could not distinguish them.", "{namespace: a, name: one, type: s3}, {namespace: b, name: one, type: object-store, additionalTypes: [s3]}",
+			`spec.keystoneServices[1].additionalTypes: spec.keystoneServices[0] uses type "s3" already, and clients could not distinguish them; set another type`,
 		},
 		"Additional ours": {
-			"It would be sent everybody's tokens.", "{namespace: a, name: one, additionalTypes: [identity]}",
-			`spec.keystoneServices[0].additionalTypes: "identity" is the type of a service of OpenStack's own; choose another`,
+			"It would receive the tokens of all users.", "{namespace: a, name: one, additionalTypes: [identity]}",
+			`spec.keystoneServices[0].additionalTypes: type "identity" is reserved for a service of OpenStack; set another type`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,17 +49,17 @@ func TestKeystoneServices(t *testing.T) {
 // roomy is a platform that allows everything.
 const roomy = "{domain: example.com, limits: [" + limittest.Everything + "]}"
 
-// granting is a claim that lets services in.
+// granting returns a claim that permits services.
 func granting(grants string) string {
 	return `{openStackRelease: "2025.2", size: small, keystoneServices: [` + grants + `]}`
 }
 
-// TestKeystoneServicesNeedCatalog: the project that their users work in is there, also of a cloud that has Keystone alone.
+// TestKeystoneServicesNeedCatalog checks that the project of their users exists, even if Keystone is the only service.
 func TestKeystoneServicesNeedCatalog(t *testing.T) {
 	for grants, want := range map[string]bool{"": false, "{namespace: a, name: one}": true} {
 		w := ready(t, granting(grants), roomy)
 		if got, _ := desired(t, w)[catalogComponent].At("spec", "services").Bool(); got != want {
-			t.Errorf("with %q, the catalog has what services need: %v", grants, got)
+			t.Errorf("with %q, the catalog has the entities of services: %v", grants, got)
 		}
 	}
 }

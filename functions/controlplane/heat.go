@@ -16,7 +16,7 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// heat is the orchestration service.
+// heat builds the composite resource of the orchestration service.
 func heat(m *model, s *serviceState) runtime.Object {
 	h := m.spec.Services.Heat
 	return &heatv1.Heat{
@@ -29,13 +29,13 @@ func heat(m *model, s *serviceState) runtime.Object {
 	}
 }
 
-// heatAPI is what the claim says of the API's pods, in the form of all services.
+// heatAPI returns the settings of the API's pods as a Workload.
 func heatAPI(h *controlplanev1.Heat) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(h.API, common.Process{}), h.Placement)
 }
 
-// heatCFN is the API by which virtual machines report, nil if it is off. It has a host name to itself wherever the other one is: they sign
-// what they ask with host name and path, and a Gateway takes a path away.
+// heatCFN returns the settings of the CloudFormation API, which receives signals from servers, nil if it is disabled. It always has its own
+// host name: requests are signed with host name and path, and a Gateway removes the path.
 func (m *model) heatCFN(s *serviceState) *heatv1.CFN {
 	requested := ptr.Deref(m.spec.Services.Heat.CFN, controlplanev1.HeatCFN{})
 	if !ptr.Deref(requested.Enabled, true) {
@@ -56,10 +56,10 @@ func checkHeat(m *model, s *serviceState, r release.Release) error {
 	spec.Workload, spec.MemoryField = openstack.PlacedWorkload(m.process(h.API), h.Placement), "api.memory"
 	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r)}
 	if m.exposure.Type != exposure.None && m.exposure.Routing == routingPaths {
-		errs = append(errs, invalid.Field(s.field(".enabled"), "behind a host name that services share (global.exposure.routing Paths) Keystone "+
-			"names its public address alone, at which engines do not log in; use routing Hostnames, or leave this service off"))
+		errs = append(errs, invalid.Field(s.field(".enabled"), "Heat does not support global.exposure.routing Paths, with which Keystone "+
+			"reports only its public address, where engines do not log in; use routing Hostnames, or disable this service"))
 	}
-	if h.API != nil { // How much memory it needs is a question of all services.
+	if h.API != nil { // All services check the memory themselves.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *h.API))
 	}
 	if h.Engine != nil {
@@ -69,8 +69,7 @@ func checkHeat(m *model, s *serviceState, r release.Release) error {
 		errs = append(errs, openstack.CheckProcess(s.field(".cfn"), h.CFN.Process), m.unexposed(s.field(".cfn.hostname"), h.CFN.Hostname))
 		if h.CFN.Hostname != "" && !ptr.Deref(h.CFN.Enabled, true) {
 			errs = append(errs, invalid.Field(s.field(".cfn.hostname"),
-				"requires the API of CloudFormation; set cfn.enabled to true, or remove the host "+
-					"name"))
+				"requires the API of CloudFormation; set cfn.enabled to true, or remove the host name"))
 		}
 	}
 	if a := h.Archive; a != nil && a.Schedule != "" {
@@ -79,7 +78,7 @@ func checkHeat(m *model, s *serviceState, r release.Release) error {
 	return errors.Join(errs...)
 }
 
-// heatPods are those of every process.
+// heatPods returns the costs of all processes.
 func heatPods(m *model, s *serviceState) []costItem {
 	h := m.spec.Services.Heat
 	of := func(field string, p common.Process) costItem {
@@ -89,19 +88,19 @@ func heatPods(m *model, s *serviceState) []costItem {
 	if c := m.heatCFN(s); c != nil {
 		out = append(out, of(".cfn", c.Process))
 	}
-	// The same number for every API, said once.
+	// All APIs use the same number of uWSGI processes, so it is listed once.
 	return append(out, costItem{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes})
 }
 
-// heatConnections is how many it opens to the database at most. Only engines do: each worker has a pool, and as many more as it has threads
-// that answer (heat.engine.service.EngineService._configure_db_conn_pool_size), which are 64 where nobody says otherwise.
+// heatConnections returns the maximum number of database connections. Only engines use the database: the pool of each worker grows by its
+// number of threads (heat.engine.service.EngineService._configure_db_conn_pool_size), by default 64.
 func heatConnections(m *model, _ *serviceState) int64 {
-	const answering = 64
+	const threads = 64
 	p := m.daemon(m.spec.Services.Heat.Engine)
-	return int64(*p.Replicas) * int64(openstack.Processes(openstack.Resources(p))) * (pool + answering)
+	return int64(*p.Replicas) * int64(openstack.Processes(openstack.Resources(p))) * (pool + threads)
 }
 
-// heatHosts is that of the API by which virtual machines report.
+// heatHosts lists the host name of the CloudFormation API.
 func heatHosts(m *model, s *serviceState) []host {
 	c := m.heatCFN(s)
 	if c == nil {

@@ -9,10 +9,10 @@ import (
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 )
 
-// stacked is Heat, with more that is said of it.
+// stacked returns a claim that enables Heat, with additional fields.
 func stacked(more string) string { return "{services: {heat: {enabled: true" + more + "}}}" }
 
-// heatOf is what Heat is told of a claim.
+// heatOf returns the spec of Heat for a claim.
 func heatOf(t *testing.T, spec, platform string) *heatv1.HeatSpec {
 	t.Helper()
 	m, err := derive(input(t, spec, platform, nil))
@@ -22,23 +22,23 @@ func heatOf(t *testing.T, spec, platform string) *heatv1.HeatSpec {
 	return &heat(m, m.services[len(m.services)-1]).(*heatv1.Heat).Spec
 }
 
-// TestHeatProcesses: what is not said of a process is its size's.
+// TestHeatProcesses checks that unset fields of a process come from the size.
 func TestHeatProcesses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, extraYAML string
 		want              []string
 	}{
-		"size": {"Nothing is said.", "", []string{"2 × 250m, 512Mi", "2 × 250m, 512Mi", "2 × 250m, 512Mi"}},
-		"said": {
-			"All of it.", ", api: {replicas: 4}, engine: {memory: 2Gi}, cfn: {cpu: 100m}",
+		"size": {"The claim sets none.", "", []string{"2 × 250m, 512Mi", "2 × 250m, 512Mi", "2 × 250m, 512Mi"}},
+		"claim": {
+			"The claim sets all fields.", ", api: {replicas: 4}, engine: {memory: 2Gi}, cfn: {cpu: 100m}",
 			[]string{"4 × 250m, 512Mi", "2 × 250m, 2Gi", "2 × 100m, 512Mi"},
 		},
-		"off": {"Nobody reports.", ", cfn: {enabled: false}", []string{"2 × 250m, 512Mi", "2 × 250m, 512Mi", "none"}},
+		"off": {"Servers send no signals.", ", cfn: {enabled: false}", []string{"2 × 250m, 512Mi", "2 × 250m, 512Mi", "none"}},
 	} {
 		h := heatOf(t, stacked(tc.extraYAML), queued)
-		got := []string{says(&h.API), says(&h.Engine), "none"}
+		got := []string{summary(&h.API), summary(&h.Engine), "none"}
 		if h.CFN != nil {
-			got[2] = says(&h.CFN.Process)
+			got[2] = summary(&h.CFN.Process)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
@@ -46,7 +46,7 @@ func TestHeatProcesses(t *testing.T) {
 	}
 }
 
-// TestHeatReports: virtual machines report to a host name that nothing else has.
+// TestHeatReports checks that the CloudFormation API has its own host name.
 func TestHeatReports(t *testing.T) {
 	const exposed = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}, " +
 		"limits: [{name: a, namespaces: ['*'], domains: ['*']}]}"
@@ -55,9 +55,9 @@ func TestHeatReports(t *testing.T) {
 		reason, extraYAML, platform string
 		want                        common.URL
 	}{
-		"inside":    {"Nothing is exposed.", "", queued, internal},
-		"outside":   {"Below the domain.", "", exposed, "https://heat-cfn.cloud.tenant-a.example.com/v1"},
-		"elsewhere": {"As the claim says.", ", cfn: {hostname: report.example.org}", exposed, "https://report.example.org/v1"},
+		"inside":    {"Without exposure, the address is internal.", "", queued, internal},
+		"outside":   {"The host name is below the domain.", "", exposed, "https://heat-cfn.cloud.tenant-a.example.com/v1"},
+		"host name": {"The claim sets it.", ", cfn: {hostname: report.example.org}", exposed, "https://report.example.org/v1"},
 	} {
 		c := heatOf(t, stacked(tc.extraYAML), tc.platform).CFN
 		if c.Endpoints.Public != tc.want || c.Endpoints.Internal != internal || (c.Exposure != nil) != (tc.want != internal) {
@@ -66,7 +66,7 @@ func TestHeatReports(t *testing.T) {
 	}
 }
 
-// TestHeatConnections: each worker of an engine has a pool, and as many more as it has threads.
+// TestHeatConnections checks that each worker of an engine has a pool, plus one connection for each thread.
 func TestHeatConnections(t *testing.T) {
 	m, err := derive(input(t, stacked(", engine: {replicas: 3, memory: 1Gi}"), queued, nil))
 	if err != nil {
@@ -77,12 +77,12 @@ func TestHeatConnections(t *testing.T) {
 	}
 }
 
-// TestHeatValidation: the claim reports what Heat cannot do.
+// TestHeatValidation checks the errors for settings that Heat does not support.
 func TestHeatValidation(t *testing.T) {
 	const exposed = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}}"
 	const shared = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, routing: Paths, gateway: {name: a, namespace: b}}}"
-	for name, tc := range map[string]struct{ spec, platform, field, words string }{
-		"no issuer":     {stacked(""), bare, "spec.services.heat.enabled", "queueIssuer of the PlatformConfig"},
+	for name, tc := range map[string]struct{ spec, platform, field, message string }{
+		"no issuer":     {stacked(""), bare, "spec.services.heat.enabled", "the PlatformConfig has no queueIssuer"},
 		"paths":         {stacked(""), shared, "spec.services.heat.enabled", "use routing Hostnames"},
 		"option":        {stacked(", config: {DEFAULT: {num_engines: 3}}"), queued, "spec.services.heat.config.DEFAULT.num_engines", ""},
 		"memory":        {stacked(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.heat.api.memory", "4 uWSGI processes"},
@@ -91,10 +91,10 @@ func TestHeatValidation(t *testing.T) {
 		"no amount":     {stacked(", api: {cpu: much}"), queued, "spec.services.heat.api.cpu", "is no amount"},
 		"schedule":      {stacked(", archive: {schedule: '0 0 30 2 *'}"), queued, "spec.services.heat.archive.schedule", ""},
 		"same host": {
-			stacked(", cfn: {hostname: heat.cloud.tenant-a.example.com}"), exposed, "spec.services.heat.cfn.hostname", "heat is reached",
+			stacked(", cfn: {hostname: heat.cloud.tenant-a.example.com}"), exposed, "spec.services.heat.cfn.hostname", "heat uses heat.cloud",
 		},
 	} {
 		_, err := derive(input(t, tc.spec, tc.platform, nil))
-		requireFieldError(t, name, err, tc.field, tc.words)
+		requireFieldError(t, name, err, tc.field, tc.message)
 	}
 }

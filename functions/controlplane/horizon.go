@@ -23,7 +23,7 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// horizon is the dashboard.
+// horizon builds the composite resource of the dashboard.
 func horizon(m *model, s *serviceState) runtime.Object {
 	spec := horizonv1.HorizonSpec{
 		ServiceBase: m.serviceBase(s), Workload: s.workload, Settings: *m.spec.Services.Horizon.Settings.DeepCopy(),
@@ -37,14 +37,14 @@ func horizon(m *model, s *serviceState) runtime.Object {
 	return &horizonv1.Horizon{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: spec}
 }
 
-// shownTypes are the services that Horizon knows, by what it calls them.
+// shownTypes maps the services that Horizon supports to their types in Horizon.
 var shownTypes = map[string]horizonv1.Type{
 	identityService: horizonv1.TypeIdentity, placementv1.ServiceName: horizonv1.TypePlacement, glancev1.ServiceName: horizonv1.TypeImage,
 	novav1.ServiceName: horizonv1.TypeCompute, neutronv1.ServiceName: horizonv1.TypeNetwork, cinderv1.ServiceName: horizonv1.TypeVolume,
 	heatv1.ServiceName: horizonv1.TypeOrchestration,
 }
 
-// dashboardServices are those that are enabled, with their access rules.
+// dashboardServices returns the enabled services with their access rules.
 func (m *model) dashboardServices() []horizonv1.Shown {
 	var out []horizonv1.Shown
 	for _, s := range m.services {
@@ -59,12 +59,13 @@ func (m *model) dashboardServices() []horizonv1.Shown {
 	return out
 }
 
-// horizonPods are its pods in the form of all services.
+// horizonPods returns the settings of its pods as a Workload.
 func horizonPods(h *controlplanev1.Horizon) common.Workload {
 	return *openstack.PlacedWorkload(h.Process, h.Placement)
 }
 
-// horizonProcesses have more threads than elsewhere: they wait for other services, and browsers ask for many things at a time.
+// horizonProcesses sets a default with more threads than other services: threads wait for other services, and browsers send many requests
+// at a time.
 func horizonProcesses(u *common.UWSGI) *common.UWSGI {
 	const threads = 8
 	out := ptr.Deref(u, common.UWSGI{})
@@ -72,10 +73,10 @@ func horizonProcesses(u *common.UWSGI) *common.UWSGI {
 	return &out
 }
 
-// horizonConnections: it has no database.
+// horizonConnections returns 0, because Horizon has no database.
 func horizonConnections(*model, *serviceState) int64 { return 0 }
 
-// horizonSSOOrigins is where Keystone sends users who have logged in elsewhere.
+// horizonSSOOrigins returns the address to which Keystone redirects users after login at an identity provider.
 func horizonSSOOrigins(m *model, s *serviceState) []common.URL {
 	if m.spec.Services.Horizon.WebSSO == nil {
 		return nil
@@ -91,31 +92,31 @@ func checkHorizon(m *model, s *serviceState, r release.Release) error {
 	return errors.Join(append(errs, m.checkWebSSO(s.field(".websso"), h.WebSSO))...)
 }
 
-// checkWebSSO refuses ways to log in that lead nowhere.
+// checkWebSSO returns an error for login choices that cannot work.
 func (m *model) checkWebSSO(field string, w *horizonv1.WebSSO) error {
 	if w == nil {
 		return nil
 	}
 	f := m.spec.Services.Keystone.Federation
 	if f == nil {
-		return invalid.Field(field, "Keystone knows no identity provider; say which in services.keystone.federation, or leave websso out")
+		return invalid.Field(field, "Keystone has no identity provider; add one to services.keystone.federation, or remove websso")
 	}
 	var names []string
 	for i, c := range w.Choices {
 		at := fmt.Sprintf("%s.choices[%d]", field, i)
 		switch {
-		case c.Name == horizonv1.ByPassword: // Admission refuses this and the next, too.
-			return invalid.Field(at+".name", "credentials is the way by a password, which is always there; give the choice another name")
+		case c.Name == horizonv1.ByPassword: // Admission rejects this and the next, too.
+			return invalid.Field(at+".name", "credentials is reserved for login with a password, which is always available; set another name")
 		case slices.Contains(names, c.Name):
-			return invalid.Field(at+".name", "there is a choice %q already; give this one another name", c.Name)
+			return invalid.Field(at+".name", "choice %q already exists; set another name", c.Name)
 		case c.Provider != "" && c.Provider != f.Provider:
-			return invalid.Field(at+".provider", "the identity provider of services.keystone.federation is %s, and there is no other; "+
-				"say %[1]s, or leave provider out", f.Provider)
+			return invalid.Field(at+".provider", "must be the identity provider of services.keystone.federation, which is %s; "+
+				"set it to %[1]s, or remove provider", f.Provider)
 		}
 		names = append(names, c.Name)
 	}
 	if first := cmp.Or(w.InitialChoice, horizonv1.ByPassword); first != horizonv1.ByPassword && !slices.Contains(names, first) {
-		return invalid.Field(field+".initialChoice", "there is no choice %q; name one of choices, or credentials for a password", first)
+		return invalid.Field(field+".initialChoice", "choice %q does not exist; set one of choices, or credentials for a password", first)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// dashboard is a claim with a dashboard at a Gateway.
+// dashboard returns a claim with a dashboard at a Gateway.
 func dashboard(routing, horizon, keystone string) string {
 	const placement = `{enabled: true, policy: {"placement:usages": "role:auditor"}}`
 	return "{services: {placement: " + placement + ", horizon: {enabled: true" + horizon + "}, keystone: {" + keystone + "}}, " +
@@ -19,8 +19,8 @@ const (
 	singleSignOn = ", websso: {choices: [{name: company, label: Company account}], initialChoice: company}"
 )
 
-// TestDashboard: it is told where the services are that the claim enables, and their rules; it has a host of its own whatever the others
-// have, and no database.
+// TestDashboard checks that the dashboard gets the addresses and access rules of the enabled services, and has its own host name with any
+// routing, and no database.
 func TestDashboard(t *testing.T) {
 	for _, routing := range []string{"Hostnames", "Paths"} {
 		objects := desired(t, ready(t, dashboard(routing, ", title: Cloud, memory: 1Gi", ""), bare))
@@ -45,12 +45,13 @@ func TestDashboard(t *testing.T) {
 			t.Errorf("%s: it is at %v%v", routing, host, at(spec, "exposure", "path"))
 		}
 		if at(spec, "identity", "internalURL") != keystone || at(spec, "identity", "adminCloudRef") != nil {
-			t.Errorf("%s: it is told %v of Keystone", routing, spec["identity"])
+			t.Errorf("%s: its Keystone settings are %v", routing, spec["identity"])
 		}
 	}
 }
 
-// TestSingleSignOn: the ways to log in lead to the identity provider, and Keystone trusts the dashboard besides those that the claim names.
+// TestSingleSignOn checks that login choices use the identity provider, and that Keystone trusts the dashboard in addition to the
+// dashboards of the claim.
 func TestSingleSignOn(t *testing.T) {
 	objects := desired(t, ready(t, dashboard("Hostnames", singleSignOn, identityProvider), bare))
 	want := []any{map[string]any{"name": "company", "label": "Company account", "provider": "keycloak"}}
@@ -67,33 +68,33 @@ func TestSingleSignOn(t *testing.T) {
 	}
 }
 
-// TestDashboardValidation: what leads nowhere is refused by its field.
+// TestDashboardValidation checks the fields of errors for settings that cannot work.
 func TestDashboardValidation(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, horizon, keystone, field, message string }{
 		"NoProvider": {
-			"Keystone would refuse everybody.", singleSignOn, "", "spec.services.horizon.websso", "say which in services.keystone.federation",
+			"Keystone would reject all users.", singleSignOn, "", "spec.services.horizon.websso", "add one to services.keystone.federation",
 		},
 		"OtherProvider": {
-			"There is one.", ", websso: {choices: [{name: a, label: A, provider: b}]}", identityProvider,
-			"spec.services.horizon.websso.choices[0].provider", "is keycloak, and there is no other",
+			"Keystone has one provider.", ", websso: {choices: [{name: a, label: A, provider: b}]}", identityProvider,
+			"spec.services.horizon.websso.choices[0].provider", "which is keycloak; set it to keycloak",
 		},
 		"Twice": {
-			"One would hide the other.", ", websso: {choices: [{name: a, label: A}, {name: a, label: B}]}", identityProvider,
-			"spec.services.horizon.websso.choices[1].name", "there is a choice \"a\" already",
+			"The names must be unique.", ", websso: {choices: [{name: a, label: A}, {name: a, label: B}]}", identityProvider,
+			"spec.services.horizon.websso.choices[1].name", "choice \"a\" already exists",
 		},
 		"Password": {
-			"It would take the place of the password.", ", websso: {choices: [{name: credentials, label: A}]}", identityProvider,
-			"spec.services.horizon.websso.choices[0].name", "which is always there",
+			"It would replace login with a password.", ", websso: {choices: [{name: credentials, label: A}]}", identityProvider,
+			"spec.services.horizon.websso.choices[0].name", "which is always available",
 		},
 		"Unknown": {
-			"Nobody could choose it.", ", websso: {choices: [{name: a, label: A}], initialChoice: b}", identityProvider,
-			"spec.services.horizon.websso.initialChoice", "there is no choice \"b\"",
+			"It could not be chosen.", ", websso: {choices: [{name: a, label: A}], initialChoice: b}", identityProvider,
+			"spec.services.horizon.websso.initialChoice", "choice \"b\" does not exist",
 		},
 		"Memory": {
-			"The kernel would end it.", ", memory: 64Mi", "", "spec.services.horizon.memory", "cannot hold",
+			"The kernel would kill it.", ", memory: 64Mi", "", "spec.services.horizon.memory", "cannot hold",
 		},
 		"Image": {
-			"It would be of another release.", ", image: {tag: 25.3.2}", "", "spec.services.horizon.image.tag", "belongs to OpenStack 2025.1",
+			"It would be an image of another release.", ", image: {tag: 25.3.2}", "", "spec.services.horizon.image.tag", "belongs to OpenStack 2025.1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

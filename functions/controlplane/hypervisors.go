@@ -11,7 +11,7 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 )
 
-// hypervisorAccess is what pools of hypervisors are told, by the services that they belong to. Nil: none of them has cells.
+// hypervisorAccess returns the settings of pools of hypervisors, collected from the services. Nil: no service has cells.
 func (m *model) hypervisorAccess() *controlplanev1.HypervisorAccess {
 	identity := m.identitySpec()
 	out := &controlplanev1.HypervisorAccess{
@@ -32,7 +32,7 @@ func (m *model) hypervisorAccess() *controlplanev1.HypervisorAccess {
 	return out
 }
 
-// proxyURL is where a console proxy is reached: from outside, or inside the cluster where nothing is exposed.
+// proxyURL returns the address of a console proxy: the external one, or the one inside the cluster without exposure.
 func (m *model) proxyURL(e *common.ServiceExposure, service string, port int32) string {
 	if e == nil {
 		return "https://" + net.JoinHostPort(m.hostOf(service), strconv.Itoa(int(port)))
@@ -44,10 +44,10 @@ func (m *model) proxyURL(e *common.ServiceExposure, service string, port int32) 
 	return fmt.Sprintf("%s://%s", scheme, e.Hostname)
 }
 
-// webSocket is an address for what is no page: https becomes wss.
+// webSocket converts an address to the WebSocket scheme: https becomes wss.
 func webSocket(url string) string { return "ws" + url[len("http"):] }
 
-// hostOf is the name of a Service of the control plane.
+// hostOf returns the host name of a Service of the control plane.
 func (m *model) hostOf(service string) string { return fmt.Sprintf("%s.%s.svc", service, m.instance) }
 
 func local(name string) common.LocalReference {

@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
 )
 
-// TestHypervisorAccess: pools are told where each cell's queue, metadata and screens are, and where OVN is, as far as it says so.
+// TestHypervisorAccess checks that pools get the addresses of each cell's queue, metadata and consoles, and the observed address of OVN.
 func TestHypervisorAccess(t *testing.T) {
 	const (
 		provided = "{services: {placement: {enabled: true}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}]}, "
@@ -26,7 +26,7 @@ func TestHypervisorAccess(t *testing.T) {
 		}
 	}
 	if derived(t, "{}", bare).hypervisorAccess() != nil {
-		t.Error("there is no Nova, and pools are told of one")
+		t.Error("Nova is disabled, but there is access for hypervisors")
 	}
 	south := structOf(t, fields(t, "{status: {southbound: {endpoint: 'ssl:south:6642'}}}"))
 	relay := structOf(t, fields(t, "{status: {southbound: {endpoint: 'ssl:south:6642'}, relay: {endpoint: 'ssl:relay:6642'}}}"))
@@ -39,7 +39,7 @@ func TestHypervisorAccess(t *testing.T) {
 		public                 common.URL
 	}{
 		"Inside": {
-			reason: "What is not exposed is reached inside the cluster. There is no Neutron.",
+			reason: "Without exposure, addresses are inside the cluster. Neutron is disabled.",
 			spec:   provided + "nova: {enabled: true}}, global: {exposure: {type: None}}}", platform: queued,
 			cells: []controlplanev1.CellAccess{{
 				Name: "cell1", Queue: queue("rabbitmq"), VirtualHost: "nova_cell1", QueueSecretRef: local("nova-cell1-queue"),
@@ -47,7 +47,7 @@ func TestHypervisorAccess(t *testing.T) {
 			}},
 		},
 		"Volumes": {
-			reason: "By whom disks in a Ceph are opened, and the name of the Secret with the key. Shares have no key.",
+			reason: "The users of disks in Ceph, and the name of the Secret with the key. Shares have no key.",
 			spec: provided + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, cinder: {enabled: true, backends: [" +
 				"{name: ceph_a, rbd: {secretRef: {name: c}, user: volumes}}, {name: b, rbd: {secretRef: {name: c}, pool: more}}, " +
 				"{name: archive, nfs: {shares: ['nfs.example.com:/volumes']}}]}}}",
@@ -65,7 +65,7 @@ func TestHypervisorAccess(t *testing.T) {
 			},
 		},
 		"Exposed": {
-			reason: "Each cell has screens, serial consoles and metadata of its own.",
+			reason: "Each cell has its own consoles, serial consoles and metadata.",
 			spec: provided + "nova: {enabled: true, metadata: {perCell: true}, consoles: {graphical: SPICE, serial: true}, " +
 				"hypervisorNetworks: [10.0.0.0/24], cells: [{name: a}]}, neutron: {enabled: true}}}",
 			platform: exposed, observed: map[string]*structpb.Struct{"ovn": south}, public: outside,
@@ -80,7 +80,7 @@ func TestHypervisorAccess(t *testing.T) {
 			},
 		},
 		"Relayed": {
-			reason: "Nodes read relays where there are some.",
+			reason: "Nodes use relays if they exist.",
 			spec: provided + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
 				"neutron: {enabled: true, ovn: {relay: {}}}}}",
 			platform: queued, observed: map[string]*structpb.Struct{"ovn": relay},
@@ -93,7 +93,7 @@ func TestHypervisorAccess(t *testing.T) {
 			},
 		},
 		"Outside": {
-			reason: "Other clusters reach the queue and the relays by what has been given them; a cell with a queue of its own they do not.",
+			reason: "Other clusters use the external addresses of the queue and the relays. A cell's own queue has none.",
 			spec: provided + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}, {name: c, infrastructure: {rabbitmq: {}}}]}, " +
 				"neutron: {enabled: true, ovn: {relay: {}, southbound: {exposure: {type: LoadBalancer}}}}}, " +
 				"infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}}}}",
@@ -118,7 +118,7 @@ func TestHypervisorAccess(t *testing.T) {
 			},
 		},
 		"Cards": {
-			reason: "With OVN there are agents of network cards, which are told of no tunnels.",
+			reason: "With OVN there are agents for network cards, which have no tunnel settings.",
 			spec: provided + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
 				"neutron: {enabled: true, ml2: {physicalNetworks: [{name: physnet1}, {name: physnet2}], sriov: {}}}}}",
 			platform: queued, observed: map[string]*structpb.Struct{
@@ -137,7 +137,7 @@ func TestHypervisorAccess(t *testing.T) {
 			},
 		},
 		"Agents": {
-			reason: "Without OVN there is no address of it: agents have Neutron's own virtual host, and are told what fits to it.",
+			reason: "Without OVN its address is unset: agents use Neutron's own virtual host and get the matching settings.",
 			spec: provided + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
 				"neutron: {enabled: true, mechanism: OVS, distributedFloatingIPs: true, dnsDomain: cloud.example.com., " +
 				"servicePlugins: [router, qos], ml2: {typeDrivers: [geneve, vlan, vxlan]}}}}",

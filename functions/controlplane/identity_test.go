@@ -14,12 +14,12 @@ const directories = `{identityBackends: [
   {domain: employees, ldap: {url: "ldaps://ldap.example.com", suffix: "dc=x", userTreeDN: "dc=x"}},
   {domain: Partners_, ldap: {url: "ldaps://ldap.example.com", suffix: "dc=y", userTreeDN: "dc=y"}}]}`
 
-// TestCatalog: the catalog is told what the claim says of it, all of it.
+// TestCatalog checks that the catalog gets all settings of the claim.
 func TestCatalog(t *testing.T) {
 	const adminCloud, korcCloud = "{secretName: keystone-clouds, cloudName: admin}", "{secretName: keystone-korc-clouds, cloudName: korc}"
 	for name, tc := range map[string]struct{ reason, spec, platform, want string }{
 		"Default": {
-			reason: "All that bootstrap made, in the claim's region.", spec: "{}", platform: bare,
+			reason: "All bootstrap resources, in the claim's region.", spec: "{}", platform: bare,
 			want: "{target: {providerConfig: in-cluster}, region: RegionOne, adminUser: admin, bootstrapResources: [domains, projects, roles, users, catalog]}",
 		},
 		"Nothing": {
@@ -27,7 +27,7 @@ func TestCatalog(t *testing.T) {
 			want: "{target: {providerConfig: in-cluster}, region: eu-de-1, adminUser: admin, bootstrapResources: []}",
 		},
 		"Whole": {
-			reason: "Directories have domains, services users.",
+			reason: "Directories need domains, and services need users.",
 			spec: "{cluster: {ref: {name: east}}, korc: {bootstrapResources: [roles]}, " +
 				"services: {placement: {enabled: true}, keystone: {bootstrap: {adminUser: root}, " + directories[1:] + "}}",
 			platform: "{domain: example.com, secretStore: {name: store}, clusters: [{name: east, providerConfig: east, allowedNamespaces: ['*']}], " +
@@ -50,35 +50,35 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// TestDomainsThere: Keystone's pods are replaced when a domain appears, and for no other reason.
-func TestDomainsThere(t *testing.T) {
+// TestDomainIDs checks that Keystone's pods are replaced when a domain appears, and for no other reason.
+func TestDomainIDs(t *testing.T) {
 	catalog := func(ids map[string]any) map[string]map[string]any {
 		return map[string]map[string]any{"catalog": {
 			"apiVersion": "keystone.openstack.c5c3.io/v1alpha1", "kind": "IdentityCatalog", "status": map[string]any{"domainIDs": ids},
 		}}
 	}
-	told := map[string]any{"apiVersion": "keystone.openstack.c5c3.io/v1alpha1", "kind": "Keystone", "spec": map[string]any{
+	previous := map[string]any{"apiVersion": "keystone.openstack.c5c3.io/v1alpha1", "kind": "Keystone", "spec": map[string]any{
 		"domainIDs": map[string]any{"employees": "d1", "former": "d0"},
 	}}
 	for name, tc := range map[string]struct {
-		reason string
-		seen   map[string]map[string]any
-		want   map[string]keystonev1.DomainID
+		reason   string
+		observed map[string]map[string]any
+		want     map[string]keystonev1.DomainID
 	}{
-		"None":     {reason: "Nothing is there yet."},
-		"NotFound": {reason: "K-ORC has not made it yet.", seen: catalog(nil)},
+		"None":     {reason: "Nothing is observed."},
+		"NotFound": {reason: "K-ORC has not created it yet.", observed: catalog(nil)},
 		"There": {
-			reason: "The catalog says what it is.", seen: catalog(map[string]any{"employees": "d1", "former": "d0"}),
+			reason: "The catalog reports the ID.", observed: catalog(map[string]any{"employees": "d1", "former": "d0"}),
 			want: map[string]keystonev1.DomainID{"employees": "d1"},
 		},
 		"OutOfView": {
-			reason: "The catalog is made again; the domain stays.", seen: map[string]map[string]any{"keystone": told},
+			reason: "The catalog is being re-created; the domain is kept.", observed: map[string]map[string]any{"keystone": previous},
 			want: map[string]keystonev1.DomainID{"employees": "d1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := map[string]*structpb.Struct{}
-			for name, o := range tc.seen {
+			for name, o := range tc.observed {
 				observed[name] = structOf(t, o)
 			}
 			m, err := derive(input(t, "{services: {keystone: "+directories+"}}", bare, observed))

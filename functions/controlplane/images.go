@@ -10,9 +10,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// operatorImages are the images that operators run: where the platform names one, and which composed resource has it in which field.
+// operatorImages lists the images that operators run: the setting of the platform, and the composed resource and field that contain the
+// image.
 var operatorImages = map[string]struct {
-	said     func(platformv1.ThirdPartyImages) *common.InfrastructureImage
+	override func(platformv1.ThirdPartyImages) *common.InfrastructureImage
 	resource string
 	field    []string
 }{
@@ -35,21 +36,21 @@ var operatorImages = map[string]struct {
 	},
 }
 
-// thirdPartyImage is the image of what an operator runs (one of release's constants), or empty where that is the operator's business:
-// the platform names neither a mirror nor an image. A claim has no say in it: operators give these pods rights of their own.
+// thirdPartyImage returns the image that an operator runs (one of release's constants), or empty for the default of the operator if the
+// platform sets neither a mirror nor an image. A claim cannot set it: operators grant permissions to these pods.
 func (m *model) thirdPartyImage(name string) (string, error) {
 	i := operatorImages[name]
-	observedState, _ := m.seen.Get(i.resource)
-	named := i.said(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}))
+	observedState, _ := m.observed.Get(i.resource)
+	named := i.override(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}))
 	o := over(ptr.Deref(m.platform.Images, common.Images{}).Registry, named)
 	image, err := release.OperatorImageFor(name, observedState.String(i.field...), o)
 	if err != nil {
-		return "", fmt.Errorf("the PlatformConfig is wrong: %w", err)
+		return "", fmt.Errorf("the PlatformConfig is invalid: %w", err)
 	}
 	return image, nil
 }
 
-// over is a registry, and an image that is named beside it.
+// over combines a registry with an image that overrides it.
 func over(registry string, image *common.InfrastructureImage) release.Override {
 	o := release.Override{Registry: registry}
 	if image != nil {

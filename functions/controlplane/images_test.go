@@ -9,39 +9,39 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestThirdPartyImage: an image that an operator runs is the operator's business until the platform or a mirror says otherwise, and a mirror never
-// changes the version of what runs.
+// TestThirdPartyImage checks that the operator selects an image unless the platform or a mirror sets it, and that a mirror never changes
+// the version of a running image.
 func TestThirdPartyImage(t *testing.T) {
 	const mirror = "{domain: a.b, images: {registry: registry.example.com/mirror}}"
 	for name, tc := range map[string]struct{ reason, image, platform, observed, want string }{
-		"Operator's": {"Nobody says anything of it.", release.MariaDB, bare, "", ""},
-		"Runs":       {"Nor of what runs.", release.MariaDB, bare, "{image: 'docker-registry1.mariadb.com/library/mariadb:11.4.2'}", ""},
-		"Mirror":     {"The registry of every image.", release.MariaDB, mirror, "", "registry.example.com/mirror/library/mariadb:11.8.5"},
+		"Operator's": {"The platform sets none.", release.MariaDB, bare, "", ""},
+		"Runs":       {"The observed image is kept.", release.MariaDB, bare, "{image: 'docker-registry1.mariadb.com/library/mariadb:11.4.2'}", ""},
+		"Mirror":     {"The mirror applies to every image.", release.MariaDB, mirror, "", "registry.example.com/mirror/library/mariadb:11.8.5"},
 		"MirrorOfRunning": {
-			"A database does not go back.", release.MariaDB, mirror, "{image: 'docker-registry1.mariadb.com/library/mariadb:12.1.2'}",
+			"A database cannot be downgraded.", release.MariaDB, mirror, "{image: 'docker-registry1.mariadb.com/library/mariadb:12.1.2'}",
 			"registry.example.com/mirror/library/mariadb:12.1.2",
 		},
 		"MirrorOfDigest": {
-			"A digest is a version, too.", release.MariaDB, mirror,
+			"A digest identifies a version, too.", release.MariaDB, mirror,
 			"{image: 'mariadb@sha256:0000000000000000000000000000000000000000000000000000000000000000'}",
 			"registry.example.com/mirror/library/mariadb@sha256:0000000000000000000000000000000000000000000000000000000000000000",
 		},
 		"Exporter": {
-			"It lies deeper.", release.MariaDBExporter, mirror, "{metrics: {exporter: {image: 'prom/mysqld-exporter:v0.17.0'}}}",
+			"The field is nested.", release.MariaDBExporter, mirror, "{metrics: {exporter: {image: 'prom/mysqld-exporter:v0.17.0'}}}",
 			"registry.example.com/mirror/prom/mysqld-exporter:v0.17.0",
 		},
 		"Named": {
-			"The platform has decided.", release.MariaDB, "{domain: a.b, thirdPartyImages: {mariadb: {repository: registry.example.com/mariadb, " +
+			"The image of the platform is used.", release.MariaDB, "{domain: a.b, thirdPartyImages: {mariadb: {repository: registry.example.com/mariadb, " +
 				"digest: 'sha256:1111111111111111111111111111111111111111111111111111111111111111'}}}", "{image: 'mariadb:12.1.2'}",
 			"registry.example.com/mariadb@sha256:1111111111111111111111111111111111111111111111111111111111111111",
 		},
-		"NamedTag":        {"In its own registry.", release.RabbitMQ, "{domain: a.b, thirdPartyImages: {rabbitmq: {tag: 4.2.1-management}}}", "", "docker.io/library/rabbitmq:4.2.1-management"},
-		"NamedRepository": {"At the version that runs.", release.RabbitMQ, "{domain: a.b, thirdPartyImages: {rabbitmq: {repository: r.example.com/q}}}", "{image: 'rabbitmq:4.1.5'}", "r.example.com/q:4.1.5"},
+		"NamedTag":        {"The image is in its own registry.", release.RabbitMQ, "{domain: a.b, thirdPartyImages: {rabbitmq: {tag: 4.2.1-management}}}", "", "docker.io/library/rabbitmq:4.2.1-management"},
+		"NamedRepository": {"The image has the observed version.", release.RabbitMQ, "{domain: a.b, thirdPartyImages: {rabbitmq: {repository: r.example.com/q}}}", "{image: 'rabbitmq:4.1.5'}", "r.example.com/q:4.1.5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := map[string]*structpb.Struct{}
 			maps.Copy(observed, observedAs(t, operatorImages[tc.image].resource, tc.observed))
-			// What the claim names is for services.
+			// Image settings of the claim apply to services only.
 			const spec = "{infrastructure: {rabbitmq: {replicas: 3, storageSize: 10Gi}}, global: {images: {registry: mine.example.com}}}"
 			m, err := derive(input(t, spec, open(tc.platform), observed))
 			if err != nil {
@@ -54,7 +54,7 @@ func TestThirdPartyImage(t *testing.T) {
 	}
 }
 
-// TestCacheImage: the claim's image beats the platform's, and both beat a mirror.
+// TestCacheImage checks that the claim's image overrides the platform's, and that both override a mirror.
 func TestCacheImage(t *testing.T) {
 	const platform = "{domain: a.b, images: {registry: registry.example.com}, thirdPartyImages: {memcached: {tag: 1.6.40}}}"
 	for name, tc := range map[string]struct{ spec, platform, want string }{

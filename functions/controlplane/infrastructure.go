@@ -21,10 +21,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
-// Names of composed resources that other parts refer to.
+// Names of composed resources that other parts reference.
 const (
 	namespaceResource = "namespace"
-	// workloadNamespaceResource is its like in another cluster, for a control plane whose pods run there.
+	// workloadNamespaceResource is the namespace in another cluster, for a control plane whose pods run there.
 	workloadNamespaceResource = "workload-namespace"
 	databaseResource          = "database"
 	rootSecretResource        = "database-root-secret"
@@ -36,17 +36,17 @@ const (
 
 const (
 	memcachedPort = common.CachePort
-	// memcachedUser is the user of the public image.
+	// memcachedUser is the UID of the public image.
 	memcachedUser = 11211
-	// memcachedOverhead is what a server needs besides its items, in MiB, and memcachedShare the part of their memory that it needs more: -m
-	// is for items alone, and neither for the table that finds them nor for connections (https://docs.memcached.org/serverguide/hardware/).
+	// memcachedOverhead is the memory that a server needs in addition to items, in MiB. memcachedShare adds 1/8 of the memory of items: -m
+	// limits items only, and neither the hash table nor connections (https://docs.memcached.org/serverguide/hardware/).
 	memcachedOverhead = 64
 	memcachedShare    = 8
 	mebibyte          = 1 << 20
 )
 
-// namespace is where everything of this control plane lives: in the management cluster, and in the workloads' own where
-// that is another. It is retained: a Namespace takes all that is in it along.
+// namespace composes the namespace of this control plane: in the management cluster, and in the workload cluster if that is another one. It
+// is retained, because the deletion of a Namespace deletes all objects in it.
 func namespace(m *model) ([]compose.Stage, error) {
 	ns := func() *corev1.Namespace {
 		return &corev1.Namespace{
@@ -70,8 +70,8 @@ func namespace(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// namespaceAnnotations say whose the namespace is, and what the companion in it may order of External Secrets: the chart's admission
-// policies read them, and let nobody but the provider write them.
+// namespaceAnnotations returns the owner of the namespace, and the store and path that the companion may use with External Secrets. The
+// chart's admission policies read them, and permit only the provider to write them.
 func (m *model) namespaceAnnotations() map[string]string {
 	out := map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name}
 	if s := m.secretStore; s != nil {
@@ -81,12 +81,12 @@ func (m *model) namespaceAnnotations() map[string]string {
 	return out
 }
 
-// podSecurity is the Pod Security Standard that pods are held to. A pod that admission refuses takes a database down, so it is restricted
-// only where all pods have been seen to pass that on a real node. These have not:
-//   - members of a Galera cluster. The operator's init container has no security context unless its image is named: the operator's own;
-//   - MaxScale, whose user the operator chooses by its image, and only if nothing else is said of the pod's security;
-//   - Valkey, whose operator has not run there;
-//   - what nodes mount shares of an NFS server for, which that standard does not allow.
+// podSecurity returns the enforced Pod Security Standard. A rejected pod would make a database unavailable, so it is restricted only if all
+// pods were admitted with it on a real node. These were not:
+//   - members of a Galera cluster. The operator's init container has no security context unless its image is set: the operator's own;
+//   - MaxScale, whose user the operator selects by its image, and only if no other security context of the pod is set;
+//   - Valkey, whose operator was not run there;
+//   - pods with shares of an NFS server mounted by the node, which that standard does not permit.
 func (m *model) podSecurity() string {
 	if m.databaseReplicas() > 1 || m.proxy.replicas > 0 || m.locks() {
 		return "baseline"
@@ -102,7 +102,7 @@ func (m *model) podSecurity() string {
 	return "restricted"
 }
 
-// certificates is the control plane's own authority, for what is only reached inside the cluster.
+// certificates composes the control plane's own certificate authority for endpoints inside the cluster.
 func certificates(m *model) ([]compose.Stage, error) {
 	const selfSigned = "self-signed"
 	return []compose.Stage{{
@@ -112,7 +112,7 @@ func certificates(m *model) ([]compose.Stage, error) {
 	}}, nil
 }
 
-// companionController is the controller that does what needs memory, randomness or a running service.
+// companionController composes the companion, which performs the tasks that require state, randomness or a running service.
 func companionController(m *model) ([]compose.Stage, error) {
 	w, image, err := m.ofThePlatform(release.Companion)
 	if err != nil {
@@ -137,7 +137,7 @@ func companionController(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{access, run}, nil
 }
 
-// cache is memcached. Every client gets the same list of servers in the same order, so that all agree on where a token is.
+// cache composes memcached. All clients get the same list of servers in the same order, so that they use the same server for a token.
 func cache(m *model) ([]compose.Stage, error) {
 	w := m.cacheWorkload()
 	image, err := m.cacheImage()
@@ -165,7 +165,7 @@ func cache(m *model) ([]compose.Stage, error) {
 		{Name: "memcached", Object: set},
 		{Name: "memcached-service", Object: w.HeadlessService(workload.Port("memcached", memcachedPort))},
 		{Name: "memcached-disruption-budget", Object: w.DisruptionBudget()},
-		// Only the control plane's own pods: memcached does not authenticate clients.
+		// memcached does not authenticate clients, so only the control plane's own pods may connect.
 		{Name: "memcached-network-policy", Object: w.NetworkPolicy([]workload.Flow{{Ports: []int32{memcachedPort}}}, nil)},
 	}}, nil
 }
@@ -174,7 +174,7 @@ func (m *model) cacheMemory() resource.Quantity {
 	return *cmp.Or(m.spec.Infrastructure.Memcached.Memory, quantity(m.size.cacheMemory))
 }
 
-// cacheResources are those of a server with so much memory for items.
+// cacheResources returns the resources of a server with this memory for items.
 func cacheResources(memory resource.Quantity) *common.Resources {
 	items := memory.Value() / mebibyte
 	limit := fmt.Sprintf("%dMi", items+items/memcachedShare+memcachedOverhead)
@@ -189,7 +189,7 @@ func (m *model) cacheWorkload() workload.Workload {
 	return w
 }
 
-// cacheImage is the image that the claim names, or that the platform does.
+// cacheImage returns the image of the claim or, by default, of the platform.
 func (m *model) cacheImage() (string, error) {
 	i := m.spec.Infrastructure.Memcached.Image
 	if t := m.platform.ThirdPartyImages; i == nil && t != nil {
@@ -198,7 +198,7 @@ func (m *model) cacheImage() (string, error) {
 	return release.ImageFor(release.Memcached, m.release, over(m.images.Registry, i))
 }
 
-// cacheServers is the list that clients get.
+// cacheServers returns the list of servers for clients.
 func (m *model) cacheServers() []common.CacheServer {
 	w := m.cacheWorkload()
 	var out []common.CacheServer

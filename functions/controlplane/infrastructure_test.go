@@ -10,7 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// TestDiskLimit: in each size, a queue's volume has room for what its members may have in memory.
+// TestDiskLimit checks that the volume of a queue is larger, in each size, than the memory of its members.
 func TestDiskLimit(t *testing.T) {
 	for name, s := range sizes {
 		m := derived(t, "{size: "+name+"}", bare)
@@ -21,7 +21,7 @@ func TestDiskLimit(t *testing.T) {
 	}
 }
 
-// TestCacheMemory: a server has room for what it needs besides its items.
+// TestCacheMemory checks that a server has memory in addition to that for items.
 func TestCacheMemory(t *testing.T) {
 	for memory, want := range map[string]string{"64Mi": "136Mi", "1Gi": "1216Mi", "4Gi": "4672Mi"} {
 		stages, err := cache(derived(t, "{infrastructure: {memcached: {memory: "+memory+", cpu: 200m}}}", bare))
@@ -35,7 +35,7 @@ func TestCacheMemory(t *testing.T) {
 	}
 }
 
-// TestQueue: members stay apart where they can, one goes at a time, and queues outlive a member.
+// TestQueue checks that members prefer different nodes, that one is disrupted at a time, and that queues are replicated.
 func TestQueue(t *testing.T) {
 	stages, err := messaging(derived(t, "{infrastructure: {rabbitmq: {nodeSelector: {disk: fast}}}}", bare))
 	if err != nil {
@@ -53,8 +53,8 @@ func TestQueue(t *testing.T) {
 	if c, _ := at(queue, "spec", "rabbitmq", "additionalConfig").(string); !strings.Contains(c, "default_queue_type = quorum\n") {
 		t.Errorf("configuration %q", c)
 	}
-	apart := at(queue, "spec", "affinity", "podAntiAffinity", "preferredDuringSchedulingIgnoredDuringExecution").([]any)
-	if len(apart) != 2 || at(queue, "spec", "affinity", "nodeAffinity") == nil {
+	antiAffinity := at(queue, "spec", "affinity", "podAntiAffinity", "preferredDuringSchedulingIgnoredDuringExecution").([]any)
+	if len(antiAffinity) != 2 || at(queue, "spec", "affinity", "nodeAffinity") == nil {
 		t.Errorf("affinity %v", at(queue, "spec", "affinity"))
 	}
 	if diff := cmp.Diff(map[string]any{"app.kubernetes.io/name": "rabbitmq"},

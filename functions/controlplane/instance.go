@@ -13,13 +13,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
-// instanceOf names the claim's instance. It never changes while the claim lives: all data lies in a namespace of that name.
+// instanceOf returns the name of the claim's instance. It never changes during the life of the claim, because all data is in a namespace of
+// that name.
 //
-//  1. What is observed has it. Crossplane shows a composite resource only what it controls, so nobody comes to another's name this way.
-//  2. The platform gave it: what a claim of an earlier version retained has a name that the claim alone does not prove to be its own.
-//  3. The status says that the namespace was there, under the name that earlier versions gave: no Object is seen for a moment.
-//     A claim that never got its namespace, because another one with the same name has it, says that name in its status as well.
-//  4. Else it is made of the claim's own name.
+//  1. The observed Objects contain it. Crossplane passes only resources that the composite resource controls, so a claim cannot get the
+//     name of another claim this way.
+//  2. The PlatformConfig assigns it: a namespace retained from an earlier version has a name that does not prove its ownership.
+//  3. The status reports that the namespace existed under the name of earlier versions, if no Object is observed temporarily. The status of
+//     a claim whose namespace was never created, because another claim has the same name, contains that name as well.
+//  4. Otherwise it is derived from the claim's name.
 func instanceOf(
 	claim function.Claim, p *platformv1.PlatformConfigSpec, status controlplanev1.ControlPlaneClusterStatus, observedState observe.State,
 ) (string, error) {
@@ -27,7 +29,7 @@ func instanceOf(
 		return name, nil
 	}
 	name := names.Instance(claim.Namespace, claim.Name)
-	if legacy := names.LegacyInstance(claim.Namespace, claim.Name); status.Instance == legacy && namespaceWasReady(status) {
+	if legacy := names.LegacyInstance(claim.Namespace, claim.Name); status.Instance == legacy && observedNamespaceReady(status) {
 		name = legacy
 	}
 	for _, i := range p.Instances {
@@ -35,14 +37,14 @@ func instanceOf(
 		case own:
 			return i.Instance, nil
 		case i.Instance == name:
-			return "", fmt.Errorf("the PlatformConfig's spec.instances gives the instance %s, which is this claim's by its name, to %s/%s; "+
-				"the platform team has to give this claim another one there", name, i.Namespace, i.Name)
+			return "", fmt.Errorf("spec.instances of the PlatformConfig assigns instance %s, which is the default of this claim, to %s/%s; "+
+				"the platform team must assign another instance to this claim there", name, i.Namespace, i.Name)
 		}
 	}
 	return name, nil
 }
 
-// observedInstance is the instance in the name of any Object, which is <instance>-<resource>; empty if there is none.
+// observedInstance returns the instance from the name of any Object, <instance>-<resource>; empty without Objects.
 func observedInstance(observedState observe.State) string {
 	for _, resource := range observedState.Names() {
 		o, _ := observedState.Get(resource)
@@ -53,8 +55,8 @@ func observedInstance(observedState observe.State) string {
 	return ""
 }
 
-// namespaceWasReady reports whether the namespace was ready once.
-func namespaceWasReady(s controlplanev1.ControlPlaneClusterStatus) bool {
+// observedNamespaceReady reports whether the status contains a namespace that is ready or being updated.
+func observedNamespaceReady(s controlplanev1.ControlPlaneClusterStatus) bool {
 	return slices.ContainsFunc(s.Components, func(c common.ComponentStatus) bool {
 		return c.Name == namespaceComponent && (c.Phase == common.ComponentReady || c.Phase == common.ComponentUpdating)
 	})

@@ -14,10 +14,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// legacy is the name that earlier versions gave the instance of claim cloud in namespace tenant-a.
+// legacy is the instance of claim cloud in namespace tenant-a in earlier versions.
 const legacy = "tenant-a-cloud-aab83"
 
-// namespaceObject is the observed Object of an instance's namespace.
+// namespaceObject returns the observed Object of an instance's namespace.
 func namespaceObject(t *testing.T, instance string) map[string]*structpb.Struct {
 	t.Helper()
 	return map[string]*structpb.Struct{namespaceResource: structOf(t, map[string]any{
@@ -25,7 +25,7 @@ func namespaceObject(t *testing.T, instance string) map[string]*structpb.Struct 
 	})}
 }
 
-// TestInstanceOf: a control plane stays where it is, and nobody comes to another's.
+// TestInstanceOf checks that a control plane keeps its instance, and cannot get the instance of another one.
 func TestInstanceOf(t *testing.T) {
 	const (
 		ready   = `{instance: tenant-a-cloud-aab83, components: [{name: namespace, phase: Ready}]}`
@@ -37,20 +37,20 @@ func TestInstanceOf(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason, status, observed, platform string
-		want                               string // an instance, or what an error says
+		want                               string // an instance, or part of an error
 	}{
-		"New":           {"A name that nobody finds another claim for.", "{}", "", bare, instance},
-		"Observed":      {"What an earlier version made stays.", ready, legacy, bare, legacy},
-		"Restored":      {"So it does without a status.", "{}", legacy, bare, legacy},
-		"ObservedNew":   {"What this version made stays, too, whatever the status says.", ready, instance, bare, instance},
-		"ObjectsGone":   {"No Object is seen for a moment.", ready, "", bare, legacy},
-		"NeverThere":    {"Another claim has that name: its namespace never came, and is not waited for any longer.", waiting, "", bare, instance},
-		"ForeignStatus": {"A status says a name that is not made of the claim's.", `{instance: other-1a2b3, components: [{name: namespace, phase: Ready}]}`, "", bare, instance},
-		"Given":         {"The platform knows whose data it is.", "{}", "", provided("tenant-a/cloud", legacy), legacy},
-		"GivenOther":    {"Also where the claim had another name.", "{}", "", provided("tenant-a/cloud", "tenant-a-old-12345"), "tenant-a-old-12345"},
-		"GivenTooLate":  {"What runs does not move.", "{}", instance, provided("tenant-a/cloud", legacy), instance},
-		"GivenAway":     {"Nobody has a name that the platform gave to another.", "{}", "", provided("tenant-b/cloud", instance), "gives the instance " + instance},
-		"OthersGiven":   {"What others have does not matter.", "{}", "", provided("tenant-b/cloud", legacy), instance},
+		"New":           {"The name is unique to the claim.", "{}", "", bare, instance},
+		"Observed":      {"An instance of an earlier version is kept.", ready, legacy, bare, legacy},
+		"Restored":      {"The observed name is sufficient without a status.", "{}", legacy, bare, legacy},
+		"ObservedNew":   {"An instance of this version is kept, too, with any status.", ready, instance, bare, instance},
+		"ObjectsGone":   {"Objects are temporarily not observed.", ready, "", bare, legacy},
+		"NeverThere":    {"Another claim has that name: the namespace was never created, and the claim stops waiting for it.", waiting, "", bare, instance},
+		"ForeignStatus": {"The name in the status is not derived from the claim's.", `{instance: other-1a2b3, components: [{name: namespace, phase: Ready}]}`, "", bare, instance},
+		"Given":         {"The platform assigns the retained data.", "{}", "", provided("tenant-a/cloud", legacy), legacy},
+		"GivenOther":    {"The assignment applies even if the status has another name.", "{}", "", provided("tenant-a/cloud", "tenant-a-old-12345"), "tenant-a-old-12345"},
+		"GivenTooLate":  {"An existing control plane is not moved.", "{}", instance, provided("tenant-a/cloud", legacy), instance},
+		"GivenAway":     {"A name that the platform assigned to another claim cannot be used.", "{}", "", provided("tenant-b/cloud", instance), "assigns instance " + instance},
+		"OthersGiven":   {"Assignments of other claims have no effect.", "{}", "", provided("tenant-b/cloud", legacy), instance},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -73,10 +73,10 @@ func TestInstanceOf(t *testing.T) {
 	}
 }
 
-// TestInstanceUpgrade: a claim that an earlier version composed has the same objects, under the same names, composed by this one.
+// TestInstanceUpgrade checks that this version composes the same objects under the same names for a claim of an earlier version.
 func TestInstanceUpgrade(t *testing.T) {
-	w := world(t, "{}", bare)
-	// Its namespace is what the earlier version began with.
+	w := newCluster(t, "{}", bare)
+	// The namespace is the first object that the earlier version composed.
 	w.Observed = map[string]encoded.Struct{namespaceResource: encoded.Of(namespaceObject(t, legacy)[namespaceResource])}
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestInstanceUpgrade(t *testing.T) {
 			t.Errorf("%s names the instance that a new claim would have", name)
 		}
 	}
-	// A restore brings no status, and someone removed the namespace's Object.
+	// A restore does not include the status, and the namespace's Object was removed.
 	delete(w.XR.GetFields(), "status")
 	delete(w.Observed, namespaceResource)
 	for name, o := range desired(t, w) {
@@ -107,8 +107,8 @@ func TestInstanceUpgrade(t *testing.T) {
 	}
 }
 
-// TestInstanceCollision: two tenants' claims that had one name by an earlier version. The one that has the namespace keeps it; Crossplane
-// shows nothing of it to the other, whose control plane becomes one of its own.
+// TestInstanceCollision checks two tenants' claims with the same instance in an earlier version. The claim that owns the namespace keeps
+// it. The other claim observes none of these objects and gets its own instance.
 func TestInstanceCollision(t *testing.T) {
 	victim := function.Claim{Namespace: "team-production-eu", Name: "openstack-control-plane-for-customer-one"}
 	attacker := function.Claim{Namespace: "team", Name: "production-eu-openstack-control-plane-for-customer-o62923"}
@@ -136,7 +136,8 @@ func TestInstanceCollision(t *testing.T) {
 	}
 }
 
-// TestNamespaceOwnerAnnotation: an operator reads there whose it is, and admission policies what its companion may ask of the secret store.
+// TestNamespaceOwnerAnnotation checks the annotations with the owner for operators, and with the permitted path of the secret store for
+// admission policies.
 func TestNamespaceOwnerAnnotation(t *testing.T) {
 	for name, tc := range map[string]struct{ platform, store, path string }{
 		"no store": {platform: bare},
@@ -144,7 +145,7 @@ func TestNamespaceOwnerAnnotation(t *testing.T) {
 		"prefix":   {"{domain: example.com, secretStore: {name: openbao, kind: SecretStore, prefix: a/b}}", "SecretStore/openbao", "a/b/" + instance},
 	} {
 		t.Run(name, func(t *testing.T) {
-			notes, _ := at(inner(desired(t, world(t, "{}", tc.platform))[namespaceResource]), "metadata", "annotations").(map[string]any)
+			notes, _ := at(inner(desired(t, newCluster(t, "{}", tc.platform))[namespaceResource]), "metadata", "annotations").(map[string]any)
 			for key, want := range map[string]string{
 				"crossplane.c5c3.io/claim": "tenant-a/cloud", "crossplane.c5c3.io/secret-store": tc.store, "crossplane.c5c3.io/secret-path": tc.path,
 			} {

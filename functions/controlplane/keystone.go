@@ -29,7 +29,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// keystone is the identity service.
+// keystone builds the composite resource of the identity service.
 func keystone(m *model, s *serviceState) runtime.Object {
 	xr := &keystonev1.Keystone{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: m.keystoneSpec(s)}
 	xr.Spec.ServiceSpec = m.serviceSpec(s)
@@ -41,7 +41,7 @@ func keystone(m *model, s *serviceState) runtime.Object {
 	return xr
 }
 
-// federation is what the claim says of it, which trusts the control plane's own dashboards besides.
+// federation returns the federation settings of the claim, with the control plane's own dashboards added to the trusted ones.
 func (m *model) federation() *keystonev1.Federation {
 	f := m.spec.Services.Keystone.Federation
 	if f == nil {
@@ -61,7 +61,7 @@ func (m *model) federation() *keystonev1.Federation {
 	return &out
 }
 
-// keystoneSpec is what the claim says of Keystone, without what every service is told.
+// keystoneSpec returns the Keystone settings of the claim. The caller adds the settings that all services share.
 func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
 	k := m.spec.Services.Keystone
 	return keystonev1.KeystoneSpec{
@@ -77,7 +77,7 @@ func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
 }
 
 func checkKeystone(m *model, s *serviceState, r release.Release) error {
-	if s.elsewhere != "" {
+	if s.externalURL != "" {
 		return m.checkExternal(s)
 	}
 	spec := m.keystoneSpec(s)
@@ -86,14 +86,14 @@ func checkKeystone(m *model, s *serviceState, r release.Release) error {
 	return errors.Join(identity.Check(s.field(""), r, &spec), m.checkIdentityNames(s), m.checkLogin(s))
 }
 
-// checkExternal refuses what a Keystone that is elsewhere cannot be told, as far as admission does not see it, and an address that leads
-// nowhere.
+// checkExternal returns an error for settings that cannot be applied to an external Keystone, as far as admission does not check them, and
+// for an invalid address.
 func (m *model) checkExternal(s *serviceState) error {
 	var errs []error
 	if len(s.basics.Config) > 0 {
-		errs = append(errs, invalid.Field(s.field(".config"), "whoever runs a Keystone configures it, and this one is elsewhere; leave it out"))
+		errs = append(errs, invalid.Field(s.field(".config"), "cannot be set for an external Keystone; remove it"))
 	}
-	if _, err := workload.PortOf(string(s.elsewhere)); err != nil {
+	if _, err := workload.PortOf(string(s.externalURL)); err != nil {
 		errs = append(errs, invalid.Field(s.field(".external.authURL"), "%s", err))
 	}
 	return errors.Join(errs...)
@@ -113,7 +113,7 @@ func (m *model) korcCredential() common.Rotation {
 	return ptr.Deref(m.spec.KORC.CredentialRotation, common.Rotation{})
 }
 
-// visited is Keystone's public address, which the companion asks as clients outside do. Nil: it has none.
+// visited returns Keystone's public address, which the companion requests like an external client. Nil: it has none.
 func (m *model) visited() []string {
 	if !m.identity.public() {
 		return nil
@@ -121,14 +121,14 @@ func (m *model) visited() []string {
 	return []string{m.identity.endpoints.public}
 }
 
-// identitySpec is what every other service is told of Keystone.
+// identitySpec returns the Keystone settings of every other service.
 func (m *model) identitySpec() common.Identity {
 	return common.Identity{
 		KeystoneReference: m.keystoneReference(), AdminCloudRef: adminCloud(), KORCCloudRef: korcCloud(), CredentialRotation: m.korcCredential(),
 	}
 }
 
-// keystoneReference is where Keystone is.
+// keystoneReference returns the addresses and certificates of Keystone.
 func (m *model) keystoneReference() common.KeystoneReference {
 	out := common.KeystoneReference{
 		InternalURL: common.URL(m.identity.endpoints.internal),
@@ -140,13 +140,13 @@ func (m *model) keystoneReference() common.KeystoneReference {
 	if m.exposure.Type == exposure.GatewayAPI {
 		out.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityName(identityService))}
 	}
-	if m.identity.elsewhere != "" {
+	if m.identity.externalURL != "" {
 		out.SharedAs = common.ObjectName(m.instance)
 	}
 	return out
 }
 
-// adminCloud is by what the companion logs in, korcCloud by what K-ORC does.
+// adminCloud references the companion's credentials, korcCloud K-ORC's.
 func adminCloud() common.CloudCredentialsReference { return keystonev1.AdminCloud(identityService) }
 
 func korcCloud() common.CloudCredentialsReference { return keystonev1.KORCCloud(identityService) }
@@ -174,7 +174,7 @@ func keystoneSecrets(s *controlplanev1.Services) []secretReference {
 	return out
 }
 
-// identityHosts are hosts of Keystones that exist elsewhere.
+// identityHosts are the allowed hosts of external Keystones.
 var identityHosts = allowList{"keystoneHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.KeystoneHosts) }, limit.Hosts}
 
 func keystoneReferences(path string, value any) []externalReference {
@@ -193,15 +193,15 @@ func keystoneReferences(path string, value any) []externalReference {
 	return nil
 }
 
-// sharedIdentity is a Keystone that is elsewhere. Nil: it is the control plane's own.
+// sharedIdentity returns the external Keystone. Nil: the control plane has its own.
 func (m *model) sharedIdentity() *catalogv1.SharedKeystone {
-	if m.identity.elsewhere == "" {
+	if m.identity.externalURL == "" {
 		return nil
 	}
-	return &catalogv1.SharedKeystone{As: common.ObjectName(m.instance), URL: m.identity.elsewhere}
+	return &catalogv1.SharedKeystone{As: common.ObjectName(m.instance), URL: m.identity.externalURL}
 }
 
-// directories are the domains whose users live in a directory.
+// directories returns the domains whose users are in a directory.
 func (m *model) directories() []catalogv1.DomainName {
 	var out []catalogv1.DomainName
 	for _, b := range m.spec.Services.Keystone.IdentityBackends {
@@ -210,16 +210,16 @@ func (m *model) directories() []catalogv1.DomainName {
 	return out
 }
 
-// domainIDs are the IDs of domains by name.
+// domainIDs maps names of domains to IDs.
 type domainIDs = map[string]keystonev1.DomainID
 
-// findDomains finds which of the directories' domains there are. What the catalog does not report for a while is still there: Keystone's
-// pods are replaced when this changes.
+// findDomains collects the IDs of the directories' domains. An ID that the catalog temporarily does not report is kept, because a change
+// replaces Keystone's pods.
 func (m *model) findDomains(observedState observe.State) {
 	catalog, _ := observedState.Get(catalogComponent)
 	for _, d := range m.directories() {
 		domain := string(d)
-		id := cmp.Or(catalog.String("status", "domainIDs", domain), m.identity.seen.String("spec", "domainIDs", domain))
+		id := cmp.Or(catalog.String("status", "domainIDs", domain), m.identity.observed.String("spec", "domainIDs", domain))
 		if id == "" {
 			continue
 		}
@@ -230,14 +230,14 @@ func (m *model) findDomains(observedState observe.State) {
 	}
 }
 
-// allowsKeystoneServices says that services of somebody's own may log in.
-func (m *model) allowsKeystoneServices() bool { return len(m.spec.KeystoneServices) > 0 }
+// hasServiceGrants reports whether other claims may register services in Keystone.
+func (m *model) hasServiceGrants() bool { return len(m.spec.KeystoneServices) > 0 }
 
-// checkKeystoneServices refuses a place in the catalog that another service has. What a KeystoneService makes of its own, its function says:
-// here is only who may.
-func (m *model) checkKeystoneServices() error {
+// checkServiceGrants returns an error for a service type of the catalog that another service uses. It checks only the permissions; the
+// function of KeystoneService checks the services themselves.
+func (m *model) checkServiceGrants() error {
 	var errs []error
-	taken := map[string]int{}
+	indexes := map[string]int{}
 	for i, g := range m.spec.KeystoneServices {
 		field := fmt.Sprintf("spec.keystoneServices[%d]", i)
 		for j, typ := range g.Types() {
@@ -246,27 +246,27 @@ func (m *model) checkKeystoneServices() error {
 				at = field + ".type"
 			}
 			if keystoneservicev1.ServiceType(typ).Reserved() {
-				errs = append(errs, invalid.Field(at, "%q is the type of a service of OpenStack's own; choose another", typ))
+				errs = append(errs, invalid.Field(at, "type %q is reserved for a service of OpenStack; set another type", typ))
 			}
-			if first, twice := taken[typ]; twice {
-				errs = append(errs, invalid.Field(at, "spec.keystoneServices[%d] has type %q already: clients would find either; choose another",
-					first, typ))
+			if first, exists := indexes[typ]; exists {
+				errs = append(errs, invalid.Field(at, "spec.keystoneServices[%d] uses type %q already, and clients could not distinguish "+
+					"them; set another type", first, typ))
 				continue
 			}
-			taken[typ] = i
+			indexes[typ] = i
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkIdentityNames returns an error for names in Keystone that two parts of the cloud would use. Keystone compares names of domains
-// without regard to case, as its database does.
+// checkIdentityNames returns an error for names in Keystone that two parts of the cloud would use. Names of domains are compared
+// case-insensitively, as in Keystone's database.
 func (m *model) checkIdentityNames(s *serviceState) error {
 	var errs []error
-	if admin := m.adminUser(); m.takenName(admin) && admin != horizonv1.ServiceName {
+	if admin := m.adminUser(); m.isServiceUser(admin) && admin != horizonv1.ServiceName {
 		errs = append(errs, invalid.Field(s.field(".bootstrap.adminUser"),
-			"%q cannot be the administrator: it is the user by which the service logs in, "+
-				"whose password would be replaced; choose another name, or disable services.%s", admin, strings.ToLower(admin)))
+			"%q cannot be the administrator: the service logs in with this user, "+
+				"whose password would be replaced; set another name, or disable services.%s", admin, strings.ToLower(admin)))
 	}
 	domains := map[string]int{}
 	backends := m.spec.Services.Keystone.IdentityBackends
@@ -274,19 +274,18 @@ func (m *model) checkIdentityNames(s *serviceState) error {
 		field, name := s.field(fmt.Sprintf(".identityBackends[%d].domain", i)), strings.ToLower(b.Domain)
 		if j, ok := domains[name]; ok {
 			errs = append(errs, invalid.Field(field, "is the domain of identityBackends[%d] already: Keystone does not distinguish %s from %s; "+
-				"choose "+
-				"another name", j, b.Domain, backends[j].Domain))
+				"set another name", j, b.Domain, backends[j].Domain))
 		}
 		domains[name] = i
 		if name == heatv1.ServiceName && m.hasService(heatv1.ServiceName) {
-			errs = append(errs, invalid.Field(field, "%q cannot be the domain of a directory: Heat keeps the users of stacks in it; choose another "+
+			errs = append(errs, invalid.Field(field, "%q cannot be the domain of a directory: Heat uses it for the users of stacks; set another "+
 				"name, or disable services.heat", b.Domain))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkLogin returns an error for a proxy without room, and for dashboards that would get users' tokens in the clear.
+// checkLogin returns an error for a proxy with too little memory, and for dashboards that would receive users' tokens unencrypted.
 func (m *model) checkLogin(s *serviceState) error {
 	f := m.spec.Services.Keystone.Federation
 	if f == nil {

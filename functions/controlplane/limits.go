@@ -15,9 +15,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// A row is a list of a Limit: what claims may name of one kind.
+// allowList is a list of a Limit: the values of one kind that claims may set.
 type allowList struct {
-	// name is that of the list.
+	// name of the field of the Limit.
 	name string
 	list func(*platformv1.Limit) []string
 	// allows reports whether an entry of the list allows a value.
@@ -33,17 +33,21 @@ var (
 	exposureNamespaces = allowList{
 		"exposureNamespaces", func(l *platformv1.Limit) []string { return limit.Texts(l.ExposureNamespaces) }, limit.Match,
 	}
-	annotations        = allowList{"annotations", func(l *platformv1.Limit) []string { return limit.Texts(l.Annotations) }, limit.Term}
-	issuers            = allowList{"issuers", func(l *platformv1.Limit) []string { return limit.Texts(l.Issuers) }, limit.Match}
-	nodeSelectors      = allowList{"nodeSelectors", func(l *platformv1.Limit) []string { return limit.Texts(l.NodeSelectors) }, limit.Term}
-	tolerations        = allowList{"tolerations", func(l *platformv1.Limit) []string { return limit.Texts(l.Tolerations) }, limit.Term}
-	storageClasses     = allowList{"storageClasses", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageClasses) }, limit.Match}
-	monitoringLabels   = allowList{"monitoringLabels", func(l *platformv1.Limit) []string { return limit.Texts(l.MonitoringLabels) }, limit.Term}
-	s3Endpoints        = allowList{"s3Endpoints", func(l *platformv1.Limit) []string { return limit.Texts(l.S3Endpoints) }, limit.Hosts}
-	directoryHosts     = allowList{"directoryHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DirectoryHosts) }, limit.Hosts}
-	openIDHosts        = allowList{"openIDHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.OpenIDHosts) }, limit.Hosts}
-	downloadHosts      = allowList{"downloadHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DownloadHosts) }, hostsOrAny}
-	storageNetworks    = allowList{"storageNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNetworks) }, limit.Network}
+	annotations      = allowList{"annotations", func(l *platformv1.Limit) []string { return limit.Texts(l.Annotations) }, limit.Term}
+	issuers          = allowList{"issuers", func(l *platformv1.Limit) []string { return limit.Texts(l.Issuers) }, limit.Match}
+	nodeSelectors    = allowList{"nodeSelectors", func(l *platformv1.Limit) []string { return limit.Texts(l.NodeSelectors) }, limit.Term}
+	tolerations      = allowList{"tolerations", func(l *platformv1.Limit) []string { return limit.Texts(l.Tolerations) }, limit.Term}
+	storageClasses   = allowList{"storageClasses", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageClasses) }, limit.Match}
+	monitoringLabels = allowList{
+		"monitoringLabels", func(l *platformv1.Limit) []string { return limit.Texts(l.MonitoringLabels) }, limit.Term,
+	}
+	s3Endpoints     = allowList{"s3Endpoints", func(l *platformv1.Limit) []string { return limit.Texts(l.S3Endpoints) }, limit.Hosts}
+	directoryHosts  = allowList{"directoryHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DirectoryHosts) }, limit.Hosts}
+	openIDHosts     = allowList{"openIDHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.OpenIDHosts) }, limit.Hosts}
+	downloadHosts   = allowList{"downloadHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DownloadHosts) }, hostsOrAny}
+	storageNetworks = allowList{
+		"storageNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNetworks) }, limit.Network,
+	}
 	nfsServers         = allowList{"nfsServers", func(l *platformv1.Limit) []string { return limit.Texts(l.NFSServers) }, limit.Hosts}
 	vaultServers       = allowList{"vaultServers", func(l *platformv1.Limit) []string { return limit.Texts(l.VaultServers) }, limit.Hosts}
 	hypervisorNetworks = allowList{
@@ -51,14 +55,14 @@ var (
 	}
 )
 
-// A mention is something outside that a spec names.
+// externalReference is a reference of a spec to an external system.
 type externalReference struct {
 	row          *allowList
 	field, value string
 }
 
-// externalReferences are what a value of the API names outside, without what lies inside of it. This is all that is known of which types reach
-// outside: a field of such a type is held to the limits wherever it stands, and a test knows every type.
+// externalReferences lists the external references of a value of the API, without nested values. It is the only list of types with external
+// references: limits apply to every field of such a type, and a test covers all types.
 func externalReferences(path string, value any) []externalReference {
 	switch v := value.(type) {
 	case common.Image:
@@ -82,7 +86,7 @@ func externalReferences(path string, value any) []externalReference {
 	case common.Placement:
 		return placementReferences(path, v)
 	case common.MonitoringSettings:
-		return keyValueTerms(&monitoringLabels, path+".labels", v.Labels)
+		return keyValueEntries(&monitoringLabels, path+".labels", v.Labels)
 	case controlplanev1.StagingStorage:
 		return []externalReference{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case controlplanev1.Storage:
@@ -105,7 +109,7 @@ func externalReferences(path string, value any) []externalReference {
 	return nil
 }
 
-// defaultClass is the class of an Ingress that names none. No class is called so.
+// defaultClass stands for the default class of an Ingress. It cannot be the name of a class.
 const defaultClass = "the cluster's default class"
 
 func exposureReferences(path string, e common.Exposure) []externalReference {
@@ -114,19 +118,20 @@ func exposureReferences(path string, e common.Exposure) []externalReference {
 		class = cmp.Or(class, defaultClass)
 	}
 	out := []externalReference{{&ingressClasses, path + ".ingressClassName", class}}
-	out = append(out, keyValueTerms(&annotations, path+".annotations", e.Annotations)...)
+	out = append(out, keyValueEntries(&annotations, path+".annotations", e.Annotations)...)
 	for _, n := range e.AllowedNamespaces {
 		out = append(out, externalReference{&exposureNamespaces, path + ".allowedNamespaces", string(n)})
 	}
 	return out
 }
 
-// memberExposureReferences are those of addresses outside: whom they let in, and what is said to whoever serves the Services.
+// memberExposureReferences lists the clients that may connect to external addresses, and the annotations for the controller that serves the
+// Services.
 func memberExposureReferences(path string, e common.MemberExposure) []externalReference {
 	if e.Type == common.ExposureNone {
 		return nil
 	}
-	out := keyValueTerms(&annotations, path+".annotations", e.Annotations)
+	out := keyValueEntries(&annotations, path+".annotations", e.Annotations)
 	if len(e.Networks) == 0 {
 		return append(out, externalReference{&hypervisorNetworks, path + ".networks", anyNetwork})
 	}
@@ -134,14 +139,14 @@ func memberExposureReferences(path string, e common.MemberExposure) []externalRe
 }
 
 func placementReferences(path string, p common.Placement) []externalReference {
-	out := keyValueTerms(&nodeSelectors, path+".nodeSelector", p.NodeSelector)
+	out := keyValueEntries(&nodeSelectors, path+".nodeSelector", p.NodeSelector)
 	for _, t := range p.Tolerations {
 		out = append(out, externalReference{&tolerations, path + ".tolerations", limit.TolerationTerm(t.Key, t.Operator, t.Value, t.Effect)})
 	}
 	return out
 }
 
-// anyHost and anyNetwork stand for a list that the spec leaves out, and that is open without it. Only * allows them.
+// anyHost and anyNetwork stand for an unset list that permits everything. Only * allows them.
 const (
 	anyHost    = "any host"
 	anyNetwork = "any network"
@@ -151,7 +156,7 @@ func hostsOrAny(entry, value string) bool {
 	return limit.Hosts(entry, value) || value == anyHost && entry == "*"
 }
 
-// listEntries are the entries of a list.
+// listEntries returns the entries of a list.
 func listEntries[S ~string](r *allowList, field string, list []S) []externalReference {
 	var out []externalReference
 	for _, v := range list {
@@ -160,8 +165,8 @@ func listEntries[S ~string](r *allowList, field string, list []S) []externalRefe
 	return out
 }
 
-// keyValueTerms are the entries of a map as key=value.
-func keyValueTerms[V ~string](r *allowList, field string, entries map[string]V) []externalReference {
+// keyValueEntries returns the entries of a map as key=value.
+func keyValueEntries[V ~string](r *allowList, field string, entries map[string]V) []externalReference {
 	var out []externalReference
 	for _, k := range slices.Sorted(maps.Keys(entries)) {
 		out = append(out, externalReference{r, field, k + "=" + string(entries[k])})
@@ -169,7 +174,7 @@ func keyValueTerms[V ~string](r *allowList, field string, entries map[string]V) 
 	return out
 }
 
-// allExternalReferences is everything outside that an object names.
+// allExternalReferences returns the external references of an object and all nested values.
 func allExternalReferences(path string, object any) []externalReference {
 	var out []externalReference
 	limit.Walk(path, object, func(path string, value any) {
@@ -182,8 +187,9 @@ func allExternalReferences(path string, object any) []externalReference {
 	return out
 }
 
-// offered is what the platform names by itself: a claim may repeat it. Of the platform's domain claims get their own part only.
-func (m *model) offered() func(externalReference) bool {
+// platformDefaults returns a function that reports whether a reference repeats a default of the platform, which is always allowed. Of the
+// platform's domain, claims may use only their own subdomain.
+func (m *model) platformDefaults() func(externalReference) bool {
 	p := m.platform
 	own := map[externalReference]bool{}
 	for _, n := range allExternalReferences("", struct {
@@ -195,17 +201,17 @@ func (m *model) offered() func(externalReference) bool {
 	}) {
 		own[externalReference{row: n.row, value: n.value}] = true
 	}
-	// What the platform leaves open to all a claim may close.
+	// A claim may restrict namespaces if the platform does not.
 	open := p.Exposure == nil || len(p.Exposure.AllowedNamespaces) == 0
 	return func(n externalReference) bool {
 		return own[externalReference{row: n.row, value: n.value}] || open && n.row == &exposureNamespaces
 	}
 }
 
-// limits are those that hold in the claim's namespace.
+// limits returns the limits of the claim's namespace.
 func (m *model) limits() []platformv1.Limit { return limit.In(m.platform.Limits, m.claim.Namespace) }
 
-// checkLimits refuses what the platform does not allow in the claim's namespace.
+// checkLimits returns an error for settings that the platform does not allow in the claim's namespace.
 func (m *model) checkLimits() error {
 	limits := m.limits()
 	var errs []error
@@ -219,25 +225,25 @@ func (m *model) checkLimits() error {
 		}
 	}
 	if len(errs) > 0 {
-		return errors.Join(errs...) // What another size costs is of no interest.
+		return errors.Join(errs...) // The costs of a size that is not allowed are irrelevant.
 	}
 	spec := m.spec
 	spec.Global = m.settings
-	offered := m.offered()
+	isDefault := m.platformDefaults()
 	for _, n := range allExternalReferences("spec", spec) {
-		if !offered(n) {
+		if !isDefault(n) {
 			errs = append(errs, m.checkExternalReference(limits, n))
 		}
 	}
 	return errors.Join(append(errs, m.checkCosts(limits))...)
 }
 
-// checkExternalReference refuses what a limit does not allow, or no limit says anything of.
+// checkExternalReference returns an error for a reference that a limit does not allow, or that no limit covers.
 func (m *model) checkExternalReference(limits []platformv1.Limit, n externalReference) error {
 	if n.row.isHost() && n.value != anyHost {
 		if _, ok := limit.ReadAddresses(n.value); !ok {
-			return invalid.Field(n.field, "%q names no host that every program reads alike; "+
-				"write a host name or an IP address, with a port if need be", n.value)
+			return invalid.Field(n.field, "%q is not a host that all programs parse in the same way; "+
+				"set a host name or an IP address, optionally with a port", n.value)
 		}
 	}
 	requested := false
@@ -251,8 +257,8 @@ func (m *model) checkExternalReference(limits []platformv1.Limit, n externalRefe
 			entries[i] = m.expand(entry)
 		}
 		if !n.row.allowsAny(entries, n.value) {
-			return invalid.Field(n.field, "%q is not in the %s that the platform's limit %q allows: %s; "+
-				"choose from these, or leave it to the platform",
+			return invalid.Field(n.field, "%q is not in %s of the platform limit %q: %s; "+
+				"set one of these, or remove it to use the default of the platform",
 				n.value, n.row.name, l.Name, cmp.Or(strings.Join(entries, ", "), "none"))
 		}
 	}
@@ -260,18 +266,18 @@ func (m *model) checkExternalReference(limits []platformv1.Limit, n externalRefe
 	case requested:
 		return nil
 	case n.row != &hostDomains:
-		return invalid.Field(n.field, "no limit of the platform allows %q in namespace %q; leave it to the platform, "+
-			"or ask the platform team to allow it in the %s of a limit", n.value, m.claim.Namespace, n.row.name)
+		return invalid.Field(n.field, "no limit of the platform allows %q in namespace %q; remove it to use the default of the platform, "+
+			"or ask the platform team to add it to %s of a limit", n.value, m.claim.Namespace, n.row.name)
 	}
 	own := m.claimDomain()
 	if limit.Domain(own, n.value) {
 		return nil
 	}
-	return invalid.Field(n.field, "%q does not lie below %s, and no limit of the platform allows other domains in namespace %q; "+
-		"choose a name there, or ask the platform team to allow it in the domains of a limit", n.value, own, m.claim.Namespace)
+	return invalid.Field(n.field, "%q is not below %s, and no limit of the platform allows other domains in namespace %q; "+
+		"set a host name in that domain, or ask the platform team to add the domain to domains of a limit", n.value, own, m.claim.Namespace)
 }
 
-// allowsAny reports whether one of the entries allows a value.
+// allowsAny reports whether any entry allows a value.
 func (r *allowList) allowsAny(entries []string, value string) bool {
 	return slices.ContainsFunc(entries, func(entry string) bool { return r.allows(entry, value) })
 }
@@ -283,7 +289,7 @@ func (r *allowList) isHost() bool {
 	}, r)
 }
 
-// limitDomains are the domains of the limits that hold here, without the one that stands for all.
+// limitDomains returns the domains of the limits of the claim's namespace, without the pattern for all domains.
 func (m *model) limitDomains() []string {
 	var out []string
 	for _, l := range m.limits() {
@@ -296,7 +302,7 @@ func (m *model) limitDomains() []string {
 	return out
 }
 
-// allowsDomain reports whether every limit that has domains allows one.
+// allowsDomain reports whether every limit that has domains allows this one.
 func (m *model) allowsDomain(domain string) bool {
 	return !slices.ContainsFunc(m.limits(), func(l platformv1.Limit) bool {
 		return l.Domains != nil && !slices.ContainsFunc(l.Domains, func(d platformv1.DomainPattern) bool {
@@ -305,7 +311,7 @@ func (m *model) allowsDomain(domain string) bool {
 	})
 }
 
-// joined is a path of what is not empty.
+// joined joins the non-empty parts to a path.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "/")
 }

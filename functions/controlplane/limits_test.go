@@ -20,19 +20,19 @@ const closed = `{domain: example.com, tls: {enabled: true, issuerRef: {name: let
 	exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways, sectionName: https}, allowedNamespaces: [gateways], annotations: {a: b}},
 	secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, images: {registry: registry.example.com/mirror}, storageClass: fast`
 
-// TestDeniedByDefault: what the platform says a claim may repeat. What reaches outside besides is nobody's unless a limit says so, whatever
-// other limits say.
+// TestDeniedByDefault checks that a claim may repeat the settings of the platform. All other external references are denied unless a limit
+// of their kind allows them.
 func TestDeniedByDefault(t *testing.T) {
 	const (
 		s3   = `{bucket: abc, endpoint: "s3.example.com:443", credentialsSecretRef: {name: s3}}`
 		ldap = `{url: "ldaps://ldap.example.com", suffix: o=a, userTreeDN: o=b}`
 		oidc = `{provider: a, metadataURL: "https://id.example.com/a", issuer: "https://id.example.com", clientID: a, clientSecretRef: {name: a, key: b}}`
-		// elsewhere names everything, with lists of nothing of use.
-		elsewhere = `, limits: [{name: other, namespaces: [tenant-b], registries: ["*"], gateways: ["*"]}, {name: sizes, namespaces: ["*"], sizes: [small, large]}]}`
+		// otherLimits contains all kinds of limits, without a list for this namespace or of this kind.
+		otherLimits = `, limits: [{name: other, namespaces: [tenant-b], registries: ["*"], gateways: ["*"]}, {name: sizes, namespaces: ["*"], sizes: [small, large]}]}`
 	)
 	for name, tc := range map[string]struct {
-		spec, field, words string
-		// allowed is a limit that allows it, short one that does not by a hair.
+		spec, field, message string
+		// allowed is a limit that allows it, short one that barely does not.
 		allowed, short string
 	}{
 		"registry": {
@@ -83,7 +83,7 @@ func TestDeniedByDefault(t *testing.T) {
 			"{global: {exposure: {type: Ingress, ingressClassName: nginx, ingressController: other}}}", "spec.global.exposure.ingressClassName", "nginx",
 			"ingressClasses: [ngin*]", "ingressClasses: [nginx-internal]",
 		},
-		"namespaces let in": {
+		"exposure namespaces": {
 			"{global: {exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, allowedNamespaces: [gateways, tenant-b]}}}",
 			"spec.global.exposure.allowedNamespaces", "tenant-b", "exposureNamespaces: [tenant-b]", "exposureNamespaces: [tenant-a]",
 		},
@@ -120,21 +120,21 @@ func TestDeniedByDefault(t *testing.T) {
 			"tolerations: ['*']", "tolerations: ['*:NoSchedule', '*=*']",
 		},
 		"neighbour's host": {
-			"{services: {keystone: {hostname: keystone.cloud.tenant-b.example.com}}}", "spec.services.keystone.hostname", "does not lie below tenant-a.example.com",
+			"{services: {keystone: {hostname: keystone.cloud.tenant-b.example.com}}}", "spec.services.keystone.hostname", "is not below tenant-a.example.com",
 			"domains: [example.com]", "domains: ['{namespace}.example.com']",
 		},
 		"the platform's own domain": {
-			"{global: {domain: example.com}}", "spec.global.domain", "does not lie below tenant-a.example.com",
+			"{global: {domain: example.com}}", "spec.global.domain", "is not below tenant-a.example.com",
 			"domains: [example.com]", "domains: [tenant-a.example.com]",
 		},
 		"one that ends like it": {
-			"{global: {domain: xtenant-a.example.com}}", "spec.global.domain", "does not lie below tenant-a.example.com", "domains: ['*']", "domains: [tenant-a.example.com]",
+			"{global: {domain: xtenant-a.example.com}}", "spec.global.domain", "is not below tenant-a.example.com", "domains: ['*']", "domains: [tenant-a.example.com]",
 		},
 		"object store": {
 			"{infrastructure: {mariadb: {backup: {s3: " + s3 + "}}}}", "spec.infrastructure.mariadb.backup.s3.endpoint", "s3.example.com:443",
 			"s3Endpoints: ['*.example.com:443']", "s3Endpoints: [example.com, 's3.example.com:9000']",
 		},
-		"object store of before": {
+		"object store of restore": {
 			"{infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: a, key: b}, s3: " + s3 + "}}}}", "spec.infrastructure.mariadb.restoreFrom.s3.endpoint", "s3.example.com:443",
 			"s3Endpoints: [s3.example.com]", "s3Endpoints: [s3.example.com.evil.net]",
 		},
@@ -252,12 +252,12 @@ func TestDeniedByDefault(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireFieldError(t, "Nothing allows it.", deriveError(t, tc.spec, closed+elsewhere), tc.field, tc.words)
+			requireFieldError(t, "Nothing allows it.", deriveError(t, tc.spec, closed+otherLimits), tc.field, tc.message)
 			limits := ", limits: [{name: none, namespaces: ['*']}, {name: ours, namespaces: [tenant-*], "
 			if err := deriveError(t, tc.spec, closed+limits+tc.allowed+"}]}"); err != nil {
 				t.Errorf("limit %s: %v", tc.allowed, err)
 			}
-			requireFieldError(t, "It allows something else.", deriveError(t, tc.spec, closed+limits+tc.short+"}]}"), tc.field, "limit \"ours\"")
+			requireFieldError(t, "The limit allows another value.", deriveError(t, tc.spec, closed+limits+tc.short+"}]}"), tc.field, "limit \"ours\"")
 			requireFieldError(t, "Every limit has to allow it.",
 				deriveError(t, tc.spec, closed+limits+tc.allowed+"}, {name: house, namespaces: ['*'], "+tc.short+"}]}"), tc.field, "limit \"house\"")
 		})
@@ -270,7 +270,7 @@ func deriveError(t *testing.T, spec, platform string) error {
 	return err
 }
 
-// TestRepeated: what the platform has a claim may say again, in whole or in part, and it comes to the same.
+// TestRepeated checks that a claim may repeat settings of the platform completely or in part, without effect.
 func TestRepeated(t *testing.T) {
 	for _, spec := range []string{
 		"{}",
@@ -288,18 +288,18 @@ func TestRepeated(t *testing.T) {
 	}
 	if err := deriveError(t, "{infrastructure: {rabbitmq: {storageClass: fast}}, global: {domain: a.b.tenant-a.example.com}, services: {keystone: {hostname: tenant-a.example.com}}}",
 		closed+"}"); err != nil {
-		t.Errorf("of its own: %v", err)
+		t.Errorf("its own values: %v", err)
 	}
 }
 
-// show is a Keystone, a database and a companion as they are ordered.
+// show returns a Keystone, a database and a companion in their composed form.
 func show(t *testing.T, m *model) string {
 	t.Helper()
 	identity := func(m *model) ([]compose.Stage, error) { return m.compose(m.identity), nil }
 	return built(t, m, identity) + built(t, m, database) + built(t, m, companionController)
 }
 
-// built are the objects of a component, one on each line.
+// built returns the objects of a component, one on each line.
 func built(t *testing.T, m *model, build func(*model) ([]compose.Stage, error)) string {
 	t.Helper()
 	stages, err := build(m)
@@ -317,7 +317,8 @@ func built(t *testing.T, m *model, build func(*model) ([]compose.Stage, error)) 
 	return out.String()
 }
 
-// TestAllowListClosed: a claim lets in whom the platform lets in, also where it chooses another type; what is open it may close.
+// TestAllowListClosed checks that a claim permits the namespaces that the platform permits, even with another exposure type, and may
+// restrict them if the platform does not.
 func TestAllowListClosed(t *testing.T) {
 	const gateway = "{type: GatewayAPI, gateway: {name: public, namespace: gateways}"
 	for name, tc := range map[string]struct {
@@ -338,7 +339,7 @@ func TestAllowListClosed(t *testing.T) {
 	}
 }
 
-// TestWithoutTLS: the platform's issuer is not for a claim that has no certificate.
+// TestWithoutTLS checks that the platform's issuer is not used for a claim without certificates.
 func TestWithoutTLS(t *testing.T) {
 	m := derived(t, "{global: {tls: {enabled: false}}}", closed+"}")
 	if m.tls.IssuerRef != nil || *m.tls.Enabled || !strings.HasPrefix(m.identity.endpoints.public, "http://") {
@@ -346,65 +347,65 @@ func TestWithoutTLS(t *testing.T) {
 	}
 }
 
-// TestIssuerOfNothing: an issuer is not ignored.
-func TestIssuerOfNothing(t *testing.T) {
+// TestIssuerWithoutTLS checks that an issuer without effect is rejected.
+func TestIssuerWithoutTLS(t *testing.T) {
 	const platform = "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}"
 	err := deriveError(t, "{global: {tls: {issuerRef: {name: a}}}}", platform)
-	requireFieldError(t, "The platform has no TLS.", err, "spec.global.tls.issuerRef", "say tls.enabled: true")
+	requireFieldError(t, "The platform has no TLS.", err, "spec.global.tls.issuerRef", "set tls.enabled to true")
 	if m := derived(t, "{global: {tls: {enabled: true, issuerRef: {name: a}}}}", platform); m.tls.IssuerRef == nil {
 		t.Error("the issuer is lost")
 	}
 }
 
-// TestHostsWithoutTLS: an address that programs read differently is no address, whatever is allowed.
+// TestHostsWithoutTLS checks that an address that programs parse differently is rejected with any limits.
 func TestHostsWithoutTLS(t *testing.T) {
 	for _, url := range []string{"ldap://ldap.example.com@evil.net", "ldap://ldap.example.com ldap://a@b", "ldap://127.1", "ldap://:389", "ldap://ldap%2eexample.com"} {
 		err := deriveError(t, `{services: {keystone: {identityBackends: [{domain: a, ldap: {url: "`+url+`", suffix: o=a, userTreeDN: o=b}}]}}}`, bare)
-		requireFieldError(t, url, err, "spec.services.keystone.identityBackends[0].ldap.url", "names no host that every program reads alike")
+		requireFieldError(t, url, err, "spec.services.keystone.identityBackends[0].ldap.url", "is not a host that all programs parse in the same way")
 	}
 }
 
-// TestMaxima: what a claim costs is bounded by every limit, and by a default where none says anything of it.
+// TestMaxima checks that the costs of a claim are bounded by every limit, and by a default without limits.
 func TestMaxima(t *testing.T) {
 	const house = "{domain: example.com, limits: [{name: house, namespaces: ['*'], maxima: "
 	for name, tc := range map[string]struct {
-		reason, spec, platform, field, words string
+		reason, spec, platform, field, message string
 	}{
 		"large": {reason: "The largest size is within the default.", spec: "{size: large}", platform: "{domain: example.com}"},
 		"replicas": {
-			"More than any cluster needs.", "{services: {keystone: {replicas: 32}}}", "{domain: example.com}",
-			"spec.services.keystone.replicas", "32 replicas are more than the 9 that the platform allows where no limit says otherwise",
+			"No cluster needs as many.", "{services: {keystone: {replicas: 32}}}", "{domain: example.com}",
+			"spec.services.keystone.replicas", "32 replicas exceed the default quota of 9 of the platform",
 		},
-		"replicas of a cache": {"Every part counts.", "{infrastructure: {memcached: {replicas: 10}}}", "{domain: example.com}", "spec.infrastructure.memcached.replicas", ""},
-		"replicas of a proxy": {"Every part counts.", "{size: medium, infrastructure: {mariadb: {maxScale: {replicas: 9}}}}", house + "{replicas: 8}}]}", "spec.infrastructure.mariadb.maxScale.replicas", "8"},
-		"replicas of a size":  {"Also those that the claim does not say.", "{size: large}", house + "{replicas: 4}}]}", "spec.services.keystone.replicas", `limit "house"`},
+		"replicas of a cache": {"Limits apply to every cost item.", "{infrastructure: {memcached: {replicas: 10}}}", "{domain: example.com}", "spec.infrastructure.memcached.replicas", ""},
+		"replicas of a proxy": {"Limits apply to every cost item.", "{size: medium, infrastructure: {mariadb: {maxScale: {replicas: 9}}}}", house + "{replicas: 8}}]}", "spec.infrastructure.mariadb.maxScale.replicas", "8"},
+		"replicas of a size":  {"Default replicas count, too.", "{size: large}", house + "{replicas: 4}}]}", "spec.services.keystone.replicas", `limit "house"`},
 		"replicas of a limit": {reason: "A limit may allow more than the default.", spec: "{services: {keystone: {replicas: 20}}}", platform: house + "{replicas: 20}}]}"},
-		"replicas of what is off": {
-			reason: "It has none.", spec: "{infrastructure: {rabbitmq: {enabled: false, replicas: 9}}}", platform: house + "{replicas: 3}}]}",
+		"replicas of a disabled service": {
+			reason: "A disabled service has no replicas.", spec: "{infrastructure: {rabbitmq: {enabled: false, replicas: 9}}}", platform: house + "{replicas: 3}}]}",
 		},
 		"processes": {
-			"Each is a copy of Keystone.", "{services: {keystone: {uwsgi: {processes: 32}}}}", "{domain: example.com}", "spec.services.keystone.uwsgi.processes", "32",
+			"Each process is a copy of Keystone.", "{services: {keystone: {uwsgi: {processes: 32}}}}", "{domain: example.com}", "spec.services.keystone.uwsgi.processes", "32",
 		},
 		"storage": {
-			"It is that of all volumes.", "{infrastructure: {mariadb: {replicas: 9, storageSize: 900Ti}}}", "{domain: example.com}",
-			"spec.infrastructure.mariadb.storageSize", "with 9 × 900Ti here, there are 8101Ti of storage in all, which are more than the 2Ti",
+			"All volumes are summed up.", "{infrastructure: {mariadb: {replicas: 9, storageSize: 900Ti}}}", "{domain: example.com}",
+			"spec.infrastructure.mariadb.storageSize", "with 9 × 900Ti here, there are 8101Ti of storage in all, which exceed the default quota of 2Ti",
 		},
 		"storage of all": {
-			"Each is little.", "{infrastructure: {mariadb: {storageSize: 30Gi}, rabbitmq: {storageSize: 30Gi}}}", house + "{storage: 150Gi}}]}",
+			"The sum is above the limit.", "{infrastructure: {mariadb: {storageSize: 30Gi}, rabbitmq: {storageSize: 30Gi}}}", house + "{storage: 150Gi}}]}",
 			"spec.infrastructure.mariadb.storageSize", "186Gi of storage in all, which",
 		},
 		"cpu": {
-			"Requests count.", "{services: {keystone: {resources: {requests: {cpu: '40'}}}}}", "{domain: example.com}", "spec.services.keystone.resources", "2 × 40 here",
+			"Requests are summed up.", "{services: {keystone: {resources: {requests: {cpu: '40'}}}}}", "{domain: example.com}", "spec.services.keystone.resources", "2 × 40 here",
 		},
 		"cpu beyond numbers": {
-			"A sum has no end.", "{services: {keystone: {resources: {requests: {cpu: 1e40}}}}}", "{domain: example.com}", "spec.services.keystone.resources", "with 2 × 10e39 here",
+			"The sum must not overflow.", "{services: {keystone: {resources: {requests: {cpu: 1e40}}}}}", "{domain: example.com}", "spec.services.keystone.resources", "with 2 × 10e39 here",
 		},
 		"memory": {
-			"Limits count where they are more.", "{services: {keystone: {resources: {limits: {memory: 200Gi}}}}}", "{domain: example.com}",
+			"Limits are summed up if they exceed requests.", "{services: {keystone: {resources: {limits: {memory: 200Gi}}}}}", "{domain: example.com}",
 			"spec.services.keystone.resources", "2 × 200Gi here",
 		},
 		"memory of a cache": {
-			"So does that of items.", "{infrastructure: {memcached: {memory: 200Gi}}}", "{domain: example.com}", "spec.infrastructure.memcached.memory", "memory",
+			"Memory for items is limited, too.", "{infrastructure: {memcached: {memory: 200Gi}}}", "{domain: example.com}", "spec.infrastructure.memcached.memory", "memory",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -412,13 +413,13 @@ func TestMaxima(t *testing.T) {
 			if tc.field == "" && err != nil {
 				t.Errorf("%s\n%v", tc.reason, err)
 			} else if tc.field != "" {
-				requireFieldError(t, tc.reason, err, tc.field, tc.words)
+				requireFieldError(t, tc.reason, err, tc.field, tc.message)
 			}
 		})
 	}
 }
 
-// TestRounded: an amount that is too much does not look like one that is not.
+// TestRounded checks that an excessive amount is not rounded to one that would be allowed.
 func TestRounded(t *testing.T) {
 	for in, want := range map[string]string{
 		"0": "0", "9": "9", "42650m": "43", "500": "500", "16512Mi": "17Gi", "9Gi": "9216Mi", "10Gi": "10Gi", "10241Mi": "11Gi",
@@ -430,7 +431,7 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-// TestDefaultMaxima: large leaves a third, or a half, of each to grow.
+// TestDefaultMaxima checks that size large uses at most two thirds or half of each quota.
 func TestDefaultMaxima(t *testing.T) {
 	m := derived(t, "{size: large}", "{domain: example.com}")
 	for _, x := range quotas {
@@ -444,20 +445,20 @@ func TestDefaultMaxima(t *testing.T) {
 	}
 }
 
-// TestResources: what a claim says of resources is laid over its size's, for every part.
+// TestResources checks that resources of a claim override the defaults of its size in every workload.
 func TestResources(t *testing.T) {
 	for _, field := range []string{"infrastructure: {mariadb", "infrastructure: {rabbitmq", "infrastructure: {valkey", "services: {keystone"} {
-		for name, tc := range map[string]struct{ resources, words string }{
-			"cpu alone":          {"{requests: {cpu: '4'}}", ""},
-			"memory alone":       {"{requests: {memory: 3Gi}, limits: {memory: 3Gi}}", ""},
-			"more than is there": {"{requests: {memory: 64Gi}}", "requests.memory of 64Gi is more than limits.memory of "},
-			"less than is asked": {"{limits: {memory: 1Mi}}", "is more than limits.memory of 1Mi; what is not said here is that of size small: say both"},
+		for name, tc := range map[string]struct{ resources, message string }{
+			"cpu alone":           {"{requests: {cpu: '4'}}", ""},
+			"memory alone":        {"{requests: {memory: 3Gi}, limits: {memory: 3Gi}}", ""},
+			"request above limit": {"{requests: {memory: 64Gi}}", "requests.memory of 64Gi is more than limits.memory of "},
+			"limit below request": {"{limits: {memory: 1Mi}}", "is more than limits.memory of 1Mi; unset values come from size small; set both values"},
 		} {
 			spec := "{" + field + ": {resources: " + tc.resources + "}}}"
 			m, err := derive(input(t, spec, bare, nil))
-			if tc.words != "" {
+			if tc.message != "" {
 				path := "spec." + strings.ReplaceAll(strings.ReplaceAll(field, ": {", "."), "{", "") + ".resources"
-				requireFieldError(t, name, err, path, tc.words)
+				requireFieldError(t, name, err, path, tc.message)
 				continue
 			}
 			if err != nil {
@@ -478,14 +479,14 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestOfThePlatform: a claim has no say in what holds rights of the platform, whatever it is allowed.
+// TestOfThePlatform checks that a claim cannot change workloads with permissions of the platform, even without limits.
 func TestOfThePlatform(t *testing.T) {
 	const platform = `{domain: example.com, images: {registry: registry.example.com, pullSecrets: [ours]},
 		companion: {resources: {limits: {memory: 1Gi}}, nodeSelector: {role: platform}, tolerations: [{key: platform, operator: Exists}]}, limits: [`
-	theirs := derived(t, `{global: {images: {registry: evil.example.com, pullSecrets: [theirs]}},
+	withClaimImages := derived(t, `{global: {images: {registry: evil.example.com, pullSecrets: [theirs]}},
 		services: {keystone: {tolerations: [{key: a, operator: Exists}]}}}`, platform+limittest.Everything+"]}")
 	managed := derived(t, "{}", platform+"]}")
-	got := built(t, theirs, companionController)
+	got := built(t, withClaimImages, companionController)
 	if diff := cmp.Diff(built(t, managed, companionController), got); diff != "" {
 		t.Errorf("the claim changes it (-without +with):\n%s", diff)
 	}
@@ -499,10 +500,11 @@ func TestOfThePlatform(t *testing.T) {
 	}
 }
 
-// TestIntrospectionHost: the address that users' tokens are sent to is held to the same hosts as the provider's others.
+// TestIntrospectionHost checks that the address that receives users' tokens is subject to the same host limits as the provider's other
+// addresses.
 func TestIntrospectionHost(t *testing.T) {
 	err := deriveError(t, `{services: {keystone: {federation: {provider: a, metadataURL: "https://id.example.com/a", issuer: "https://id.example.com",
 		introspectionURL: "https://t.example.com/i", clientID: a, clientSecretRef: {name: a, key: b}}}}}`,
 		"{domain: example.com, limits: [{name: ours, namespaces: [tenant-*], openIDHosts: [id.example.com]}]}")
-	requireFieldError(t, "It is another host.", err, "spec.services.keystone.federation.introspectionURL", "t.example.com")
+	requireFieldError(t, "The host is not in the list.", err, "spec.services.keystone.federation.introspectionURL", "t.example.com")
 }

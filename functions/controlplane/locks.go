@@ -9,8 +9,8 @@ import (
 
 const valkeyName = "valkey"
 
-// locks is Valkey. Its operator makes the binding Secret with address and password, a disruption budget, and a preference for different
-// nodes. It has fields neither for images nor for pull secrets
+// locks composes Valkey. Its operator creates the binding Secret with address and password, a disruption budget, and a preference for
+// different nodes. Its API has fields neither for images nor for pull secrets
 // (https://github.com/SAP/valkey-operator/blob/v0.1.10/api/v1alpha1/types.go).
 func locks(m *model) ([]compose.Stage, error) {
 	v := m.spec.Infrastructure.Valkey

@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// An operator refuses some changes of what it runs, or does nothing about them. What the claim does not name itself stays then as it is:
-// neither another size nor another platform default may stop a claim that runs. What the claim does name is refused.
+// Operators reject or ignore some changes of their objects. Values that the claim does not set itself keep the observed value then: neither
+// another size nor another platform default may block an existing claim. Values that the claim sets are rejected.
 
 // queueMembers are the members of RabbitMQ.
 type queueMembers struct {
@@ -19,7 +19,7 @@ type queueMembers struct {
 	storage, class string
 }
 
-// queueMembers finds the members of RabbitMQ.
+// queueMembers derives the members of RabbitMQ.
 func (m *model) queueMembers() error {
 	r := m.spec.Infrastructure.RabbitMQ
 	m.queue = queueMembers{
@@ -27,33 +27,36 @@ func (m *model) queueMembers() error {
 		storage:  string(ptr.Deref(r.StorageSize, storageSize(m.size.messagingStorage))),
 		class:    string(cmp.Or(r.StorageClass, m.platform.StorageClass)),
 	}
-	observedState, _ := m.seen.Get(messagingResource)
+	observedState, _ := m.observed.Get(messagingResource)
 	if !m.runsQueue() || !observedState.Exists() {
 		return nil
 	}
 	is, _ := observedState.Int("spec", "replicas")
 	previous := queueMembers{
-		replicas: int32(is), //nolint:gosec // nine at most
-		storage:  observedState.String("spec", "persistence", "storage"), class: observedState.Keep(m.queue.class, "spec", "persistence", "storageClassName"),
+		replicas: int32(is), //nolint:gosec // at most nine
+		storage:  observedState.String("spec", "persistence", "storage"),
+		class:    observedState.Keep(m.queue.class, "spec", "persistence", "storageClassName"),
 	}
 	var err error
 	m.queue, err = m.queue.keep("spec.infrastructure.rabbitmq", r.Replicas, r.Storage, previous)
 	return err
 }
 
-// keep what its operator does not change: it neither takes members away nor shrinks volumes nor moves them to another class
-// (https://github.com/rabbitmq/cluster-operator, internal/controller/reconcile_scale_down.go, internal/scaling/scaling.go).
+// keep returns the members with the values that the operator does not change: it neither removes members nor shrinks volumes nor moves them
+// to another class (https://github.com/rabbitmq/cluster-operator, internal/controller/reconcile_scale_down.go,
+// internal/scaling/scaling.go).
 func (q queueMembers) keep(field string, replicas *int32, requested controlplanev1.Storage, previous queueMembers) (queueMembers, error) {
 	if q.replicas < previous.replicas {
 		if replicas != nil {
-			return q, invalid.Field(field+".replicas", "the queue has %d members, and its operator takes none away; say %d here",
+			return q, invalid.Field(field+".replicas", "the message queue has %d members and cannot be scaled down; set it to %d",
 				previous.replicas, previous.replicas)
 		}
 		q.replicas = previous.replicas
 	}
 	if isSmaller(q.storage, previous.storage) {
 		if requested.StorageSize != nil {
-			return q, invalid.Field(field+".storageSize", "the queue's volumes have %s and cannot shrink; say %s here", previous.storage, previous.storage)
+			return q, invalid.Field(field+".storageSize", "the queue volumes have %s and cannot be reduced; set it to %s",
+				previous.storage, previous.storage)
 		}
 		q.storage = previous.storage
 	}
@@ -71,11 +74,11 @@ type storeMembers struct {
 	storage, class string
 }
 
-// quorum of sentinels has to agree that the primary is lost, and most of all have to be there to make another the primary
-// (https://valkey.io/topics/sentinel/): with two, the loss of either stops both.
+// quorum is the number of sentinels that have to agree that the primary is lost. A majority of all sentinels has to be available to elect
+// another primary (https://valkey.io/topics/sentinel/): with two, the loss of either prevents both.
 const quorum = 3
 
-// storeMembers finds the members of Valkey. Its operator changes neither volumes nor whether there are sentinels
+// storeMembers derives the members of Valkey. Its operator changes neither volumes nor whether there are sentinels
 // (https://github.com/SAP/valkey-operator/blob/v0.1.10/api/v1alpha1/webhook.go).
 func (m *model) storeMembers() error {
 	const field = "spec.infrastructure.valkey"
@@ -86,12 +89,12 @@ func (m *model) storeMembers() error {
 		class:    string(cmp.Or(v.StorageClass, m.platform.StorageClass)),
 	}
 	m.store.sentinel = ptr.Deref(v.Sentinel.Enabled, m.store.replicas > 1)
-	observedState, _ := m.seen.Get(locksResource)
+	observedState, _ := m.observed.Get(locksResource)
 	switch {
 	case !m.locks():
 		return nil
 	case !observedState.Exists() && m.otherDomain() != "":
-		// It writes the domain into the addresses that it publishes (SAP/valkey-operator, pkg/operator/binding.go).
+		// valkey-operator writes the domain into the addresses that it publishes (SAP/valkey-operator, pkg/operator/binding.go).
 		return invalid.Field(field+".enabled", "valkey-operator supports only clusters whose DNS domain is %s, and the platform's is %s; "+
 			"set it to false", defaultDomain, m.otherDomain())
 	case !observedState.Exists():
@@ -99,7 +102,7 @@ func (m *model) storeMembers() error {
 	}
 	if is := observedState.Keep("", "spec", "persistence", "size"); v.StorageSize != nil && !same(m.store.storage, is) {
 		return invalid.Field(field+".storageSize",
-			"the store's volumes have %s, and its operator does not change them; say %s here, or leave it out", is, is)
+			"the store volumes have %s and cannot be resized; set it to %s, or remove it", is, is)
 	}
 	m.store.storage = observedState.Keep(m.store.storage, "spec", "persistence", "size")
 	class := observedState.Keep(m.store.class, "spec", "persistence", "storageClass")
@@ -110,31 +113,31 @@ func (m *model) storeMembers() error {
 	return m.preserveSentinel(v)
 }
 
-// preserveSentinel keeps sentinels where they are, or away. Members come and go with the size only where they may: without sentinels nobody
-// would fail over to more members, and fewer than a quorum of sentinels would fail over to none.
+// preserveSentinel keeps the observed sentinel mode. The number of members follows the size only where that is safe: without sentinels
+// there is no failover to additional members, and fewer than a quorum of sentinels cannot fail over.
 func (m *model) preserveSentinel(v controlplanev1.Valkey) error {
 	const field = "spec.infrastructure.valkey"
-	observedState, _ := m.seen.Get(locksResource)
+	observedState, _ := m.observed.Get(locksResource)
 	is, _ := observedState.Bool("spec", "sentinel", "enabled")
 	replicas, _ := observedState.Int("spec", "replicas")
 	switch {
 	case is == m.store.sentinel:
 	case v.Sentinel.Enabled != nil:
-		return invalid.Field(field+".sentinel.enabled", "the store runs %s sentinels, which its operator does not change; say %t here",
+		return invalid.Field(field+".sentinel.enabled", "is immutable: the store runs %s sentinels; set it to %t",
 			map[bool]string{true: "with", false: "without"}[is], is)
 	case v.Replicas != nil && is:
-		return invalid.Field(field+".replicas", "the store runs with sentinels, which its operator does not change and of which %d are needed; "+
-			"say %d or more here", quorum, quorum)
+		return invalid.Field(field+".replicas", "the store runs with sentinels, which its operator does not change and which require "+
+			"%d members; set it to %d or more", quorum, quorum)
 	case v.Replicas != nil:
-		return invalid.Field(field+".replicas", "the store runs without sentinels, which its operator does not change: nothing fails over to "+
-			"more members; say 1 here, or sentinel.enabled false besides")
+		return invalid.Field(field+".replicas", "the store runs without sentinels, which its operator does not change: there is no failover to "+
+			"more members; set it to 1, or set sentinel.enabled to false")
 	default:
-		m.store.sentinel, m.store.replicas = is, int32(replicas) //nolint:gosec // nine at most
+		m.store.sentinel, m.store.replicas = is, int32(replicas) //nolint:gosec // at most nine
 	}
 	return m.checkQuorum(v, is && replicas < quorum)
 }
 
-// checkQuorum refuses sentinels that cannot fail over. A store that was made so before that was refused goes on.
+// checkQuorum returns an error for sentinels that cannot fail over. An existing store from before this check is accepted.
 func (m *model) checkQuorum(v controlplanev1.Valkey, before bool) error {
 	if !m.store.sentinel || m.store.replicas >= quorum || before {
 		return nil
@@ -143,8 +146,8 @@ func (m *model) checkQuorum(v controlplanev1.Valkey, before bool) error {
 	if v.Replicas == nil {
 		field = "spec.infrastructure.valkey.sentinel.enabled"
 	}
-	return invalid.Field(field, "%d sentinels cannot fail over: most of three or more have to agree; use 3 replicas or more, "+
-		"or 1 without sentinel", m.store.replicas)
+	return invalid.Field(field, "%d sentinels cannot fail over: a majority of three or more is required; set 3 replicas or more, "+
+		"or 1 without sentinels", m.store.replicas)
 }
 
 func checkStorageClassUnchanged(field, class string) error {
@@ -152,10 +155,10 @@ func checkStorageClassUnchanged(field, class string) error {
 	if class != "" {
 		is = "class " + class
 	}
-	return invalid.Field(field+".storageClass", "the volumes are of %s, and volumes do not move between classes; leave it out", is)
+	return invalid.Field(field+".storageClass", "is immutable: the volumes use %s; remove it", is)
 }
 
-// isSmaller reports whether one size is less than another. What is not a size is not.
+// isSmaller reports whether one size is less than another. It returns false for invalid sizes.
 func isSmaller(a, b string) bool { c, ok := compare(a, b); return ok && c < 0 }
 
 func same(a, b string) bool { c, ok := compare(a, b); return ok && c == 0 }

@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
-// observedAs is a resource that is there with a spec.
+// observedAs returns an observed resource with a spec.
 func observedAs(t *testing.T, name, spec string) map[string]*structpb.Struct {
 	t.Helper()
 	if spec == "" {
@@ -20,48 +20,49 @@ func observedAs(t *testing.T, name, spec string) map[string]*structpb.Struct {
 	return map[string]*structpb.Struct{name: structOf(t, fields(t, "{apiVersion: a/v1, kind: A, metadata: {name: a}, spec: "+spec+"}"))}
 }
 
-// open is a platform of domain a.b that denies nothing.
+// open returns a platform of domain a.b that allows everything.
 func open(platform string) string {
 	return strings.Replace(platform, "{domain: a.b", "{domain: a.b, limits: ["+limittest.Everything+"]", 1)
 }
 
-// TestQueueMembers: what RabbitMQ's operator does not do is kept where the claim does not name it, and refused where it does.
+// TestQueueMembers checks that changes that RabbitMQ's operator ignores are rejected if the claim sets them, and that the observed values
+// are kept otherwise.
 func TestQueueMembers(t *testing.T) {
 	const three = `{replicas: 3, persistence: {storage: 10Gi, storageClassName: slow}}`
 	for name, tc := range map[string]struct {
 		reason, spec, platform, observed string
 		want                             queueMembers
-		field, words                     string
+		field, message                   string
 	}{
-		"New":     {reason: "By the size and the platform.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", want: queueMembers{3, "10Gi", "fast"}},
-		"Larger":  {reason: "Members and volumes grow.", spec: "{size: large}", observed: three, want: queueMembers{3, "50Gi", "slow"}},
-		"Smaller": {reason: "They do not shrink.", spec: "{size: development}", observed: three, want: queueMembers{3, "10Gi", "slow"}},
+		"New":     {reason: "Size and platform set the defaults.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", want: queueMembers{3, "10Gi", "fast"}},
+		"Larger":  {reason: "Members and volumes can grow.", spec: "{size: large}", observed: three, want: queueMembers{3, "50Gi", "slow"}},
+		"Smaller": {reason: "Defaults do not shrink members and volumes.", spec: "{size: development}", observed: three, want: queueMembers{3, "10Gi", "slow"}},
 		"NewClass": {
-			reason: "The platform's new class is for new volumes.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", observed: three,
+			reason: "The platform's new class applies to new volumes.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", observed: three,
 			want: queueMembers{3, "10Gi", "slow"},
 		},
 		"DefaultClass": {
-			reason: "Also of volumes that name none.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", observed: "{replicas: 3, persistence: {storage: 10Gi}}",
+			reason: "The same for volumes with the cluster's default class.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", observed: "{replicas: 3, persistence: {storage: 10Gi}}",
 			want: queueMembers{3, "10Gi", ""},
 		},
 		"FewerMembers": {
-			reason: "The claim names them.", spec: "{infrastructure: {rabbitmq: {replicas: 1}}}", observed: three,
-			field: "spec.infrastructure.rabbitmq.replicas", words: "say 3 here",
+			reason: "The claim sets fewer members.", spec: "{infrastructure: {rabbitmq: {replicas: 1}}}", observed: three,
+			field: "spec.infrastructure.rabbitmq.replicas", message: "set it to 3",
 		},
 		"SmallerVolumes": {
-			reason: "The claim names them.", spec: "{infrastructure: {rabbitmq: {storageSize: 9Gi}}}", observed: three,
-			field: "spec.infrastructure.rabbitmq.storageSize", words: "say 10Gi here",
+			reason: "The claim sets a smaller volume.", spec: "{infrastructure: {rabbitmq: {storageSize: 9Gi}}}", observed: three,
+			field: "spec.infrastructure.rabbitmq.storageSize", message: "set it to 10Gi",
 		},
 		"AnotherClass": {
-			reason: "The claim names it.", spec: "{infrastructure: {rabbitmq: {storageClass: fast}}}", observed: three,
-			field: "spec.infrastructure.rabbitmq.storageClass", words: "class slow",
+			reason: "The claim sets another class.", spec: "{infrastructure: {rabbitmq: {storageClass: fast}}}", observed: three,
+			field: "spec.infrastructure.rabbitmq.storageClass", message: "class slow",
 		},
-		"Off": {reason: "What is off has none.", spec: "{size: development, infrastructure: {rabbitmq: {enabled: false}}}", observed: three, want: queueMembers{1, "5Gi", ""}},
+		"Off": {reason: "A disabled queue has no members.", spec: "{size: development, infrastructure: {rabbitmq: {enabled: false}}}", observed: three, want: queueMembers{1, "5Gi", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, tc.spec, open(stdcmp.Or(tc.platform, bare)), observedAs(t, messagingResource, tc.observed)))
 			if tc.field != "" {
-				requireFieldError(t, tc.reason, err, tc.field, tc.words)
+				requireFieldError(t, tc.reason, err, tc.field, tc.message)
 				return
 			}
 			if err != nil {
@@ -74,7 +75,7 @@ func TestQueueMembers(t *testing.T) {
 	}
 }
 
-// TestStoreMembers: the same of Valkey's operator, which changes less.
+// TestStoreMembers checks the same for Valkey's operator, which supports fewer changes.
 func TestStoreMembers(t *testing.T) {
 	const (
 		three = `{replicas: 3, sentinel: {enabled: true}, persistence: {enabled: true, size: 2Gi, storageClass: slow}}`
@@ -85,58 +86,58 @@ func TestStoreMembers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec, platform, observed string
 		want                             storeMembers
-		field, words                     string
+		field, message                   string
 	}{
-		"New":    {reason: "By the size and the platform.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", want: storeMembers{3, true, "2Gi", "fast"}},
-		"NewOne": {reason: "One needs no sentinel.", spec: "{size: development}", want: storeMembers{1, false, "1Gi", ""}},
-		"Larger": {reason: "Volumes stay.", spec: "{size: large}", observed: three, want: storeMembers{3, true, "2Gi", "slow"}},
+		"New":    {reason: "Size and platform set the defaults.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", want: storeMembers{3, true, "2Gi", "fast"}},
+		"NewOne": {reason: "A single member needs no sentinel.", spec: "{size: development}", want: storeMembers{1, false, "1Gi", ""}},
+		"Larger": {reason: "Volumes keep their size.", spec: "{size: large}", observed: three, want: storeMembers{3, true, "2Gi", "slow"}},
 		"Smaller": {
-			reason: "Fewer members could not agree on a primary.", spec: "{size: development}", observed: three, want: storeMembers{3, true, "2Gi", "slow"},
+			reason: "Fewer members could not elect a primary.", spec: "{size: development}", observed: three, want: storeMembers{3, true, "2Gi", "slow"},
 		},
-		"FromOne": {reason: "More members without sentinels would be of no use.", spec: "{}", observed: one, want: storeMembers{1, false, "1Gi", ""}},
+		"FromOne": {reason: "Additional members without sentinels would have no failover.", spec: "{}", observed: one, want: storeMembers{1, false, "1Gi", ""}},
 		"More": {
-			reason: "Members with sentinels may come.", spec: "{infrastructure: {valkey: {replicas: 5}}}", observed: three, want: storeMembers{5, true, "2Gi", "slow"},
+			reason: "With sentinels, members can be added.", spec: "{infrastructure: {valkey: {replicas: 5}}}", observed: three, want: storeMembers{5, true, "2Gi", "slow"},
 		},
 		"NewClass": {
-			reason: "The platform's new class is for new volumes.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", observed: three,
+			reason: "The platform's new class applies to new volumes.", spec: "{}", platform: "{domain: a.b, storageClass: fast}", observed: three,
 			want: storeMembers{3, true, "2Gi", "slow"},
 		},
 		"SameSize": {
-			reason: "The operator compares letters.", spec: "{infrastructure: {valkey: {storageSize: 2048Mi}}}", observed: three, want: storeMembers{3, true, "2Gi", "slow"},
+			reason: "The operator compares the text of the size.", spec: "{infrastructure: {valkey: {storageSize: 2048Mi}}}", observed: three, want: storeMembers{3, true, "2Gi", "slow"},
 		},
-		"Before": {reason: "What was accepted goes on.", spec: "{infrastructure: {valkey: {replicas: 2}}}", observed: two, want: storeMembers{2, true, "2Gi", ""}},
+		"Before": {reason: "A store that was accepted before is valid.", spec: "{infrastructure: {valkey: {replicas: 2}}}", observed: two, want: storeMembers{2, true, "2Gi", ""}},
 		"AnotherSize": {
-			reason: "The claim names it.", spec: "{infrastructure: {valkey: {storageSize: 4Gi}}}", observed: three, field: field + "storageSize", words: "say 2Gi here",
+			reason: "The claim sets the size.", spec: "{infrastructure: {valkey: {storageSize: 4Gi}}}", observed: three, field: field + "storageSize", message: "set it to 2Gi",
 		},
 		"AnotherClass": {
-			reason: "The claim names it.", spec: "{infrastructure: {valkey: {storageClass: fast}}}", observed: three, field: field + "storageClass", words: "class slow",
+			reason: "The claim sets the class.", spec: "{infrastructure: {valkey: {storageClass: fast}}}", observed: three, field: field + "storageClass", message: "class slow",
 		},
 		"WithoutSentinel": {
-			reason: "The claim names it.", spec: "{infrastructure: {valkey: {sentinel: {enabled: false}}}}", observed: three,
-			field: field + "sentinel.enabled", words: "say true here",
+			reason: "The claim sets the field.", spec: "{infrastructure: {valkey: {sentinel: {enabled: false}}}}", observed: three,
+			field: field + "sentinel.enabled", message: "set it to true",
 		},
 		"FewerMembers": {
-			reason: "The claim names them.", spec: "{infrastructure: {valkey: {replicas: 1}}}", observed: three, field: field + "replicas", words: "say 3 or more",
+			reason: "The claim sets the replicas.", spec: "{infrastructure: {valkey: {replicas: 1}}}", observed: three, field: field + "replicas", message: "set it to 3 or more",
 		},
 		"MoreThanOne": {
-			reason: "The claim names them.", spec: "{infrastructure: {valkey: {replicas: 3}}}", observed: one, field: field + "replicas", words: "say 1 here",
+			reason: "The claim sets the replicas.", spec: "{infrastructure: {valkey: {replicas: 3}}}", observed: one, field: field + "replicas", message: "set it to 1",
 		},
 		"Copies": {
-			reason: "The claim knows that nobody fails over.", spec: "{infrastructure: {valkey: {replicas: 3, sentinel: {enabled: false}}}}", observed: one,
+			reason: "The claim disables failover explicitly.", spec: "{infrastructure: {valkey: {replicas: 3, sentinel: {enabled: false}}}}", observed: one,
 			want: storeMembers{3, false, "1Gi", ""},
 		},
 		"TwoSentinels": {
-			reason: "Admission refuses it too.", spec: "{infrastructure: {valkey: {replicas: 2}}}", field: field + "replicas", words: "3 replicas",
+			reason: "Admission rejects it, too.", spec: "{infrastructure: {valkey: {replicas: 2}}}", field: field + "replicas", message: "3 replicas",
 		},
 		"OneSentinel": {
-			reason: "Only the size tells how many there are.", spec: "{size: development, infrastructure: {valkey: {sentinel: {enabled: true}}}}",
-			field: field + "sentinel.enabled", words: "3 replicas",
+			reason: "The number comes from the size.", spec: "{size: development, infrastructure: {valkey: {sentinel: {enabled: true}}}}",
+			field: field + "sentinel.enabled", message: "3 replicas",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, tc.spec, open(stdcmp.Or(tc.platform, bare)), observedAs(t, locksResource, tc.observed)))
 			if tc.field != "" {
-				requireFieldError(t, tc.reason, err, tc.field, tc.words)
+				requireFieldError(t, tc.reason, err, tc.field, tc.message)
 				return
 			}
 			if err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// rabbitMQName names RabbitMQ.
+// rabbitMQName is the name of the RabbitmqCluster.
 const rabbitMQName = "rabbitmq"
 
-// messaging is RabbitMQ.
+// messaging composes RabbitMQ.
 func messaging(m *model) ([]compose.Stage, error) {
 	if !m.runsQueue() {
 		return m.externalMessaging(), nil
@@ -30,7 +30,7 @@ func messaging(m *model) ([]compose.Stage, error) {
 	}, nil
 }
 
-// cluster is RabbitMQ as the claim orders it, of an image.
+// cluster returns the RabbitMQ settings with an image.
 func (m *model) cluster(image string) rabbitmq.Cluster {
 	r := m.spec.Infrastructure.RabbitMQ
 	return rabbitmq.Cluster{
@@ -49,8 +49,8 @@ func (m *model) queueResources() *common.Resources {
 	return merge.Overlay(m.spec.Infrastructure.RabbitMQ.Resources, m.size.messagingResources)
 }
 
-// queueIssuer issues the queue's certificate: the platform's for queues, whose authority the operator of virtual hosts trusts. It knows no
-// control plane's own, and reads what it trusts once, when it starts.
+// queueIssuer returns the issuer of the queue's certificate: the platform's issuer for queues, whose CA the topology operator trusts. The
+// operator does not trust the control plane's own CA, and reads its trusted CAs only at start.
 func (m *model) queueIssuer() common.IssuerReference {
 	if m.platform.QueueIssuer == "" {
 		return m.issuer()

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestQueueIssuer: the queue's certificate is signed by whom the operator of virtual hosts trusts, where the platform says who that is.
+// TestQueueIssuer checks that the queue's certificate is signed by an issuer that the topology operator trusts, if the platform sets one.
 func TestQueueIssuer(t *testing.T) {
 	for platform, want := range map[string]map[string]any{
 		bare: {"group": "cert-manager.io", "kind": "Issuer", "name": "internal-ca"},

@@ -22,26 +22,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// internalCA names the control plane's own authority: its issuer, its certificate and their Secret.
+// internalCA is the name of the control plane's certificate authority: its issuer, its certificate and their Secret.
 const internalCA = "internal-ca"
 
-// model is everything that builders read, derived once.
+// model holds the inputs of all builders, derived once.
 type model struct {
 	claim function.Claim
-	// channel are the labels of the Composition's revisions that may compose it; empty: any.
+	// channel holds the labels that select the Composition's revisions; empty: any revision.
 	channel map[string]string
 	// instance is the namespace of the workloads, and of the service composite resources on the management cluster.
 	instance string
 	spec     controlplanev1.ControlPlaneClusterSpec
-	// previous is the status of the last call.
+	// previous is the status after the last reconciliation.
 	previous controlplanev1.ControlPlaneClusterStatus
 	platform *platformv1.PlatformConfigSpec
 	size     size
 	release  release.Release
-	// providerConfig of the cluster that the workloads run in, which is remote if it is not the management cluster.
+	// providerConfig selects the cluster of the workloads; remote is true if it is not the management cluster.
 	providerConfig string
 	remote         bool
-	// settings are the claim's over the platform's, and what they come to.
+	// settings are the merged settings of claim and platform; the next fields are derived from them.
 	settings    controlplanev1.Global
 	domain      string
 	exposure    common.Exposure
@@ -49,29 +49,29 @@ type model struct {
 	monitoring  common.Monitoring
 	secretStore *common.SecretStoreReference
 	images      common.Images
-	// services are those that are enabled, in the order of the table; identity is the one that the others log in at.
+	// services are the enabled services in the order of the table; identity is the one that authenticates the others.
 	services []*serviceState
 	identity *serviceState
-	// domainIDs are those of the directories' domains that exist.
+	// domainIDs are the IDs of the existing domains of directories.
 	domainIDs domainIDs
-	// databaseWas is what is observed of the database, proxy what becomes of its proxy.
-	databaseWas observedDatabase
-	proxy       proxyState
-	// root is how the database's root gets its password.
+	// observedDatabase is the observed state of the database, proxy the derived state of its proxy.
+	observedDatabase observedDatabase
+	proxy            proxyState
+	// root selects the source of the password of the database's root user.
 	root rootPassword
-	// secrets are those that the claim names, pull those that images are pulled with. The spec and images name their copies.
+	// secrets are the Secrets in the claim, pull the pull secrets of images. The spec and images contain the names of their copies.
 	secrets tenantsecret.Set
 	pull    []tenantsecret.Set
-	// pools are the pools of StorageClusters that services keep something in, and keys the Secrets of their users.
+	// pools are the pools of StorageClusters that services use, keys the Secrets of their Ceph users.
 	pools []poolUse
 	keys  []tenantsecret.Set
 	// platformPull are the copies of the platform's own pull secrets.
 	platformPull []common.ObjectName
-	// copiesObserved and pullsSeen: there are copies already.
+	// copiesObserved and pullsObserved report whether copies of the Secrets exist already.
 	copiesObserved, pullsObserved bool
-	// seen is what is observed.
-	seen observe.State
-	// neighbours are who reaches in from other namespaces.
+	// observed is the observed state of all composed resources.
+	observed observe.State
+	// neighbours are the clients in other namespaces.
 	neighbours common.Neighbours
 	// queue and store are the members of RabbitMQ and of Valkey.
 	queue queueMembers
@@ -86,9 +86,9 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := admission.Check(in.Required); err != nil {
 		return nil, err
 	}
-	m := &model{claim: in.Claim, channel: in.Channel, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Observed}
+	m := &model{claim: in.Claim, channel: in.Channel, spec: in.XR.Spec, previous: in.XR.Status, platform: p, observed: in.Observed}
 	if m.claim.Name == "" {
-		// A composite resource without a claim is the platform team's own.
+		// A composite resource without a claim belongs to the platform team.
 		m.claim.Name = in.XR.Name
 	}
 	if m.instance, err = instanceOf(m.claim, p, in.XR.Status, in.Observed); err != nil {
@@ -113,7 +113,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := invalid.Distinct(
 		m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(),
 		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostnames(),
-		m.checkServices(), m.checkTests(), m.checkKeystoneServices(), m.checkValues(),
+		m.checkServices(), m.checkTests(), m.checkServiceGrants(), m.checkValues(),
 	); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	return m, nil
 }
 
-// target finds the cluster that the workloads run in.
+// target selects the cluster of the workloads.
 func (m *model) target() error {
 	var err error
 	m.providerConfig, err = platform.Cluster(m.platform, m.claim.Namespace, m.spec.Cluster)
@@ -146,7 +146,7 @@ func (m *model) meta(name string) object.Meta {
 	return object.Meta{Name: name, Namespace: m.instance, Labels: m.workload(name).Labels()}
 }
 
-// workload is a workload of the control plane itself.
+// workload returns a workload of the control plane itself.
 func (m *model) workload(app string) workload.Workload {
 	return workload.Workload{
 		Name: app, Namespace: m.instance,
@@ -159,10 +159,10 @@ func (m *model) issuer() common.IssuerReference {
 	return common.IssuerReference{Name: internalCA, Kind: "Issuer"}
 }
 
-// defaultDomain is the DNS domain of a cluster where the platform sets none.
+// defaultDomain is the default DNS domain of a cluster.
 const defaultDomain = "cluster.local"
 
-// clusterDomain is the DNS domain of the cluster that the workloads run in.
+// clusterDomain returns the DNS domain of the cluster of the workloads.
 func (m *model) clusterDomain() string {
 	return cmp.Or(string(m.platform.ClusterDomain), defaultDomain)
 }
@@ -175,7 +175,7 @@ func (m *model) otherDomain() common.Hostname {
 	return ""
 }
 
-// messaging reports whether there is a queue, runsQueue whether it is one of the control plane's own.
+// messaging reports whether the control plane has a message queue, runsQueue whether it runs the queue itself.
 func (m *model) messaging() bool { return ptr.Deref(m.spec.Infrastructure.RabbitMQ.Enabled, true) }
 
 func (m *model) runsQueue() bool {

@@ -8,8 +8,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// monitored is alerts and dashboards of what the services share, and what brings its metrics to a Prometheus. It comes last: nothing runs
-// by it, nobody is alerted to what is being installed, and what does not exist yet is not applied again in every pass until then.
+// monitored composes the alerts, dashboards and monitors of the shared infrastructure. It comes last, because nothing depends on it,
+// components that are being installed should not trigger alerts, and alerts for objects that do not exist yet would be applied again in
+// every reconciliation.
 func monitored(m *model) ([]compose.Stage, error) {
 	stage := m.databaseMonitoring()
 	companion, err := m.companionMonitoring()
@@ -32,7 +33,8 @@ func monitored(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// databaseMonitoring is that of the database. Its operator's own monitor has no labels, by which some Prometheus choose.
+// databaseMonitoring composes the alerts and monitors of the database. The operator's own monitor has no labels, which some Prometheus
+// instances select by.
 func (m *model) databaseMonitoring() compose.Stage {
 	if m.externalMariaDB() != nil {
 		return nil
@@ -43,7 +45,7 @@ func (m *model) databaseMonitoring() compose.Stage {
 		Proxy: m.proxy.replicas > 0, ProxyName: maxScaleName,
 	}
 	if m.backsUp() {
-		// Once more than is due, and as long as one may take.
+		// One schedule interval, plus the maximum duration of a backup.
 		alerts.BackupAge = mariadb.LongestGap(m.spec.Infrastructure.MariaDB.Backup.Schedule) + m.backupTimeout()
 	}
 	stage := compose.Stage{{Name: "database-alerts", Object: alerts.Object(m.monitoring)}}

@@ -10,10 +10,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestMonitoring: whoever looks for labels finds all of it, and it comes when everything that it watches is there.
+// TestMonitoring checks that all monitoring objects have the labels that Prometheus selects by, and are created after the objects that they
+// monitor.
 func TestMonitoring(t *testing.T) {
 	const spec = "{size: medium, global: {monitoring: {enabled: true, labels: {team: a}}}}"
-	w, stage, calls := world(t, spec, bare), map[string]int{}, 0
+	w, stage, calls := newCluster(t, spec, bare), map[string]int{}, 0
 	if err := w.Run(func(s simulate.Step) {
 		if s.Depth > 0 {
 			return

@@ -15,25 +15,24 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
-// Ports and labels of what Valkey's operator runs, as its chart names them.
+// Ports and labels of the pods of Valkey's operator, from its chart.
 var (
 	valkeyPort    = []int32{6379}
 	sentinelPort  = []int32{26379}
 	challengePort = []int32{8089}
 	valkeyMetrics = []int32{9121}
 	valkeyPods    = map[string]string{"app.kubernetes.io/name": "valkey", "app.kubernetes.io/instance": valkeyName}
-	// challengePods answer for a host name where its public certificate is ordered by http
-	// (https://cert-manager.io/docs/configuration/acme/http01/).
+	// challengePods serve HTTP-01 challenges for public certificates (https://cert-manager.io/docs/configuration/acme/http01/).
 	challengePods = map[string]string{"acme.cert-manager.io/http01-solver": "true"}
 )
 
-// serviceJobs are the pods of services' Jobs, which speak to databases alone. The companion makes migrations itself.
+// serviceJobs selects the pods of services' Jobs, which connect to databases only. The companion performs migrations itself.
 var serviceJobs = []metav1.LabelSelectorRequirement{
 	{Key: "app.kubernetes.io/component", Operator: metav1.LabelSelectorOpIn, Values: mariadb.ServiceJobs},
 }
 
-// neighboursOf are those that reach into a control plane's namespace: those that the platform names, or else where upstream's own manifests
-// put them.
+// neighboursOf returns the namespaces of clients from outside of a control plane's namespace, from the PlatformConfig or, by default, from
+// the upstream manifests.
 func neighboursOf(n *platformv1.Network) common.Neighbours {
 	requested := ptr.Deref(n, platformv1.Network{})
 	out := common.Neighbours{
@@ -52,7 +51,7 @@ func namespaces(requested []common.NamespaceName, fallback common.NamespaceName)
 	return requested
 }
 
-// policies let through what each kind of pod needs. Services, the companion and memcached bring their own.
+// policies composes the network policies of each kind of pod. Services, the companion and memcached compose their own.
 func policies(m *model) ([]compose.Stage, error) {
 	var stage compose.Stage
 	add := func(name string, pods metav1.LabelSelector, in, out []workload.Flow) {
@@ -76,7 +75,7 @@ func policies(m *model) ([]compose.Stage, error) {
 		const name = "operator-jobs"
 		stage = append(stage, compose.Resource{Name: name + "-network-policy", Object: database.Backups(m.meta(name))})
 	}
-	// With a Keystone elsewhere there may be no service that has a schema.
+	// With an external identity service there may be no service with a database.
 	if slices.ContainsFunc(m.services, func(s *serviceState) bool { return m.connectionsOf(s) > 0 }) {
 		add("service-jobs", metav1.LabelSelector{MatchExpressions: serviceJobs}, nil, m.databaseFlow())
 	}
@@ -93,7 +92,7 @@ func policies(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// inspectors are the pods of those of a service's Jobs that look into all of its databases, whose addresses are in its own records.
+// inspectors selects the pods of a service's Jobs that connect to all of its databases, whose addresses are in its own records.
 func inspectors(s *serviceState) metav1.LabelSelector {
 	pods := workload.ManagedPodLabels()
 	pods["app.kubernetes.io/instance"] = s.name
@@ -102,7 +101,8 @@ func inspectors(s *serviceState) metav1.LabelSelector {
 	}}
 }
 
-// databaseFlow is the way to the control plane's own database, or to any address at the port of one elsewhere: a policy knows no names.
+// databaseFlow permits connections to the control plane's own database, or to any address at the port of an external one, because a policy
+// cannot contain host names.
 func (m *model) databaseFlow() []workload.Flow {
 	if e := m.externalMariaDB(); e != nil {
 		return []workload.Flow{{Anywhere: true, Ports: []int32{databasePort(*e)}}}
@@ -122,7 +122,7 @@ func databaseFlows(databases []databaseServer) []workload.Flow {
 	return out
 }
 
-// isolation denies what no policy lets through. It comes last, when every policy is there that a pod needs.
+// isolation denies all other traffic. It comes last, after all policies that a pod needs.
 func isolation(m *model) ([]compose.Stage, error) {
 	const name = "default-deny"
 	return []compose.Stage{{{Name: name, Object: workload.DenyAll(m.meta(name))}}}, nil
@@ -132,11 +132,11 @@ func labelled(labels map[string]string) metav1.LabelSelector {
 	return metav1.LabelSelector{MatchLabels: labels}
 }
 
-// databaseNetwork is who reaches the database, and whom it reaches.
+// databaseNetwork returns the network policy settings of the database.
 func (m *model) databaseNetwork() mariadb.Network {
 	n := mariadb.Network{
-		Server: mariaDBName, Members: m.databaseReplicas(), Metrics: m.databaseMetrics(), ClientLabels: []map[string]string{workload.ManagedPodLabels()},
-		Buckets: m.bucketPorts(), Neighbours: m.neighbours,
+		Server: mariaDBName, Members: m.databaseReplicas(), Metrics: m.databaseMetrics(),
+		ClientLabels: []map[string]string{workload.ManagedPodLabels()}, Buckets: m.bucketPorts(), Neighbours: m.neighbours,
 	}
 	if m.proxy.replicas > 0 {
 		n.Proxy = maxScaleName
@@ -144,7 +144,7 @@ func (m *model) databaseNetwork() mariadb.Network {
 	return n
 }
 
-// storeFlows are those of Valkey's members. Sentinels are asked which of them is the primary.
+// storeFlows returns the traffic of Valkey's members. Clients query the sentinels for the primary.
 func (m *model) storeFlows() (in, out []workload.Flow) {
 	ports := valkeyPort
 	if m.store.sentinel {
@@ -161,7 +161,7 @@ func (m *model) storeFlows() (in, out []workload.Flow) {
 	return in, out
 }
 
-// bucketPorts are the ports of the object stores that the database is backed up to and restored from.
+// bucketPorts returns the ports of the object stores of database backups and restores.
 func (m *model) bucketPorts() []int32 {
 	db := m.spec.Infrastructure.MariaDB
 	var endpoints []string

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rules of a policy, as a sorted list of words without the rule for names: in monitoring/ 9104.
+// rulesOf returns the rules of a policy as a sorted list without the rule for DNS: in monitoring/ 9104.
 func rulesOf(p *networkingv1.NetworkPolicy) []string {
 	var out []string
 	add := func(direction string, peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) {
@@ -40,7 +40,7 @@ func rulesOf(p *networkingv1.NetworkPolicy) []string {
 	return out
 }
 
-// TestPolicies: each kind of pod reaches and is reached by what its part of the cloud needs, and by nobody else.
+// TestPolicies checks that each kind of pod has exactly the connections that its part of the cloud needs.
 func TestPolicies(t *testing.T) {
 	const (
 		managed = "managed-by=crossplane-cobaltcore,part-of=openstack"
@@ -55,52 +55,52 @@ func TestPolicies(t *testing.T) {
 		want                           []string
 	}{
 		"One": {
-			"One server speaks to nobody.", "{size: development}", bare, "mariadb", []string{
+			"A single server opens no connections.", "{size: development}", bare, "mariadb", []string{
 				"in " + managed + " 3306", "in mariadb-operator/ 3306",
 			},
 		},
 		"Galera": {
-			"Members speak to each other, and to the API server of their operator.", "{}", watched, "mariadb", []string{
+			"Members connect to each other, and to the API server.", "{}", watched, "mariadb", []string{
 				"in " + mariadb + " 4444", "in " + mariadb + " 4567", "in " + mariadb + " 4568", "in " + managed + " 3306",
 				"in db-a/db-b/ 3306", "in db-a/db-b/ 5555", "in instance=mariadb-metrics,name=exporter 3306",
 				"out " + mariadb + " 4444", "out " + mariadb + " 4567", "out " + mariadb + " 4568", "out anywhere 8443",
 			},
 		},
-		"Exporter": {"Prometheus reads.", "{}", watched, "mariadb-exporter", []string{"in prom/ 9104", "out " + mariadb + " 3306"}},
+		"Exporter": {"Prometheus scrapes metrics.", "{}", watched, "mariadb-exporter", []string{"in prom/ 9104", "out " + mariadb + " 3306"}},
 		"Proxy": {
-			"Services come by the proxy.", "{size: medium}", watched, "maxscale", []string{
+			"Services connect through the proxy.", "{size: medium}", watched, "maxscale", []string{
 				"in " + managed + " 3306", "in db-a/db-b/ 8989", "in instance=maxscale-metrics,name=exporter 8989", "out " + mariadb + " 3306",
 			},
 		},
 		"Backup": {
-			"The object store's port is in its address.", "{" + s3 + "}", bare, "operator-jobs", []string{
+			"The port is part of the object store's endpoint.", "{" + s3 + "}", bare, "operator-jobs", []string{
 				"out " + mariadb + " 3306", "out anywhere 443", "out anywhere 9000",
 			},
 		},
-		"ServiceJobs": {"They change schemas.", "{}", bare, "service-jobs", []string{"out " + mariadb + " 3306"}},
+		"ServiceJobs": {"Jobs of services migrate schemas.", "{}", bare, "service-jobs", []string{"out " + mariadb + " 3306"}},
 		"Cells": {
-			"Nova's Jobs that look into every cell reach those with a database to themselves.", apart("", ""), queued, "nova-cell-databases",
+			"Nova's Jobs that connect to every cell reach cells with their own database.", ownServers("", ""), queued, "nova-cell-databases",
 			[]string{"out instance=mariadb-cell-far,name=mariadb 3306"},
 		},
 		"Queue": {
-			"Operators come from the namespace of their own manifests.", "{}", bare, "rabbitmq", []string{
+			"Operators are in the default namespace of their manifests.", "{}", bare, "rabbitmq", []string{
 				"in " + managed + " 5671", "in " + queue + " 25672", "in " + queue + " 4369", "in rabbitmq-system/ 15671",
 				"out " + queue + " 25672", "out " + queue + " 4369", "out anywhere 443", "out anywhere 6443",
 			},
 		},
 		"QueueAlone": {
-			"It has no members to speak to.", "{size: development}", watched, "rabbitmq", []string{
+			"There are no other members.", "{size: development}", watched, "rabbitmq", []string{
 				"in " + managed + " 5671", "in prom/ 15691", "in rabbitmq-system/ 15671", "out anywhere 8443",
 			},
 		},
 		"Store": {
-			"Sentinels and members speak to each other.", "{}", bare, "valkey", []string{
+			"Sentinels and members connect to each other.", "{}", bare, "valkey", []string{
 				"in " + managed + " 26379", "in " + managed + " 6379", "in instance=valkey,name=valkey 26379", "in instance=valkey,name=valkey 6379",
 				"out instance=valkey,name=valkey 26379", "out instance=valkey,name=valkey 6379",
 			},
 		},
 		"Challenge": {
-			"An authority asks by http.", "{global: {exposure: {type: Ingress, ingressController: haproxy.org, allowedNamespaces: [ingress]}, tls: {issuerRef: {name: acme}}}}", bare,
+			"A certificate authority validates with HTTP-01.", "{global: {exposure: {type: Ingress, ingressController: haproxy.org, allowedNamespaces: [ingress]}, tls: {issuerRef: {name: acme}}}}", bare,
 			"http-challenge", []string{"in ingress/ 8089"},
 		},
 	} {
@@ -123,8 +123,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestPoliciesOfWhatRuns: what is off has no policy.
-func TestPoliciesOfWhatRuns(t *testing.T) {
+// TestDisabledComponentHasNoPolicy checks that disabled components have no policy.
+func TestDisabledComponentHasNoPolicy(t *testing.T) {
 	stages, err := policies(derived(t, "{size: development, infrastructure: {rabbitmq: {enabled: false}, valkey: {enabled: false}}}", bare))
 	if err != nil {
 		t.Fatal(err)

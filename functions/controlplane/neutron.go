@@ -26,7 +26,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
-// neutron is the network service.
+// neutron builds the composite resource of the network service.
 func neutron(m *model, s *serviceState) runtime.Object {
 	n := m.spec.Services.Neutron
 	worker := m.worker(n.Workers)
@@ -42,25 +42,25 @@ func neutron(m *model, s *serviceState) runtime.Object {
 		out.Spec.OVN, out.Spec.Maintenance = m.ovnAt(s), &worker
 	}
 	if network.UsesAgents(n.Mechanism, n.Networks) {
-		out.Spec.RPC = new(m.answering(n.Workers))
+		out.Spec.RPC = new(m.rpcWorker(n.Workers))
 	}
 	return out
 }
 
-// answering is what agents talk to. All of its pods work, each with three processes (functions/neutron).
-func (m *model) answering(requested *common.Process) common.Process {
+// rpcWorker returns the settings of the RPC workers that agents call. All of its pods work, each with three processes (functions/neutron).
+func (m *model) rpcWorker(requested *common.Process) common.Process {
 	r := m.size.apiResources.Requests
 	return mergeProcess(common.Process{
 		Replicas: new(m.size.daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
 	}, []*common.Process{requested})
 }
 
-// neutronAPI is what the claim says of the API's pods, in the form of all services.
+// neutronAPI returns the settings of the API's pods as a Workload.
 func neutronAPI(n *controlplanev1.Neutron) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(n.API, common.Process{}), n.Placement)
 }
 
-// worker is what is said of one of which one works and another one waits, over what the size gives a daemon.
+// worker merges the settings of a process that runs one active and one standby pod with the daemon defaults of the size.
 func (m *model) worker(requested *common.Process) common.Process {
 	const onePlusOne = 2
 	r := m.size.daemonResources.Requests
@@ -77,22 +77,22 @@ func checkNeutron(m *model, s *serviceState, r release.Release) error {
 	switch {
 	case m.ownsOVN():
 		errs = append(errs, m.checkOVN(s.field(".ovn")))
-	case !m.usesOVN() && n.OVN != nil: // Admission refuses it, too.
-		errs = append(errs, invalid.Field(s.field(".ovn"), "with mechanism OVS there is no OVN; leave ovn out"))
+	case !m.usesOVN() && n.OVN != nil: // Admission rejects it, too.
+		errs = append(errs, invalid.Field(s.field(".ovn"), "cannot be set with mechanism OVS; remove it"))
 	}
 	if x := ptr.Deref(n.OVN, controlplanev1.OVN{}).External; x != nil && m.usesOVN() {
 		errs = append(errs, checkExternalOVN(s.field(".ovn.external"), x))
 	}
-	previous := s.seen.Map("spec", "ovn")
+	previous := s.observed.Map("spec", "ovn")
 	if previous != nil && m.usesOVN() && (previous["clientSecretRef"] != nil) != (m.ovnSpecFromClaim().External != nil) {
-		errs = append(errs, invalid.Field(s.field(".ovn.external"), "it cannot be set or removed: networks do not move from one OVN to another; "+
-			"claim another control plane"))
+		errs = append(errs, invalid.Field(s.field(".ovn.external"), "cannot be added or removed, because networks cannot be moved to "+
+			"another OVN; create another control plane"))
 	}
-	if previous := s.seen.String("spec", "mechanism"); previous != "" && previous != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
-		errs = append(errs, invalid.Field(s.field(".mechanism"), "networks are made by %s, and ports stay bound as they are; say %[1]s here, "+
-			"and claim another control plane for the other one", previous))
+	if previous := s.observed.String("spec", "mechanism"); previous != "" && previous != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
+		errs = append(errs, invalid.Field(s.field(".mechanism"), "is immutable: networks use %s; set it to %[1]s, "+
+			"and create another control plane to use the other mechanism", previous))
 	}
-	if n.API != nil { // How much memory it needs is a question of all services.
+	if n.API != nil { // All services check the memory themselves.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *n.API))
 	}
 	if n.Workers != nil {
@@ -101,16 +101,16 @@ func checkNeutron(m *model, s *serviceState, r release.Release) error {
 	return errors.Join(errs...)
 }
 
-// neutronPods are those of every process, and of what networks are kept in.
+// neutronPods returns the costs of all processes and of the OVN databases.
 func neutronPods(m *model, s *serviceState) []costItem {
 	n := m.spec.Services.Neutron
-	const workers = 2 // of two kinds
+	const workers = 2 // maintenance and periodic
 	of := func(field string, p common.Process, times int32) costItem {
 		return costItem{field: s.field(field), replicas: *p.Replicas, times: times, resources: openstack.Resources(p), short: true}
 	}
 	out := []costItem{of(".api", m.process(n.API), 1), {field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes}}
 	if network.UsesAgents(n.Mechanism, n.Networks) {
-		out = append(out, of(".workers", m.answering(n.Workers), 1))
+		out = append(out, of(".workers", m.rpcWorker(n.Workers), 1))
 	}
 	if !m.usesOVN() {
 		return append(out, of(".workers", m.worker(n.Workers), 1))
@@ -122,11 +122,10 @@ func neutronPods(m *model, s *serviceState) []costItem {
 	return out
 }
 
-// networkSecrets are those with which somebody else's databases of OVN are reached, and object stores that have copies of the control
-// plane's own.
+// networkSecrets lists the Secrets of external OVN databases, and of object stores with backups of the control plane's own OVN databases.
 func networkSecrets(s *controlplanev1.Services) []secretReference {
 	if s.Neutron == nil || !s.Neutron.Enabled || s.Neutron.OVN == nil {
-		return nil // What is off needs no Secret.
+		return nil // A disabled service needs no Secret.
 	}
 	var out []secretReference
 	add := func(b *controlplanev1.S3, part string) {
@@ -150,7 +149,7 @@ func networkSecrets(s *controlplanev1.Services) []secretReference {
 	return out
 }
 
-// neutronReferences are where databases of somebody else are: among the nodes that use them.
+// neutronReferences lists the networks of external OVN databases, which must be networks of hypervisors.
 func neutronReferences(path string, value any) []externalReference {
 	if v, ok := value.(controlplanev1.ExternalOVN); ok {
 		return listEntries(&hypervisorNetworks, path+".networks", v.Networks)
@@ -158,14 +157,14 @@ func neutronReferences(path string, value any) []externalReference {
 	return nil
 }
 
-// neutronConnections is how many it opens to the database at most: besides requests, each process of the API does what OVN tells, and each
-// worker has a process above it.
+// neutronConnections returns the maximum number of database connections: in addition to requests, each API process handles OVN events, and
+// each worker has a parent process.
 func neutronConnections(m *model, s *serviceState) int64 {
 	n := m.spec.Services.Neutron
-	const processes, answering = 2, 4 // Of what answers agents, three work.
+	const processes, rpcProcesses = 2, 4 // An RPC worker has a parent and three processes.
 	out := s.threads() + processes*daemonsOf(m.worker(n.Workers))
 	if network.UsesAgents(n.Mechanism, n.Networks) {
-		out += answering * daemonsOf(m.answering(n.Workers))
+		out += rpcProcesses * daemonsOf(m.rpcWorker(n.Workers))
 	}
 	if m.usesOVN() {
 		out += int64(*s.workload.Replicas)*int64(s.processes().Processes)*pool + processes*daemonsOf(m.worker(n.Workers))
@@ -173,7 +172,7 @@ func neutronConnections(m *model, s *serviceState) int64 {
 	return out
 }
 
-// usesOVN says that virtual networks are made by OVN, and ovnOrdered that it is the control plane's own.
+// usesOVN reports whether OVN implements the virtual networks, ownsOVN whether the control plane runs that OVN.
 func (m *model) usesOVN() bool {
 	n := m.spec.Services.Neutron
 	return n != nil && n.Enabled && n.Mechanism != neutronv1.ByOVS
@@ -181,23 +180,24 @@ func (m *model) usesOVN() bool {
 
 func (m *model) ownsOVN() bool { return m.usesOVN() && m.ovnSpecFromClaim().External == nil }
 
-// ovnSpecFromClaim is what the claim says of it.
+// ovnSpecFromClaim returns the OVN settings of the claim.
 func (m *model) ovnSpecFromClaim() controlplanev1.OVN {
 	return ptr.Deref(m.spec.Services.Neutron.OVN, controlplanev1.OVN{})
 }
 
-// ovnNodes is where its pods run.
+// ovnNodes returns the placement of the OVN pods.
 func (m *model) ovnNodes() common.Placement { return m.spec.Services.Neutron.Placement }
 
-// ovnAt is where its databases are. What the network service was told holds while OVN says nothing.
+// ovnAt returns the addresses of the OVN databases. The observed addresses of the network service are used while OVN reports none.
 func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
 	if x := m.ovnSpecFromClaim().External; x != nil {
 		return &neutronv1.OVN{
-			Sync: m.ovnSpecFromClaim().Sync, Northbound: x.Northbound, Southbound: x.Southbound, Networks: x.Networks, ClientSecretRef: &x.ClientSecretRef,
+			Sync: m.ovnSpecFromClaim().Sync, Northbound: x.Northbound, Southbound: x.Southbound, Networks: x.Networks,
+			ClientSecretRef: &x.ClientSecretRef,
 		}
 	}
 	address := func(part string) string {
-		return cmp.Or(m.observedOVN().String("status", part, "endpoint"), s.seen.String("spec", "ovn", part))
+		return cmp.Or(m.observedOVN().String("status", part, "endpoint"), s.observed.String("spec", "ovn", part))
 	}
 	return &neutronv1.OVN{
 		Sync:       m.ovnSpecFromClaim().Sync,
@@ -206,19 +206,19 @@ func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
 	}
 }
 
-// ovnIssuer is OVN's own: who has a certificate of it may write.
+// ovnIssuer returns OVN's own issuer, because its certificates permit writing to the databases.
 func ovnIssuer() *common.IssuerReference {
 	return &common.IssuerReference{Name: ovnv1.Name + "-ca", Kind: "Issuer"}
 }
 
-// neutronReport is what the last comparison of its database with OVN found.
+// neutronReport copies the result of the last comparison of Neutron's database with OVN.
 func neutronReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
 	if status.OVN != nil {
-		status.OVN.Sync = network.Answer(s.seen.Map("status", "sync"))
+		status.OVN.Sync = network.Answer(s.observed.Map("status", "sync"))
 	}
 }
 
-// neutronHypervisorAccess adds where nodes learn which virtual networks they have: of relays, where there are some.
+// neutronHypervisorAccess adds the source of the virtual networks for nodes: the relays, if there are any, or the southbound database.
 func neutronHypervisorAccess(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 	if !m.usesOVN() {
 		to.Networks = &controlplanev1.NetworkAccess{Mechanism: string(neutronv1.ByOVS), Agents: m.networkAgents(s)}
@@ -236,7 +236,7 @@ func neutronHypervisorAccess(m *model, s *serviceState, to *controlplanev1.Hyper
 	}
 }
 
-// networkAgents are how agents on nodes reach Neutron, by its own user of the queue, and what fits to it.
+// networkAgents returns the settings of Neutron agents on nodes, including their own user of the queue.
 func (m *model) networkAgents(s *serviceState) *controlplanev1.NetworkAgents {
 	n, queue := m.spec.Services.Neutron, m.queueSpec()
 	a := network.AgentsOf(n.Mechanism, n.Networks)
@@ -246,20 +246,20 @@ func (m *model) networkAgents(s *serviceState) *controlplanev1.NetworkAgents {
 	}
 }
 
-// networksInSync repeats what the network service says of OVN, where somebody has asked.
+// networksInSync copies the condition of the network service on OVN, if a comparison was requested.
 func (m *model) networksInSync() rules.Result {
 	if !m.usesOVN() || m.ovnSpecFromClaim().Sync == nil {
 		return rules.Result{}
 	}
-	observedState, _ := m.seen.Get(neutronv1.ServiceName)
+	observedState, _ := m.observed.Get(neutronv1.ServiceName)
 	c, ok := observedState.Condition(neutronv1.InSync)
 	if !ok || c.Reason == "" {
-		return rules.Wait("NotAnswered", "request %q is not answered yet", m.ovnSpecFromClaim().Sync.Request)
+		return rules.Wait("NotAnswered", "request %q is pending", m.ovnSpecFromClaim().Sync.Request)
 	}
 	return rules.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
-// neutronLocations is where copies of OVN's databases are.
+// neutronLocations lists where backups of the OVN databases are stored.
 func neutronLocations(m *model, s *serviceState) []location {
 	if !m.ownsOVN() || m.ovnSpecFromClaim().Backup == nil {
 		return nil
@@ -275,26 +275,25 @@ func checkExternalOVN(field string, x *controlplanev1.ExternalOVN) error {
 			x.Networks),
 	}
 	if x.Northbound == x.Southbound {
-		errs = append(errs, invalid.Field(field+".southbound", "cannot be the addresses of the northbound database; set those of the "+
-			"southbound one, "+
-			"whose port is usually 6642"))
+		errs = append(errs, invalid.Field(field+".southbound", "cannot be the addresses of the northbound database; set the "+
+			"southbound addresses, whose port is usually 6642"))
 	}
 	return errors.Join(errs...)
 }
 
-// checkDatabaseAddresses returns an error for addresses (ssl:host:port, with commas between them) that OVN does not parse, that are given
-// twice, or that are outside of the networks that Neutron reaches.
+// checkDatabaseAddresses returns an error for addresses (ssl:host:port, separated by commas) that OVN cannot parse, that are duplicates, or
+// that are outside of the networks that Neutron can reach.
 func checkDatabaseAddresses(field, addresses string, networks []common.CIDR) error {
 	var errs []error
 	observedState := map[string]bool{}
 	for a := range strings.SplitSeq(addresses, ",") {
 		member := strings.TrimPrefix(a, "ssl:")
 		if err := syntax.HostPort(member); err != nil {
-			errs = append(errs, invalid.Field(field, "%s; write ssl:host:port for each member, with commas", err))
+			errs = append(errs, invalid.Field(field, "%s; write ssl:host:port for each member, separated by commas", err))
 			continue
 		}
 		if observedState[member] {
-			errs = append(errs, invalid.Field(field, "cannot contain %s twice; name each member once", a))
+			errs = append(errs, invalid.Field(field, "cannot contain %s twice; list each member once", a))
 		}
 		observedState[member] = true
 		ip, err := netip.ParseAddr(strings.Trim(member[:strings.LastIndex(member, ":")], "[]"))
@@ -302,7 +301,8 @@ func checkDatabaseAddresses(field, addresses string, networks []common.CIDR) err
 			n, err := netip.ParsePrefix(string(c))
 			return err == nil && n.Masked().Contains(ip)
 		}) {
-			errs = append(errs, invalid.Field(field, "%s must be in one of networks, which are all that Neutron reaches; add its network there", ip))
+			errs = append(errs, invalid.Field(field, "%s must be in one of networks, because Neutron can reach no "+
+				"others; add its network there", ip))
 		}
 	}
 	return errors.Join(errs...)

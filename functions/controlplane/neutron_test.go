@@ -15,10 +15,10 @@ import (
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
-// virtual is Neutron, with more that is said of it.
+// virtual returns a claim that enables Neutron, with additional fields.
 func virtual(more string) string { return "{services: {neutron: {enabled: true" + more + "}}}" }
 
-// neutronOf is what Neutron is told of a claim, where something is observed.
+// neutronOf returns the spec of Neutron for a claim with observed resources.
 func neutronOf(t *testing.T, spec string, observed map[string]*structpb.Struct) *neutronv1.NeutronSpec {
 	t.Helper()
 	m, err := derive(input(t, spec, queued, observed))
@@ -28,22 +28,23 @@ func neutronOf(t *testing.T, spec string, observed map[string]*structpb.Struct) 
 	return &neutron(m, m.services[len(m.services)-1]).(*neutronv1.Neutron).Spec
 }
 
-// TestNeutronProcesses: what is not said of a process is its size's, and what works once is there twice at most.
+// TestNeutronProcesses checks that unset fields of a process come from the size, and that singleton workers have two pods at most by
+// default.
 func TestNeutronProcesses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
 		want         []string
 	}{
-		"nothing": {"As the size has it.", virtual(""), []string{
+		"nothing": {"The size sets the defaults.", virtual(""), []string{
 			"api 2 × 250m, 512Mi", "maintenance 2 × 250m, 512Mi", "periodic 2 × 250m, 512Mi",
 			"northbound 3 × 250m, 512Mi, 5Gi", "southbound 3 × 250m, 512Mi, 5Gi", "northd 2 × 250m, 512Mi",
 		}},
-		"large": {"The others would only wait.", "{size: large, " + virtual("")[1:], []string{
+		"large": {"Additional pods would be on standby.", "{size: large, " + virtual("")[1:], []string{
 			"api 5 × 1, 2Gi", "maintenance 2 × 500m, 1Gi", "periodic 2 × 500m, 1Gi",
 			"northbound 3 × 1, 8Gi, 20Gi", "southbound 3 × 1, 8Gi, 20Gi", "northd 2 × 500m, 1Gi",
 		}},
-		"said": {
-			"The claim's own word comes first.",
+		"claim": {
+			"The claim overrides the defaults.",
 			virtual(", api: {replicas: 4}, workers: {replicas: 1, memory: 1Gi}, ovn: {northbound: {replicas: 1, storageSize: 7Gi}, " +
 				"southbound: {memory: 3Gi, cpu: 2}, northd: {replicas: 3}}"),
 			[]string{
@@ -55,9 +56,9 @@ func TestNeutronProcesses(t *testing.T) {
 		m := derived(t, tc.spec, queued)
 		n, o := neutronOf(t, tc.spec, nil), m.ovnSpec()
 		got := []string{
-			"api " + says(&n.API), "maintenance " + says(n.Maintenance), "periodic " + says(&n.Periodic),
-			"northbound " + says(&o.Northbound.Process) + ", " + string(o.Northbound.StorageSize),
-			"southbound " + says(&o.Southbound.Process) + ", " + string(o.Southbound.StorageSize), "northd " + says(&o.Northd),
+			"api " + summary(&n.API), "maintenance " + summary(n.Maintenance), "periodic " + summary(&n.Periodic),
+			"northbound " + summary(&o.Northbound.Process) + ", " + string(o.Northbound.StorageSize),
+			"southbound " + summary(&o.Southbound.Process) + ", " + string(o.Southbound.StorageSize), "northd " + summary(&o.Northd),
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
@@ -65,31 +66,31 @@ func TestNeutronProcesses(t *testing.T) {
 	}
 }
 
-// TestNeutronHypervisorAccess: Neutron is told where OVN's databases are, and goes on with what it was told while OVN says nothing. It tells Nova of
-// ports where there is one.
+// TestNeutronHypervisorAccess checks that Neutron gets the addresses of OVN's databases, and keeps the previous ones while OVN reports
+// none. It notifies Nova of ports if Nova is enabled.
 func TestNeutronHypervisorAccess(t *testing.T) {
 	const north, south = "ssl:nb-0:6641", "ssl:sb-0:6642"
-	says := structOf(t, fields(t, "{status: {northbound: {endpoint: '"+north+"'}, southbound: {endpoint: '"+south+"'}, chassisCount: 3, activeControllers: 2}}"))
-	told := structOf(t, fields(t, "{spec: {ovn: {northbound: '"+north+"', southbound: '"+south+"'}}}"))
+	reported := structOf(t, fields(t, "{status: {northbound: {endpoint: '"+north+"'}, southbound: {endpoint: '"+south+"'}, chassisCount: 3, activeControllers: 2}}"))
+	previous := structOf(t, fields(t, "{spec: {ovn: {northbound: '"+north+"', southbound: '"+south+"'}}}"))
 	want := &neutronv1.OVN{Northbound: north, Southbound: south, IssuerRef: &common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"}}
 	for name, observed := range map[string]map[string]*structpb.Struct{
-		"OVN says it":      {"ovn": says},
-		"OVN says nothing": {"ovn": structOf(t, map[string]any{}), "neutron": told},
-		"OVN is not seen":  {"neutron": told},
+		"reported":     {"ovn": reported},
+		"not reported": {"ovn": structOf(t, map[string]any{}), "neutron": previous},
+		"not observed": {"neutron": previous},
 	} {
 		if diff := cmp.Diff(want, neutronOf(t, virtual(""), observed).OVN); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	if n := neutronOf(t, virtual(""), nil); n.NotifiesNova {
-		t.Error("there is no Nova to tell")
+		t.Error("Nova is disabled, but Neutron notifies it")
 	}
 	both := "{services: {placement: {enabled: true}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}]}, " +
 		"nova: {enabled: true}, neutron: {enabled: true}}}"
 	if n := neutronOf(t, both, nil); !n.NotifiesNova {
-		t.Error("Nova is not told of ports")
+		t.Error("Neutron does not notify Nova of ports")
 	}
-	m, err := derive(input(t, virtual(""), queued, map[string]*structpb.Struct{"ovn": says}))
+	m, err := derive(input(t, virtual(""), queued, map[string]*structpb.Struct{"ovn": reported}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestNeutronHypervisorAccess(t *testing.T) {
 	}
 }
 
-// TestNetworksInSync: what is asked of Neutron comes to it, and its answer to the claim.
+// TestNetworksInSync checks that a requested comparison is passed to Neutron, and that its result is copied to the claim.
 func TestNetworksInSync(t *testing.T) {
 	const queries = ", ovn: {sync: {request: first, mode: Repair}}"
 	ovn := structOf(t, fields(t, "{status: {northbound: {endpoint: 'ssl:nb-0:6641'}}}"))
@@ -113,23 +114,23 @@ func TestNetworksInSync(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, spec string
 		observed     map[string]*structpb.Struct
-		verdict      rules.Result
+		want         rules.Result
 		answer       *common.OVNSyncAnswer
 	}{
-		"NotAsked": {reason: "There is nothing to say.", spec: virtual("")},
-		"Off":      {reason: "Nor of a service that is off.", spec: "{services: {neutron: {enabled: false" + queries + "}}}"},
-		"Asked": {
-			reason: "Neutron has not said anything yet.", spec: virtual(queries),
-			verdict: rules.Result{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+		"NotAsked": {reason: "No comparison is requested.", spec: virtual("")},
+		"Off":      {reason: "A disabled service has no result.", spec: "{services: {neutron: {enabled: false" + queries + "}}}"},
+		"Requested": {
+			reason: "Neutron has not reported a result yet.", spec: virtual(queries),
+			want: rules.Result{Reason: "NotAnswered", Message: `request "first" is pending`},
 		},
-		"Answered": {
+		"Completed": {
 			reason: "It has.", spec: virtual(queries), observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": responses},
-			verdict: rules.Result{Ready: true, Reason: "Repaired", Message: "all is well"}, answer: response,
+			want: rules.Result{Ready: true, Reason: "Repaired", Message: "all is well"}, answer: response,
 		},
 		"Unreadable": {
-			reason: "What cannot be read is no answer.", spec: virtual(queries),
+			reason: "An invalid condition is ignored.", spec: virtual(queries),
 			observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": structOf(t, fields(t, "{status: {sync: {request: [a]}}}"))},
-			verdict:  rules.Result{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+			want:     rules.Result{Reason: "NotAnswered", Message: `request "first" is pending`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestNetworksInSync(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.verdict, m.networksInSync()); diff != "" {
+			if diff := cmp.Diff(tc.want, m.networksInSync()); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 			status := &controlplanev1.ControlPlaneClusterStatus{}
@@ -156,11 +157,11 @@ func TestNetworksInSync(t *testing.T) {
 	}
 	want := &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncRepair}
 	if diff := cmp.Diff(want, neutronOf(t, virtual(queries), nil).OVN.Sync); diff != "" {
-		t.Errorf("Neutron is asked (-want +got):\n%s", diff)
+		t.Errorf("sync settings of Neutron (-want +got):\n%s", diff)
 	}
 }
 
-// TestOVNStatus: what the claim says of OVN comes to it, and its Secrets by the names of their copies, which it waits for.
+// TestOVNStatus checks that OVN gets the settings of the claim, and references the copies of its Secrets, which it depends on.
 func TestOVNStatus(t *testing.T) {
 	const s3 = "{bucket: copies, endpoint: 's3.example.com:443', region: west, prefix: clouds/a, credentialsSecretRef: {name: s3}, privateCA: true}"
 	m := derived(t, virtual(", ovn: {southbound: {exposure: {type: NodePort, nodes: nodes.example.com, networks: [10.0.0.0/16]}}, "+
@@ -192,12 +193,12 @@ func TestOVNStatus(t *testing.T) {
 		t.Errorf("it waits for (-want +got):\n%s", diff)
 	}
 	if o := derived(t, virtual(""), queued).ovnSpec(); o.Relay != nil || o.Backup != nil || o.RestoreFrom != nil || o.Southbound.Exposure != nil {
-		t.Errorf("nobody asked for %+v", o)
+		t.Errorf("unexpected defaults: %+v", o)
 	}
 }
 
-// TestOVNStays: volumes that are there stay as they are, whatever another size or another platform would give.
-func TestOVNStays(t *testing.T) {
+// TestOVNVolumesImmutable checks that existing volumes are unchanged with another size or platform.
+func TestOVNVolumesImmutable(t *testing.T) {
 	const previous = "{clusterDomain: west.local, northbound: {storageSize: 3Gi, storageClass: slow}, southbound: {storageSize: 4Gi}}"
 	withoutValkey := "{infrastructure: {valkey: {enabled: false}}, " + virtual("")[1:]
 	m, err := derive(input(t, withoutValkey, queued[:len(queued)-1]+", storageClass: fast, clusterDomain: east.local}", observedAs(t, "ovn", previous)))
@@ -212,7 +213,7 @@ func TestOVNStays(t *testing.T) {
 	if diff := cmp.Diff([]string{"west.local", "3Gi", "slow", "4Gi", ""}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for requested, words := range map[string]string{
+	for requested, message := range map[string]string{
 		"northbound: {storageSize: 5Gi}":     "the volumes have 3Gi",
 		"southbound: {storageClass: theirs}": "the cluster's default class",
 	} {
@@ -222,21 +223,21 @@ func TestOVNStays(t *testing.T) {
 		}
 		open := "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], storageClasses: ['*']}]}"
 		_, err := derive(input(t, virtual(", ovn: {"+requested+"}"), open, observedAs(t, "ovn", previous)))
-		requireFieldError(t, requested, err, "spec.services.neutron.ovn."+part+"."+field, words)
+		requireFieldError(t, requested, err, "spec.services.neutron.ovn."+part+"."+field, message)
 	}
 	if _, err := derive(input(t, virtual(", ovn: {northbound: {storageSize: 3072Mi}}"), queued, observedAs(t, "ovn", previous))); err != nil {
 		t.Errorf("the same size in other words: %v", err)
 	}
 }
 
-// TestNeutronValidation: the claim reports what Neutron cannot do.
+// TestNeutronValidation checks the errors for settings that Neutron does not support.
 func TestNeutronValidation(t *testing.T) {
 	const closed = "{domain: example.com, queueIssuer: queues}"
-	for name, tc := range map[string]struct{ spec, platform, field, words string }{
-		"no queue":         {"{infrastructure: {rabbitmq: {enabled: false}}, " + virtual("")[1:], queued, "spec.infrastructure.rabbitmq.enabled", "needs the message queue"},
-		"no issuer":        {virtual(""), bare, "spec.services.neutron.enabled", "queueIssuer of the PlatformConfig"},
-		"OVN of agents":    {virtual(", mechanism: OVS, ovn: {northd: {replicas: 1}}"), queued, "spec.services.neutron.ovn", "there is no OVN"},
-		"DNS of agents":    {virtual(", mechanism: OVS, dnsServers: [192.0.2.53]"), queued, "spec.services.neutron.dnsServers", "the agents configure DNS servers"},
+	for name, tc := range map[string]struct{ spec, platform, field, message string }{
+		"no queue":         {"{infrastructure: {rabbitmq: {enabled: false}}, " + virtual("")[1:], queued, "spec.infrastructure.rabbitmq.enabled", "requires the message queue"},
+		"no issuer":        {virtual(""), bare, "spec.services.neutron.enabled", "the PlatformConfig has no queueIssuer"},
+		"OVN of agents":    {virtual(", mechanism: OVS, ovn: {northd: {replicas: 1}}"), queued, "spec.services.neutron.ovn", "cannot be set with mechanism OVS"},
+		"DNS of agents":    {virtual(", mechanism: OVS, dnsServers: [192.0.2.53]"), queued, "spec.services.neutron.dnsServers", "by their own configuration"},
 		"option":           {virtual(", config: {ovn: {dns_server: a}}"), queued, "spec.services.neutron.config.ovn.dns_server", ""},
 		"memory":           {virtual(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.neutron.api.memory", "4 uWSGI processes"},
 		"no amount":        {virtual(", api: {cpu: much}"), queued, "spec.services.neutron.api.cpu", "is no amount"},
@@ -254,11 +255,11 @@ func TestNeutronValidation(t *testing.T) {
 		"memory in all": {virtual(", workers: {memory: 90Gi}"), closed, "spec.services.neutron.workers.memory", "with 4 × 90Gi here"},
 	} {
 		_, err := derive(input(t, tc.spec, tc.platform, nil))
-		requireFieldError(t, name, err, tc.field, tc.words)
+		requireFieldError(t, name, err, tc.field, tc.message)
 	}
 }
 
-// TestExternalOVN: databases of somebody else are used by the copy of the claim's Secret, and there are none of the control plane's own.
+// TestExternalOVN checks that external databases are used with the copy of the claim's Secret, and that the control plane composes none.
 func TestExternalOVN(t *testing.T) {
 	const external = ", ovn: {sync: {request: a}, external: {northbound: 'ssl:10.20.0.11:6641', southbound: 'ssl:10.20.0.11:6642', " +
 		"networks: [10.20.0.0/24], clientSecretRef: {name: theirs}}}"
@@ -283,23 +284,24 @@ func TestExternalOVN(t *testing.T) {
 	requireFieldError(t, "not allowed", err, "spec.services.neutron.ovn.external.networks", "hypervisorNetworks")
 	previous := structOf(t, fields(t, "{spec: {mechanism: OVN, ovn: {issuerRef: {name: ovn-ca}}}}"))
 	_, err = derive(input(t, virtual(external), allowed, map[string]*structpb.Struct{"neutron": previous}))
-	requireFieldError(t, "moved", err, "spec.services.neutron.ovn.external", "cannot be set or removed")
+	requireFieldError(t, "moved", err, "spec.services.neutron.ovn.external", "cannot be added or removed")
 }
 
-// TestNeutronConnections: each thread of the API has one, each of its processes a pool for what OVN says, and each worker two processes.
+// TestNeutronConnections checks the number of connections: one for each thread of the API, a pool for OVN events in each of its processes,
+// and two processes in each worker.
 func TestNeutronConnections(t *testing.T) {
 	m := derived(t, virtual(", uwsgi: {processes: 3, threads: 2}"), queued)
 	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*3*5+2*2*2*5); got != want {
 		t.Errorf("%d connections, want %d", got, want)
 	}
-	// With agents, periodic workers and what answers agents: three workers below one process.
+	// With agents, there are periodic workers, and RPC workers with three processes below a parent.
 	m = derived(t, virtual(", mechanism: OVS, uwsgi: {processes: 3, threads: 2}"), queued)
 	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*2*5+2*4*5); got != want {
 		t.Errorf("%d connections with agents, want %d", got, want)
 	}
 }
 
-// TestNeutronAgents: with agents there is no OVN, and something that they talk to, of which each pod works.
+// TestNeutronAgents checks that OVN is not composed with agents, and that all pods of the RPC workers are active.
 func TestNeutronAgents(t *testing.T) {
 	spec := virtual(", mechanism: OVS, workers: {replicas: 3}")
 	m := derived(t, spec, queued)
@@ -307,8 +309,8 @@ func TestNeutronAgents(t *testing.T) {
 	if m.ownsOVN() || n.OVN != nil || n.Maintenance != nil || n.Mechanism != neutronv1.ByOVS {
 		t.Errorf("there is OVN: %+v", n)
 	}
-	if got := []string{says(n.RPC), says(&n.Periodic)}; !slices.Equal(got, []string{"3 × 250m, 512Mi", "3 × 250m, 512Mi"}) {
-		t.Errorf("what agents talk to, and periodic workers: %v", got)
+	if got := []string{summary(n.RPC), summary(&n.Periodic)}; !slices.Equal(got, []string{"3 × 250m, 512Mi", "3 × 250m, 512Mi"}) {
+		t.Errorf("RPC workers and periodic workers: %v", got)
 	}
 	cards := ", ml2: {physicalNetworks: [{name: physnet1}], sriov: {}}"
 	if n := neutronOf(t, virtual(cards), nil); n.RPC == nil || n.Maintenance == nil || n.OVN == nil {
@@ -320,8 +322,8 @@ func TestNeutronAgents(t *testing.T) {
 	}
 	previous := structOf(t, fields(t, "{spec: {mechanism: OVN}}"))
 	_, err := derive(input(t, spec, queued, map[string]*structpb.Struct{"neutron": previous}))
-	requireFieldError(t, "changed", err, "spec.services.neutron.mechanism", "say OVN here")
+	requireFieldError(t, "changed", err, "spec.services.neutron.mechanism", "set it to OVN")
 	if _, err := derive(input(t, virtual(""), queued, map[string]*structpb.Struct{"neutron": previous})); err != nil {
-		t.Errorf("it stays as it is: %v", err)
+		t.Errorf("unchanged mechanism: %v", err)
 	}
 }

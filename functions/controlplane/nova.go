@@ -28,27 +28,27 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// firstCell is the cell of a claim that names none.
+// firstCell is the default cell.
 const firstCell = "cell1"
 
-// nova is the compute service.
+// nova builds the composite resource of the compute service.
 func nova(m *model, s *serviceState) runtime.Object {
 	xr := &novav1.Nova{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: m.novaSpec(s)}
 	xr.Spec.ServiceSpec, xr.Spec.Identity = m.serviceSpec(s), m.identitySpec()
 	return xr
 }
 
-// novaURL is the address of the API inside the cluster, as the catalog has it.
+// novaURL returns the address of the API inside the cluster as it appears in the catalog.
 func novaURL(name, namespace string) string {
 	return novav1.InternalURL(name, namespace) + novav1.Version
 }
 
-// novaAPI is what the claim says of the API's pods, in the form of all services.
+// novaAPI returns the settings of the API's pods as a Workload.
 func novaAPI(n *controlplanev1.Nova) common.Workload {
 	return *openstack.PlacedWorkload(ptr.Deref(n.API, common.Process{}), n.Placement)
 }
 
-// novaSpec is what the claim says of Nova, over its size, without what every service is told.
+// novaSpec merges the Nova settings of the claim with the defaults of the size. The caller adds the settings that all services share.
 func (m *model) novaSpec(s *serviceState) novav1.NovaSpec {
 	n := m.spec.Services.Nova
 	scheduler, metadata := ptr.Deref(n.Scheduler, controlplanev1.NovaScheduler{}), ptr.Deref(n.Metadata, controlplanev1.NovaMetadata{})
@@ -91,17 +91,17 @@ func (m *model) novaSpec(s *serviceState) novav1.NovaSpec {
 	return out
 }
 
-// cellServers are those of the cells that have some to themselves. What is above the cells connects to their databases, too.
+// cellServers adds the servers of cells that have their own. Processes above the cells connect to these databases, too.
 func (m *model) cellServers(s *serviceState, nova *novav1.NovaSpec) {
-	var told map[string]map[string]any
+	var cells map[string]map[string]any
 	for i, c := range novaCells(m.spec.Services.Nova) {
 		if c.Infrastructure == nil {
 			continue
 		}
-		if told == nil {
-			told = observedCells(s)
+		if cells == nil {
+			cells = observedCells(s)
 		}
-		m.serversOf(s, nova, &nova.Cells[i], c, observedCellServers(told[c.Name]))
+		m.serversOf(s, nova, &nova.Cells[i], c, observedCellServers(cells[c.Name]))
 	}
 }
 
@@ -111,54 +111,56 @@ func (m *model) serversOf(
 	cell.Infrastructure = &novav1.CellInfrastructure{Neighbours: m.neighbours}
 	if requested := c.Infrastructure.MariaDB; requested != nil {
 		const others, rollOut = 100, 2
-		own := m.cellDatabase(c.Name, requested, previous.Database, others+rollOut*(superConductorConnections(s, nova)+cellConnections(s, nova, *cell)))
+		connections := others + rollOut*(superConductorConnections(s, nova)+cellConnections(s, nova, *cell))
+		own := m.cellDatabase(c.Name, requested, previous.Database, connections)
 		cell.Infrastructure.Database, cell.Database = own, m.ownDatabaseAddress(c.Name, own)
 	}
 	if requested := c.Infrastructure.RabbitMQ; requested != nil {
-		// What cannot be is refused by checkCellServers.
+		// Errors are reported by checkCellServers.
 		cell.Infrastructure.Queue, _ = m.cellQueue("", requested, previous.Queue)
 		cell.Queue = m.ownQueueAddress(c.Name)
 	}
 }
 
-// observedCells are what Nova was told of each cell, by name. They are read once for all cells: it is most of what is observed of Nova.
+// observedCells returns the cell settings in the observed spec of Nova, by name. It is called once for all cells, because they are most of
+// that spec.
 func observedCells(s *serviceState) map[string]map[string]any {
 	out := map[string]map[string]any{}
-	for _, told := range s.seen.List("spec", "cells") {
-		cell, _ := told.(map[string]any)
+	for _, item := range s.observed.List("spec", "cells") {
+		cell, _ := item.(map[string]any)
 		name, _ := cell["name"].(string)
 		out[name] = cell
 	}
 	return out
 }
 
-// observedCellServers are a cell's own servers, as Nova was told of the cell.
+// observedCellServers returns the cell's own servers in an observed cell.
 func observedCellServers(cell map[string]any) novav1.CellInfrastructure {
 	var out novav1.CellInfrastructure
 	if cell["infrastructure"] == nil {
 		return out
 	}
-	// What was composed can be read again.
+	// The value was composed from the same type.
 	if data, err := json.Marshal(cell["infrastructure"]); err == nil {
 		_ = json.Unmarshal(data, &out)
 	}
 	return out
 }
 
-// checkCellServers refuses what a cell's own servers cannot become: they come and go with their cell.
+// checkCellServers returns an error for impossible changes of a cell's own servers, which are created and removed with their cell.
 func (m *model) checkCellServers(s *serviceState) error {
-	spec, told := m.novaSpec(s), observedCells(s)
+	spec, cells := m.novaSpec(s), observedCells(s)
 	var errs []error
 	for i, c := range novaCells(m.spec.Services.Nova) {
-		field, previous := s.field(fmt.Sprintf(".cells[%d].infrastructure", i)), observedCellServers(told[c.Name])
+		field, previous := s.field(fmt.Sprintf(".cells[%d].infrastructure", i)), observedCellServers(cells[c.Name])
 		requested := ptr.Deref(c.Infrastructure, controlplanev1.CellInfrastructure{})
 		for _, server := range []struct {
-			name      string
-			was, said bool
+			name             string
+			current, desired bool
 		}{{"mariadb", previous.Database != nil, requested.MariaDB != nil}, {"rabbitmq", previous.Queue != nil, requested.RabbitMQ != nil}} {
-			if server.was != server.said && told[c.Name] != nil {
-				errs = append(errs, invalid.Field(field+"."+server.name, "it cannot be added or removed: a cell's data does not move, and "+
-					"hypervisors are told where its queue is; leave it as it was, and add another cell"))
+			if server.current != server.desired && cells[c.Name] != nil {
+				errs = append(errs, invalid.Field(field+"."+server.name, "cannot be added or removed, because the data of a cell cannot be moved and "+
+					"hypervisors are configured with its queue; restore the previous value and add another cell"))
 			}
 		}
 		errs = append(errs, m.checkCellExternalDatabase(field, c.Infrastructure))
@@ -172,7 +174,7 @@ func (m *model) checkCellServers(s *serviceState) error {
 	return errors.Join(errs...)
 }
 
-// novaDatabases are those of the cells that have their own.
+// novaDatabases lists the databases of cells that have their own.
 func novaDatabases(m *model, s *serviceState) []databaseServer {
 	var out []databaseServer
 	for _, c := range m.novaSpec(s).Cells {
@@ -190,7 +192,7 @@ func novaCells(n *controlplanev1.Nova) []controlplanev1.NovaCell {
 	return n.Cells
 }
 
-// process is what is said of a process, the first first, over what the size gives an API's pod.
+// process merges the settings of a process, the first argument first, with the API defaults of the size.
 func (m *model) process(requested ...*common.Process) common.Process {
 	r := m.size.apiResources.Requests
 	return mergeProcess(common.Process{
@@ -198,7 +200,7 @@ func (m *model) process(requested ...*common.Process) common.Process {
 	}, requested)
 }
 
-// daemon is what is said of a daemon, the first first, over what the size gives one.
+// daemon merges the settings of a daemon, the first argument first, with the daemon defaults of the size.
 func (m *model) daemon(requested ...*common.Process) common.Process {
 	r := m.size.daemonResources.Requests
 	return mergeProcess(common.Process{
@@ -206,11 +208,11 @@ func (m *model) daemon(requested ...*common.Process) common.Process {
 	}, requested)
 }
 
-// proxies are the same for what only passes on what others say.
+// proxies merges the settings of a console proxy, the first argument first, with defaults for a process that only forwards traffic.
 func (m *model) proxies(requested ...*common.Process) common.Process {
-	const enough = 2
+	const maxDefault = 2
 	return mergeProcess(common.Process{
-		Replicas: new(min(m.size.api, enough)), CPU: new(intstr.FromString("50m")), Memory: "256Mi",
+		Replicas: new(min(m.size.api, maxDefault)), CPU: new(intstr.FromString("50m")), Memory: "256Mi",
 	}, requested)
 }
 
@@ -223,7 +225,7 @@ func mergeProcess(out common.Process, requested []*common.Process) common.Proces
 	return out
 }
 
-// queueSpec is what a service is told of the message queue.
+// queueSpec returns the message queue settings of a service.
 func (m *model) queueSpec() common.Queue {
 	if m.spec.Infrastructure.RabbitMQ.External != nil {
 		return m.externalQueueSpec()
@@ -254,8 +256,8 @@ func checkNova(m *model, s *serviceState, r release.Release) error {
 // cardFilter keeps servers with ports of network cards away from hypervisors without cards (SR-IOV).
 const cardFilter = "PciPassthroughFilter"
 
-// checkFilters returns an error for a list of the scheduler's filters that lacks the one by which ports get functions of network cards.
-// The claim's list replaces the default one, which has it.
+// checkFilters returns an error for a list of scheduler filters without the filter that gives ports functions of network cards. The list of
+// the claim replaces the default list, which contains it.
 func (m *model) checkFilters(s *serviceState, r release.Release) error {
 	neutron := m.spec.Services.Neutron
 	if neutron == nil || !neutron.Enabled || neutron.ML2 == nil || neutron.ML2.SRIOV == nil {
@@ -283,7 +285,7 @@ func (m *model) checkFilters(s *serviceState, r release.Release) error {
 		"without cards; add it, or remove ml2.sriov", cardFilter)
 }
 
-// checkProcesses refuses what is said of a process and leaves it no room, as Nova does.
+// checkProcesses returns an error for resources of a process that are too small.
 func checkProcesses(s *serviceState, n *controlplanev1.Nova) error {
 	var errs []error
 	check := func(field string, requested *common.Process) {
@@ -291,7 +293,7 @@ func checkProcesses(s *serviceState, n *controlplanev1.Nova) error {
 			errs = append(errs, openstack.CheckProcess(s.field(field), *requested))
 		}
 	}
-	if n.API != nil { // How much memory it needs is a question of all services.
+	if n.API != nil { // All services check the memory themselves.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *n.API))
 	}
 	check(".conductor", n.Conductor)
@@ -315,28 +317,28 @@ func checkProcesses(s *serviceState, n *controlplanev1.Nova) error {
 	return errors.Join(errs...)
 }
 
-// checkCells refuses what would lose a cell, or do nothing.
+// checkCells returns an error for changes that would lose a cell, and for settings without effect.
 func (m *model) checkCells(s *serviceState) error {
 	n := m.spec.Services.Nova
 	cells := novaCells(n)
 	var errs []error
-	for _, previous := range s.seen.List("spec", "cells") {
+	for _, previous := range s.observed.List("spec", "cells") {
 		cell, _ := previous.(map[string]any)
 		if !slices.ContainsFunc(cells, func(c controlplanev1.NovaCell) bool { return c.Name == cell["name"] }) {
-			errs = append(errs, invalid.Field(s.field(".cells"), "virtual machines are recorded in %s, which is there and cannot be removed or "+
-				"renamed; name it here, with disabled: true to close it", cell["name"]))
+			errs = append(errs, invalid.Field(s.field(".cells"), "cell %s exists and has servers; it cannot be removed or "+
+				"renamed; keep it and set disabled: true", cell["name"]))
 		}
 	}
 	for i, c := range n.Cells {
 		if c.Metadata != nil && !ptr.Deref(n.Metadata, controlplanev1.NovaMetadata{}).PerCell {
 			errs = append(errs, invalid.Field(s.field(fmt.Sprintf(".cells[%d].metadata", i)),
-				"the metadata API runs once, above the cells; say metadata.perCell: true, or leave this out"))
+				"metadata runs once per cloud; set metadata.perCell: true, or remove this field"))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// novaPods are those of every process.
+// novaPods returns the costs of all processes.
 func novaPods(m *model, s *serviceState) []costItem {
 	spec := m.novaSpec(s)
 	var out []costItem
@@ -366,11 +368,11 @@ func novaPods(m *model, s *serviceState) []costItem {
 			}
 		}
 	}
-	// The same number for every API, said once.
+	// All APIs use the same number of uWSGI processes, so it is listed once.
 	return append(out, costItem{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes})
 }
 
-// proxiesOf is how many console proxies a cell has.
+// proxiesOf returns the number of console proxies of a cell.
 func proxiesOf(c novav1.Consoles) int32 {
 	out := int32(0)
 	if c.Graphical != novav1.None {
@@ -382,7 +384,7 @@ func proxiesOf(c novav1.Consoles) int32 {
 	return out
 }
 
-// novaConnections is how many Nova opens at most to the shared server.
+// novaConnections returns the maximum number of connections that Nova opens to the shared database server.
 func novaConnections(m *model, s *serviceState) int64 {
 	spec := m.novaSpec(s)
 	databases, out := int64(2), int64(0) //nolint:mnd // the API's and cell0
@@ -395,7 +397,7 @@ func novaConnections(m *model, s *serviceState) int64 {
 	return out + databases*superConductorConnections(s, &spec)
 }
 
-// pool is how many connections a daemon, one process in each pod, keeps for each database
+// pool is the maximum number of connections of a daemon, one process in each pod, to each database
 // (https://docs.openstack.org/oslo.db/latest/reference/opts.html).
 const pool = 5
 
@@ -405,7 +407,8 @@ func (s *serviceState) threadsOf(p common.Process) int64 {
 	return int64(*p.Replicas) * s.threads() / int64(*s.workload.Replicas)
 }
 
-// superConductorConnections is how many what is above the cells opens to each database: it looks into every cell's.
+// superConductorConnections returns the number of connections that processes above the cells open to each database: they connect to the
+// database of every cell.
 func superConductorConnections(s *serviceState, spec *novav1.NovaSpec) int64 {
 	out := s.threadsOf(spec.API) + daemonsOf(spec.Scheduler) + daemonsOf(spec.Conductor)
 	if spec.Metadata != nil {
@@ -414,7 +417,7 @@ func superConductorConnections(s *serviceState, spec *novav1.NovaSpec) int64 {
 	return out
 }
 
-// cellConnections is how many a cell's own processes open to its database.
+// cellConnections returns the number of connections that a cell's own processes open to its database.
 func cellConnections(s *serviceState, spec *novav1.NovaSpec, c novav1.Cell) int64 {
 	out := daemonsOf(c.Conductor) + int64(*c.Consoles.Replicas)*int64(proxiesOf(spec.Consoles))*pool
 	if c.Metadata != nil {
@@ -423,7 +426,7 @@ func cellConnections(s *serviceState, spec *novav1.NovaSpec, c novav1.Cell) int6
 	return out
 }
 
-// novaHosts are those of consoles.
+// novaHosts lists the host names of consoles.
 func novaHosts(m *model, s *serviceState) []host {
 	var out []host
 	for i, c := range m.novaSpec(s).Cells {
@@ -446,9 +449,9 @@ func novaReferences(path string, value any) []externalReference {
 	return nil
 }
 
-// novaReport is what is known of the cells.
+// novaReport copies the state of the cells.
 func novaReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
-	for _, reported := range s.seen.List("status", "cells") {
+	for _, reported := range s.observed.List("status", "cells") {
 		cell, _ := reported.(map[string]any)
 		name, _ := cell["name"].(string)
 		phase, _ := cell["phase"].(string)
@@ -460,7 +463,7 @@ func novaReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatu
 	}
 }
 
-// novaHypervisorAccess adds the cells, and what their hypervisors log in by.
+// novaHypervisorAccess adds the cells and the credentials of their hypervisors.
 func novaHypervisorAccess(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 	to.CredentialSecretRef = local(novacompute.Secret(s.name, novacompute.CredentialSecret))
 	to.MetadataSecretRef = local(novacompute.Secret(s.name, novacompute.MetadataSecret))
@@ -492,8 +495,8 @@ func novaHypervisorAccess(m *model, s *serviceState, to *controlplanev1.Hypervis
 	}
 }
 
-// companionEgressPorts are the ports of the services that the companion asks, besides Keystone: Nova, what Placement and Neutron keep of
-// hypervisors, and Cinder.
+// companionEgressPorts returns the ports of the services that the companion calls in addition to Keystone: Nova, Placement and Neutron for
+// the records of hypervisors, and Cinder.
 func (m *model) companionEgressPorts() []int32 {
 	var out []int32
 	if n := m.spec.Services.Nova; n != nil && n.Enabled {
@@ -505,7 +508,7 @@ func (m *model) companionEgressPorts() []int32 {
 	return out
 }
 
-// novaLocations are where backups of the databases of cells are.
+// novaLocations lists where backups of the databases of cells are stored.
 func novaLocations(m *model, s *serviceState) []location {
 	backup := m.spec.Infrastructure.MariaDB.Backup
 	if backup == nil {
@@ -530,16 +533,14 @@ func (m *model) checkConsoles(s *serviceState, n *controlplanev1.Nova) error {
 		switch {
 		case own.Hostname != "" && requested.Graphical == novav1.None:
 			errs = append(errs, invalid.Field(field+".hostname", "requires graphical consoles, and consoles.graphical of the service is None; "+
-				"set it to "+
-				"VNC or SPICE, or remove the host name"))
+				"set it to VNC or SPICE, or remove the host name"))
 		default:
 			errs = append(errs, m.unexposed(field+".hostname", own.Hostname))
 		}
 		switch {
 		case own.SerialHostname != "" && !requested.Serial:
 			errs = append(errs, invalid.Field(field+".serialHostname", "requires serial consoles; set consoles.serial of the service to true, "+
-				"or remove "+
-				"the host name"))
+				"or remove the host name"))
 		default:
 			errs = append(errs, m.unexposed(field+".serialHostname", own.SerialHostname))
 		}

@@ -14,15 +14,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// queued is a platform that has what a service with a queue needs.
+// queued is a platform with the issuer that services with a queue require.
 var queued = bare[:len(bare)-1] + ", queueIssuer: queues}"
 
-// compute is Nova with what it cannot do without, and with more that is said of it.
+// compute returns a claim that enables Nova and the services that it requires, with additional fields.
 func compute(more string) string {
 	return "{services: {placement: {enabled: true}, nova: {enabled: true" + more + "}}}"
 }
 
-// novaOf is what Nova is told of a claim.
+// novaOf returns the spec of Nova for a claim.
 func novaOf(t *testing.T, spec, platform string) *novav1.NovaSpec {
 	t.Helper()
 	m := derived(t, spec, platform)
@@ -35,33 +35,33 @@ func novaOf(t *testing.T, spec, platform string) *novav1.NovaSpec {
 	return nil
 }
 
-// says is a process in one line.
-func says(p *common.Process) string {
+// summary returns a process in one line.
+func summary(p *common.Process) string {
 	if p == nil {
 		return "none"
 	}
 	return fmt.Sprintf("%d × %s, %s", *p.Replicas, p.CPU.String(), p.Memory)
 }
 
-// TestNovaProcesses: what is not said of a process is its service's or its size's, and every one is complete.
+// TestNovaProcesses checks that unset fields of a process come from its service or its size, and that every process is complete.
 func TestNovaProcesses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, extraYAML string
 		want              []string
 	}{
-		"nothing": {"One cell, and each process as the size has an API's.", "", []string{
+		"nothing": {"There is one cell, and each process has the defaults of the size.", "", []string{
 			"api 2 × 250m, 512Mi", "scheduler 2 × 250m, 512Mi", "conductor 2 × 250m, 512Mi", "metadata 2 × 250m, 512Mi",
 			"cell1 conductor 2 × 250m, 512Mi", "cell1 metadata none", "cell1 consoles 2 × 50m, 256Mi",
 		}},
-		"said": {
-			"The claim's own word comes first.",
+		"claim": {
+			"The claim overrides the defaults.",
 			", api: {replicas: 3, memory: 2Gi}, scheduler: {cpu: 2}, conductor: {replicas: 1, memory: 1Gi}, metadata: {replicas: 4}, consoles: {replicas: 1}", []string{
 				"api 3 × 250m, 2Gi", "scheduler 2 × 2, 512Mi", "conductor 1 × 250m, 1Gi", "metadata 4 × 250m, 512Mi",
 				"cell1 conductor 1 × 250m, 1Gi", "cell1 metadata none", "cell1 consoles 1 × 50m, 256Mi",
 			},
 		},
 		"cells": {
-			"A cell's processes are the service's where it does not say otherwise.",
+			"Processes of a cell use the settings of the service unless the cell overrides them.",
 			", conductor: {memory: 1Gi}, metadata: {perCell: true, replicas: 1}, consoles: {cpu: 1}, " +
 				"cells: [{name: a}, {name: b, conductor: {replicas: 5}, metadata: {memory: 3Gi}, consoles: {replicas: 3}}]", []string{
 				"api 2 × 250m, 512Mi", "scheduler 2 × 250m, 512Mi", "conductor 2 × 250m, 1Gi", "metadata none",
@@ -71,9 +71,9 @@ func TestNovaProcesses(t *testing.T) {
 		},
 	} {
 		n := novaOf(t, compute(tc.extraYAML), queued)
-		got := []string{"api " + says(&n.API), "scheduler " + says(&n.Scheduler), "conductor " + says(&n.Conductor), "metadata " + says(n.Metadata)}
+		got := []string{"api " + summary(&n.API), "scheduler " + summary(&n.Scheduler), "conductor " + summary(&n.Conductor), "metadata " + summary(n.Metadata)}
 		for _, c := range n.Cells {
-			got = append(got, c.Name+" conductor "+says(&c.Conductor), c.Name+" metadata "+says(c.Metadata), c.Name+" consoles "+says(&c.Consoles.Process))
+			got = append(got, c.Name+" conductor "+summary(&c.Conductor), c.Name+" metadata "+summary(c.Metadata), c.Name+" consoles "+summary(&c.Consoles.Process))
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
@@ -81,17 +81,17 @@ func TestNovaProcesses(t *testing.T) {
 	}
 }
 
-// TestHypervisorNetworks: a cell's hypervisors are in the networks that it names, or in those of the service.
+// TestHypervisorNetworks checks that a cell uses its own hypervisor networks, or the service's.
 func TestHypervisorNetworks(t *testing.T) {
 	const open = "{domain: example.com, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], hypervisorNetworks: [10.0.0.0/8, 'fd00::/8']}]}"
 	for name, tc := range map[string]struct {
 		reason, extraYAML string
 		want              map[string][]common.CIDR
 	}{
-		"none": {"Nobody says where they are.", "", map[string][]common.CIDR{"cell1": nil}},
-		"one":  {"The first cell has those of the service.", ", hypervisorNetworks: [10.0.0.0/16]", map[string][]common.CIDR{"cell1": {"10.0.0.0/16"}}},
+		"none": {"No networks are set.", "", map[string][]common.CIDR{"cell1": nil}},
+		"one":  {"The first cell uses the networks of the service.", ", hypervisorNetworks: [10.0.0.0/16]", map[string][]common.CIDR{"cell1": {"10.0.0.0/16"}}},
 		"cells": {
-			"One says otherwise.", ", hypervisorNetworks: [10.0.0.0/16], cells: [{name: a}, {name: b, hypervisorNetworks: ['fd00::/64', 10.1.0.0/24]}]",
+			"One cell overrides them.", ", hypervisorNetworks: [10.0.0.0/16], cells: [{name: a}, {name: b, hypervisorNetworks: ['fd00::/64', 10.1.0.0/24]}]",
 			map[string][]common.CIDR{"a": {"10.0.0.0/16"}, "b": {"fd00::/64", "10.1.0.0/24"}},
 		},
 	} {
@@ -105,7 +105,7 @@ func TestHypervisorNetworks(t *testing.T) {
 	}
 }
 
-// TestNovaHypervisorAccess: it is told the queue, its addresses, and how consoles are reached.
+// TestNovaHypervisorAccess checks the addresses of queue and consoles.
 func TestNovaHypervisorAccess(t *testing.T) {
 	const open = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}, limits: [{name: a, namespaces: ['*'], domains: ['*']}]}"
 	n := novaOf(t, compute(", consoles: {serial: true}, cells: [{name: a}, {name: b, disabled: true, consoles: {hostname: b.example.org, serialHostname: s.example.org}}]"), open)
@@ -151,13 +151,13 @@ func TestNovaHypervisorAccess(t *testing.T) {
 	}
 }
 
-// TestNovaValidation: the claim reports what Nova cannot do.
+// TestNovaValidation checks the errors for settings that Nova does not support.
 func TestNovaValidation(t *testing.T) {
 	const exposed = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}}"
-	for name, tc := range map[string]struct{ spec, platform, field, words string }{
-		"no placement":       {"{services: {nova: {enabled: true}}}", queued, "spec.services.placement.enabled", "cannot do without placement"},
-		"no queue":           {strings.Replace(compute(""), "{", "{infrastructure: {rabbitmq: {enabled: false}}, ", 1), queued, "spec.infrastructure.rabbitmq.enabled", "needs the message queue"},
-		"no issuer":          {compute(""), bare, "spec.services.nova.enabled", "queueIssuer of the PlatformConfig"},
+	for name, tc := range map[string]struct{ spec, platform, field, message string }{
+		"no placement":       {"{services: {nova: {enabled: true}}}", queued, "spec.services.placement.enabled", "requires placement"},
+		"no queue":           {strings.Replace(compute(""), "{", "{infrastructure: {rabbitmq: {enabled: false}}, ", 1), queued, "spec.infrastructure.rabbitmq.enabled", "requires the message queue"},
+		"no issuer":          {compute(""), bare, "spec.services.nova.enabled", "the PlatformConfig has no queueIssuer"},
 		"option":             {compute(", config: {scheduler: {max_attemptz: 3}}"), queued, "spec.services.nova.config.scheduler.max_attemptz", ""},
 		"image":              {compute(", image: {tag: 1.0.0}"), queued, "spec.services.nova.image.tag", ""},
 		"memory":             {compute(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.nova.api.memory", "4 uWSGI processes"},
@@ -172,8 +172,8 @@ func TestNovaValidation(t *testing.T) {
 		"cell room":          {compute(", cells: [{name: a}, {name: b, conductor: {memory: 64Mi}}]"), queued, "spec.services.nova.cells[1].conductor.memory", "needs 128Mi"},
 		"cell metadata room": {compute(", metadata: {perCell: true}, cells: [{name: a, metadata: {memory: 64Mi}}]"), queued, "spec.services.nova.cells[0].metadata.memory", "needs 128Mi"},
 		"cell consoles room": {compute(", cells: [{name: a, consoles: {memory: 64Mi}}]"), queued, "spec.services.nova.cells[0].consoles.memory", "needs 128Mi"},
-		"same host":          {compute(", cells: [{name: a}, {name: b, consoles: {hostname: console-a.cloud.tenant-a.example.com}}]"), exposed, "spec.services.nova.cells[1].consoles.hostname", "consoles of a is reached"},
-		"other domain":       {compute(", cells: [{name: a, consoles: {hostname: a.example.org}}]"), exposed, "spec.services.nova.cells[0].consoles.hostname", "does not lie below"},
+		"same host":          {compute(", cells: [{name: a}, {name: b, consoles: {hostname: console-a.cloud.tenant-a.example.com}}]"), exposed, "spec.services.nova.cells[1].consoles.hostname", "consoles of a uses"},
+		"other domain":       {compute(", cells: [{name: a, consoles: {hostname: a.example.org}}]"), exposed, "spec.services.nova.cells[0].consoles.hostname", "is not below"},
 		"replicas":           {compute(", cells: [{name: a}, {name: b, conductor: {replicas: 10}}]"), "{domain: example.com, queueIssuer: queues}", "spec.services.nova.cells[1].conductor.replicas", "10 replicas"},
 		"processes":          {compute(", api: {memory: 8Gi}, uwsgi: {processes: 9}"), "{domain: example.com, queueIssuer: queues}", "spec.services.nova.uwsgi.processes", "9 processes"},
 		"memory in all": {
@@ -186,11 +186,11 @@ func TestNovaValidation(t *testing.T) {
 		},
 	} {
 		_, err := derive(input(t, tc.spec, tc.platform, nil))
-		requireFieldError(t, name, err, tc.field, tc.words)
+		requireFieldError(t, name, err, tc.field, tc.message)
 	}
 }
 
-// TestCardFilter: a claim whose ports get functions of network cards does not lose the filter that finds hypervisors with cards.
+// TestCardFilter checks that a claim whose ports get functions of network cards requires the filter that selects hypervisors with cards.
 func TestCardFilter(t *testing.T) {
 	const (
 		missing = "spec.services.nova.config.filter_scheduler.enabled_filters: must contain PciPassthroughFilter, because services.neutron.ml2.sriov " +
@@ -200,16 +200,16 @@ func TestCardFilter(t *testing.T) {
 		disabled = "enabled: false, " + cards
 	)
 	for name, tc := range map[string]struct{ reason, config, neutron, want string }{
-		"default":          {"The default list has it.", "{}", cards, ""},
-		"list with it":     {"The claim names it.", "{filter_scheduler: {enabled_filters: [ComputeFilter, PciPassthroughFilter]}}", cards, ""},
-		"text with it":     {"A list can be one text.", "{filter_scheduler: {enabled_filters: 'ComputeFilter, PciPassthroughFilter'}}", cards, ""},
+		"default":          {"The default list contains it.", "{}", cards, ""},
+		"list with it":     {"The claim's list contains it.", "{filter_scheduler: {enabled_filters: [ComputeFilter, PciPassthroughFilter]}}", cards, ""},
+		"text with it":     {"The list may be a single string.", "{filter_scheduler: {enabled_filters: 'ComputeFilter, PciPassthroughFilter'}}", cards, ""},
 		"other options":    {"The list is not set.", "{filter_scheduler: {ram_weight_multiplier: 2}}", cards, ""},
-		"list without it":  {"Ports would go to nodes without a card.", "{filter_scheduler: {enabled_filters: [ComputeFilter]}}", cards, missing},
-		"text without it":  {"So with a text.", "{filter_scheduler: {enabled_filters: 'ComputeFilter,NUMATopologyFilter'}}", cards, missing},
-		"no filters":       {"None is fewer than needed.", "{filter_scheduler: {enabled_filters: []}}", cards, missing},
-		"without cards":    {"Nothing needs it.", "{filter_scheduler: {enabled_filters: [ComputeFilter]}}", noCards, ""},
-		"without Neutron":  {"Nothing makes ports.", "{filter_scheduler: {enabled_filters: [ComputeFilter]}}", disabled, ""},
-		"other kind in it": {"Another filter's name is none.", "{filter_scheduler: {enabled_filters: [PciPassthrough]}, DEFAULT: {}}", cards, missing},
+		"list without it":  {"Servers would go to nodes without a card.", "{filter_scheduler: {enabled_filters: [ComputeFilter]}}", cards, missing},
+		"text without it":  {"The same with a single string.", "{filter_scheduler: {enabled_filters: 'ComputeFilter,NUMATopologyFilter'}}", cards, missing},
+		"no filters":       {"An empty list lacks it.", "{filter_scheduler: {enabled_filters: []}}", cards, missing},
+		"without cards":    {"SR-IOV is not enabled.", "{filter_scheduler: {enabled_filters: [ComputeFilter]}}", noCards, ""},
+		"without Neutron":  {"Neutron is not enabled.", "{filter_scheduler: {enabled_filters: [ComputeFilter]}}", disabled, ""},
+		"other kind in it": {"A similar name is not the same filter.", "{filter_scheduler: {enabled_filters: [PciPassthrough]}, DEFAULT: {}}", cards, missing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			neutron := tc.neutron
@@ -228,17 +228,17 @@ func TestCardFilter(t *testing.T) {
 	}
 }
 
-// TestCellStays: a cell that is there is not lost by a list that does not name it.
-func TestCellStays(t *testing.T) {
+// TestCellRetained checks that an existing cell cannot be removed by a list without it.
+func TestCellRetained(t *testing.T) {
 	observedState := observedAs(t, "nova", "{cells: [{name: cell1}]}")
 	_, err := derive(input(t, compute(", cells: [{name: east}]"), queued, observedState))
-	requireFieldError(t, "The claim did not name it.", err, "spec.services.nova.cells", "cell1")
+	requireFieldError(t, "The list does not contain the cell.", err, "spec.services.nova.cells", "cell1")
 	if _, err := derive(input(t, compute(", cells: [{name: east}, {name: cell1}]"), queued, observedState)); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestCellsReported: the claim repeats what Nova reports of its cells.
+// TestCellsReported checks that the claim's status contains the cells that Nova reports.
 func TestCellsReported(t *testing.T) {
 	body := structOf(t, fields(t, "{status: {cells: [{name: cell1, phase: Ready, computeNodes: 3, uuid: x}, {name: cell2}]}}"))
 	state, err := observe.New(map[string]encoded.Struct{"nova": encoded.Of(body)})
@@ -247,25 +247,25 @@ func TestCellsReported(t *testing.T) {
 	}
 	observedState, _ := state.Get("nova")
 	var status controlplanev1.ControlPlaneClusterStatus
-	novaReport(&serviceState{seen: observedState}, &status)
+	novaReport(&serviceState{observed: observedState}, &status)
 	if diff := cmp.Diff([]controlplanev1.CellStatus{{Name: "cell1", Phase: "Ready", ComputeNodes: 3}}, status.Cells); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestNovaConnections: what is above the cells looks into all databases, and a cell into its own.
+// TestNovaConnections checks that processes above the cells connect to all databases, and processes of a cell to its own.
 func TestNovaConnections(t *testing.T) {
 	of := func(more string) int64 {
 		m := derived(t, compute(more), queued)
 		return novaConnections(m, m.services[2])
 	}
 	const processes = ", uwsgi: {processes: 3, threads: 2}"
-	// Two pods each: six threads of both APIs, a pool of five for each of both daemons, in three databases; then one cell's
-	// conductors, and two proxies with a pool each.
+	// Two pods each: six threads of both APIs, a pool of five for each of both daemons, in three databases; then one cell's conductors, and
+	// two proxies with a pool each.
 	if got, want := of(processes), int64(3*2*(6+6+5+5)+2*5+2*5); got != want {
 		t.Errorf("%d connections, want %d", got, want)
 	}
-	// The metadata API of a cell stays in its database.
+	// The metadata API of a cell connects only to the cell's database.
 	const perCell = ", metadata: {perCell: true}, consoles: {graphical: None}, cells: [{name: a}, {name: b}]"
 	if got, want := of(processes+perCell), int64(4*2*(6+5+5)+2*(2*5+2*6)); got != want {
 		t.Errorf("%d connections, want %d", got, want)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// example is what a claim of examples/controlplane becomes, without its Objects.
+// example returns the objects composed for a claim of examples/controlplane, without their wrapper Objects.
 func example(t *testing.T, file string) map[string]map[string]any {
 	t.Helper()
 	data, err := os.ReadFile("../../examples/controlplane/" + file)
@@ -34,7 +34,7 @@ func example(t *testing.T, file string) map[string]map[string]any {
 	return out
 }
 
-// strip removes fields wherever they are.
+// strip removes fields at any depth.
 func strip(v any, fields []string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -51,7 +51,7 @@ func strip(v any, fields []string) {
 	}
 }
 
-// TestObjects: what operators are asked for by the example that has everything, so that each word of it has been read by someone.
+// TestObjects compares the objects for operators with reviewed ones, for the example with all features.
 func TestObjects(t *testing.T) {
 	objects := example(t, "full.yaml")
 	for name, tc := range map[string]struct {
@@ -59,7 +59,7 @@ func TestObjects(t *testing.T) {
 		path             []string
 		want             string
 	}{
-		"queue": {reason: "Three members, apart, by TLS alone; none goes while messages would be lost.", resource: "messaging", path: []string{"spec"}, want: `
+		"queue": {reason: "Three members, on different nodes, with TLS only; no pod is evicted while messages could be lost.", resource: "messaging", path: []string{"spec"}, want: `
 affinity:
   podAntiAffinity:
     preferredDuringSchedulingIgnoredDuringExecution:
@@ -108,7 +108,7 @@ tls:
   disableNonTLSListeners: true
   secretName: rabbitmq-tls
 `},
-		"locks": {reason: "Three members that elect one which takes writes.", resource: "locks", path: []string{"spec"}, want: `
+		"locks": {reason: "Three members that elect a primary.", resource: "locks", path: []string{"spec"}, want: `
 binding:
   secretName: valkey-binding
 metrics:
@@ -139,7 +139,7 @@ tls:
       name: internal-ca
   enabled: true
 `},
-		"cache": {reason: "Each member has a name of its own.", resource: "memcached", path: []string{"spec", "template", "spec", "containers"}, want: `
+		"cache": {reason: "Each member has its own name.", resource: "memcached", path: []string{"spec", "template", "spec", "containers"}, want: `
 - args:
   - -m
   - "2048"
@@ -174,10 +174,10 @@ tls:
   - mountPath: /tmp
     name: tmp
 `},
-		"cache's pods": {reason: "As many as the claim says.", resource: "memcached", path: []string{"spec", "replicas"}, want: `
+		"cache's pods": {reason: "The claim sets the number.", resource: "memcached", path: []string{"spec", "replicas"}, want: `
 3
 `},
-		"database": {reason: "What the claim says, and what follows from its size.", resource: "database", path: []string{"spec"}, want: `
+		"database": {reason: "The settings of the claim, and values derived from its size.", resource: "database", path: []string{"spec"}, want: `
 affinity:
   antiAffinityEnabled: true
   podAntiAffinity:
@@ -291,7 +291,7 @@ topologySpreadConstraints:
 updateStrategy:
   type: ReplicasFirstPrimaryLast
 `},
-		"proxy": {reason: "So has the proxy.", resource: "database-proxy", path: []string{"spec"}, want: `
+		"proxy": {reason: "The proxy has the same settings.", resource: "database-proxy", path: []string{"spec"}, want: `
 imagePullSecrets:
 - name: claim-pull-registry
 mariaDbRef:
@@ -347,7 +347,7 @@ topologySpreadConstraints:
   topologyKey: kubernetes.io/hostname
   whenUnsatisfiable: DoNotSchedule
 `},
-		"backup": {reason: "It is made as the claim says, by its Secret.", resource: "database-backup-", path: []string{"spec"}, want: `
+		"backup": {reason: "It has the settings of the claim and the copy of its Secret.", resource: "database-backup-", path: []string{"spec"}, want: `
 backoffLimit: 20
 compression: gzip
 mariaDbRef:
@@ -392,7 +392,7 @@ storage:
 target: PreferReplica
 timeout: 8h0m0s
 `},
-		"keystone": {reason: "It looks nothing up: all that it needs is in its spec.", resource: "keystone", path: []string{"spec"}, want: `
+		"keystone": {reason: "All values are in its spec.", resource: "keystone", path: []string{"spec"}, want: `
 bootstrap:
   adminUser: admin
 cache:
@@ -513,13 +513,13 @@ uwsgi:
   processes: 4
   threads: 1
 `},
-		"namespace": {reason: "Where it can be, pods are restricted.", resource: "namespace", path: []string{"metadata", "labels"}, want: `
+		"namespace": {reason: "The restricted standard is enforced where possible.", resource: "namespace", path: []string{"metadata", "labels"}, want: `
 app.kubernetes.io/managed-by: crossplane-cobaltcore
 pod-security.kubernetes.io/audit: restricted
 pod-security.kubernetes.io/enforce: baseline
 pod-security.kubernetes.io/warn: restricted
 `},
-		"certificate": {reason: "It holds for each member's name.", resource: "messaging-certificate", path: []string{"spec"}, want: `
+		"certificate": {reason: "The certificate contains each member's name.", resource: "messaging-certificate", path: []string{"spec"}, want: `
 dnsNames:
 - rabbitmq.tenant-a-cloud-aab838129d70f8f9a33a.svc
 - rabbitmq.tenant-a-cloud-aab838129d70f8f9a33a.svc.cluster.local
@@ -559,7 +559,7 @@ usages:
 	}
 }
 
-// TestUsers: what is kept for whom.
+// TestUsers checks the users of retained Secrets.
 func TestUsers(t *testing.T) {
 	var got []string
 	objects := example(t, "full.yaml")

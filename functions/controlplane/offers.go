@@ -16,7 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// checkAggregates refuses a host in two availability zones: it would come into one of them, and be refused in the other for ever.
+// checkAggregates returns an error for a host in two availability zones: the compute service would add it to one and reject it in the other
+// on every attempt.
 func checkAggregates(s *serviceState, all []common.HostAggregate) error {
 	var errs []error
 	zones, named := map[string]string{}, map[string]string{}
@@ -27,7 +28,7 @@ func checkAggregates(s *serviceState, all []common.HostAggregate) error {
 		for _, host := range g.Hosts {
 			if zone := cmp.Or(zones[host], g.AvailabilityZone); zone != g.AvailabilityZone {
 				errs = append(errs, invalid.Field(s.field(fmt.Sprintf(".aggregates[%d].hosts", i)),
-					"%s is in availability zone %s by aggregate %s, and cannot be in %s as well; name it in one of them",
+					"%s is in availability zone %s of aggregate %s and cannot be in %s, too; remove it from one of them",
 					host, zone, named[host], g.AvailabilityZone))
 				continue
 			}
@@ -37,7 +38,7 @@ func checkAggregates(s *serviceState, all []common.HostAggregate) error {
 	return errors.Join(errs...)
 }
 
-// checkFlavors refuses two flavors of one ID.
+// checkFlavors returns an error for two flavors with the same ID.
 func checkFlavors(s *serviceState, all []common.Flavor) error {
 	var errs []error
 	named := map[string]string{}
@@ -45,20 +46,20 @@ func checkFlavors(s *serviceState, all []common.Flavor) error {
 		if f.ID == "" {
 			continue
 		}
-		if other, taken := named[f.ID]; taken {
+		if other, exists := named[f.ID]; exists {
 			errs = append(errs, invalid.Field(s.field(fmt.Sprintf(".flavors[%d].id", i)),
-				"flavor %s has the same; choose another, or leave it out", other))
+				"flavor %s uses the same ID; set another one, or remove it", other))
 		}
 		named[f.ID] = f.Name
 	}
 	return errors.Join(errs...)
 }
 
-// aliasSpec is the extra spec by which a flavor asks for PCI devices.
+// aliasSpec is the extra spec by which a flavor requests PCI devices.
 const aliasSpec = "pci_passthrough:alias"
 
-// checkFlavorSpecs returns an error for an extra spec of a flavor that the compute API refuses, or that names devices which no option
-// describes. The API does not answer any more once [pci] alias has a mistake, so that is checked whether or not a flavor asks for devices.
+// checkFlavorSpecs returns an error for an extra spec of a flavor that the compute API rejects, or that references devices without an
+// alias. An invalid [pci] alias makes the API fail for every request, so it is checked even if no flavor requests devices.
 func checkFlavorSpecs(s *serviceState, flavors []common.Flavor, r release.Release) error {
 	config, _ := override.Options(s.name, string(r), s.spec().Overrides, s.field("")) // Spec.Check returns its errors.
 	option := s.field(".config.pci.alias")
@@ -67,8 +68,8 @@ func checkFlavorSpecs(s *serviceState, flavors []common.Flavor, r release.Releas
 	for i, f := range flavors {
 		for _, name := range slices.Sorted(maps.Keys(f.ExtraSpecs)) {
 			field, value := s.field(fmt.Sprintf(".flavors[%d].extraSpecs", i)), string(f.ExtraSpecs[name])
-			if refused := extraspec.Check(string(r), name, value); refused != nil {
-				errs = append(errs, invalid.Field(field, "%s: %v", name, refused))
+			if specErr := extraspec.Check(string(r), name, value); specErr != nil {
+				errs = append(errs, invalid.Field(field, "%s: %v", name, specErr))
 			} else if name == aliasSpec && err == nil {
 				errs = append(errs, checkAliases(field, option, value, aliases))
 			}
@@ -77,13 +78,13 @@ func checkFlavorSpecs(s *serviceState, flavors []common.Flavor, r release.Releas
 	return errors.Join(errs...)
 }
 
-// checkAliases returns an error for a name of devices that no alias has. The value is a list of name:count, with commas.
+// checkAliases returns an error for a name of devices without an alias. The value is a comma-separated list of name:count.
 func checkAliases(field, option, value string, aliases []string) error {
 	var errs []error
 	for item := range strings.SplitSeq(value, ",") {
 		name, _, _ := strings.Cut(strings.TrimSpace(item), ":")
 		if !slices.Contains(aliases, name) {
-			errs = append(errs, invalid.Field(field, "%s: no alias is called %q, so each server would be refused; add it to %s",
+			errs = append(errs, invalid.Field(field, "%s: alias %q does not exist, so each server would be rejected; add it to %s",
 				aliasSpec, name, option))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// TestComputeCatalog: Nova is told of flavors and aggregates as the claim has them.
+// TestComputeCatalog checks that Nova gets the flavors and aggregates of the claim.
 func TestComputeCatalog(t *testing.T) {
 	n := novaOf(t, compute(", flavors: [{name: small, vcpus: 1, memoryMiB: 512}], aggregates: [{name: east, availabilityZone: az, hosts: [a]}]"), queued)
 	if diff := cmp.Diff([]common.Flavor{{Name: "small", VCPUs: 1, MemoryMiB: 512}}, n.Flavors); diff != "" {
@@ -20,25 +20,25 @@ func TestComputeCatalog(t *testing.T) {
 	}
 }
 
-// TestComputeCatalogValidation: what Nova would refuse for ever is refused at once.
+// TestComputeCatalogValidation checks that values that Nova would always reject are reported by the claim.
 func TestComputeCatalogValidation(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, extraYAML, want string }{
 		"OneZone": {
-			reason: "Two aggregates may be of one zone, and one of none.",
+			reason: "Aggregates may share a zone, or have none.",
 			extraYAML: "aggregates: [{name: a, availabilityZone: az, hosts: [h]}, {name: b, availabilityZone: az, hosts: [h]}, {name: c, hosts: [h]}, " +
 				"{name: d, availabilityZone: other, hosts: [i]}]",
 		},
 		"TwoZones": {
-			reason:    "A host is in one zone.",
+			reason:    "A host can be in one zone only.",
 			extraYAML: "aggregates: [{name: a, availabilityZone: az-a, hosts: [h]}, {name: b, availabilityZone: az-b, hosts: [g, h]}]",
-			want: "spec.services.nova.aggregates[1].hosts: h is in availability zone az-a by aggregate a, and cannot be in az-b as well; " +
-				"name it in one of them",
+			want: "spec.services.nova.aggregates[1].hosts: h is in availability zone az-a of aggregate a and cannot be in az-b, too; " +
+				"remove it from one of them",
 		},
-		"NoIDs": {reason: "Nova makes them.", extraYAML: "flavors: [{name: a, vcpus: 1, memoryMiB: 1}, {name: b, vcpus: 1, memoryMiB: 1}]"},
+		"NoIDs": {reason: "Nova generates the IDs.", extraYAML: "flavors: [{name: a, vcpus: 1, memoryMiB: 1}, {name: b, vcpus: 1, memoryMiB: 1}]"},
 		"OneID": {
-			reason:    "An ID is of one flavor.",
+			reason:    "IDs must be unique.",
 			extraYAML: `flavors: [{name: a, id: "1", vcpus: 1, memoryMiB: 1}, {name: b, id: "1", vcpus: 1, memoryMiB: 1}]`,
-			want:      "spec.services.nova.flavors[1].id: flavor a has the same; choose another, or leave it out",
+			want:      "spec.services.nova.flavors[1].id: flavor a uses the same ID; set another one, or remove it",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestComputeCatalogValidation(t *testing.T) {
 				}
 				return
 			}
-			field, words, _ := strings.Cut(tc.want, ": ")
-			requireFieldError(t, tc.reason, err, field, words)
+			field, message, _ := strings.Cut(tc.want, ": ")
+			requireFieldError(t, tc.reason, err, field, message)
 		})
 	}
 }

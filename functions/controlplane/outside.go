@@ -9,34 +9,34 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/outside"
 )
 
-// queueService is the composed resource of the Service by which other clusters reach the queue.
+// queueService is the composed resource of the Service for access to the queue from other clusters.
 const queueService = "messaging-external-service"
 
-// queueExposed reports whether hypervisors of other clusters are to reach the queue.
+// queueExposed reports whether the queue is exposed to hypervisors of other clusters.
 func (m *model) queueExposed() bool {
 	return m.runsQueue() && outside.IsExposed(m.spec.Infrastructure.RabbitMQ.Exposure)
 }
 
-// queueExposure is that Service. The queue does not wait for it: its certificate is made anew when there is an address.
+// queueExposure composes that Service. The queue does not depend on it: its certificate is reissued once there is an address.
 func queueExposure(m *model) ([]compose.Stage, error) {
 	exposure := m.spec.Infrastructure.RabbitMQ.Exposure
 	return []compose.Stage{{{
 		Name: queueService, Object: m.cluster("").ExternalService(),
 		Ready: func(o *observe.Object) rules.Result {
 			if !outside.HasAddress(o, exposure) {
-				return rules.Wait("NoAddress", "no load balancer has given Service %s an address yet", o.String("metadata", "name"))
+				return rules.Wait("NoAddress", "waiting for a load balancer to assign an address to Service %s", o.String("metadata", "name"))
 			}
 			return rules.Yes
 		},
 	}}}, nil
 }
 
-// externalQueue is where other clusters reach the queue. Nil: nowhere yet.
+// externalQueue returns the address of the queue for other clusters. Nil: not assigned yet.
 func (m *model) externalQueue() *controlplanev1.ExternalAddress {
 	if q := m.spec.Infrastructure.RabbitMQ.External; q != nil {
-		return &controlplanev1.ExternalAddress{Host: q.Host, Port: queuePort(q)} // Where it is for the control plane's own cluster, too.
+		return &controlplanev1.ExternalAddress{Host: q.Host, Port: queuePort(q)} // The control plane's own cluster uses the same address.
 	}
-	observedState, ok := m.seen.Get(queueService)
+	observedState, ok := m.observed.Get(queueService)
 	if !ok || !m.queueExposed() {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (m *model) externalQueue() *controlplanev1.ExternalAddress {
 	return &controlplanev1.ExternalAddress{Host: host, Port: port}
 }
 
-// queueHosts are the names by which they do.
+// queueHosts returns the host names of that address.
 func (m *model) queueHosts() []string {
 	if at := m.externalQueue(); at != nil {
 		return []string{at.Host}
@@ -55,7 +55,7 @@ func (m *model) queueHosts() []string {
 	return nil
 }
 
-// externalSouthbound is where other clusters find out which virtual networks their nodes have. Empty: nowhere yet.
+// externalSouthbound returns the address of the southbound database for other clusters. Empty: not assigned yet.
 func (m *model) externalSouthbound() string {
 	part := southbound
 	if m.ovnRelay() != nil {
@@ -64,7 +64,7 @@ func (m *model) externalSouthbound() string {
 	return m.observedOVN().String("status", part, "externalEndpoint")
 }
 
-// checkQueueExposure refuses what the schema refuses, too.
+// checkQueueExposure repeats the validation of the schema.
 func (m *model) checkQueueExposure() error {
 	return outside.Check("spec.infrastructure.rabbitmq.exposure", m.spec.Infrastructure.RabbitMQ.Exposure)
 }

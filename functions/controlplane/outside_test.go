@@ -10,13 +10,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// exposing is a claim whose queue is exposed.
+// exposing returns a claim whose queue is exposed.
 func exposing(exposure string) string {
 	return "{infrastructure: {rabbitmq: {exposure: {" + exposure + "}}}}"
 }
 
-// TestQueueExposure: other clusters reach the queue at the port of AMQP alone, by a name that its certificate carries as soon as there is
-// one, from the networks that the claim names. Nothing waits for that.
+// TestQueueExposure checks that other clusters can connect only to the AMQP port, with a host name that the certificate contains once it is
+// assigned, and only from the networks of the claim. No component waits for the address.
 func TestQueueExposure(t *testing.T) {
 	platform := `{domain: example.com, limits: [{name: all, namespaces: ["*"], hypervisorNetworks: ["*"], annotations: ["*"]}]}`
 	const balancer = "type: LoadBalancer, networks: [10.20.0.0/16], annotations: {example.com/pool: nodes}"
@@ -27,10 +27,10 @@ func TestQueueExposure(t *testing.T) {
 		hosts        []any
 		from         []any
 	}{
-		"None": {reason: "Nobody outside is to reach it.", spec: "{}"},
-		"Off":  {reason: "It says so.", spec: exposing("type: None")},
+		"None": {reason: "It is not exposed.", spec: "{}"},
+		"Off":  {reason: "The claim disables it.", spec: exposing("type: None")},
 		"Balanced": {
-			reason: "Without an address the certificate is as it would be without, and the queue is there.", spec: exposing(balancer),
+			reason: "Without an address, the certificate is unchanged, and the queue is created.", spec: exposing(balancer),
 			address: map[string]any{"status": map[string]any{"loadBalancer": map[string]any{}}},
 			want: map[string]any{
 				"type": "LoadBalancer", "externalTrafficPolicy": "Local", "loadBalancerSourceRanges": []any{"10.20.0.0/16"},
@@ -40,7 +40,7 @@ func TestQueueExposure(t *testing.T) {
 			from: []any{map[string]any{"ipBlock": map[string]any{"cidr": "10.20.0.0/16"}}},
 		},
 		"Addressed": {
-			reason: "The certificate has the address.", spec: exposing(balancer),
+			reason: "The certificate contains the address.", spec: exposing(balancer),
 			address: fields(t, "{status: {loadBalancer: {ingress: [{ip: 192.0.2.7}]}}}"),
 			want: map[string]any{
 				"type": "LoadBalancer", "externalTrafficPolicy": "Local", "loadBalancerSourceRanges": []any{"10.20.0.0/16"},
@@ -72,34 +72,34 @@ func TestQueueExposure(t *testing.T) {
 			var from []any
 			rules, _ := at(all["rabbitmq-network-policy"].Map(), "spec", "ingress").([]any)
 			for _, r := range rules {
-				peers, _ := at(r.(map[string]any), "from").([]any)
-				for _, p := range peers {
+				entries, _ := at(r.(map[string]any), "from").([]any)
+				for _, p := range entries {
 					if _, block := p.(map[string]any)["ipBlock"]; block {
 						from = append(from, p)
 					}
 				}
 			}
 			if diff := cmp.Diff(tc.from, from); diff != "" {
-				t.Errorf("%s\nwho is let in (-want +got):\n%s", tc.reason, diff)
+				t.Errorf("%s\nallowed networks (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestQueueExposureRefused: an address is none without nodes, and networks that a pool may not name are not opened either.
-func TestQueueExposureRefused(t *testing.T) {
-	for name, tc := range map[string]struct{ spec, platform, field, words string }{
+// TestQueueExposureValidation checks the errors for a NodePort without nodes, and for networks that a pool must not use.
+func TestQueueExposureValidation(t *testing.T) {
+	for name, tc := range map[string]struct{ spec, platform, field, message string }{
 		"nodes": {
 			exposing("type: NodePort"), `{domain: example.com, limits: [{name: all, namespaces: ["*"], hypervisorNetworks: ["*"]}]}`,
 			"spec.infrastructure.rabbitmq.exposure.nodes", "ports of nodes alone are no address",
 		},
-		"anybody":  {exposing("type: LoadBalancer"), "{domain: example.com}", "spec.infrastructure.rabbitmq.exposure.networks", ""},
-		"networks": {exposing("type: LoadBalancer, networks: [10.0.0.0/8]"), "{domain: example.com}", "spec.infrastructure.rabbitmq.exposure.networks", ""},
+		"any network": {exposing("type: LoadBalancer"), "{domain: example.com}", "spec.infrastructure.rabbitmq.exposure.networks", ""},
+		"networks":    {exposing("type: LoadBalancer, networks: [10.0.0.0/8]"), "{domain: example.com}", "spec.infrastructure.rabbitmq.exposure.networks", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := derive(input(t, tc.spec, tc.platform, map[string]*structpb.Struct{}))
-			if err == nil || !strings.Contains(err.Error(), tc.field+": ") || !strings.Contains(err.Error(), tc.words) {
-				t.Errorf("error %v, want one about %s with %q", err, tc.field, tc.words)
+			if err == nil || !strings.Contains(err.Error(), tc.field+": ") || !strings.Contains(err.Error(), tc.message) {
+				t.Errorf("error %v, want one about %s with %q", err, tc.field, tc.message)
 			}
 		})
 	}

@@ -19,14 +19,14 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// Databases of OVN, as fields of its composite resource are called.
+// Fields of OVN's composite resource with the databases.
 const (
 	northbound = "northbound"
 	southbound = "southbound"
 )
 
-// ovn is where virtual networks are kept. It is a composite resource beside the network service's: what runs goes on by it, whatever
-// becomes of that service.
+// ovn composes the OVN databases. They are a separate composite resource, so that virtual networks do not depend on the state of the
+// network service.
 func ovn(m *model) ([]compose.Stage, error) {
 	apiVersion, kind := ovnv1.GroupVersionKind.ToAPIVersionAndKind()
 	xr := &ovnv1.OVNCluster{
@@ -35,7 +35,7 @@ func ovn(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{{Name: ovnComponent, Object: xr, Management: true, After: m.copiesOfOVN()}}}, nil
 }
 
-// copiesOfOVN are the resources that make the copies of Secrets which its backups and its pods read.
+// copiesOfOVN returns the resources that copy the Secrets of its backups and pods.
 func (m *model) copiesOfOVN() []string {
 	var out []string
 	for _, n := range networkSecrets(&m.spec.Services) {
@@ -44,7 +44,8 @@ func (m *model) copiesOfOVN() []string {
 	return out
 }
 
-// ovnRelay are the copies of the southbound database, if any are asked for: of equal ones, two are there by themselves.
+// ovnRelay returns the settings of the relays, which are copies of the southbound database, nil if none are requested. The default number
+// is the number of daemons.
 func (m *model) ovnRelay() *common.Process {
 	requested := m.ovnSpecFromClaim().Relay
 	if requested == nil {
@@ -78,7 +79,7 @@ func ovnBucket(s controlplanev1.S3) ovnv1.Bucket {
 	}
 }
 
-// ovnDeletionOrder keeps the namespaces until what lives in them is gone.
+// ovnDeletionOrder keeps the namespaces until OVN is deleted.
 func ovnDeletionOrder(m *model) ([]compose.Stage, error) {
 	stage := compose.Stage{m.restrictTo(ovnComponent, namespaceResource, ovnv1.GroupVersionKind.Kind+" lives in the namespace")}
 	if m.remote {
@@ -119,11 +120,11 @@ func southboundFromClaim(o controlplanev1.OVN) *controlplanev1.Members {
 }
 
 func (m *model) observedOVN() *observe.Object {
-	observedState, _ := m.seen.Get(ovnComponent)
+	observedState, _ := m.observed.Get(ovnComponent)
 	return observedState
 }
 
-// ovnMembers are those of a database. Volumes that are there stay as they are.
+// ovnMembers returns the members of a database. Existing volumes keep their size and class.
 func (m *model) ovnMembers(part string, of *controlplanev1.Members) ovnv1.Members {
 	requested, r := ptr.Deref(of, controlplanev1.Members{}), m.size.networksResources.Requests
 	out := ovnv1.Members{
@@ -142,10 +143,10 @@ func (m *model) ovnMembers(part string, of *controlplanev1.Members) ovnv1.Member
 	return out
 }
 
-// maxOVNMembers is how many members a database of OVN has at most.
+// maxOVNMembers is the maximum number of members of an OVN database.
 const maxOVNMembers = 5
 
-// checkOVN refuses what leaves a process no room, and another volume than there is.
+// checkOVN returns an error for processes with too few resources, invalid numbers of members, and changes of volumes.
 func (m *model) checkOVN(field string) error {
 	requested := m.ovnSpecFromClaim()
 	var errs []error
@@ -165,10 +166,10 @@ func (m *model) checkOVN(field string) error {
 		at, is := field+"."+d.part, m.ovnMembers(d.part, d.of)
 		errs = append(errs, openstack.CheckProcess(at, d.of.Process))
 		if n := *is.Replicas; n%2 == 0 || n > maxOVNMembers {
-			errs = append(errs, invalid.Field(at+".replicas", "%d members cannot agree, or do so slowly; say 1, 3 or 5", n))
+			errs = append(errs, invalid.Field(at+".replicas", "a Raft cluster of %d members is not supported; set it to 1, 3 or 5", n))
 		}
 		if size := d.of.StorageSize; size != nil && !same(string(*size), string(is.StorageSize)) {
-			errs = append(errs, invalid.Field(at+".storageSize", "the volumes have %s, and they do not change; say %[1]s here, or leave it out",
+			errs = append(errs, invalid.Field(at+".storageSize", "is immutable: the volumes have %s; set it to %[1]s, or remove it",
 				is.StorageSize))
 		}
 		if d.of.StorageClass != "" && d.of.StorageClass != is.StorageClass {
@@ -184,7 +185,7 @@ func (m *model) checkOVN(field string) error {
 	return errors.Join(errs...)
 }
 
-// ovnParts are the pods of OVN.
+// ovnParts returns the costs of the pods of OVN.
 func (m *model) ovnParts(field string) []costItem {
 	spec := m.ovnSpec()
 	of := func(name string, p common.Process, storage ovnv1.StorageSize) costItem {
@@ -207,7 +208,7 @@ func (m *model) ovnParts(field string) []costItem {
 	return out
 }
 
-// ovnStatus is what is known of it.
+// ovnStatus returns the state of OVN, nil without OVN.
 func (m *model) ovnStatus() *controlplanev1.OVNStatus {
 	if m.usesOVN() && m.ovnSpecFromClaim().External != nil {
 		x := m.ovnSpecFromClaim().External

@@ -6,7 +6,7 @@ import (
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 )
 
-// placement is the inventory of what virtual machines use.
+// placement builds the composite resource of the service that tracks the resources of hypervisors.
 func placement(m *model, s *serviceState) runtime.Object {
 	return &placementv1.Placement{
 		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),

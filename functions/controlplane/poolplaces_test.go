@@ -11,11 +11,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 )
 
-// placed is a platform with two clusters for everybody and a store.
+// placed is a platform with two clusters for all tenants and a store.
 const placed = `{domain: example.com, secretStore: {name: store}, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}, ` +
 	`{name: west, providerConfig: west, allowedNamespaces: ["*"]}]}`
 
-// pooledIn is a call for a control plane in a cluster with a StorageCluster in another one, or the same.
+// pooledIn derives a control plane in one cluster with a StorageCluster in the same or another one.
 func pooledIn(t *testing.T, plane, ceph, xr, config string) (*model, error) {
 	t.Helper()
 	spec := `{services: {glance: {enabled: true, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}}`
@@ -30,8 +30,8 @@ func pooledIn(t *testing.T, plane, ceph, xr, config string) (*model, error) {
 	return derive(in)
 }
 
-// TestPoolClusters: a key comes from the cluster that Ceph is in to the one that pods are in: within one by rights to get it and no other, and
-// between two through the store, pushed from where it is. Services read the copy beside them, and are told nothing of clusters.
+// TestPoolClusters checks that a key is copied from the cluster of Ceph to the cluster of the pods: within one cluster with permission for
+// this key only, and between two clusters through the store. Services read the local copy, without the name of a cluster.
 func TestPoolClusters(t *testing.T) {
 	configs := map[string]string{"": "in-cluster", "east": "east", "west": "west"}
 	for plane, to := range configs {
@@ -51,16 +51,16 @@ func TestPoolClusters(t *testing.T) {
 					case at == "":
 						at = m.providerConfig
 					}
-					what := "copy"
+					object := "copy"
 					switch {
 					case strings.Contains(r.Name, "-push-"):
-						what = "push"
+						object = "push"
 					case strings.Contains(r.Name, "-workload-"):
-						what = "arrival"
+						object = "arrival"
 					case !strings.Contains(r.Name, "key-glance"):
-						what = "right"
+						object = "right"
 					}
-					if s := what + " in " + at; !slices.Contains(got, s) {
+					if s := object + " in " + at; !slices.Contains(got, s) {
 						got = append(got, s)
 					}
 				}
@@ -77,10 +77,10 @@ func TestPoolClusters(t *testing.T) {
 				}
 				clients := m.storageClients(m.services[slices.IndexFunc(m.services, func(s *serviceState) bool { return s.name == "glance" })])
 				if c := clients[0]; c.Cluster != "" || c.SecretName != set.Target("key-glance") {
-					t.Errorf("Glance is told %+v", c)
+					t.Errorf("the storage client of Glance is %+v", c)
 				}
 				if known := m.storageStatus()[0]; string(known.Cluster) != ceph {
-					t.Errorf("the status says that it is in %q", known.Cluster)
+					t.Errorf("the cluster in the status is %q", known.Cluster)
 				}
 				if !slices.Contains(m.poolsFor(m.services[slices.IndexFunc(m.services, func(s *serviceState) bool { return s.name == "glance" })]),
 					set.Resource(set.Target("key-glance"))) {
@@ -91,19 +91,19 @@ func TestPoolClusters(t *testing.T) {
 	}
 }
 
-// TestPoolClustersValidation: daemons that are not reached, a key that does not come, and a cluster that is there no more.
+// TestPoolClustersValidation checks the errors for unreachable daemons, keys that cannot be transferred, and a removed cluster.
 func TestPoolClustersValidation(t *testing.T) {
 	const field = "spec.services.glance.stores[0].ceph"
 	pods := strings.Replace(storageXR, "networks: [10.0.0.0/24]", "podNetwork: true", 1)
 	storeless := strings.Replace(placed, "secretStore: {name: store}, ", "", 1)
 	own := strings.Replace(placed, "{name: store}", "{name: store, kind: SecretStore}", 1)
-	for name, tc := range map[string]struct{ reason, plane, ceph, xr, platform, field, words string }{
-		"Pods":       {"They are here, and services are not.", "east", "", pods, placed, field + ".clusterRef", "name a StorageCluster with network.host"},
-		"Pods there": {"Services are here, and they are not.", "", "west", pods, placed, field + ".clusterRef", "name a StorageCluster with network.host"},
-		"Same":       {"Pods of one cluster reach each other.", "west", "west", pods, placed, "", ""},
-		"Storeless":  {"Nothing brings the key.", "", "west", storageXR, storeless, field, "and there is none; name one in spec.global.secretStore"},
-		"Local":      {"It is there.", "west", "west", storageXR, storeless, "", ""},
-		"Own store":  {"It is in another namespace.", "east", "west", storageXR, own, field, "name a ClusterSecretStore"},
+	for name, tc := range map[string]struct{ reason, plane, ceph, xr, platform, field, message string }{
+		"Pods":       {"Daemons use pod IPs, and services are in another cluster.", "east", "", pods, placed, field + ".clusterRef", "set a StorageCluster with network.host"},
+		"Pods there": {"Daemons use pod IPs, and services are in another cluster.", "", "west", pods, placed, field + ".clusterRef", "set a StorageCluster with network.host"},
+		"Same":       {"Pods of the same cluster can connect.", "west", "west", pods, placed, "", ""},
+		"Storeless":  {"The key cannot be transferred.", "", "west", storageXR, storeless, field, "and none is configured; set spec.global.secretStore"},
+		"Local":      {"The key is in the same cluster.", "west", "west", storageXR, storeless, "", ""},
+		"Own store":  {"The key is in another namespace.", "east", "west", storageXR, own, field, "set spec.global.secretStore to a ClusterSecretStore"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := pooledIn(t, tc.plane, tc.ceph, tc.xr, tc.platform)
@@ -113,7 +113,7 @@ func TestPoolClustersValidation(t *testing.T) {
 				}
 				return
 			}
-			requireFieldError(t, tc.reason, err, tc.field, tc.words)
+			requireFieldError(t, tc.reason, err, tc.field, tc.message)
 		})
 	}
 	if _, err := pooledIn(t, "", "north", storageXR, placed); err == nil || !strings.Contains(err.Error(), `the StorageCluster is in cluster "north", which`) {
@@ -121,7 +121,7 @@ func TestPoolClustersValidation(t *testing.T) {
 	}
 }
 
-// TestUnreferencedPoolKeys: copies of keys that nobody names any more stay where they are, in whichever cluster.
+// TestUnreferencedPoolKeys checks that copies of keys without references are kept, in any cluster.
 func TestUnreferencedPoolKeys(t *testing.T) {
 	const of = "storage-1157d1d3"
 	wrapped := func(config string) *structpb.Struct {
@@ -133,10 +133,10 @@ func TestUnreferencedPoolKeys(t *testing.T) {
 		observed map[string]*structpb.Struct
 		want     string
 	}{
-		"Local":  {"It is composed as it is.", map[string]*structpb.Struct{of + "-keys-" + of + "-key": structOf(t, fields(t, "{metadata: {name: a}, spec: {}}"))}, ""},
-		"Here":   {"Wrapped in the management cluster.", map[string]*structpb.Struct{of + "-keys-" + of + "-key": wrapped("in-cluster")}, ""},
-		"There":  {"With Ceph.", map[string]*structpb.Struct{of + "-keys-" + of + "-key": wrapped("west")}, "west"},
-		"Pushed": {"From where Ceph is, to somewhere else.", map[string]*structpb.Struct{of + "-keys-push-" + of + "-key": wrapped("west"), of + "-keys-workload-" + of + "-key": wrapped("east")}, "west"},
+		"Local":  {"The copy is composed directly.", map[string]*structpb.Struct{of + "-keys-" + of + "-key": structOf(t, fields(t, "{metadata: {name: a}, spec: {}}"))}, ""},
+		"Here":   {"The copy is wrapped in the management cluster.", map[string]*structpb.Struct{of + "-keys-" + of + "-key": wrapped("in-cluster")}, ""},
+		"There":  {"The copy is in the cluster of Ceph.", map[string]*structpb.Struct{of + "-keys-" + of + "-key": wrapped("west")}, "west"},
+		"Pushed": {"The copy is pushed from the cluster of Ceph to another one.", map[string]*structpb.Struct{of + "-keys-push-" + of + "-key": wrapped("west"), of + "-keys-workload-" + of + "-key": wrapped("east")}, "west"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(pooledInput(t, `{services: {glance: {enabled: false}}}`, "", "", tc.observed))

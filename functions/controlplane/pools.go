@@ -27,26 +27,26 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// poolReference is a place of a spec that names a pool of a StorageCluster.
+// poolReference is a field of a spec that references a pool of a StorageCluster.
 type poolReference struct {
-	// place is what the service calls it, field that of the claim.
+	// place is the name of the use in the service, field the path in the claim.
 	place, field string
 	pool         common.StoragePool
-	// user is what the service is as a client of Ceph.
+	// user selects the Ceph user of the service.
 	user storagev1.Service
 }
 
-// A poolUse is what is known of a pool that a service keeps something in.
+// poolUse is the derived state of a pool that a service uses.
 type poolUse struct {
 	poolReference
 	service string
-	// client is how it is reached. Nil: nobody knows yet, and nothing of the service is there.
+	// client contains the connection settings. Nil: they are not known yet, and the service does not exist.
 	client *common.StorageClient
-	// waits is what has to happen, in a sentence. Empty: nothing.
+	// waits is the message of the pending condition. Empty: the pool is available.
 	waits string
 }
 
-// requires are the claims of the StorageClusters that services name, and then the composite resources that these name.
+// requires selects the claims of the StorageClusters that services reference, and then the composite resources of these claims.
 func requires(in function.Input[controlplanev1.ControlPlaneCluster]) map[string]wire.Selector {
 	out := map[string]wire.Selector{}
 	for _, s := range services {
@@ -60,9 +60,9 @@ func requires(in function.Input[controlplanev1.ControlPlaneCluster]) map[string]
 	return out
 }
 
-// findPools finds how each pool is reached. What was known of one holds while its cluster says nothing, or nothing more to this claim: what
-// runs goes on, and is looked after, but the claim is not ready. A pool that nobody knows holds back a service that is not there yet; for
-// one that is, the last valid spec holds meanwhile.
+// findPools derives the connection settings of each pool. Previous settings remain in effect while the StorageCluster does not report any,
+// or not to this claim: existing services keep running and are reconciled, but the claim is not ready. A pool without settings delays the
+// creation of its service; an existing service keeps its last valid spec.
 func (m *model) findPools(required reference.Required) error {
 	var errs []error
 	for _, s := range m.services {
@@ -81,8 +81,8 @@ func (m *model) findPools(required reference.Required) error {
 			case err != nil:
 				errs = append(errs, err)
 				continue
-			case s.seen.Exists():
-				errs = append(errs, invalid.Field(p.field, "%s; until then what was there before goes on", waits))
+			case s.observed.Exists():
+				errs = append(errs, invalid.Field(p.field, "%s; the previous configuration stays in effect until then", waits))
 				continue
 			}
 			errs = append(errs, m.checkPoolReachable(p.field, client))
@@ -93,13 +93,13 @@ func (m *model) findPools(required reference.Required) error {
 	return errors.Join(errs...)
 }
 
-// poolUser is what a service of this control plane is to a StorageCluster.
+// poolUser returns the identity of a service of this control plane towards a StorageCluster.
 func (m *model) poolUser(s storagev1.Service) storagepool.User {
 	own := common.ClaimReference{Namespace: common.NamespaceName(m.claim.Namespace), Name: common.ObjectName(m.claim.Name)}
 	return storagepool.User{Namespace: m.claim.Namespace, ControlPlane: own, Service: s}
 }
 
-// previousPool is what was known of a pool before.
+// previousPool returns the settings of a pool in the previous status.
 func (m *model) previousPool(service string, p poolReference) *common.StorageClient {
 	i := slices.IndexFunc(m.previous.Storage, func(c common.StorageClient) bool {
 		return c.Name == service+"."+p.place && c.Ref == storagepool.Ref(p.pool)
@@ -110,8 +110,8 @@ func (m *model) previousPool(service string, p poolReference) *common.StorageCli
 	return &m.previous.Storage[i]
 }
 
-// addPoolKeys says which keys are brought to the instance: those of the users that services are, and no others. Each StorageCluster's are
-// read by rights of their own. Copies of those that no service names any more stay until everything is ready.
+// addPoolKeys selects the keys that are copied to the instance: only keys of the users of its services. The keys of each StorageCluster are
+// read with separate permissions. Copies of keys that no service references any more are kept until the control plane is ready.
 func (m *model) addPoolKeys() {
 	for _, p := range m.pools {
 		if p.client == nil {
@@ -126,7 +126,7 @@ func (m *model) addPoolKeys() {
 			Name: p.client.SecretName, Keys: []string{rook.UserKey},
 		}))
 	}
-	for _, name := range m.seen.Names() {
+	for _, name := range m.observed.Names() {
 		of := clusterNamePrefix.FindString(name)
 		set := m.unreferencedPoolKeys(of, name)
 		if of != "" && set.Has(name) && !slices.ContainsFunc(m.keys, func(s tenantsecret.Set) bool { return s.Name == set.Name }) {
@@ -136,18 +136,19 @@ func (m *model) addPoolKeys() {
 	slices.SortFunc(m.keys, func(a, b tenantsecret.Set) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// clusterDigits is how many digits of a hash tell StorageClusters apart.
+// clusterDigits is the number of digits of the hash in the names of resources of a StorageCluster.
 const clusterDigits = 8
 
-// clusterNamePrefix is the beginning of a resource's name that clusterName has made.
+// clusterNamePrefix matches the prefix that clusterName builds.
 var clusterNamePrefix = regexp.MustCompile(fmt.Sprintf("^%s-[[:xdigit:]]{%d}", storageComponent, clusterDigits))
 
-// clusterName begins what is called after a StorageCluster, whose own name is that of a namespace and may be as long as one.
+// clusterName returns a prefix for resources of a StorageCluster. It contains a hash, because the instance is the name of a namespace and
+// may have the maximum length.
 func clusterName(instance string) string {
 	return storageComponent + "-" + names.Hash(clusterDigits, instance)
 }
 
-// storageClients are how the pools are reached that a service names. It reads copies of the keys.
+// storageClients returns the connection settings of the pools of a service, with the names of the copies of the keys.
 func (m *model) storageClients(s *serviceState) []common.StorageClient {
 	var out []common.StorageClient
 	for _, p := range m.pools {
@@ -160,7 +161,7 @@ func (m *model) storageClients(s *serviceState) []common.StorageClient {
 	return out
 }
 
-// storageStatus is the same for all services, and for the next call.
+// storageStatus returns the connection settings of the pools of all services, which the next reconciliation reads.
 func (m *model) storageStatus() []common.StorageClient {
 	var out []common.StorageClient
 	for _, p := range m.pools {
@@ -173,10 +174,10 @@ func (m *model) storageStatus() []common.StorageClient {
 	return out
 }
 
-// usesPools reports whether services have pools, or had them.
+// usesPools reports whether services use pools or used them before.
 func (m *model) usesPools() bool { return len(m.pools) > 0 || len(m.keys) > 0 }
 
-// poolsFor are the resources that come before a service that keeps something in pools.
+// poolsFor returns the resources that must exist before a service that uses pools.
 func (m *model) poolsFor(s *serviceState) []string {
 	var out []string
 	for _, p := range m.pools {
@@ -194,10 +195,10 @@ func (m *model) poolsFor(s *serviceState) []string {
 	return out
 }
 
-// poolsOf is the resource that says which pools a service has, and holds it back until they are there.
+// poolsOf returns the name of the resource that lists the pools of a service and delays it until they are available.
 func poolsOf(service string) string { return storageComponent + "-" + service }
 
-// storagePools brings the keys, says which pools services have, and keeps the StorageClusters while they do.
+// storagePools composes copies of the keys, a list of pools for each service, and Usages of the StorageClusters.
 func storagePools(m *model) ([]compose.Stage, error) {
 	last := compose.Stage{}
 	for _, s := range m.services {
@@ -205,7 +206,7 @@ func storagePools(m *model) ([]compose.Stage, error) {
 			last = append(last, m.poolsConfigMap(s.name, uses))
 		}
 	}
-	users, usages := m.kept()
+	users, usages := m.poolUsages()
 	return append(tenantsecret.Parallel(m.keys), append(append(last, users...), usages...)), nil
 }
 
@@ -219,7 +220,7 @@ func (m *model) poolsIn(service string) []poolUse {
 	return out
 }
 
-// poolsConfigMap says which pools a service has, for whoever looks at the namespace, and is ready when each is there.
+// poolsConfigMap lists the pools of a service for administrators, and is ready when all of them are available.
 func (m *model) poolsConfigMap(service string, uses []poolUse) compose.Resource {
 	data := map[string]string{}
 	for _, p := range uses {
@@ -242,10 +243,10 @@ func (m *model) poolsConfigMap(service string, uses []poolUse) compose.Resource 
 	}
 }
 
-// kept keeps each StorageCluster from being deleted by mistake while services of this control plane have pools in it. The users are
-// ConfigMaps that come and go with the Usages: a Usage stays as long as its user does, and whatever else is composed may outlive the use
-// of a pool.
-func (m *model) kept() (users, usages compose.Stage) {
+// poolUsages prevents the accidental deletion of each StorageCluster while services of this control plane have pools in it. The users are
+// ConfigMaps that are created and deleted with the Usages: a Usage exists as long as its user, and all other composed resources may outlive
+// the use of a pool.
+func (m *model) poolUsages() (users, usages compose.Stage) {
 	requested := map[common.ClaimReference]bool{}
 	for _, p := range m.pools {
 		if p.client == nil || requested[p.pool.ClusterRef] {

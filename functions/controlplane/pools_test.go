@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// storageClaim and storageXR are a StorageCluster that a namespace may use.
+	// storageClaim and storageXR are a StorageCluster that permits the namespace.
 	storageClaim = `{metadata: {namespace: storage, name: ceph}, spec: {allowedNamespaces: [tenant-a], resourceRef: {name: ceph-x}}}`
 	storageXR    = `{spec: {claimRef: {namespace: storage, name: ceph}}, status: {instance: storage-ceph-1, access: {fsid: f, monitors: ["[v2:10.0.0.1:3300]"],
   networks: [10.0.0.0/24], consumers: [{name: shared, pools: [{name: images, pool: images, purpose: images}, {name: volumes, pool: volumes, purpose: volumes},
   {name: backups, pool: backups, purpose: backups}], clients: [{service: glance, user: glance, secretName: key-glance, secretUUID: u},
   {service: cinder, user: cinder, secretName: key-cinder, secretUUID: v}, {service: cinder-backup, user: cinder-backup, secretName: key-backup, secretUUID: w}]}]}}}`
-	// pooledSpec keeps everything there that can be kept there.
+	// pooledSpec uses pools in all possible places.
 	pooledSpec = `{services: {glance: {enabled: true, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]},
   cinder: {enabled: true, backends: [{name: ceph-rbd, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: volumes}}],
   backup: {ceph: {clusterRef: {namespace: storage, name: ceph}, pool: backups}}}}}`
 )
 
-// pooledInput is a call with a StorageCluster beside it. What is empty is not there.
+// pooledInput returns the input of derive with a StorageCluster. Empty objects do not exist.
 func pooledInput(
 	t *testing.T, spec, claim, xr string, observed map[string]*structpb.Struct,
 ) function.Input[controlplanev1.ControlPlaneCluster] {
@@ -44,7 +44,7 @@ func pooledInput(
 	return in
 }
 
-// client is what is known of a pool.
+// client returns the connection settings of a pool.
 func client(name, pool, user, secret, uuid string) common.StorageClient {
 	return common.StorageClient{
 		Name: name, Ref: "storage/ceph/" + pool, Instance: "storage-ceph-1", FSID: "f", Monitors: []string{"[v2:10.0.0.1:3300]"},
@@ -52,7 +52,7 @@ func client(name, pool, user, secret, uuid string) common.StorageClient {
 	}
 }
 
-// TestPools: services are told how their pools are reached, and read copies of the keys of their own users, and of no others.
+// TestPools checks that services get the connection settings of their pools, and read copies of the keys of their own users only.
 func TestPools(t *testing.T) {
 	m, err := derive(pooledInput(t, pooledSpec, storageClaim, storageXR, nil))
 	if err != nil {
@@ -66,22 +66,22 @@ func TestPools(t *testing.T) {
 	if diff := cmp.Diff(want, m.storageStatus()); diff != "" {
 		t.Errorf("the status (-want +got):\n%s", diff)
 	}
-	var wanted []string
+	var requests []string
 	for _, set := range m.keys {
 		if set.From != "storage-ceph-1" {
 			t.Errorf("keys are read of namespace %s", set.From)
 		}
 		for _, w := range set.Requests {
-			wanted = append(wanted, w.Name+" "+strings.Join(w.Keys, " "))
+			requests = append(requests, w.Name+" "+strings.Join(w.Keys, " "))
 		}
 	}
-	if diff := cmp.Diff([]string{"key-backup userKey", "key-cinder userKey", "key-glance userKey"}, wanted); diff != "" {
+	if diff := cmp.Diff([]string{"key-backup userKey", "key-cinder userKey", "key-glance userKey"}, requests); diff != "" {
 		t.Errorf("the keys (-want +got):\n%s", diff)
 	}
-	told := &controlplanev1.HypervisorAccess{}
+	access := &controlplanev1.HypervisorAccess{}
 	for _, s := range m.services {
 		if s.name == cinderv1.ServiceName {
-			cinderHypervisorAccess(m, s, told)
+			cinderHypervisorAccess(m, s, access)
 		}
 		for _, c := range m.storageClients(s) {
 			if !strings.HasPrefix(c.SecretName, clusterName("storage-ceph-1")+"-key-") {
@@ -89,13 +89,14 @@ func TestPools(t *testing.T) {
 			}
 		}
 	}
-	toldWant := []controlplanev1.VolumeAccess{{Backend: "ceph-rbd", User: "cinder", SecretName: "cinder-volume-ceph-rbd", SecretUUID: "v"}}
-	if diff := cmp.Diff(toldWant, told.Volumes); diff != "" {
-		t.Errorf("what hypervisors are told (-want +got):\n%s", diff)
+	wantVolumes := []controlplanev1.VolumeAccess{{Backend: "ceph-rbd", User: "cinder", SecretName: "cinder-volume-ceph-rbd", SecretUUID: "v"}}
+	if diff := cmp.Diff(wantVolumes, access.Volumes); diff != "" {
+		t.Errorf("volumes of hypervisors (-want +got):\n%s", diff)
 	}
 }
 
-// TestRequiresPools: the claim is asked for once, and what it says is its own only if it consents. What is off asks for nothing.
+// TestRequiresPools checks that each claim is requested once, and that its composite resource is requested only if it permits this.
+// Disabled services request nothing.
 func TestRequiresPools(t *testing.T) {
 	const off = `{services: {glance: {enabled: false, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}}}`
 	claim := wire.Selector{APIVersion: "crossplane.c5c3.io/v1alpha1", Kind: "StorageCluster", Namespace: "storage", Name: "ceph"}
@@ -104,13 +105,13 @@ func TestRequiresPools(t *testing.T) {
 		reason, spec, claim string
 		want                map[string]wire.Selector
 	}{
-		"First":    {"Nothing is known.", pooledSpec, "", map[string]wire.Selector{"storage-claim.storage.ceph": claim}},
-		"Consents": {"It names what is its own.", pooledSpec, storageClaim, map[string]wire.Selector{"storage-claim.storage.ceph": claim, "storage.storage.ceph": xr}},
+		"First":    {"Nothing is observed.", pooledSpec, "", map[string]wire.Selector{"storage-claim.storage.ceph": claim}},
+		"Consents": {"The claim references its composite resource.", pooledSpec, storageClaim, map[string]wire.Selector{"storage-claim.storage.ceph": claim, "storage.storage.ceph": xr}},
 		"Stranger": {
-			"It does not consent.", pooledSpec, strings.Replace(storageClaim, "[tenant-a]", "[tenant-b]", 1),
+			"The StorageCluster does not permit the namespace.", pooledSpec, strings.Replace(storageClaim, "[tenant-a]", "[tenant-b]", 1),
 			map[string]wire.Selector{"storage-claim.storage.ceph": claim},
 		},
-		"Off": {"Nobody keeps anything.", off, storageClaim, map[string]wire.Selector{}},
+		"Off": {"No pools are used.", off, storageClaim, map[string]wire.Selector{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, requires(pooledInput(t, tc.spec, tc.claim, "", nil))); diff != "" {
@@ -120,24 +121,24 @@ func TestRequiresPools(t *testing.T) {
 	}
 }
 
-// TestPoolsUnknown: what nobody knows yet holds back what is not there, and refuses an edit of what is; what was known before goes on, and
-// the claim says what is wrong.
+// TestPoolsUnknown checks that a pool without settings delays a new service and rejects an edit of an existing one. Previous settings
+// remain in effect, and the claim reports the problem.
 func TestPoolsUnknown(t *testing.T) {
-	silent := `{spec: {claimRef: {namespace: storage, name: ceph}}}`
+	withoutStatus := `{spec: {claimRef: {namespace: storage, name: ceph}}}`
 	existing := map[string]*structpb.Struct{"glance": structOf(t, fields(t, "{metadata: {name: glance}, spec: {}}"))}
 	for name, tc := range map[string]struct {
 		reason, claim, xr string
 		observed          map[string]*structpb.Struct
 		remembers         bool
 		waits             string
-		field, refused    string
+		field, message    string
 	}{
-		"New":     {reason: "It waits.", claim: storageClaim, xr: silent, waits: "waits for storage cluster ceph of namespace storage to publish its pools"},
-		"None":    {reason: "It may be a mistake.", field: ".clusterRef", refused: "there is no StorageCluster ceph in namespace storage"},
-		"Edit":    {reason: "Glance is there without.", claim: storageClaim, xr: silent, observed: existing, refused: "until then what was there before goes on"},
-		"Silent":  {reason: "It was known.", claim: storageClaim, xr: silent, observed: existing, remembers: true, waits: "waits for storage cluster ceph"},
-		"Revoked": {reason: "It was allowed.", observed: existing, remembers: true, waits: "spec.services.glance.stores[0].ceph.clusterRef: there is no StorageCluster"},
-		"Known":   {reason: "All is well.", claim: storageClaim, xr: storageXR, remembers: true},
+		"New":     {reason: "The service waits.", claim: storageClaim, xr: withoutStatus, waits: "waits for storage cluster ceph of namespace storage to publish its pools"},
+		"None":    {reason: "The reference may be wrong.", field: ".clusterRef", message: "there is no StorageCluster ceph in namespace storage"},
+		"Edit":    {reason: "Glance exists without a pool.", claim: storageClaim, xr: withoutStatus, observed: existing, message: "the previous configuration stays in effect until then"},
+		"Silent":  {reason: "The settings were known before.", claim: storageClaim, xr: withoutStatus, observed: existing, remembers: true, waits: "waits for storage cluster ceph"},
+		"Revoked": {reason: "The claim was permitted before.", observed: existing, remembers: true, waits: "spec.services.glance.stores[0].ceph.clusterRef: there is no StorageCluster"},
+		"Known":   {reason: "The pool is available.", claim: storageClaim, xr: storageXR, remembers: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const spec = `{services: {glance: {enabled: true, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}}}`
@@ -147,8 +148,8 @@ func TestPoolsUnknown(t *testing.T) {
 				in.XR.Status.Storage = []common.StorageClient{previous}
 			}
 			m, err := derive(in)
-			if tc.refused != "" {
-				requireFieldError(t, tc.reason, err, "spec.services.glance.stores[0].ceph"+tc.field, tc.refused)
+			if tc.message != "" {
+				requireFieldError(t, tc.reason, err, "spec.services.glance.stores[0].ceph"+tc.field, tc.message)
 				return
 			}
 			if err != nil {
@@ -166,28 +167,29 @@ func TestPoolsUnknown(t *testing.T) {
 	}
 }
 
-// TestKeptStorage: each StorageCluster is kept once, and one of which nothing is known not at all.
-func TestKeptStorage(t *testing.T) {
+// TestPoolUsages checks that each StorageCluster has one Usage, and that there are none for unknown ones.
+func TestPoolUsages(t *testing.T) {
 	m, err := derive(pooledInput(t, pooledSpec, storageClaim, storageXR, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if users, retained := m.kept(); len(retained) != 1 || len(users) != 1 {
+	if users, retained := m.poolUsages(); len(retained) != 1 || len(users) != 1 {
 		t.Errorf("%d Usages by %d", len(retained), len(users))
 	}
 	m, err = derive(pooledInput(t, pooledSpec, storageClaim, "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if users, retained := m.kept(); len(retained)+len(users) != 0 {
-		t.Errorf("%d Usages of what is not known, by %d", len(retained), len(users))
+	if users, retained := m.poolUsages(); len(retained)+len(users) != 0 {
+		t.Errorf("%d Usages of an unknown StorageCluster, by %d", len(retained), len(users))
 	}
 	if diff := cmp.Diff([]tenantsecret.Set(nil), m.keys); diff != "" {
-		t.Errorf("keys of what is not known:\n%s", diff)
+		t.Errorf("keys of an unknown StorageCluster:\n%s", diff)
 	}
 }
 
-// TestKeysBefore: copies of keys that no service is given any more stay until everything is ready: pods that are not replaced yet read them.
+// TestKeysBefore checks that copies of keys that no service uses any more are kept until the control plane is ready: pods that are not
+// replaced yet read them.
 func TestKeysBefore(t *testing.T) {
 	const of = "storage-1157d1d3"
 	observed := map[string]*structpb.Struct{}

@@ -13,51 +13,51 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// proxyState is what becomes of the database's proxy.
+// proxyState is the derived state of the database's proxy.
 type proxyState struct {
-	// replicas is how many there are to be, 0 for none.
+	// replicas is the desired number of proxies, 0 for none.
 	replicas int32
-	// used: services connect to it.
+	// used: services connect to the proxy.
 	used bool
-	// active: the MariaDB object names it. From then on its operator leaves it to the proxy who takes the writes, does not lead the Service
-	// mariadb-primary away from a member that is lost, and calls a database that names a proxy that does not exist not ready
-	// (IsMaxScaleEnabled in v25.10.4). So a database names one that is ready, until nobody uses it any more.
+	// active: the MariaDB object references the proxy. The operator then leaves failover to the proxy, does not move the Service
+	// mariadb-primary away from a lost member, and reports a database as not ready if its proxy does not exist (IsMaxScaleEnabled in
+	// v25.10.4). So a database references a proxy that is ready, until no service uses it any more.
 	active bool
 }
 
-// deriveDatabase looks at what there is of the database.
+// deriveDatabase reads the observed state of the database and derives the state of the proxy.
 func (m *model) deriveDatabase(observedState observe.State) {
-	m.databaseWas = databaseOf(observedState)
+	m.observedDatabase = databaseOf(observedState)
 	m.proxy = proxyState{replicas: m.maxScaleReplicas()}
-	running, through, settled := false, false, true
+	running, viaProxy, allReady := false, false, true
 	for _, s := range m.services {
-		if !s.seen.Exists() {
+		if !s.observed.Exists() {
 			continue
 		}
-		host := s.seen.String("spec", "database", "host")
-		m.databaseWas.host = cmp.Or(m.databaseWas.host, host)
-		running, through, settled = true, through || strings.HasPrefix(host, maxScaleName+"."), settled && s.ready()
+		host := s.observed.String("spec", "database", "host")
+		m.observedDatabase.host = cmp.Or(m.observedDatabase.host, host)
+		running, viaProxy, allReady = true, viaProxy || strings.HasPrefix(host, maxScaleName+"."), allReady && s.ready()
 	}
-	previous := m.databaseWas
+	previous := m.observedDatabase
 	named := previous.server.String("spec", "maxScaleRef", "name") != "" && previous.proxy.Exists()
 	if m.proxy.replicas > 0 {
 		c, _ := previous.proxy.Condition("Ready")
 		isReady := c.Status == "True"
-		// New services wait for the proxy anyway, and those that use it go on using it.
-		m.proxy.used = !running || through || isReady
+		// New services wait for the proxy anyway, and services that use it continue to.
+		m.proxy.used = !running || viaProxy || isReady
 		m.proxy.active = named || isReady
 	} else if previous.proxy.Exists() {
-		// Whoever connects to it is led away first, then the operator takes over, then it goes.
-		busy := running && (through || !settled)
+		// Services are moved away from the proxy first, then the operator resumes failover, then the proxy is deleted.
+		busy := running && (viaProxy || !allReady)
 		m.proxy.active = named && busy
 		if n, ok := previous.proxy.Int("spec", "replicas"); ok && (busy || named) {
-			m.proxy.replicas = int32(n) //nolint:gosec // Nine at most.
+			m.proxy.replicas = int32(n) //nolint:gosec // At most nine.
 		}
 	}
 }
 
-// maxScaleReplicas is the number of proxies that the claim asks for, 0 for none. One server alone needs no proxy unless the claim asks for
-// one, be it by a number.
+// maxScaleReplicas returns the number of proxies that the claim requests, 0 for none. A single server has a proxy only if the claim enables
+// it or sets its replicas.
 func (m *model) maxScaleReplicas() int32 {
 	p := m.spec.Infrastructure.MariaDB.MaxScale
 	n := ptr.Deref(p.Replicas, max(m.size.maxScale, 1))
@@ -67,9 +67,9 @@ func (m *model) maxScaleReplicas() int32 {
 	return 0
 }
 
-// maxScale is the proxy.
+// maxScale returns the proxy.
 func (m *model) maxScale() (mariadb.Proxy, error) {
-	previous := m.databaseWas.proxy
+	previous := m.observedDatabase.proxy
 	image, err := m.databaseImage(release.MaxScale, previous, "spec", "image")
 	if err != nil {
 		return mariadb.Proxy{}, err

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// TestProxy: a Keystone that runs is sent to a new proxy when that is ready, and led away from one that is to go before it goes. The operator of the
-// database leaves it to the proxy who takes the writes only in between.
+// TestProxy checks that Keystone uses a new proxy once that is ready, and stops using it before it is removed. The operator delegates
+// failover to the proxy only in between.
 func TestProxy(t *testing.T) {
 	keystone := func(host string, generation int) *structpb.Struct {
 		return structOf(t, fields(t, fmt.Sprintf(`{metadata: {generation: %d}, spec: {database: {host: %s.%s.svc}},
@@ -21,7 +21,7 @@ func TestProxy(t *testing.T) {
 	database := func(ref string) *structpb.Struct {
 		return structOf(t, fields(t, "{spec: {replicas: 3, maxScaleRef: {name: '"+ref+"'}}}"))
 	}
-	const wanted, unwanted = "{size: medium}", "{size: medium, infrastructure: {mariadb: {maxScale: {enabled: false}}}}"
+	const withProxy, withoutProxy = "{size: medium}", "{size: medium, infrastructure: {mariadb: {maxScale: {enabled: false}}}}"
 	type want struct {
 		Host     string
 		Replicas int32
@@ -32,51 +32,51 @@ func TestProxy(t *testing.T) {
 		observed     map[string]*structpb.Struct
 		want         want
 	}{
-		"new": {"A new Keystone waits for the proxy anyway, and the database for nobody.", wanted, nil, want{"maxscale", 2, false}},
+		"new": {"A new Keystone waits for the proxy anyway, and the database for no other component.", withProxy, nil, want{"maxscale", 2, false}},
 		"stuck": {
-			"A database that names a proxy that does not exist never becomes ready.", wanted,
+			"A database that references a proxy that does not exist never becomes ready.", withProxy,
 			map[string]*structpb.Struct{"database": database("maxscale")}, want{"maxscale", 2, false},
 		},
 		"no proxy": {
-			"There is no proxy yet.", wanted, map[string]*structpb.Struct{"keystone": keystone("mariadb-primary", 1)}, want{"mariadb-primary", 2, false},
+			"There is no proxy yet.", withProxy, map[string]*structpb.Struct{"keystone": keystone("mariadb-primary", 1)}, want{"mariadb-primary", 2, false},
 		},
 		"starting": {
-			"The proxy is not ready: the operator goes on to lead clients away from a lost member.", wanted,
+			"The proxy is not ready: the operator remains responsible for failover.", withProxy,
 			map[string]*structpb.Struct{"database": database(""), "keystone": keystone("mariadb-primary", 1), "database-proxy": proxied("False")},
 			want{"mariadb-primary", 2, false},
 		},
 		"ready": {
-			"The proxy is ready.", wanted,
+			"The proxy is ready.", withProxy,
 			map[string]*structpb.Struct{"database": database(""), "keystone": keystone("mariadb-primary", 1), "database-proxy": proxied("True")},
 			want{"maxscale", 2, true},
 		},
 		"used": {
-			"Who uses it goes on using it, and it goes on to lead.", wanted,
+			"Keystone continues to use it, and it remains responsible for failover.", withProxy,
 			map[string]*structpb.Struct{"database": database("maxscale"), "keystone": keystone("maxscale", 1), "database-proxy": proxied("False")},
 			want{"maxscale", 2, true},
 		},
 		"unwanted": {
-			"Keystone connects to it: it is led away first.", unwanted,
+			"Keystone uses the proxy: it is moved away first.", withoutProxy,
 			map[string]*structpb.Struct{"database": database("maxscale"), "keystone": keystone("maxscale", 1), "database-proxy": proxied("True")},
 			want{"mariadb-primary", 2, true},
 		},
 		"led away": {
-			"Pods still connect to it.", unwanted,
+			"Pods still use the proxy.", withoutProxy,
 			map[string]*structpb.Struct{"database": database("maxscale"), "keystone": keystone("mariadb-primary", 2), "database-proxy": proxied("True")},
 			want{"mariadb-primary", 2, true},
 		},
 		"unused": {
-			"Nobody does: the operator takes over.", unwanted,
+			"It is unused: the operator resumes failover.", withoutProxy,
 			map[string]*structpb.Struct{"database": database("maxscale"), "keystone": keystone("mariadb-primary", 1), "database-proxy": proxied("True")},
 			want{"mariadb-primary", 2, false},
 		},
 		"unnamed": {
-			"Nobody needs it.", unwanted,
+			"It is unused.", withoutProxy,
 			map[string]*structpb.Struct{"database": database(""), "keystone": keystone("mariadb-primary", 1), "database-proxy": proxied("True")},
 			want{"mariadb-primary", 0, false},
 		},
 		"gone": {
-			"The database is not kept from being ready.", unwanted,
+			"The database can become ready without the proxy.", withoutProxy,
 			map[string]*structpb.Struct{"database": database("maxscale"), "keystone": keystone("mariadb-primary", 1)}, want{"mariadb-primary", 0, false},
 		},
 	} {

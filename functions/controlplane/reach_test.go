@@ -10,19 +10,19 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 )
 
-// inside are the fields with text that name nothing outside of a control plane, or nothing that has to be in a limit, by the reason.
+// inside lists the fields with text that contain no external reference, or none that needs a limit, by the reason.
 var inside = map[string][]string{
 	"sizes, releases and clusters have checks of their own": {
 		"ControlPlaneClusterSpec.Size", "ControlPlaneClusterSpec.OpenStackRelease", "ClusterReference.Name", "Storage.StorageSize",
 		"StagingStorage.StorageSize", "FileStore.StorageSize", "Volume.StorageSize", "BackupFile.StorageSize",
 	},
-	"it is an amount":                                                  {"Process.Memory", "Storage.ConversionSize", "IntOrString.StrVal", "ML2.VNIRange", "PhysicalNetwork.VLANRanges"},
-	"virtual machines ask it, and no pod does":                         {"Networks.DNSServers"},
-	"names of virtual machines end so, which nobody but them asks for": {"Networks.DNSDomain"},
-	"what it is a part of is held as a whole": {
+	"it is an amount":                                        {"Process.Memory", "Storage.ConversionSize", "IntOrString.StrVal", "ML2.VNIRange", "PhysicalNetwork.VLANRanges"},
+	"servers use it, and no pod does":                        {"Networks.DNSServers"},
+	"suffix of names of servers, which only servers resolve": {"Networks.DNSDomain"},
+	"the object that contains it is checked as a whole": {
 		"Toleration.Key", "Toleration.Operator", "Toleration.Value", "Toleration.Effect", "Exposure.Type",
 	},
-	"the registry says whose images these are": {"Image.Tag", "Image.Digest", "InfrastructureImage.Tag", "InfrastructureImage.Digest"},
+	"the registry determines the publisher of images": {"Image.Tag", "Image.Digest", "InfrastructureImage.Tag", "InfrastructureImage.Digest"},
 	"its host is held, and this is the tenant's account there": {
 		"S3.Bucket", "S3.Prefix", "S3.Region", "RestoreFrom.TargetRecoveryTime", "OVNRestoreFrom.TargetRecoveryTime",
 		"S3Store.Bucket", "S3Store.Region", "S3Store.URLFormat", "SwiftStore.Region", "SwiftStore.Container", "Swift.Container", "Vault.Mount", "Vault.Namespace",
@@ -35,7 +35,7 @@ var inside = map[string][]string{
 		"SecretReference.Name", "SecretKeyReference.Name", "SecretKeyReference.Key", "Images.PullSecrets",
 	},
 	"it is reached in networks that are held, and nowhere else": {"ExternalOVN.Northbound", "ExternalOVN.Southbound"},
-	"its owner says who may use it, and the networks that it leads to are held where it is claimed": {
+	"its owner grants access, and its networks are checked in its own claim": {
 		"ClaimReference.Namespace", "ClaimReference.Name", "StoragePool.Pool",
 	},
 	"it lets others in, and names nothing": {"ControlPlaneClusterSpec.AllowedNamespaces", "KeystoneServiceGrant.Type", "KeystoneServiceGrant.AdditionalTypes"},
@@ -55,7 +55,7 @@ var inside = map[string][]string{
 	"it is a hypervisor of the tenant's own cloud, and is only named":                       {"HostAggregate.Hosts"},
 	"the hosts that it is about are held":                                                   {"WebDownload.AllowedSchemes"},
 	"users read it in their browsers, and no program does":                                  {"Settings.Title", "WebSSOChoice.Label"},
-	"hypervisors mount what is held by it":                                                  {"NFS.MountOptions"},
+	"hypervisors mount the shares, which are checked":                                       {"NFS.MountOptions"},
 	"tests of the tenant's own cloud are chosen by it":                                      {"Tests.Services", "Tests.IncludeRegex", "Tests.ExcludeRegex"},
 	"it is a time": {
 		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "TrustFlush.Schedule", "Archive.Schedule", "OVNBackup.Schedule",
@@ -63,8 +63,8 @@ var inside = map[string][]string{
 	},
 }
 
-// TestEveryValueIsChecked: every field of a claim that holds text is held to the limits, or is known to name nothing outside. One that is new
-// is neither: whoever adds it says which, and of what is not built yet whoever builds it.
+// TestEveryValueIsChecked checks that every field of a claim with text is subject to limits, or is listed as internal. A developer who adds
+// a field must classify it; fields that are not implemented are classified later.
 func TestEveryValueIsChecked(t *testing.T) {
 	known := map[string]bool{}
 	for reason, fields := range inside {
@@ -85,7 +85,7 @@ func TestEveryValueIsChecked(t *testing.T) {
 			name := s.Name() + "." + f.Name
 			found[name] = true
 			if held := len(allExternalReferences("", value.Interface())) > 0; held == known[name] {
-				t.Errorf("%s: held to the limits %t, listed as inside %t: a case of mentions has to name it, or this test to say why not", name, held, known[name])
+				t.Errorf("%s: checked by limits %t, listed as internal %t: add a case to externalReferences, or list it in this test with the reason", name, held, known[name])
 			}
 		}
 	})
@@ -99,7 +99,7 @@ func TestEveryValueIsChecked(t *testing.T) {
 	}
 }
 
-// eachStruct visits the types of structs that lie within another, as far as they are built.
+// eachStruct visits the implemented struct types within a type.
 func eachStruct(typ reflect.Type, path string, observedState map[reflect.Type]bool, visit func(reflect.Type)) {
 	for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, typ.Kind()) {
 		if typ.Kind() == reflect.Slice {
@@ -119,7 +119,7 @@ func eachStruct(typ reflect.Type, path string, observedState map[reflect.Type]bo
 	}
 }
 
-// below is the path of a field of a struct that stands at a path.
+// below returns the path of a field of a struct.
 func below(path string, f reflect.StructField) string {
 	if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 		return path + "." + name
@@ -127,10 +127,10 @@ func below(path string, f reflect.StructField) string {
 	return path
 }
 
-// isUnimplemented reports whether a field is one that the definition does not have yet.
+// isUnimplemented reports whether a field is not in the definition yet.
 func isUnimplemented(path string) bool { return apis.IsUnimplemented("ControlPlaneCluster", path) }
 
-// write puts a text into a field that holds text, or a list or map of texts.
+// write sets a field that contains text, or a list or map of texts.
 func write(v reflect.Value) bool {
 	switch typ := v.Type(); typ.Kind() {
 	case reflect.String:

@@ -17,14 +17,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// TestRows: each row reads the list of a limit that it names to a tenant.
+// TestRows checks that each row reads the list of a limit with the name that tenants see.
 func TestRows(t *testing.T) {
 	rows := []allowList{
 		registries, hostDomains, secretStores, gateways, ingressClasses, exposureNamespaces, annotations, issuers, nodeSelectors, tolerations,
 		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, identityHosts, databaseHosts, externalQueueHosts, downloadHosts, storageNetworks, nfsServers, vaultServers,
 		hypervisorNetworks,
 	}
-	// A control plane has none of these: functions/hypervisor and functions/storage read them.
+	// Lists that functions/hypervisor and functions/storage read.
 	ofOthers := []string{"hypervisorNodes", "hypervisorRegistries", "hypervisorAgents", "storageNodes", "storageDevices", "storageImages"}
 	byField := map[string]allowList{}
 	for _, r := range rows {
@@ -55,7 +55,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestNotImplemented: what is not built yet is refused by its own field, and may stand there switched off.
+// TestNotImplemented checks that fields that are not implemented are rejected, and may be present if disabled.
 func TestNotImplemented(t *testing.T) {
 	for _, path := range []string{
 		"cortex",
@@ -65,7 +65,7 @@ func TestNotImplemented(t *testing.T) {
 			open, end = open+"{"+part+": ", end+"}"
 		}
 		_, err := derive(input(t, open+"{enabled: true}"+end, bare, nil))
-		requireFieldError(t, path, err, "spec."+path+".enabled", "not built yet")
+		requireFieldError(t, path, err, "spec."+path+".enabled", "not implemented")
 		if _, err := derive(input(t, open+"{enabled: false}"+end, bare, nil)); err != nil {
 			t.Errorf("%s is off: %v", path, err)
 		}
@@ -74,13 +74,14 @@ func TestNotImplemented(t *testing.T) {
 		"scheduler.externalScheduler.enabled": "scheduler: {externalScheduler: {enabled: true}}",
 	} {
 		_, err := derive(input(t, "{services: {nova: {enabled: true, "+requested+"}}}", bare, nil))
-		requireFieldError(t, requested, err, "spec.services.nova."+field, "not built yet")
+		requireFieldError(t, requested, err, "spec.services.nova."+field, "not implemented")
 	}
 }
 
-// TestLiveRepeated: the claim repeats what the companion reports Keystone, and nothing where it reports nothing.
+// TestLiveRepeated checks that the claim's status contains the reachability of Keystone as the companion reports it, and nothing without a
+// report.
 func TestLiveRepeated(t *testing.T) {
-	told := map[string]any{
+	reported := map[string]any{
 		"reachable": "True", "apiVersion": "v3.14", "publicReachable": "False", "publicMessage": "no such host", "lastToken": "2026-05-01T03:00:00Z",
 	}
 	for name, tc := range map[string]struct {
@@ -90,7 +91,7 @@ func TestLiveRepeated(t *testing.T) {
 		"nothing":  {nil, nil},
 		"nonsense": {map[string]any{"reachable": "Perhaps"}, nil},
 		"no":       {map[string]any{"reachable": "False"}, &common.Live{Reachable: "False"}},
-		"yes": {told, &common.Live{
+		"yes": {reported, &common.Live{
 			Reachable: "True", APIVersion: "v3.14", PublicReachable: "False", PublicMessage: "no such host",
 			LastToken: new(metav1.Date(2026, 5, 1, 3, 0, 0, 0, time.UTC)),
 		}},
@@ -110,10 +111,10 @@ func TestLiveRepeated(t *testing.T) {
 	}
 }
 
-// TestUpgradeChecked: a step that OpenStack does not support is refused before anything of it is composed; one may be aborted as long as
-// the schema serves the release before.
+// TestUpgradeChecked checks that an unsupported upgrade is rejected before anything is composed, and that an upgrade may be aborted as long
+// as the schema supports the previous release.
 func TestUpgradeChecked(t *testing.T) {
-	for name, tc := range map[string]struct{ runs, before, wanted, words string }{
+	for name, tc := range map[string]struct{ runs, before, target, message string }{
 		"new":     {"", "", "2026.2", ""},
 		"same":    {"2025.2", "", "2025.2", ""},
 		"next":    {"2025.2", "", "2026.1", ""},
@@ -126,13 +127,13 @@ func TestUpgradeChecked(t *testing.T) {
 		if tc.runs != "" {
 			observed[identityService] = structOf(t, map[string]any{"status": map[string]any{"release": tc.runs, "previousRelease": tc.before}})
 		}
-		_, err := derive(input(t, `{openStackRelease: "`+tc.wanted+`"}`, bare, observed))
-		if tc.words == "" {
+		_, err := derive(input(t, `{openStackRelease: "`+tc.target+`"}`, bare, observed))
+		if tc.message == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
 		}
-		requireFieldError(t, name, err, "spec.openStackRelease", tc.words)
+		requireFieldError(t, name, err, "spec.openStackRelease", tc.message)
 	}
 }

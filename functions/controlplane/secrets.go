@@ -19,23 +19,23 @@ import (
 )
 
 const (
-	// These begin the names of what is copied into the instance, and nothing else's.
+	// Prefixes of the names of copied Secrets, which no other resources use.
 	tenantPrefix       = "tenant-"
 	claimPullPrefix    = "claim-pull-"
 	platformPullPrefix = "platform-pull-"
-	// platformNamespace is where the platform's own Secrets lie unless the PlatformConfig says otherwise.
+	// platformNamespace is the default namespace of the platform's own Secrets.
 	platformNamespace = "crossplane-system"
 )
 
-// secretReference is a place in a spec that names a Secret.
+// secretReference is a field of a spec that references a Secret.
 type secretReference struct {
 	name  *common.ObjectName
 	field string
 	keys  []string
 }
 
-// secretsNamed are all places of a spec that name a Secret, but for pull secrets. What is not among them reaches no workload: a test holds
-// it against the types.
+// secretsNamed lists all fields of a spec that reference a Secret, except pull secrets. Only these Secrets are available to workloads: a
+// test compares the list with the types.
 func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []secretReference {
 	var out []secretReference
 	add := func(name *common.ObjectName, field string, keys ...string) {
@@ -70,20 +70,20 @@ func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []secretReference {
 	return out
 }
 
-// addTenantSecrets says which Secrets are brought to the instance, and from now on the model names their copies wherever the claim and the
-// platform name Secrets of theirs: no builder can name another.
+// addTenantSecrets selects the Secrets to copy to the instance, and replaces their names in the model by the names of the copies, so that
+// builders can only use copies.
 func (m *model) addTenantSecrets(observedState observe.State) error {
-	// The claim's spec was read for this call alone, but whoever reads it later should find what the tenant wrote.
+	// Deep copy, because other readers of the claim's spec expect the names that the tenant set.
 	m.spec = *m.spec.DeepCopy()
 	m.secrets = m.secretSet("claim-secrets", tenantPrefix, m.secretsNamespace(), corev1.SecretTypeOpaque)
-	places := secretsNamed(&m.spec)
+	references := secretsNamed(&m.spec)
 	var errs []error
-	for _, p := range places {
+	for _, p := range references {
 		errs = append(errs, m.checkSecretReachable(p.field))
 		m.secrets.Requests = append(m.secrets.Requests, tenantsecret.Request{Name: string(*p.name), Keys: p.keys, Fields: []string{p.field}})
 	}
 	m.secrets.Requests = tenantsecret.Union(m.secrets.Requests)
-	for _, p := range places {
+	for _, p := range references {
 		*p.name = common.ObjectName(m.secrets.Target(string(*p.name)))
 	}
 	errs = append(errs, m.bringPullSecrets())
@@ -92,9 +92,9 @@ func (m *model) addTenantSecrets(observedState observe.State) error {
 	return errors.Join(errs...)
 }
 
-// bringPullSecrets is the same for what images are pulled with: the platform's, with which whatever holds rights of the platform's is
-// always pulled, and the claim's, which take their place for everything else. The copies outlive the claim: databases that are retained
-// run on, and are moved to other nodes.
+// bringPullSecrets does the same for pull secrets. The platform's are always used for workloads with permissions of the platform; the
+// claim's replace them for all other workloads. The copies outlive the claim: retained databases keep running, and may be rescheduled to
+// other nodes.
 func (m *model) bringPullSecrets() error {
 	const field = "spec.global.images.pullSecrets"
 	var ofPlatform, ofClaim []common.ObjectName
@@ -119,23 +119,25 @@ func (m *model) bringPullSecrets() error {
 	case len(ofClaim) > 0:
 		return m.checkSecretReachable(field)
 	case len(ofPlatform) > 0:
-		return errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; " +
-			"the platform team has to set secretStore in the PlatformConfig, or to leave pullSecrets out")
+		return errors.New("images.pullSecrets of the platform cannot be copied to another cluster without a secret store; " +
+			"the platform team must set secretStore in the PlatformConfig, or remove pullSecrets")
 	}
 	return nil
 }
 
-// pullSet is a set of Secrets that images are pulled with.
+// pullSet returns a set of pull secrets.
 func (m *model) pullSet(name, prefix, from, field string, secrets []common.ObjectName) tenantsecret.Set {
 	s := m.secretSet(name, prefix, from, corev1.SecretTypeDockerConfigJson)
 	s.Keep = true
 	for _, n := range secrets {
-		s.Requests = append(s.Requests, tenantsecret.Request{Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{field}})
+		s.Requests = append(s.Requests, tenantsecret.Request{
+			Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{field},
+		})
 	}
 	return s
 }
 
-// copiesOf names the copies of Secrets.
+// copiesOf returns the names of the copies of Secrets.
 func copiesOf(s tenantsecret.Set, secrets []common.ObjectName) []common.ObjectName {
 	var out []common.ObjectName
 	for _, n := range secrets {
@@ -144,16 +146,16 @@ func copiesOf(s tenantsecret.Set, secrets []common.ObjectName) []common.ObjectNa
 	return out
 }
 
-// reached reports whether Secrets of this cluster can come to the workloads.
+// reached reports whether Secrets of this cluster can be transferred to the workloads.
 func (m *model) reached() bool { return !m.remote || m.secretStore != nil }
 
-// checkSecretReachable refuses a Secret that cannot come to the workloads.
+// checkSecretReachable returns an error for a Secret that cannot be transferred to the workloads.
 func (m *model) checkSecretReachable(field string) error {
 	if m.reached() {
 		return nil
 	}
-	return invalid.Field(field, "the workloads run in another cluster, to which a Secret comes through a secret store, and there is none; "+
-		"name one in spec.global.secretStore, or ask the platform team for one")
+	return invalid.Field(field, "the workloads run in another cluster, which requires a secret store to transfer Secrets, and none is "+
+		"configured; set spec.global.secretStore, or ask the platform team for one")
 }
 
 func (m *model) secretSet(name, prefix, from string, typ corev1.SecretType) tenantsecret.Set {
@@ -166,15 +168,15 @@ func (m *model) secretSet(name, prefix, from string, typ corev1.SecretType) tena
 	return s
 }
 
-// secretsNamespace is where the Secrets lie that the spec names. A composite resource without a claim is the platform team's own, and so
-// are its Secrets.
+// secretsNamespace returns the namespace of the Secrets that the spec references. A composite resource without a claim belongs to the
+// platform team, and so do its Secrets.
 func (m *model) secretsNamespace() string { return cmp.Or(m.claim.Namespace, m.platformNamespace()) }
 
 func (m *model) platformNamespace() string {
 	return cmp.Or(string(m.platform.SecretsNamespace), platformNamespace)
 }
 
-// namesSecrets and pulls report whether there is anything to bring, or was.
+// namesSecrets and pulls report whether there are Secrets to copy, or copies to remove.
 func (m *model) namesSecrets() bool { return len(m.secrets.Requests) > 0 || m.copiesObserved }
 
 func (m *model) pulls() bool {
@@ -183,24 +185,24 @@ func (m *model) pulls() bool {
 
 func claimSecrets(m *model) ([]compose.Stage, error) { return m.secrets.Stages(), nil }
 
-// pullSecrets brings both sets, neither of which waits for the other.
+// pullSecrets composes both sets in parallel.
 func pullSecrets(m *model) ([]compose.Stage, error) { return tenantsecret.Parallel(m.pull), nil }
 
-// sourceOf is where objects beside the workloads read a Secret of the claim's, of which a copy has the name.
+// sourceOf returns the source of a Secret of the claim, by the name of its copy, for objects outside of the workload cluster.
 func (m *model) sourceOf(name common.ObjectName) secret.Source {
 	i := slices.IndexFunc(m.secrets.Requests, func(w tenantsecret.Request) bool { return m.secrets.Target(w.Name) == string(name) })
 	return m.secrets.Source(m.secrets.Requests[i].Name)
 }
 
-// authority is a Secret with an authority that a Secret of the claim's has, and with nothing else of it: by which pods verify what somebody
-// else runs, without having its administrator's login.
+// authority composes a Secret that contains only the CA certificate of a Secret of the claim: pods use it to verify an external service,
+// without access to its administrator credentials.
 func (m *model) authority(resource, name string, of common.SecretKeyReference) compose.Resource {
 	return compose.Resource{
 		Name: resource, Object: certificate.CABundleSecret(m.meta(name), m.sourceOf(of.Name), string(of.Key)), After: m.copied(&of),
 	}
 }
 
-// copied returns the resources that make the copies which a spec names, for what comes after them.
+// copied returns the resources that copy the referenced Secrets, as dependencies of other resources.
 func (m *model) copied(refs ...*common.SecretKeyReference) []string {
 	var out []string
 	for _, r := range refs {
@@ -211,7 +213,7 @@ func (m *model) copied(refs ...*common.SecretKeyReference) []string {
 	return out
 }
 
-// copiesFor are the resources that make the copies which a service reads.
+// copiesFor returns the resources that copy the Secrets of a service.
 func (m *model) copiesFor(s *serviceState) []string {
 	out := m.poolsFor(s)
 	if s.secrets == nil {

@@ -19,10 +19,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// naming are the types by which a spec names a Secret.
+// naming are the types of references to Secrets.
 var naming = []reflect.Type{reflect.TypeFor[common.SecretReference](), reflect.TypeFor[common.SecretKeyReference]()}
 
-// everySecret fills in every place of a value that can name a Secret, as far as it is built, and returns the names by path.
+// everySecret sets every implemented reference to a Secret in a value, and returns the names by path.
 func everySecret(v reflect.Value, path string) map[string]string {
 	out := map[string]string{}
 	if isUnimplemented(path) {
@@ -63,28 +63,28 @@ func everySecret(v reflect.Value, path string) map[string]string {
 	return out
 }
 
-// TestEverySecret: whatever place of the types names a Secret, it is read with a right that names it, and nothing reads it but its copy. It
-// fails where a new field names a Secret and secretsNamed does not know.
+// TestEverySecret checks that every Secret that a spec references is read with permission for this Secret only, and that only its copy is
+// used. It fails for a new field that secretsNamed does not contain.
 func TestEverySecret(t *testing.T) {
 	m := &model{instance: instance, claim: function.Claim{Namespace: "tenant-a"}, platform: derived(t, "{}", bare).platform}
 	all := everySecret(reflect.ValueOf(&m.spec).Elem(), "spec")
 	if len(all) < 8 {
 		t.Fatalf("there are only %v", all)
 	}
-	m.spec.Services.Glance.Enabled, m.spec.Services.Neutron.Enabled, m.spec.Services.Cinder.Enabled = true, true, true // What is off needs no Secret.
+	m.spec.Services.Glance.Enabled, m.spec.Services.Neutron.Enabled, m.spec.Services.Cinder.Enabled = true, true, true // Disabled services need no Secret.
 	m.spec.Services.Barbican.Enabled = true
 	if err := m.addTenantSecrets(input(t, "{}", bare, nil).Observed); err != nil {
 		t.Fatal(err)
 	}
-	wanted := map[string]bool{}
+	requests := map[string]bool{}
 	for _, w := range m.secrets.Requests {
-		wanted[w.Name] = true
+		requests[w.Name] = true
 		if len(w.Keys) == 0 || len(w.Fields) == 0 {
-			t.Errorf("it is not said what is wanted of %s: %+v", w.Name, w)
+			t.Errorf("the requested keys of %s are missing: %+v", w.Name, w)
 		}
 	}
 	for path, name := range all {
-		if !wanted[name] {
+		if !requests[name] {
 			t.Errorf("%s names Secret %s, which is not brought", path, name)
 		}
 	}
@@ -126,7 +126,7 @@ const (
 		limits: [` + limittest.Everything + `]}`
 )
 
-// TestSecrets: which Secrets are brought from where.
+// TestSecrets checks the names and namespaces of copied Secrets.
 func TestSecrets(t *testing.T) {
 	const pull = `{domain: example.com, images: {pullSecrets: [mirror]}, limits: [` + limittest.Everything + `]}`
 	s3 := tenantsecret.Request{
@@ -137,7 +137,7 @@ func TestSecrets(t *testing.T) {
 		return []tenantsecret.Request{{Name: name, Keys: []string{".dockerconfigjson"}, Fields: []string{field}}}
 	}
 	const platformField, claimField = "images.pullSecrets of the PlatformConfig", "spec.global.images.pullSecrets"
-	theirs := []common.ObjectName{"platform-pull-mirror"}
+	platformPull := []common.ObjectName{"platform-pull-mirror"}
 	type want struct {
 		From              string
 		Secrets           []tenantsecret.Request
@@ -149,24 +149,24 @@ func TestSecrets(t *testing.T) {
 		manual                 bool
 		want                   want
 	}{
-		"Nothing": {"Whoever names none needs none.", "{}", bare, false, want{From: "tenant-a"}},
+		"Nothing": {"A spec without references needs no Secrets.", "{}", bare, false, want{From: "tenant-a"}},
 		"Backup": {
-			"It is the tenant's, in his namespace.", fmt.Sprintf(withBackup, "s3"), bare, false,
+			"The Secret is in the tenant's namespace.", fmt.Sprintf(withBackup, "s3"), bare, false,
 			want{From: "tenant-a", Secrets: []tenantsecret.Request{s3}},
 		},
 		"ByHand": {
-			"A composite resource without a claim is the platform team's.", fmt.Sprintf(withBackup, "s3"), "{domain: example.com, secretsNamespace: ours, limits: [" + limittest.Everything + "]}", true,
+			"A composite resource without a claim belongs to the platform team.", fmt.Sprintf(withBackup, "s3"), "{domain: example.com, secretsNamespace: ours, limits: [" + limittest.Everything + "]}", true,
 			want{From: "ours", Secrets: []tenantsecret.Request{s3}},
 		},
 		"PlatformPulls": {
-			"Of the platform's Secrets, the tenant needs no copy.", "{}", pull, false,
-			want{From: "tenant-a", Platform: mirror("mirror", platformField), Images: theirs, Companion: theirs},
+			"The tenant needs no copy of the platform's Secrets.", "{}", pull, false,
+			want{From: "tenant-a", Platform: mirror("mirror", platformField), Images: platformPull, Companion: platformPull},
 		},
 		"TenantPulls": {
-			"Who names his own gets none of the platform's, but for what holds its rights.", "{global: {images: {pullSecrets: [own]}}}", pull, false,
+			"Pull secrets of the claim replace the platform's, except for workloads with permissions of the platform.", "{global: {images: {pullSecrets: [own]}}}", pull, false,
 			want{
 				From: "tenant-a", Platform: mirror("mirror", platformField), Claim: mirror("own", claimField),
-				Images: []common.ObjectName{"claim-pull-own"}, Companion: theirs,
+				Images: []common.ObjectName{"claim-pull-own"}, Companion: platformPull,
 			},
 		},
 	} {
@@ -187,13 +187,13 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestRemoteAccess: what cannot come to another cluster is refused where it is named.
+// TestRemoteAccess checks the fields of errors for Secrets that cannot be transferred to another cluster.
 func TestRemoteAccess(t *testing.T) {
 	const east = "{cluster: {ref: {name: east}}, "
 	for name, tc := range map[string]struct{ reason, spec, field string }{
-		"Backup": {"The credentials are here, the database is there.", east + strings.TrimPrefix(fmt.Sprintf(withBackup, "s3"), "{"),
+		"Backup": {"The database is in another cluster than its credentials.", east + strings.TrimPrefix(fmt.Sprintf(withBackup, "s3"), "{"),
 			"spec.infrastructure.mariadb.backup.s3.credentialsSecretRef"},
-		"Pull": {"So are the pods.", east + "global: {images: {pullSecrets: [own]}}}", "spec.global.images.pullSecrets"},
+		"Pull": {"The pods are in that cluster, too.", east + "global: {images: {pullSecrets: [own]}}}", "spec.global.images.pullSecrets"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := derive(input(t, tc.spec, withoutStore, nil))
@@ -209,17 +209,17 @@ func TestRemoteAccess(t *testing.T) {
 	}
 }
 
-// TestRestoreNeedsRoot: a database that starts from a backup cannot be opened without the password of that backup.
+// TestRestoreNeedsRoot checks that a restore requires the root password of the backup.
 func TestRestoreNeedsRoot(t *testing.T) {
 	const spec = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
 	_, err := derive(input(t, spec, bare, nil))
-	requireFieldError(t, "Nobody could open it.", err, "spec.infrastructure.mariadb.restoreFrom.rootPasswordSecretRef", "root password of that backup")
+	requireFieldError(t, "The database would be inaccessible.", err, "spec.infrastructure.mariadb.restoreFrom.rootPasswordSecretRef", "root password of the backup")
 	if _, err := derive(input(t, spec, bare, map[string]*structpb.Struct{"database": structOf(t, map[string]any{})})); err != nil {
-		t.Errorf("one that is there: %v", err)
+		t.Errorf("an existing database: %v", err)
 	}
 }
 
-// TestRootOfBackup: the password of a backup comes from the tenant's Secret, once, and the database waits for it.
+// TestRootOfBackup checks that the password of a backup is copied once from the tenant's Secret, and that the database depends on it.
 func TestRootOfBackup(t *testing.T) {
 	const spec = `{%s infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: old, key: root}, s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
 	for name, tc := range map[string]struct{ extraYAML, store, key string }{
@@ -238,7 +238,7 @@ func TestRootOfBackup(t *testing.T) {
 	}
 }
 
-// missing makes what reads a Secret fail, as External Secrets does where there is none.
+// missing sets the conditions of External Secrets for a Secret that does not exist.
 func missing(t *testing.T, o encoded.Struct) encoded.Struct {
 	t.Helper()
 	m := o.Map()
@@ -248,9 +248,9 @@ func missing(t *testing.T, o encoded.Struct) encoded.Struct {
 	return encoded.Of(structOf(t, m))
 }
 
-// TestMissingSecret: a claim waits for a Secret in words, what does not need it goes on, and what is there stays.
+// TestMissingSecret checks that a claim reports the missing Secret, that other components proceed, and that existing objects are kept.
 func TestMissingSecret(t *testing.T) {
-	w := world(t, fmt.Sprintf(withBackup, "s3"), bare)
+	w := newCluster(t, fmt.Sprintf(withBackup, "s3"), bare)
 	const copied = "claim-secrets-tenant-s3"
 	for range 40 {
 		if _, err := w.Call(func(simulate.Step) {}); err != nil {
@@ -274,14 +274,14 @@ func TestMissingSecret(t *testing.T) {
 	want := "ExternalSecret tenant-s3: waits for Secret s3 with the keys access-key-id, ca.crt and secret-access-key in namespace tenant-a, " +
 		"which spec.infrastructure.mariadb.backup.s3.credentialsSecretRef names: create it there"
 	if got["secrets"] != want || !slices.Contains(slices.Collect(maps.Values(got)), any("waits for secrets")) {
-		t.Errorf("components say %v, want of secrets\n%s", got, want)
+		t.Errorf("messages of components are %v, want of secrets\n%s", got, want)
 	}
 }
 
-// TestRenamedSecret: a tenant names one Secret after the other while none of them is there. The right to read follows the claim at once and
-// alone; copies that pods may still read stay until everything is ready.
+// TestRenamedSecret checks a claim that references one missing Secret after another. The permission to read follows the claim immediately
+// and covers that Secret only; copies that pods may still read are kept until the control plane is ready.
 func TestRenamedSecret(t *testing.T) {
-	w := world(t, fmt.Sprintf(withBackup, "first"), bare)
+	w := newCluster(t, fmt.Sprintf(withBackup, "first"), bare)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestRenamedSecret(t *testing.T) {
 			t.Errorf("%d rules (-want +got):\n%s", len(rules), diff)
 		}
 		if all["claim-secrets-tenant-first"] == nil || all["claim-secrets-tenant-"+name] == nil {
-			t.Errorf("%s: the copies of first (%t) and of it (%t) are there", name, all["claim-secrets-tenant-first"] != nil, all["claim-secrets-tenant-"+name] != nil)
+			t.Errorf("%s: copies of first (%t) and of this Secret (%t) exist", name, all["claim-secrets-tenant-first"] != nil, all["claim-secrets-tenant-"+name] != nil)
 		}
 		for resource, body := range all {
 			o := inner(body)
@@ -318,8 +318,8 @@ func TestRenamedSecret(t *testing.T) {
 	}
 }
 
-// TestSpecStays: the spec that was decoded is not changed by it: others of the same call read what the tenant wrote.
-func TestSpecStays(t *testing.T) {
+// TestSpecUnchanged checks that derive does not change the decoded spec, because other readers expect the names that the tenant set.
+func TestSpecUnchanged(t *testing.T) {
 	in := input(t, fmt.Sprintf(withBackup, "s3"), bare, nil)
 	if _, err := derive(in); err != nil {
 		t.Fatal(err)

@@ -18,16 +18,16 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// A part of a service may have a database and a queue to itself, which it composes: what the claim says of them is laid over what the
-// control plane's own have. They are of the same authorities, so that whoever trusts those trusts these.
+// A cell may have its own database and queue, which its service composes. Their settings are merged with the settings of the control
+// plane's own servers. They use the same issuers, so that all clients trust their certificates.
 
-// A databaseServer is one that a service has besides that of the control plane.
+// databaseServer is a database server of a service in addition to the control plane's.
 type databaseServer struct {
 	server  string
 	members int32
 }
 
-// databasesOf are those of a service.
+// databasesOf returns the database servers of a service.
 func (m *model) databasesOf(s *serviceState) []databaseServer {
 	if s.databases == nil {
 		return nil
@@ -35,7 +35,7 @@ func (m *model) databasesOf(s *serviceState) []databaseServer {
 	return s.databases(m, s)
 }
 
-// cellDatabase is the database server of a part, as far as it is there as it was told last (nil: it is not). It takes so many connections.
+// cellDatabase returns the database server of a cell for a number of connections. previous is the observed server, nil for a new one.
 func (m *model) cellDatabase(
 	part string, requested *controlplanev1.Members, previous *common.DatabaseServer, connections int64,
 ) *common.DatabaseServer {
@@ -68,7 +68,7 @@ func (m *model) cellDatabase(
 	return out
 }
 
-// cellQueue is the message queue of a part, with what it may not be.
+// cellQueue returns the message queue of a cell, and an error for impossible changes.
 func (m *model) cellQueue(field string, requested *controlplanev1.Members, previous *common.QueueServer) (*common.QueueServer, error) {
 	r := m.spec.Infrastructure.RabbitMQ
 	res := merge.Overlay(openstack.Resources(requested.Process), m.queueResources())
@@ -87,10 +87,10 @@ func (m *model) cellQueue(field string, requested *controlplanev1.Members, previ
 	return out, err
 }
 
-// checkCellQueue refuses what a queue that is there cannot become, and one beside a queue that somebody else runs.
+// checkCellQueue returns an error for impossible changes of a queue, and for a cell's own queue with an external queue.
 func (m *model) checkCellQueue(field string, requested *controlplanev1.Members, previous *common.QueueServer) error {
 	if m.spec.Infrastructure.RabbitMQ.External != nil {
-		return invalid.Field(field, "the queue is somebody else's, where each cell has a virtual host to itself; leave this out")
+		return invalid.Field(field, "with an external queue, each cell uses its own virtual host of that queue; remove it")
 	}
 	_, err := m.cellQueue(field, requested, previous)
 	return err
@@ -110,13 +110,13 @@ func (m *model) cellMembers(
 	}
 }
 
-// imageOf is the image of what an operator runs. An image that cannot be is the control plane's own, too, which says so.
+// imageOf returns the image that an operator runs. The same invalid image is reported for the control plane's own server.
 func (m *model) imageOf(name string) string {
 	image, _ := m.thirdPartyImage(name)
 	return image
 }
 
-// checkCellDatabase refuses what a database that is there cannot become.
+// checkCellDatabase returns an error for impossible changes of a database.
 func checkCellDatabase(field string, want, previous *common.DatabaseServer, requested *controlplanev1.Members) error {
 	if previous == nil {
 		return nil
@@ -131,11 +131,11 @@ func checkCellDatabase(field string, want, previous *common.DatabaseServer, requ
 	return errors.Join(errs...)
 }
 
-// cellServerName is what a cell's own server of a kind is called. No operator's name of anything that belongs to the control plane's own server
-// begins so, whatever the cell's name: those are mariadb-primary, mariadb-metrics, rabbitmq-nodes and the like.
+// cellServerName returns the name of a cell's own server. Operators do not use this prefix for objects of the control plane's own server,
+// with any name of a cell: they use mariadb-primary, mariadb-metrics, rabbitmq-nodes and the like.
 func cellServerName(server, cell string) string { return server + "-cell-" + cell }
 
-// ownDatabaseAddress is where a cell's own database is reached.
+// ownDatabaseAddress returns the address of a cell's own database.
 func (m *model) ownDatabaseAddress(cell string, s *common.DatabaseServer) *common.Database {
 	name := cellServerName(mariaDBName, cell)
 	host := name
@@ -148,14 +148,14 @@ func (m *model) ownDatabaseAddress(cell string, s *common.DatabaseServer) *commo
 	}
 }
 
-// ownQueueAddress is the same of a queue.
+// ownQueueAddress returns the address of a cell's own queue.
 func (m *model) ownQueueAddress(cell string) *common.Queue {
 	out, name := m.queueSpec(), cellServerName(rabbitMQName, cell)
 	out.RabbitMQRef.Name, out.Host = common.ObjectName(name), rabbitmq.ClusterHost(name, m.instance)
 	return &out
 }
 
-// databaseCA is where the authority of all databases' certificates is.
+// databaseCA references the CA certificate of all databases.
 func (m *model) databaseCA() common.SecretKeyReference {
 	return common.SecretKeyReference{Name: mariaDBName + "-ca-bundle", Key: certificate.CAKey}
 }

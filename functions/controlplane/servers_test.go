@@ -12,20 +12,20 @@ import (
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 )
 
-// apart is a claim with a cell that has a database and a queue to itself, of which more is said.
-func apart(mariadb, rabbitmq string) string {
+// apart returns a claim with a cell that has its own database and queue, with additional fields.
+func ownServers(mariadb, rabbitmq string) string {
 	return compute(", cells: [{name: near}, {name: far, infrastructure: {mariadb: {" + mariadb + "}, rabbitmq: {" + rabbitmq + "}}}]")
 }
 
-// TestCellServers: what the claim does not say of a cell's own servers is as the control plane's own are, backups and authorities included,
-// and the other cells know nothing of them.
+// TestCellServers checks that unset fields of a cell's own servers come from the control plane's own servers, including backups and
+// issuers, and that other cells are unaffected.
 func TestCellServers(t *testing.T) {
 	const backup = `{infrastructure: {mariadb: {replicas: 5, nodeSelector: {disk: fast}, backup: {schedule: "0 1 * * *", retentionDays: 7,
 		s3: {bucket: abc, endpoint: "s3:9000", prefix: cloud, credentialsSecretRef: {name: s3}}, stagingStorage: {storageSize: 1Gi}}},
-		rabbitmq: {storageClass: slow}}, ` // of a size that nothing else says
-	n := novaOf(t, backup+apart("storageSize: 7Gi, memory: 4Gi", "replicas: 1, storageClass: quick")[1:], queued)
+		rabbitmq: {storageClass: slow}}, ` // a value that no other part of the spec uses
+	n := novaOf(t, backup+ownServers("storageSize: 7Gi, memory: 4Gi", "replicas: 1, storageClass: quick")[1:], queued)
 	if near := n.Cells[0]; near.Infrastructure != nil || near.Database != nil || near.Queue != nil {
-		t.Errorf("the other cell is told %+v", near)
+		t.Errorf("the settings of the other cell are %+v", near)
 	}
 	far := n.Cells[1]
 	if diff := cmp.Diff(&common.Database{
@@ -65,10 +65,11 @@ func TestCellServers(t *testing.T) {
 	}
 }
 
-// TestCellServersCost: they are counted, with their volumes, and hold the namespace to the standard that their pods pass.
+// TestCellServersCost checks that the servers and their volumes are included in the costs, and that they lower the Pod Security Standard of
+// the namespace if necessary.
 func TestCellServersCost(t *testing.T) {
 	parts := map[string]costItem{}
-	for _, p := range derived(t, apart("replicas: 3, storageSize: 7Gi", "memory: 9Gi"), queued).parts() {
+	for _, p := range derived(t, ownServers("replicas: 3, storageSize: 7Gi", "memory: 9Gi"), queued).parts() {
 		parts[p.field] = p
 	}
 	db, queue := parts["spec.services.nova.cells[1].infrastructure.mariadb"], parts["spec.services.nova.cells[1].infrastructure.rabbitmq"]
@@ -76,56 +77,56 @@ func TestCellServersCost(t *testing.T) {
 		t.Errorf("the database is %+v, the queue %+v", db, queue)
 	}
 	const staged = "{infrastructure: {mariadb: {backup: {s3: {bucket: abc, endpoint: s3, credentialsSecretRef: {name: s3}}, stagingStorage: {storageSize: 300Gi}}}}, "
-	for _, p := range derived(t, staged+apart("", "")[1:], queued).parts() {
+	for _, p := range derived(t, staged+ownServers("", "")[1:], queued).parts() {
 		if p.field == "spec.infrastructure.mariadb.backup.stagingStorage" && p.times != 2 {
 			t.Errorf("there are %d volumes on which copies of two databases are put together", p.times)
 		}
 	}
 	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], s3Endpoints: ['*'], maxima: {storage: 550Gi}}]}"
-	_, err := derive(input(t, staged+apart("", "")[1:], few, nil))
+	_, err := derive(input(t, staged+ownServers("", "")[1:], few, nil))
 	requireFieldError(t, "staging", err, "spec.infrastructure.mariadb.backup.stagingStorage.storageSize", "with 2 × 300Gi here")
 	const alone = "{size: development, infrastructure: {valkey: {enabled: false}}, "
 	for mariadb, want := range map[string]string{"": "restricted", "replicas: 3": "baseline"} {
-		if got := derived(t, alone+apart(mariadb, "")[1:], queued).podSecurity(); got != want {
+		if got := derived(t, alone+ownServers(mariadb, "")[1:], queued).podSecurity(); got != want {
 			t.Errorf("{%s}: pods are held to %s, want %s", mariadb, got, want)
 		}
 	}
-	shared, own := derived(t, compute(", cells: [{name: near}, {name: far}]"), queued), derived(t, apart("", ""), queued)
+	shared, own := derived(t, compute(", cells: [{name: near}, {name: far}]"), queued), derived(t, ownServers("", ""), queued)
 	if a, b := shared.connectionsOf(shared.services[2]), own.connectionsOf(own.services[2]); b >= a {
-		t.Errorf("with a database of its own a cell opens %d connections to the shared one, without %d", b, a)
+		t.Errorf("with its own database a cell opens %d connections to the shared one, without %d", b, a)
 	}
 }
 
-// TestCellServersNames: whatever a cell is called, nothing of the control plane's own servers has the name of its servers, and the names that
-// operators derive from the longest are those of labels and hosts.
+// TestCellServersNames checks that names of a cell's servers never collide with names of the control plane's own servers, and that names
+// that operators derive from the longest one are valid as labels and hosts.
 func TestCellServersNames(t *testing.T) {
-	taken := map[string]bool{}
+	used := map[string]bool{}
 	for server, suffixes := range map[string][]string{
-		// api/v1alpha1/mariadb_keys.go of mariadb-operator 25.10.4; what is composed beside it: -root, -exporter, -backups.
+		// api/v1alpha1/mariadb_keys.go of mariadb-operator 25.10.4; -root, -exporter and -backups are composed by this project.
 		mariaDBName: {
 			"", "-primary", "-secondary", "-internal", "-metrics", "-metrics-config", "-config", "-config-default", "-config-tls", "-ca", "-ca-bundle",
 			"-client-cert", "-server-cert", "-agent-auth", "-root", "-exporter", "-backups", "-connection", "-restore", "-password",
 		},
-		// internal/resource of the cluster operator; what is composed beside it: -tls.
+		// internal/resource of the cluster operator; -tls is composed by this project.
 		rabbitMQName: {"", "-nodes", "-server", "-default-user", "-erlang-cookie", "-plugins-conf", "-server-conf", "-peer-discovery", "-tls"},
 	} {
 		for _, s := range suffixes {
-			taken[server+s] = true
+			used[server+s] = true
 		}
 	}
 	long := strings.Repeat("a", 20)
 	cells := []string{long}
-	for name := range taken {
+	for name := range used {
 		_, last, _ := strings.Cut(name, "-")
 		cells = append(cells, last, strings.ReplaceAll(last, "-", ""))
 	}
 	for _, cell := range cells {
-		if db, queue := cellServerName(mariaDBName, cell), cellServerName(rabbitMQName, cell); taken[db] || taken[queue] {
+		if db, queue := cellServerName(mariaDBName, cell), cellServerName(rabbitMQName, cell); used[db] || used[queue] {
 			t.Errorf("a cell %q has the servers %s and %s", cell, db, queue)
 		}
 	}
 	for name, suffixes := range map[string][]string{
-		// A revision of a StatefulSet, and a Job of a backup whose name ends with a hash, are the values of labels.
+		// A revision of a StatefulSet, and a Job of a backup whose name ends with a hash, are label values.
 		cellServerName(mariaDBName, long):  {"-0123456789", "-01234567-20260102030405", "-metrics-config", "-0-pb-init"},
 		cellServerName(rabbitMQName, long): {"-server-0123456789", "-erlang-cookie", "-peer-discovery"},
 	} {
@@ -137,15 +138,15 @@ func TestCellServersNames(t *testing.T) {
 	}
 }
 
-// TestCellServersImmutable: what their operators do not change is refused where the claim asks for it, and stays where it does not.
+// TestCellServersImmutable checks that immutable fields are rejected if the claim changes them, and keep their values otherwise.
 func TestCellServersImmutable(t *testing.T) {
-	told := novaOf(t, apart("storageSize: 30Gi, storageClass: fast", "replicas: 3, storageSize: 30Gi, storageClass: fast"), queued)
-	data, err := json.Marshal(told)
+	spec := novaOf(t, ownServers("storageSize: 30Gi, storageClass: fast", "replicas: 3, storageSize: 30Gi, storageClass: fast"), queued)
+	data, err := json.Marshal(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	observedState := observedAs(t, novav1.ServiceName, string(data))
-	m, err := derive(input(t, apart("", ""), queued, observedState))
+	m, err := derive(input(t, ownServers("", ""), queued, observedState))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,43 +162,43 @@ func TestCellServersImmutable(t *testing.T) {
 		}
 	}
 	const at = "spec.services.nova.cells[1].infrastructure."
-	for name, tc := range map[string]struct{ spec, field, words string }{
-		"one alone":         {apart("replicas: 1", ""), at + "mariadb.replicas", "add another cell"},
-		"smaller database":  {apart("storageSize: 20Gi", ""), at + "mariadb.storageSize", "cannot shrink"},
-		"database's class":  {apart("storageClass: slow", ""), at + "mariadb.storageClass", "class fast"},
-		"fewer of a queue":  {apart("", "replicas: 1"), at + "rabbitmq.replicas", "takes none away"},
-		"smaller queue":     {apart("", "storageSize: 20Gi"), at + "rabbitmq.storageSize", "cannot shrink"},
-		"queue's class":     {apart("", "storageClass: slow"), at + "rabbitmq.storageClass", "class fast"},
+	for name, tc := range map[string]struct{ spec, field, message string }{
+		"one alone":         {ownServers("replicas: 1", ""), at + "mariadb.replicas", "add another cell"},
+		"smaller database":  {ownServers("storageSize: 20Gi", ""), at + "mariadb.storageSize", "cannot be reduced"},
+		"database's class":  {ownServers("storageClass: slow", ""), at + "mariadb.storageClass", "class fast"},
+		"fewer of a queue":  {ownServers("", "replicas: 1"), at + "rabbitmq.replicas", "cannot be scaled down"},
+		"smaller queue":     {ownServers("", "storageSize: 20Gi"), at + "rabbitmq.storageSize", "cannot be reduced"},
+		"queue's class":     {ownServers("", "storageClass: slow"), at + "rabbitmq.storageClass", "class fast"},
 		"database given up": {compute(", cells: [{name: near}, {name: far, infrastructure: {rabbitmq: {}}}]"), at + "mariadb", "add another cell"},
 		"both given up":     {compute(", cells: [{name: near}, {name: far}]"), at + "mariadb", "add another cell"},
-		"cell given up":     {compute(", cells: [{name: near}]"), "spec.services.nova.cells", "far, which is there"},
-		"cell renamed":      {strings.Replace(apart("", ""), "far", "further", 1), "spec.services.nova.cells", "far, which is there"},
+		"cell given up":     {compute(", cells: [{name: near}]"), "spec.services.nova.cells", "cell far exists"},
+		"cell renamed":      {strings.Replace(ownServers("", ""), "far", "further", 1), "spec.services.nova.cells", "cell far exists"},
 		"queue given up":    {compute(", cells: [{name: near}, {name: far, infrastructure: {mariadb: {}}}]"), at + "rabbitmq", "add another cell"},
-		"one of its own": {
+		"own database added": {
 			compute(", cells: [{name: near, infrastructure: {mariadb: {}}}, {name: far, infrastructure: {mariadb: {}, rabbitmq: {}}}]"),
 			"spec.services.nova.cells[0].infrastructure.mariadb", "add another cell",
 		},
 	} {
 		_, err := derive(input(t, tc.spec, queued, observedState))
-		requireFieldError(t, name, err, tc.field, tc.words)
+		requireFieldError(t, name, err, tc.field, tc.message)
 	}
 }
 
-// TestCellServersRemoved: of a claim that was refused nothing was composed, so that what it asked for can be taken back.
+// TestCellServersRemoved checks that nothing was composed for a rejected claim, so that the change can be reverted.
 func TestCellServersRemoved(t *testing.T) {
 	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], maxima: {memory: 40Gi}}]}"
 	before := compute(", cells: [{name: near}]")
-	told, err := json.Marshal(novaOf(t, before, few))
+	spec, err := json.Marshal(novaOf(t, before, few))
 	if err != nil {
 		t.Fatal(err)
 	}
-	observedState := observedAs(t, novav1.ServiceName, string(told))
-	_, err = derive(input(t, apart("memory: 100Gi", ""), few, observedState))
+	observedState := observedAs(t, novav1.ServiceName, string(spec))
+	_, err = derive(input(t, ownServers("memory: 100Gi", ""), few, observedState))
 	requireFieldError(t, "a cell that costs too much", err, "spec.services.nova.cells[1].infrastructure.mariadb.memory", "of memory in all")
 	for name, spec := range map[string]string{
 		"the cell": before, "its servers": compute(", cells: [{name: near}, {name: far}]"),
 		"its database": compute(", cells: [{name: near}, {name: far, infrastructure: {rabbitmq: {}}}]"),
-		"its name":     strings.Replace(apart("", ""), "far", "further", 1),
+		"its name":     strings.Replace(ownServers("", ""), "far", "further", 1),
 	} {
 		if _, err := derive(input(t, spec, few, observedState)); err != nil {
 			t.Errorf("%s cannot be taken back: %v", name, err)

@@ -24,7 +24,7 @@ import (
 // was deleted in the background.
 const foregroundFinalizer = metav1.FinalizerDeleteDependents
 
-// A service is what a control plane knows of an OpenStack service: a row of the table.
+// service describes an OpenStack service to the control plane: a row of the table.
 type service struct {
 	// name of its component, its composite resource, its Service and its section of the claim's spec.services.
 	name string
@@ -34,78 +34,77 @@ type service struct {
 	phase string
 	// needs are the components that must be ready before it is created.
 	needs []string
-	// path is where it lies below a host name that services share, version how its addresses in the catalog end. One without a path has a
-	// host name of its own in any case.
+	// path is the URL path below a shared host name, version the suffix of the addresses in the catalog. A service without a path always has
+	// its own host name.
 	path, version string
-	// internal is its address inside the cluster.
+	// internal returns the address inside the cluster.
 	internal func(name, namespace string) string
-	// specOf is what the claim says of it.
+	// specOf returns the settings of the claim.
 	specOf func(*controlplanev1.Services) serviceSpec
-	// build returns its composite resource, without what all have: it is named and labelled by whoever calls.
+	// build returns the composite resource, without the settings that all services share; the caller names and labels it.
 	build func(*model, *serviceState) runtime.Object
-	// check refuses what the service would refuse in a release, so that the claim reports it and nothing is composed of a claim that is half
-	// right.
+	// check returns an error for settings that the service rejects in a release, so that the claim reports it before anything is composed.
 	check func(*model, *serviceState, release.Release) error
-	// secrets are the places of the spec that name its Secrets. Nil: none.
+	// secrets lists the fields of the spec that name Secrets of the service. Nil: none.
 	secrets func(*controlplanev1.Services) []secretReference
-	// pools are the places of the spec that name pools of StorageClusters for it. Nil: none.
+	// pools lists the fields of the spec that name pools of StorageClusters for the service. Nil: none.
 	pools func(*controlplanev1.Services) []poolReference
-	// externalReferences are what a value of its types names outside of a control plane. Nil: none.
+	// externalReferences lists the references to external systems in a value of the service's types. Nil: none.
 	externalReferences func(path string, value any) []externalReference
-	// pods are those that it runs. Nil: those of its API.
+	// pods returns the costs of its pods. Nil: its API is the only workload.
 	pods func(*model, *serviceState) []costItem
-	// volumes are what it keeps data on, besides the database. Nil: nothing.
+	// volumes returns the costs of its volumes, without the database. Nil: none.
 	volumes func(*model, *serviceState) []costItem
-	// locations are where it keeps data outside of the database, so that no two parts keep theirs in one. Nil: nowhere.
+	// locations lists where it stores data outside of the database, so that no two parts use the same location. Nil: none.
 	locations func(*model, *serviceState) []location
-	// connections is how many it opens to the database at most. Nil: one for each thread of its API.
+	// connections returns the maximum number of its database connections. Nil: one for each thread of its API.
 	connections func(*model, *serviceState) int64
-	// hosts are the public host names that it has besides its API's. Nil: none.
+	// hosts lists the public host names in addition to the API's. Nil: none.
 	hosts func(*model, *serviceState) []host
-	// databases are those that it has besides that of the control plane. Nil: none.
+	// databases lists the database servers in addition to the control plane's. Nil: none.
 	databases func(*model, *serviceState) []databaseServer
-	// inspectors are the components of those of its Jobs that look into all of them.
+	// inspectors are the components of its Jobs that connect to all of these databases.
 	inspectors []string
-	// unrestricted says that pods of it are not as the restricted Pod Security Standard wants them. Nil: all are.
+	// unrestricted reports whether pods violate the restricted Pod Security Standard. Nil: none do.
 	unrestricted func(*controlplanev1.Services) bool
-	// report repeats in the claim's status what it reports besides what every service does. Nil: nothing.
+	// report copies service-specific status to the status of the claim. Nil: nothing to copy.
 	report func(*serviceState, *controlplanev1.ControlPlaneClusterStatus)
-	// describeForHypervisors adds what hypervisors are told of it. Nil: nothing.
+	// describeForHypervisors adds the settings that hypervisors need. Nil: none.
 	describeForHypervisors func(*model, *serviceState, *controlplanev1.HypervisorAccess)
-	// ssoOrigins is where it takes the tokens of users who have logged in at an identity provider. Nil: nowhere.
+	// ssoOrigins lists the addresses that receive the tokens of users after login at an identity provider. Nil: none.
 	ssoOrigins func(*model, *serviceState) []common.URL
-	// remarks are conditions of the claim on what it reports, and nobody waits for.
-	remarks []function.AdvisoryCondition[*model]
+	// advisoryConditions are conditions of the claim that do not affect its readiness.
+	advisoryConditions []function.AdvisoryCondition[*model]
 }
 
-// An order is what a claim says of a service, as far as every service has it.
+// serviceSpec holds the settings of the claim that all services have.
 type serviceSpec struct {
 	enabled bool
-	// elsewhere is the address of one that somebody else runs. Empty: it runs here.
-	elsewhere common.URL
-	basics    common.Service
-	workload  common.Workload
-	uwsgi     *common.UWSGI
+	// externalURL is the address of an external service. Empty: the control plane runs the service.
+	externalURL common.URL
+	basics      common.Service
+	workload    common.Workload
+	uwsgi       *common.UWSGI
 }
 
-// serviceState is what is derived of a service that is enabled.
+// serviceState is the derived state of an enabled service.
 type serviceState struct {
 	*service
 	serviceSpec
-	// endpoints are its addresses, exposure how it is reached from outside (nil: it is not).
+	// endpoints are its addresses. exposure is nil if the service is not reachable from outside.
 	endpoints endpoints
 	exposure  *common.ServiceExposure
-	// seen is what is observed of it, told the release that it is told.
-	seen          *observe.Object
+	// observed is the observed composite resource, targetRelease the release in the desired one.
+	observed      *observe.Object
 	targetRelease release.Release
 }
 
-// public says that clients outside have an address of the service.
-func (s *serviceState) public() bool { return s.exposure != nil || s.elsewhere != "" }
+// public reports whether clients outside of the cluster have an address of the service.
+func (s *serviceState) public() bool { return s.exposure != nil || s.externalURL != "" }
 
 type endpoints struct{ public, internal string }
 
-// sortServices finds the services that the claim enables, and lays what it says of each over its size.
+// sortServices collects the enabled services and merges the settings of the claim with the defaults of the size.
 func (m *model) sortServices() {
 	for _, row := range services {
 		o := row.specOf(&m.spec.Services)
@@ -115,16 +114,16 @@ func (m *model) sortServices() {
 		o.workload.Replicas = new(ptr.Deref(o.workload.Replicas, m.size.api))
 		o.workload.Resources = merge.Overlay(o.workload.Resources, m.size.apiResources)
 		s := &serviceState{service: row, serviceSpec: o}
-		s.seen, _ = m.seen.Get(row.name)
+		s.observed, _ = m.observed.Get(row.name)
 		m.services = append(m.services, s)
 	}
 	m.identity = m.services[0]
 }
 
-// field is a field of the service in the claim.
+// field returns the path of a field of the service in the claim.
 func (s *service) field(name string) string { return "spec.services." + s.name + name }
 
-// stateOf is what is derived of a service, nil if it is not enabled.
+// stateOf returns the derived state of a service, nil if it is disabled.
 func (m *model) stateOf(row *service) *serviceState {
 	i := slices.IndexFunc(m.services, func(s *serviceState) bool { return s.service == row })
 	if i < 0 {
@@ -133,7 +132,7 @@ func (m *model) stateOf(row *service) *serviceState {
 	return m.services[i]
 }
 
-// components are a service and what keeps what it uses until it is gone, for each of some rows of the table.
+// components returns two components for each row: the service, and the Usages that keep its dependencies until it is deleted.
 func components(rows []*service) compose.Graph[*model] {
 	var out compose.Graph[*model]
 	for _, row := range rows {
@@ -141,7 +140,7 @@ func components(rows []*service) compose.Graph[*model] {
 		out = append(out, compose.Component[*model]{
 			Name: row.name, Phase: row.phase, Needs: row.needs, Enabled: enabled,
 			Build:   func(m *model) ([]compose.Stage, error) { return m.compose(m.stateOf(row)), nil },
-			Version: func(m *model) string { return m.stateOf(row).seen.String("status", "version") },
+			Version: func(m *model) string { return m.stateOf(row).observed.String("status", "version") },
 		})
 		if row.name != identityService {
 			out = append(out, compose.Component[*model]{
@@ -153,24 +152,24 @@ func components(rows []*service) compose.Graph[*model] {
 	return out
 }
 
-// compose is the service's composite resource, which comes after the copies of the Secrets that it reads.
+// compose returns the service's composite resource, which is created after the copies of the Secrets that it reads.
 func (m *model) compose(s *serviceState) []compose.Stage {
 	return []compose.Stage{{{Name: s.name, Object: s.build(m, s), Management: true, After: m.copiesFor(s)}}}
 }
 
-// typeMeta is that of a service's composite resource.
+// typeMeta returns the TypeMeta of the service's composite resource.
 func (s *serviceState) typeMeta() metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: s.kind.GroupVersion().String(), Kind: s.kind.Kind}
 }
 
-// objectMeta is that of a composite resource.
+// objectMeta returns the metadata of a composite resource.
 func (m *model) objectMeta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: name, Namespace: m.instance, Labels: m.workload(name).Labels(), Finalizers: []string{foregroundFinalizer},
 	}
 }
 
-// serviceSpec is what every service with a database is told: all of the control plane that it needs to know.
+// serviceSpec returns the settings of the control plane for a service with a database.
 func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 	return common.ServiceSpec{
 		ServiceBase: m.serviceBase(s),
@@ -179,7 +178,7 @@ func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 	}
 }
 
-// serviceBase is what every service is told.
+// serviceBase returns the settings of the control plane for any service.
 func (m *model) serviceBase(s *serviceState) common.ServiceBase {
 	return common.ServiceBase{
 		Crossplane:       m.crossplane(),
@@ -199,13 +198,13 @@ func (m *model) serviceBase(s *serviceState) common.ServiceBase {
 	}
 }
 
-// workloadCluster is where the workloads run.
+// workloadCluster returns the target cluster of the workloads.
 func (m *model) workloadCluster() common.Target {
 	return common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote}
 }
 
-// crossplane binds a service to the channel that the control plane is bound to, so that a new function that is tried for some
-// control planes composes theirs alone.
+// crossplane binds a service to the channel of the control plane, so that a new function version can be tried for some control planes
+// without affecting others.
 func (m *model) crossplane() *common.Crossplane {
 	if len(m.channel) == 0 {
 		return nil
@@ -213,16 +212,17 @@ func (m *model) crossplane() *common.Crossplane {
 	return &common.Crossplane{CompositionRevisionSelector: &metav1.LabelSelector{MatchLabels: m.channel}}
 }
 
-// processes shape each pod. Their number is always set: a service that is there would keep one that its definition once had as a default.
+// processes returns the uWSGI settings of each pod. The number of processes is always set: an existing service would otherwise keep a
+// number that its definition once had as a default.
 func (s *serviceState) processes() common.UWSGI {
 	u := ptr.Deref(s.uwsgi, common.UWSGI{})
 	u.Processes = cmp.Or(u.Processes, openstack.Processes(s.workload.Resources))
 	return u
 }
 
-// connectionsOf is how many a service opens to the database at most.
+// connectionsOf returns the maximum number of connections that a service opens to the database.
 func (m *model) connectionsOf(s *serviceState) int64 {
-	if s.elsewhere != "" {
+	if s.externalURL != "" {
 		return 0
 	}
 	if s.connections != nil {
@@ -231,17 +231,17 @@ func (m *model) connectionsOf(s *serviceState) int64 {
 	return s.threads()
 }
 
-// threads is how many there are in all pods of a service's API.
+// threads returns the number of threads in all pods of the service's API.
 func (s *serviceState) threads() int64 {
 	const threads = 1
 	u := s.processes()
 	return int64(*s.workload.Replicas) * int64(u.Processes) * int64(cmp.Or(u.Threads, threads))
 }
 
-// partsOf is what a service orders.
+// partsOf returns the costs of a service.
 func (m *model) partsOf(s *serviceState) []costItem {
 	var out []costItem
-	if s.elsewhere != "" {
+	if s.externalURL != "" {
 		return nil
 	}
 	if s.pods != nil {
@@ -258,8 +258,8 @@ func (m *model) partsOf(s *serviceState) []costItem {
 	return out
 }
 
-// ready reports whether all of a service's pods are as it says.
+// ready reports whether all pods of the service match its spec.
 func (s *serviceState) ready() bool {
 	rule, ok := rules.For(s.kind.GroupKind())
-	return ok && rule.Check(s.seen).Ready
+	return ok && rule.Check(s.observed).Ready
 }

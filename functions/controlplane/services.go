@@ -17,11 +17,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
-// identityService is the service that all others log in at. It is the first of the table, and always there.
+// identityService is the service that authenticates all others. It is the first row of the table and always enabled.
 const identityService = keystonev1.ServiceName
 
-// services is the table of all OpenStack services that are built, in the order in which they are created and upgraded: a service comes
-// after those that it uses. Paths are those that devstack gives them below one host name.
+// services is the table of all implemented OpenStack services, in the order in which they are created and upgraded: a service follows the
+// services that it uses. Paths are the same as in devstack, below a shared host name.
 var services = []*service{
 	{
 		name: identityService, kind: keystonev1.GroupVersionKind, phase: common.PhaseIdentity,
@@ -31,7 +31,7 @@ var services = []*service{
 			k := s.Keystone
 			return serviceSpec{
 				enabled: true, basics: k.Service, workload: k.Workload, uwsgi: k.UWSGI,
-				elsewhere: ptr.Deref(k.External, keystonev1.ExternalKeystone{}).AuthURL,
+				externalURL: ptr.Deref(k.External, keystonev1.ExternalKeystone{}).AuthURL,
 			}
 		},
 		build: keystone, check: checkKeystone, secrets: keystoneSecrets, externalReferences: keystoneReferences,
@@ -74,8 +74,8 @@ var services = []*service{
 			}
 			return serviceSpec{enabled: true, basics: g.Service, workload: g.Workload, uwsgi: glanceProcesses(g.UWSGI)}
 		},
-		build: glance, check: checkGlance, locations: glanceLocations, secrets: glanceSecrets, pools: glancePools, externalReferences: glanceReferences,
-		volumes: glanceVolumes,
+		build: glance, check: checkGlance, locations: glanceLocations, secrets: glanceSecrets, pools: glancePools,
+		externalReferences: glanceReferences, volumes: glanceVolumes,
 	},
 	{
 		name: novav1.ServiceName, kind: novav1.GroupVersionKind, phase: common.PhaseCoreServices,
@@ -106,7 +106,8 @@ var services = []*service{
 		build: neutron, check: checkNeutron, locations: neutronLocations, pods: neutronPods, connections: neutronConnections,
 		secrets:            networkSecrets,
 		externalReferences: neutronReferences, describeForHypervisors: neutronHypervisorAccess,
-		report: neutronReport, remarks: []function.AdvisoryCondition[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
+		report:             neutronReport,
+		advisoryConditions: []function.AdvisoryCondition[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
 	},
 	{
 		name: horizonv1.ServiceName, kind: horizonv1.GroupVersionKind, phase: common.PhaseCoreServices,
@@ -145,10 +146,11 @@ var services = []*service{
 			}
 			return serviceSpec{enabled: true, basics: c.Service, workload: cinderAPI(c), uwsgi: c.UWSGI}
 		},
-		build: cinder, check: checkCinder, locations: cinderLocations, secrets: cinderSecrets, pools: cinderPools, externalReferences: cinderReferences,
+		build: cinder, check: checkCinder, locations: cinderLocations, secrets: cinderSecrets, pools: cinderPools,
+		externalReferences:     cinderReferences,
 		pods:                   cinderPods,
 		describeForHypervisors: cinderHypervisorAccess,
 		volumes:                cinderVolumes, connections: cinderConnections, report: cinderReport, unrestricted: cinderShares,
-		remarks: []function.AdvisoryCondition[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},
+		advisoryConditions: []function.AdvisoryCondition[*model]{{Type: cinderv1.CephConnected, Verdict: (*model).cephConnected}},
 	},
 }

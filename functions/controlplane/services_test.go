@@ -17,13 +17,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// all are a claim's services, with what they cannot do without.
+// all enables services with their dependencies.
 const all = `placement: {enabled: true}, glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]}`
 
-// pods is what the word placement means besides: where pods are put.
-var pods = regexp.MustCompile(`^(Placement|placementMentions)$`)
+// pods matches identifiers in which placement means scheduling of pods.
+var pods = regexp.MustCompile(`^(Placement|placementReferences)$`)
 
-// TestTable: a service is named in the table and in its own file alone, so that the next one changes nothing else.
+// TestTable checks that a service is named only in the table and in its own file, so that a new service changes no other file.
 func TestTable(t *testing.T) {
 	names := release.Services()
 	word := regexp.MustCompile(`(?i)` + strings.Join(names, "|"))
@@ -65,20 +65,20 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestRowsOfServices: each service comes after those that it needs, and is told apart from all others.
+// TestRowsOfServices checks that each service follows its dependencies in the table, and that names, kinds, paths and addresses are unique.
 func TestRowsOfServices(t *testing.T) {
 	if services[0].name != identityService {
 		t.Errorf("the first is %s", services[0].name)
 	}
 	observedState := map[string]string{}
 	for _, s := range services {
-		for what, value := range map[string]string{
+		for property, value := range map[string]string{
 			"name": s.name, "kind": s.kind.String(), "path": s.path, "internal address": s.internal(s.name, "cloud"),
 		} {
-			if other, taken := observedState[what+value]; taken && value != "" || value == "" && what != "path" {
-				t.Errorf("%s %q of %s is that of %s", what, value, s.name, other)
+			if other, exists := observedState[property+value]; exists && value != "" || value == "" && property != "path" {
+				t.Errorf("%s %q of %s is used by %s", property, value, s.name, other)
 			}
-			observedState[what+value] = s.name
+			observedState[property+value] = s.name
 		}
 		if !strings.HasPrefix(s.kind.Group, s.name+".") || !strings.HasPrefix(s.internal(s.name, "cloud"), "https://"+s.name+".cloud.svc:") {
 			t.Errorf("%s is a %v at %s", s.name, s.kind, s.internal(s.name, "cloud"))
@@ -86,7 +86,7 @@ func TestRowsOfServices(t *testing.T) {
 	}
 }
 
-// TestServices: each that is enabled gets a whole spec, and is created when what it needs in Keystone is there.
+// TestServices checks that each enabled service gets a complete spec, and is created after its entities in Keystone.
 func TestServices(t *testing.T) {
 	const (
 		gateway  = "{type: GatewayAPI, gateway: {name: public, namespace: gateways}}"
@@ -145,7 +145,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestPaths: services that share a host name lie where devstack has them.
+// TestPaths checks that services with a shared host name use the paths of devstack.
 func TestPaths(t *testing.T) {
 	m := derived(t, "{services: {"+all+"}, global: {domain: a.org, exposure: {type: GatewayAPI, routing: Paths, gateway: {name: a, namespace: b}}}}", bare)
 	want := []string{"https://a.org/identity/v3", "https://a.org/placement", "https://a.org/image"}
@@ -158,20 +158,20 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestHostnames: no two services answer at one name.
+// TestHostnames checks that host names of services are unique.
 func TestHostnames(t *testing.T) {
 	const spec = "{services: {keystone: {hostname: api.a.org}, placement: {enabled: true, hostname: api.a.org}}, global: {exposure: {type: GatewayAPI, routing: %, gateway: {name: a, namespace: b}}}}"
 	_, err := derive(input(t, strings.ReplaceAll(spec, "%", "Hostnames"), bare, nil))
-	requireFieldError(t, "Routes of both would match.", err, "spec.services.placement.hostname", "keystone is reached at api.a.org already")
+	requireFieldError(t, "The routes of both services would match.", err, "spec.services.placement.hostname", "keystone uses api.a.org already")
 	derived(t, strings.ReplaceAll(spec, "%", "Paths"), bare)
 	_, err = derive(input(t, "{global: {exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}, domain: "+strings.Repeat("abcdefghi.", 24)+"example.org}}", bare, nil))
-	requireFieldError(t, "DNS does not carry it.", err, "spec.global.domain", "of 253 at most")
+	requireFieldError(t, "The name is too long for DNS.", err, "spec.global.domain", "at most 253 are allowed")
 }
 
-// TestNeeds: a service is created when the objects are ready that its own refer to, and its Usage as soon as it is there.
+// TestNeeds checks that a service is created after the objects that it references are ready, and its Usage immediately after it.
 func TestNeeds(t *testing.T) {
 	stage, calls := map[string]int{}, 0
-	w := world(t, "{services: {"+all+"}}", bare)
+	w := newCluster(t, "{services: {"+all+"}}", bare)
 	if err := w.Run(func(s simulate.Step) {
 		calls++
 		for _, name := range s.New {
@@ -195,7 +195,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestSwitchedOffService: a service that is switched off goes, with its Usage, and holds nobody up.
+// TestSwitchedOffService checks that a disabled service is removed with its Usage, and that no component waits for it.
 func TestSwitchedOffService(t *testing.T) {
 	w := edited(t, ready(t, "{services: {"+all+"}}", bare), "{services: {glance: {enabled: false}}}")
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -212,7 +212,7 @@ func TestSwitchedOffService(t *testing.T) {
 	}
 }
 
-// TestServiceValidation: the claim reports what a service would refuse.
+// TestServiceValidation checks that the claim reports values that a service would reject.
 func TestServiceValidation(t *testing.T) {
 	for field, spec := range map[string]string{
 		"spec.services.placement.image.tag":               "{services: {placement: {enabled: true, image: {tag: 13.0.0}}}}",
@@ -227,7 +227,7 @@ func TestServiceValidation(t *testing.T) {
 	}
 }
 
-// TestImageStorage: a volume is of the platform's class where the claim names none, and one that is there keeps its own.
+// TestImageStorage checks that a volume uses the platform's storage class by default, and that an existing volume keeps its own.
 func TestImageStorage(t *testing.T) {
 	const spec = `{services: {glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}, {name: b, file: {storageSize: 1Gi, storageClass: gold}}],
 		import: {staging: {storageSize: 1Gi}}, imageCache: {storageSize: 1Gi}}}}`
@@ -250,14 +250,14 @@ func TestImageStorage(t *testing.T) {
 	}
 }
 
-// TestConnections: the database takes what all services open.
+// TestConnections checks that the connection limit of the database covers all services.
 func TestConnections(t *testing.T) {
 	const many = "replicas: 9, uwsgi: {processes: 8, threads: 8}"
 	of := func(others string) int64 {
 		return derived(t, "{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}, services: {keystone: {"+many+"}"+others+"}}", bare).connections()
 	}
 	one, three := of(""), of(", placement: {enabled: true, "+many+"}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}], "+many+"}")
-	// Old and new pods of each are there at once, and a hundred connections are others'.
+	// Old and new pods run at the same time, and a hundred connections are reserved for other clients.
 	if one != 2048 || three != 100+3*2*9*8*8 {
 		t.Errorf("%d connections of one service, of three %d", one, three)
 	}

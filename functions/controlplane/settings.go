@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// global lays the claim's settings over the platform's.
+// global merges the settings of the claim with the platform's.
 func (m *model) global() {
 	g, p := m.spec.Global, m.platform
 	m.domain = string(g.Domain)
@@ -33,7 +33,7 @@ func (m *model) global() {
 	m.exposure = ptr.Deref(g.Exposure, common.Exposure{Type: exposure.None})
 	m.tls = ptr.Deref(g.TLS, common.TLS{})
 	if !ptr.Deref(m.tls.Enabled, true) {
-		// The platform's issuer has nothing to issue for a claim that switches TLS off.
+		// Without TLS, the platform's issuer has no certificate to issue.
 		m.tls.IssuerRef = nil
 	}
 	monitoring := ptr.Deref(g.Monitoring, common.MonitoringSettings{})
@@ -42,18 +42,17 @@ func (m *model) global() {
 	m.images = ptr.Deref(g.Images, common.Images{})
 }
 
-// checkTLS refuses an issuer that has nothing to issue, because it is the platform that has no TLS. Admission refuses one where it is the
-// claim.
+// checkTLS returns an error for an issuer in the claim if the platform disables TLS. Admission rejects an issuer if the claim disables it.
 func (m *model) checkTLS() error {
 	if t := m.spec.Global.TLS; t != nil && t.IssuerRef != nil && !ptr.Deref(m.tls.Enabled, true) {
-		return invalid.Field("spec.global.tls.issuerRef", "the platform serves without TLS, so that there is no certificate to issue; "+
-			"say tls.enabled: true, or leave issuerRef out")
+		return invalid.Field("spec.global.tls.issuerRef", "has no effect, because the platform disables TLS; "+
+			"set tls.enabled to true, or remove issuerRef")
 	}
 	return nil
 }
 
-// mergeExposure lays a claim's exposure over the platform's. Of one of another type, all that holds is who is let in: Gateways, classes
-// and annotations are for the controllers of one type.
+// mergeExposure merges a claim's exposure with the platform's. If the types differ, only allowedNamespaces of the platform applies:
+// Gateways, classes and annotations are for the controllers of one type.
 func mergeExposure(claim, platform *common.Exposure) *common.Exposure {
 	if claim != nil && platform != nil && claim.Type != platform.Type {
 		platform = &common.Exposure{AllowedNamespaces: platform.AllowedNamespaces}
@@ -61,15 +60,17 @@ func mergeExposure(claim, platform *common.Exposure) *common.Exposure {
 	return merge.Overlay(claim, platform)
 }
 
-// expand puts the claim's namespace into a limit's pattern. What has no claim is the platform team's own, and has no namespace.
+// expand inserts the claim's namespace into a limit's pattern. A composite resource without a claim belongs to the platform team and has no
+// namespace.
 func (m *model) expand(pattern string) string {
 	return strings.TrimPrefix(limit.Expand(pattern, m.claim.Namespace), ".")
 }
 
-// claimDomain is that of all claims of the namespace, where no limit says otherwise.
+// claimDomain returns the parent domain of all claims of the namespace if no limit sets one.
 func (m *model) claimDomain() string { return m.expand("{namespace}." + string(m.platform.Domain)) }
 
-// defaultDomain is the claim's own domain, below the first of its limits' domains that all of its limits allow, or below the platform's.
+// defaultDomain returns the claim's own domain: below the first domain of its limits that all of its limits allow, or else below the
+// platform's domain.
 func (m *model) defaultDomain() string {
 	for _, pattern := range m.limitDomains() {
 		if !strings.Contains(pattern, "{namespace}") {
@@ -82,8 +83,8 @@ func (m *model) defaultDomain() string {
 	return m.claim.Name + "." + m.claimDomain()
 }
 
-// ofThePlatform is a workload that holds rights of the platform, and its image. Images, pull secrets, nodes and resources are those of the
-// PlatformConfig, whatever the claim says: who chooses what runs has its rights.
+// ofThePlatform returns a workload that has permissions of the platform, and its image. Image, pull secrets, nodes and resources come from
+// the PlatformConfig and never from the claim: otherwise a tenant could run code with these permissions.
 func (m *model) ofThePlatform(name string) (workload.Workload, string, error) {
 	c, images := ptr.Deref(m.platform.Companion, platformv1.Companion{}), ptr.Deref(m.platform.Images, common.Images{})
 	w := m.workload(name)

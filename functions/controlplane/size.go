@@ -8,12 +8,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// size is what a claim gets where it does not say otherwise.
+// size contains the defaults of a claim.
 type size struct {
-	// api is the number of pods of each API, and their resources.
+	// api is the number of pods of each API.
 	api          int32
 	apiResources *common.Resources
-	// daemons is the number of pods of what listens to the message queue, of which each has one process.
+	// daemons is the number of pods of each consumer of the message queue. Each pod has one process.
 	daemons         int32
 	daemonResources *common.Resources
 	// database is the number of members; maxScale the number of proxies, 0 for none.
@@ -35,15 +35,15 @@ type size struct {
 	locks          int32
 	locksStorage   string
 	locksResources *common.Resources
-	// cache is the number of members, each with so much memory.
+	// cache is the number of members, cacheMemory the memory for items of each.
 	cache       int32
 	cacheMemory string
-	// companion is the number of pods, of which one leads.
+	// companion is the number of pods, one of which is the leader.
 	companion int32
 }
 
-// sizes is the table. One API worker uses about 130 MiB, a Galera member without data 150 MiB, and a RabbitMQ member 70 MiB
-// before the first queue.
+// sizes are the defaults of all sizes. One API worker uses about 130 MiB, a Galera member without data 150 MiB, and a RabbitMQ member 70
+// MiB before the first queue.
 var sizes = map[string]size{
 	controlplanev1.SizeDevelopment: {
 		api: 1, apiResources: resources("100m", "512Mi", "1Gi"),
@@ -87,7 +87,7 @@ var sizes = map[string]size{
 	},
 }
 
-// resources are those of a workload, in short.
+// resources builds the resources of a workload.
 var resources = workload.Resources
 
 func quantity(s string) *resource.Quantity {

@@ -37,7 +37,7 @@ func status(m *model, plan compose.Plan) any {
 		Hypervisors: m.hypervisorAccess(),
 	}
 	for _, service := range m.services {
-		e := common.Endpoint{Service: service.name, Internal: common.URL(service.endpoints.internal), Live: live(service.seen)}
+		e := common.Endpoint{Service: service.name, Internal: common.URL(service.endpoints.internal), Live: live(service.observed)}
 		if service.public() {
 			e.Public = common.URL(service.endpoints.public)
 		}
@@ -49,7 +49,7 @@ func status(m *model, plan compose.Plan) any {
 	return s
 }
 
-// live is what a service's status repeats of what the service itself reports.
+// live copies the reachability of a service from its status.
 func live(service *observe.Object) *common.Live {
 	reachable := service.String("status", "live", "reachable")
 	if reachable != string(metav1.ConditionTrue) && reachable != string(metav1.ConditionFalse) {

@@ -32,10 +32,10 @@ import (
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// tempestComponent is the tests of the cloud, which run when all of it is there.
+// tempestComponent tests the cloud after all other components are ready.
 const tempestComponent = tempestv1.ServiceName
 
-// postServiceGraph is what comes after all services.
+// postServiceGraph contains the components after all services.
 var postServiceGraph = compose.Graph[*model]{
 	{
 		Name: tempestComponent, Phase: common.PhaseTesting, Needs: append([]string{catalogComponent}, servicesIn(services[1:])...),
@@ -47,7 +47,7 @@ var postServiceGraph = compose.Graph[*model]{
 	},
 }
 
-// servicesIn are the names of rows of the table.
+// servicesIn returns the names of rows of the table.
 func servicesIn(rows []*service) []string {
 	var out []string
 	for _, row := range rows {
@@ -56,7 +56,7 @@ func servicesIn(rows []*service) []string {
 	return out
 }
 
-// tested says that the claim orders tests, and allows what they need.
+// tested reports whether the claim enables tests and grants the permissions that they require.
 func (m *model) tested() bool {
 	t := m.spec.Tempest
 	return t != nil && t.Enabled && t.AllowAdministration
@@ -90,14 +90,14 @@ func tempest(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{{Name: tempestComponent, Object: xr, Management: true}}}, nil
 }
 
-// testedTypes are the services that Tempest is told of, by what it calls them.
+// testedTypes maps the services that Tempest supports to their types in Tempest.
 var testedTypes = map[string]tempestv1.Type{
 	identityService: tempestv1.TypeIdentity, placementv1.ServiceName: tempestv1.TypePlacement, glancev1.ServiceName: tempestv1.TypeImage,
 	novav1.ServiceName: tempestv1.TypeCompute, neutronv1.ServiceName: tempestv1.TypeNetwork, cinderv1.ServiceName: tempestv1.TypeVolume,
 	barbicanv1.ServiceName: tempestv1.TypeKeyManager, heatv1.ServiceName: tempestv1.TypeOrchestration,
 }
 
-// testable are those that are enabled.
+// testable returns the enabled services that Tempest supports.
 func (m *model) testable() []tempestv1.Service {
 	var out []tempestv1.Service
 	for _, s := range m.services {
@@ -108,7 +108,7 @@ func (m *model) testable() []tempestv1.Service {
 	return out
 }
 
-// passwordRules are those that tests of passwords have to know: nil if the claim says none.
+// passwordRules returns the password rules that tests depend on, nil if the claim sets none.
 func (m *model) passwordRules() *tempestv1.Passwords {
 	requested := m.spec.Services.Keystone.Config["security_compliance"]
 	if len(requested) == 0 {
@@ -117,7 +117,7 @@ func (m *model) passwordRules() *tempestv1.Passwords {
 	number := func(option string) int32 {
 		var n int32
 		if json.Unmarshal(requested[option].Raw, &n) != nil {
-			return 0 // A number may be said as a text, too; what is none is refused elsewhere.
+			return 0 // The option may also be a string; its own check reports invalid values.
 		}
 		return n
 	}
@@ -148,7 +148,7 @@ func (m *model) testedFeatures() tempestv1.Features {
 	return out
 }
 
-// tempestResources are those of a run: each process has all tests loaded, and one more gathers what they say.
+// tempestResources returns the resources of a run: each process loads all tests, and one more process collects the results.
 func tempestResources(t *tempestv1.Tests) *common.Resources {
 	const concurrency, each = 2, 384 << 20
 	n := int64(cmp.Or(ptr.Deref(t, tempestv1.Tests{}).Concurrency, concurrency)) + 1
@@ -160,7 +160,7 @@ func tempestResources(t *tempestv1.Tests) *common.Resources {
 	}
 }
 
-// testParts is the pod that runs the tests.
+// testParts returns the costs of the pod that runs the tests.
 func (m *model) testParts() []costItem {
 	if !m.tested() {
 		return nil
@@ -168,7 +168,7 @@ func (m *model) testParts() []costItem {
 	return []costItem{{field: "spec.tempest.tests.concurrency", replicas: 1, resources: tempestResources(m.spec.Tempest.Tests)}}
 }
 
-// checkTests refuses tests that the claim does not allow, or of what there is not.
+// checkTests returns an error for tests without permission, or of services that do not exist.
 func (m *model) checkTests() error {
 	t := m.spec.Tempest
 	if t == nil || !t.Enabled {
@@ -176,9 +176,9 @@ func (m *model) checkTests() error {
 	}
 	const field = "spec.tempest"
 	var errs []error
-	if !t.AllowAdministration { // Admission refuses this, too.
-		errs = append(errs, invalid.Field(field+".allowAdministration", "tests make users and set quotas as an administrator of the cloud; "+
-			"say allowAdministration: true, or leave them off"))
+	if !t.AllowAdministration { // Admission rejects this, too.
+		errs = append(errs, invalid.Field(field+".allowAdministration", "Tempest needs an administrator account to create users and set quotas; "+
+			"set allowAdministration: true, or disable Tempest"))
 	}
 	if t.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(field+".schedule", t.Schedule))
@@ -197,50 +197,50 @@ func (m *model) checkTests() error {
 	for i, s := range ptr.Deref(t.Tests, tempestv1.Tests{}).Services {
 		if !slices.ContainsFunc(existing, func(is tempestv1.Service) bool { return is.Type == tempestv1.Type(s) }) {
 			errs = append(errs, invalid.Field(fmt.Sprintf("%s.tests.services[%d]", field, i),
-				"this cloud has no service %s; enable it, or leave it out here", s))
+				"service %s is not enabled in this cloud; enable it, or remove it from this list", s))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// broken are the mistakes in a regular expression of Go that Python does not accept either. What else only one of them has, such as
+// broken lists the errors in a regular expression of Go that are errors in Python, too. Syntax that only one of them supports, such as
 // lookahead, is left to Python.
 var broken = []syntax.ErrorCode{
 	syntax.ErrMissingBracket, syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingRepeatArgument, syntax.ErrTrailingBackslash,
 	syntax.ErrInvalidCharRange,
 }
 
-// checkPattern returns an error for an expression that Python does not compile.
+// checkPattern returns an error for an expression that Python cannot compile.
 func checkPattern(field, pattern string) error {
 	_, err := syntax.Parse(pattern, syntax.Perl)
-	mistake := &syntax.Error{}
-	if !errors.As(err, &mistake) || !slices.Contains(broken, mistake.Code) {
+	syntaxErr := &syntax.Error{}
+	if !errors.As(err, &syntaxErr) || !slices.Contains(broken, syntaxErr.Code) {
 		return nil
 	}
-	return invalid.Field(field, "is not a regular expression: %s in %q; correct it", mistake.Code, pattern)
+	return invalid.Field(field, "is not a regular expression: %s in %q; correct it", syntaxErr.Code, pattern)
 }
 
-// testsCondition is said of tests: nothing waits for them.
+// testsCondition reports the results of tests. It does not affect readiness.
 var testsCondition = function.AdvisoryCondition[*model]{Type: tempestv1.TestsPassed, Verdict: (*model).testsPassed}
 
-// testsPassed repeats what the tests say.
+// testsPassed copies the condition of Tempest.
 func (m *model) testsPassed() rules.Result {
 	if !m.tested() {
 		return rules.Result{}
 	}
-	observedState, _ := m.seen.Get(tempestComponent)
+	observedState, _ := m.observed.Get(tempestComponent)
 	c, ok := observedState.Condition(tempestv1.TestsPassed)
 	if !ok || c.Reason == "" {
-		return rules.Wait("NotRun", "no run has ended yet")
+		return rules.Wait("NotRun", "waiting for the first test run to complete")
 	}
 	return rules.Result{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }
 
-// testStatus is how the last run ended: nil if there was none.
+// testStatus returns the result of the last run, nil before the first one.
 func (m *model) testStatus() *common.TestStatus {
 	if !m.tested() {
 		return nil
 	}
-	observedState, _ := m.seen.Get(tempestComponent)
+	observedState, _ := m.observed.Get(tempestComponent)
 	return openstack.Tests(observedState.Map("status", "tests"))
 }

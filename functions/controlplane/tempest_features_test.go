@@ -9,7 +9,7 @@ import (
 	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
 )
 
-// TestTestedFeatures holds that Tempest gets the options of services that decide which tests can pass, defaults included.
+// TestTestedFeatures checks that Tempest gets the options of services that determine which tests can pass, including defaults.
 func TestTestedFeatures(t *testing.T) {
 	drivers := []string{"geneve", "vlan", "flat"}
 	for name, tc := range map[string]struct {
@@ -17,14 +17,14 @@ func TestTestedFeatures(t *testing.T) {
 		want             tempestv1.Features
 	}{
 		"nothing": {
-			"A service that is not enabled has no features.",
+			"A disabled service has no features.",
 			"neutron: {ml2: {mtu: 9000}}, glance: {imageCache: {storageSize: 1Gi}}", tempestv1.Features{}},
 		"defaults": {
-			"Servers have screens by VNC, and Neutron makes VLANs of no network unless a claim orders it.",
+			"Servers have VNC consoles, and Neutron creates VLAN networks only if the claim configures them.",
 			"nova: {enabled: true}, neutron: {enabled: true}, glance: {enabled: true}", tempestv1.Features{NetworkTypes: drivers, VNC: true},
 		},
 		"orders": {
-			"What the claim orders, in place of defaults.",
+			"The settings of the claim override the defaults.",
 			"nova: {enabled: true, consoles: {graphical: SPICE}}, neutron: {enabled: true, ml2: {mtu: 9000, typeDrivers: [geneve, vlan], " +
 				"physicalNetworks: [{name: flat, flat: true}, {name: one, vlanRanges: ['1:9']}]}}, " +
 				"glance: {enabled: true, imageCache: {storageSize: 1Gi}, import: {convertTo: raw}}",

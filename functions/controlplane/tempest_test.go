@@ -15,7 +15,7 @@ import (
 
 const allowed = "tempest: {enabled: true, allowAdministration: true"
 
-// TestTempest: it is told of the services that the claim enables and of what Keystone asks of passwords, and comes after all of them.
+// TestTempest checks that Tempest gets the enabled services and the password rules of Keystone, and is created after all services.
 func TestTempest(t *testing.T) {
 	objects := desired(t, ready(t, "{services: {placement: {enabled: true}, horizon: {enabled: true}, "+
 		"keystone: {config: {security_compliance: {lockout_failure_attempts: 3, unique_last_password_count: 4}}}}, "+
@@ -39,7 +39,7 @@ func TestTempest(t *testing.T) {
 	}
 }
 
-// TestTempestAlone: the administrator's role is there also where Keystone is the only service.
+// TestTempestAlone checks that the administrator's role exists even if Keystone is the only service.
 func TestTempestAlone(t *testing.T) {
 	for spec, want := range map[string]any{"{" + allowed + "}}": true, "{}": nil} {
 		if got := at(desired(t, ready(t, spec, bare))["catalog"].Map(), "spec", "services"); got != want {
@@ -48,50 +48,50 @@ func TestTempestAlone(t *testing.T) {
 	}
 }
 
-// TestTempestValidation: tests need a word of the tenant, a time that comes, and something to test.
+// TestTempestValidation checks the errors for missing permission, invalid schedules and disabled services.
 func TestTempestValidation(t *testing.T) {
-	for name, tc := range map[string]struct{ reason, spec, field, words string }{
-		"NotAllowed": {"Nobody becomes an administrator unasked.", "{tempest: {enabled: true}}", "spec.tempest.allowAdministration", "say allowAdministration: true"},
-		"Schedule":   {"No night has a minute 61.", "{" + allowed + ", schedule: 61 0 * * *}}", "spec.tempest.schedule", "cannot read schedule"},
-		"Image":      {"It is no tag.", "{" + allowed + ", image: {tag: latest}}}", "spec.tempest.image", "not valid"},
-		"Service":    {"There is none.", "{" + allowed + ", tests: {services: [identity, volume]}}}", "spec.tempest.tests.services[1]", "no service volume"},
+	for name, tc := range map[string]struct{ reason, spec, field, message string }{
+		"NotAllowed": {"The claim has to permit an administrator.", "{tempest: {enabled: true}}", "spec.tempest.allowAdministration", "set allowAdministration: true"},
+		"Schedule":   {"The schedule has an invalid minute.", "{" + allowed + ", schedule: 61 0 * * *}}", "spec.tempest.schedule", "cannot read schedule"},
+		"Image":      {"The tag is invalid.", "{" + allowed + ", image: {tag: latest}}}", "spec.tempest.image", "not valid"},
+		"Service":    {"The service is disabled.", "{" + allowed + ", tests: {services: [identity, volume]}}}", "spec.tempest.tests.services[1]", "service volume is not enabled"},
 	} {
 		_, err := derive(input(t, tc.spec, bare, nil))
-		requireFieldError(t, name+": "+tc.reason, err, tc.field, tc.words)
+		requireFieldError(t, name+": "+tc.reason, err, tc.field, tc.message)
 	}
 	if m, err := derive(input(t, "{tempest: {enabled: false, schedule: 61 0 * * *}}", bare, nil)); err != nil || m.tested() {
-		t.Errorf("what is off is tested: %v", err)
+		t.Errorf("disabled Tempest is validated: %v", err)
 	}
 }
 
-// TestTempestReported: the claim repeats how tests ended.
+// TestTempestReported checks that the claim's condition contains the results of tests.
 func TestTempestReported(t *testing.T) {
 	observedState := structOf(t, fields(t, "{status: {tests: {lastRun: '2026-05-01T03:00:00Z', lastDurationSeconds: 9, passed: 2, failed: 1}, "+
 		"conditions: [{type: TestsPassed, status: 'False', reason: TestsFailed, message: 1 of 3 tests failed}]}}"))
 	at := metav1.Time{Time: time.Date(2026, 5, 1, 3, 0, 0, 0, time.UTC)}
 	for name, tc := range map[string]struct {
 		reason, spec string
-		seen         *structpb.Struct
-		verdict      rules.Result
+		observed     *structpb.Struct
+		want         rules.Result
 		tests        *common.TestStatus
 	}{
-		"Off":  {"There is nothing to say.", "{tempest: {allowAdministration: true}}", observedState, rules.Result{}, nil},
-		"None": {"No run has ended.", "{" + allowed + "}}", nil, rules.Result{Reason: "NotRun", Message: "no run has ended yet"}, nil},
+		"Off":  {"Tempest is disabled.", "{tempest: {allowAdministration: true}}", observedState, rules.Result{}, nil},
+		"None": {"No run has completed.", "{" + allowed + "}}", nil, rules.Result{Reason: "NotRun", Message: "waiting for the first test run to complete"}, nil},
 		"Failed": {
-			"What failed is no failure of the claim's.", "{" + allowed + "}}", observedState,
+			"Failed tests do not affect the readiness of the claim.", "{" + allowed + "}}", observedState,
 			rules.Result{Reason: "TestsFailed", Message: "1 of 3 tests failed"},
 			&common.TestStatus{LastRun: &at, LastDurationSeconds: 9, Passed: 2, Failed: 1},
 		},
 	} {
 		observed := map[string]*structpb.Struct{}
-		if tc.seen != nil {
-			observed[tempestv1.ServiceName] = tc.seen
+		if tc.observed != nil {
+			observed[tempestv1.ServiceName] = tc.observed
 		}
 		m, err := derive(input(t, tc.spec, bare, observed))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tc.verdict, m.testsPassed()); diff != "" {
+		if diff := cmp.Diff(tc.want, m.testsPassed()); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
 		if diff := cmp.Diff(tc.tests, m.testStatus(), cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) })); diff != "" {

@@ -9,18 +9,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// runs is the release that the service reports, previous the one to which its upgrade can still be aborted. Both are empty where it
+// runs returns the release that the service reports, previous the one to which its upgrade can still be aborted. Both are empty if it
 // reports none.
-func (s *serviceState) runs() string { return s.seen.String("status", "release") }
+func (s *serviceState) runs() string { return s.observed.String("status", "release") }
 
-func (s *serviceState) previous() string { return s.seen.String("status", "previousRelease") }
+func (s *serviceState) previous() string { return s.observed.String("status", "previousRelease") }
 
-// assignReleases finds the release that each service is told. One that is there is told another only when those before it in the table run
-// it, and keeps what it was told until then: nothing that happens to those takes it back.
+// assignReleases derives the target release of each service. An existing service gets a new release only after all services before it in
+// the table run it, and keeps its release until then. It never returns to the old release because of changes in the services before it.
 func (m *model) assignReleases() {
 	done := true
 	for _, s := range m.services {
-		previous := release.Release(s.seen.String("spec", "openStackRelease"))
+		previous := release.Release(s.observed.String("spec", "openStackRelease"))
 		if s.targetRelease = m.release; previous != "" && !done {
 			s.targetRelease = previous
 		}
@@ -29,23 +29,23 @@ func (m *model) assignReleases() {
 	}
 }
 
-// deferRollout leaves a service that waits for its turn its image and its configuration, where those that the claim asks for are of the
-// release that it waits for.
+// deferRollout keeps image and configuration of a service that waits for its upgrade, if the settings of the claim are invalid in its
+// current release.
 func (m *model) deferRollout(s *serviceState) {
 	if s.targetRelease == m.release || s.check(m, s, s.targetRelease) == nil {
 		return
 	}
 	previous := common.ServiceSpec{}
-	// What was composed can be read again.
-	if data, err := json.Marshal(s.seen.Map("spec")); err == nil && json.Unmarshal(data, &previous) == nil {
+	// The value was composed from the same type.
+	if data, err := json.Marshal(s.observed.Map("spec")); err == nil && json.Unmarshal(data, &previous) == nil {
 		s.basics.Image, s.basics.Overrides = previous.Image, previous.Overrides
 	}
 }
 
-// checkUpgrade refuses a step that OpenStack does not support before anything of it is composed.
+// checkUpgrade returns an error for an upgrade that OpenStack does not support, before any part of it is composed.
 func (m *model) checkUpgrade() error {
 	for _, s := range m.services {
-		// An upgrade may be aborted as long as the schema serves the release before.
+		// An upgrade may be aborted as long as the schema supports the previous release.
 		if s.runs() == "" || s.previous() == string(m.release) {
 			continue
 		}
@@ -54,24 +54,24 @@ func (m *model) checkUpgrade() error {
 			return err
 		}
 		if err := release.CheckUpgrade(from, m.release); err != nil {
-			return invalid.Field("spec.openStackRelease", "%s; it is what %s runs", err, s.name)
+			return invalid.Field("spec.openStackRelease", "%s; %s currently runs this release", err, s.name)
 		}
 	}
 	return nil
 }
 
-// oldest is the oldest release that a service runs, empty where none runs yet.
+// oldest returns the oldest release that a service runs, empty if none runs yet.
 func (m *model) oldest() string {
 	out := ""
 	for _, s := range m.services {
-		if r := s.runs(); out == "" || r != "" && r < out { // Releases sort by age.
+		if r := s.runs(); out == "" || r != "" && r < out { // Releases sort chronologically.
 			out = r
 		}
 	}
 	return out
 }
 
-// upgrading reports whether a service runs another release than the one that is wanted.
+// upgrading reports whether a service runs another release than the target.
 func (m *model) upgrading() bool {
 	for _, s := range m.services {
 		if r := s.runs(); r != "" && r != string(m.release) {
@@ -81,7 +81,7 @@ func (m *model) upgrading() bool {
 	return false
 }
 
-// updatePhase: a release that does not run yet is being brought out; otherwise what was ready before is being changed.
+// updatePhase returns the phase of the update: of services during an upgrade, or of a control plane that was ready before.
 func (m *model) updatePhase(plan compose.Plan) string {
 	previous := m.previous
 	switch {

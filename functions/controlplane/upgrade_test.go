@@ -17,8 +17,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// running is a service as it is seen: what it was told, what it runs, and whether all of it is ready. One that was told nothing is not
-// there.
+// running is an observed service: its target release, the release that it reports, and whether all of it is ready. Without a target release
+// it does not exist.
 type running struct {
 	targetRelease, runs, previous string
 	ready                         bool
@@ -40,9 +40,9 @@ func (r running) object(t rapid.TB, s *service) *structpb.Struct {
 	return o
 }
 
-// cloud is a model with some services, of which these are seen, and a release that is wanted.
-func cloud(t rapid.TB, wanted release.Release, observedState []running) *model {
-	m := &model{release: wanted, size: sizes[controlplanev1.SizeSmall], platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"}}
+// cloud returns a model with observed services and a target release.
+func cloud(t rapid.TB, target release.Release, observedState []running) *model {
+	m := &model{release: target, size: sizes[controlplanev1.SizeSmall], platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"}}
 	m.spec.Services.Horizon = &controlplanev1.Horizon{}
 	m.spec.Services.Glance, m.spec.Services.Nova, m.spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
 	m.spec.Services.Barbican = &controlplanev1.Barbican{}
@@ -60,14 +60,14 @@ func cloud(t rapid.TB, wanted release.Release, observedState []running) *model {
 	}
 	for i := range observedState {
 		s := &serviceState{service: services[i]}
-		s.seen, _ = state.Get(services[i].name)
+		s.observed, _ = state.Get(services[i].name)
 		m.services = append(m.services, s)
 	}
 	m.assignReleases()
 	return m
 }
 
-func told(m *model) []string {
+func targetReleases(m *model) []string {
 	var out []string
 	for _, s := range m.services {
 		out = append(out, string(s.targetRelease))
@@ -75,37 +75,37 @@ func told(m *model) []string {
 	return out
 }
 
-// TestOrderOfUpgrades: a service is told a release when those before it run it.
+// TestOrderOfUpgrades checks that a service gets a new release after the services before it run that release.
 func TestOrderOfUpgrades(t *testing.T) {
-	const before, wanted = "2025.2", "2026.1"
-	done, old := running{wanted, wanted, "", true}, running{before, before, "", true}
+	const before, target = "2025.2", "2026.1"
+	done, old := running{target, target, "", true}, running{before, before, "", true}
 	for name, tc := range map[string]struct {
-		reason string
-		seen   []running
-		want   []string
+		reason   string
+		observed []running
+		want     []string
 	}{
-		"New":       {"A new cloud has one release.", []running{{}, {}, {}}, []string{wanted, wanted, wanted}},
-		"First":     {"Everybody logs in at the first.", []running{old, old, old}, []string{wanted, before, before}},
-		"Underway":  {"Its pods are being replaced.", []running{{wanted, wanted, before, false}, old, old}, []string{wanted, before, before}},
-		"Unseen":    {"Its function has not seen the edit.", []running{{wanted, before, "", true}, old, old}, []string{wanted, before, before}},
-		"Second":    {"It is the next one's turn.", []running{done, old, old}, []string{wanted, wanted, before}},
-		"Third":     {"And the last one's.", []running{done, done, old}, []string{wanted, wanted, wanted}},
-		"TurnsSick": {"What was told is not taken back.", []running{{wanted, wanted, "", false}, {wanted, before, "", false}, old}, []string{wanted, wanted, before}},
-		"Joins":     {"What is new has no schema to upgrade.", []running{{wanted, wanted, "", false}, {}, old}, []string{wanted, wanted, before}},
-		"Ready":     {"A Keystone that says it is ready at the old release is told the new one.", []running{{before, before, "", true}, {}, {}}, []string{wanted, wanted, wanted}},
+		"New":       {"A new cloud has one release.", []running{{}, {}, {}}, []string{target, target, target}},
+		"First":     {"All services depend on the first one.", []running{old, old, old}, []string{target, before, before}},
+		"Underway":  {"Its pods are being replaced.", []running{{target, target, before, false}, old, old}, []string{target, before, before}},
+		"Unseen":    {"Its function has not processed the edit.", []running{{target, before, "", true}, old, old}, []string{target, before, before}},
+		"Second":    {"The next service is upgraded.", []running{done, old, old}, []string{target, target, before}},
+		"Third":     {"The last service is upgraded.", []running{done, done, old}, []string{target, target, target}},
+		"TurnsSick": {"A target release is not reverted.", []running{{target, target, "", false}, {target, before, "", false}, old}, []string{target, target, before}},
+		"Joins":     {"A new service has no schema to upgrade.", []running{{target, target, "", false}, {}, old}, []string{target, target, before}},
+		"Ready":     {"A Keystone that is ready at the old release gets the new one.", []running{{before, before, "", true}, {}, {}}, []string{target, target, target}},
 	} {
-		if diff := cmp.Diff(tc.want, told(cloud(t, wanted, tc.seen))); diff != "" {
+		if diff := cmp.Diff(tc.want, targetReleases(cloud(t, target, tc.observed))); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
 	}
 }
 
-// TestUpgradesEnd: from any state all services reach the release that is wanted, one after the other, and none is told anything else on the
-// way, whatever turns unready meanwhile.
+// TestUpgradesEnd checks that all services, in any state, reach the target release, one after the other, and that none gets another release
+// in between, even if services become unready meanwhile.
 func TestUpgradesEnd(t *testing.T) {
 	releases := []string{"2025.1", "2025.2", "2026.1"}
 	rapid.Check(t, func(t *rapid.T) {
-		const wanted = "2026.1"
+		const target = "2026.1"
 		now := make([]running, len(services))
 		for i := range now {
 			r := running{targetRelease: rapid.SampledFrom(append(releases, "")).Draw(t, "told"), ready: rapid.Bool().Draw(t, "ready")}
@@ -115,13 +115,13 @@ func TestUpgradesEnd(t *testing.T) {
 			now[i] = r
 		}
 		step := func(progress int) {
-			for i, r := range told(cloud(t, wanted, now)) {
+			for i, r := range targetReleases(cloud(t, target, now)) {
 				previous := now[i].targetRelease
-				if r != previous && r != wanted {
-					t.Fatalf("%s was told %q, and is told %s: %v", services[i].name, previous, r, now)
+				if r != previous && r != target {
+					t.Fatalf("target release of %s was %q, and is %s: %v", services[i].name, previous, r, now)
 				}
-				if previous != "" && r != previous && slices.ContainsFunc(now[:i], func(r running) bool { return r != running{wanted, wanted, "", true} }) {
-					t.Fatalf("%s is told %s before its turn: %v", services[i].name, r, now)
+				if previous != "" && r != previous && slices.ContainsFunc(now[:i], func(r running) bool { return r != running{target, target, "", true} }) {
+					t.Fatalf("%s gets target release %s before its turn: %v", services[i].name, r, now)
 				}
 				if now[i].targetRelease = r; r != previous {
 					now[i].ready = false
@@ -141,44 +141,45 @@ func TestUpgradesEnd(t *testing.T) {
 			}
 		}
 		for i, r := range now {
-			if r != (running{wanted, wanted, "", true}) {
+			if r != (running{target, target, "", true}) {
 				t.Fatalf("%s ends as %v", services[i].name, r)
 			}
 		}
 	})
 }
 
-// TestReleaseOfAll: the cloud's release is the oldest that runs, and it is being updated until that is the one that is wanted.
+// TestReleaseOfAll checks that the cloud's release is the oldest of its services, and that it is updating until that is the target release.
 func TestReleaseOfAll(t *testing.T) {
 	for name, tc := range map[string]struct {
-		seen      []running
+		observed  []running
 		oldest    string
 		upgrading bool
-		refused   string
+		message   string
 	}{
-		"None":    {seen: []running{{}, {}}},
-		"One":     {seen: []running{{targetRelease: "2026.1", runs: "2026.1"}, {targetRelease: "2026.1"}}, oldest: "2026.1"},
-		"Behind":  {seen: []running{{targetRelease: "2026.1", runs: "2026.1"}, {targetRelease: "2025.2", runs: "2025.2"}}, oldest: "2025.2", upgrading: true},
-		"Ahead":   {seen: []running{{targetRelease: "2026.1", runs: "2026.2", previous: "2026.1"}, {}}, oldest: "2026.2", upgrading: true},
-		"TooFar":  {seen: []running{{targetRelease: "2026.1", runs: "2026.1"}, {targetRelease: "2026.1", runs: "2026.2"}}, oldest: "2026.1", upgrading: true, refused: "or restore a backup into a new cloud; it is what placement runs"},
-		"TooLate": {seen: []running{{}, {targetRelease: "2024.2", runs: "2024.2"}}, oldest: "2024.2", upgrading: true, refused: `"2024.2" is not supported`},
+		"None":    {observed: []running{{}, {}}},
+		"One":     {observed: []running{{targetRelease: "2026.1", runs: "2026.1"}, {targetRelease: "2026.1"}}, oldest: "2026.1"},
+		"Behind":  {observed: []running{{targetRelease: "2026.1", runs: "2026.1"}, {targetRelease: "2025.2", runs: "2025.2"}}, oldest: "2025.2", upgrading: true},
+		"Ahead":   {observed: []running{{targetRelease: "2026.1", runs: "2026.2", previous: "2026.1"}, {}}, oldest: "2026.2", upgrading: true},
+		"TooFar":  {observed: []running{{targetRelease: "2026.1", runs: "2026.1"}, {targetRelease: "2026.1", runs: "2026.2"}}, oldest: "2026.1", upgrading: true, message: "or restore a backup into a new cloud; placement currently runs this release"},
+		"TooLate": {observed: []running{{}, {targetRelease: "2024.2", runs: "2024.2"}}, oldest: "2024.2", upgrading: true, message: `"2024.2" is not supported`},
 	} {
-		m := cloud(t, "2026.1", tc.seen)
+		m := cloud(t, "2026.1", tc.observed)
 		if got := m.oldest(); got != tc.oldest || m.upgrading() != tc.upgrading {
 			t.Errorf("%s: the oldest is %q, upgrading %t", name, got, m.upgrading())
 		}
-		if err := m.checkUpgrade(); (err == nil) != (tc.refused == "") || err != nil && !strings.Contains(err.Error(), tc.refused) {
-			t.Errorf("%s: %v, want %q", name, err, tc.refused)
+		if err := m.checkUpgrade(); (err == nil) != (tc.message == "") || err != nil && !strings.Contains(err.Error(), tc.message) {
+			t.Errorf("%s: %v, want %q", name, err, tc.message)
 		}
 	}
 }
 
-// TestRolloutDeferred: a service that waits for its turn is told what it can run: the claim's settings, unless they are of the next release.
+// TestRolloutDeferred checks that a service that waits for its upgrade gets settings that it supports: the claim's settings, unless they
+// require the next release.
 func TestRolloutDeferred(t *testing.T) {
 	const keystone = `{spec: {openStackRelease: "2025.2"}, status: {release: "2025.2"}}`
 	for name, tc := range map[string]struct{ reason, image, config, want string }{
-		"Both":  {"A digest and an option of both.", `{digest: "sha256:` + digits + `"}`, "{DEFAULT: {debug: true}}", `{"digest":"sha256:` + digits + `"} {"DEFAULT":{"debug":true}}`},
-		"Image": {"A version of the next release.", "{tag: 15.0.1}", "{DEFAULT: {debug: true}}", `{"tag":"14.0.1"} {}`},
+		"Both":  {"Digest and option are valid in both releases.", `{digest: "sha256:` + digits + `"}`, "{DEFAULT: {debug: true}}", `{"digest":"sha256:` + digits + `"} {"DEFAULT":{"debug":true}}`},
+		"Image": {"The image has a tag of the next release.", "{tag: 15.0.1}", "{DEFAULT: {debug: true}}", `{"tag":"14.0.1"} {}`},
 	} {
 		observed := map[string]*structpb.Struct{
 			"keystone":  structOf(t, fields(t, keystone)),
@@ -191,7 +192,7 @@ func TestRolloutDeferred(t *testing.T) {
 		}
 		spec := m.serviceSpec(m.services[1])
 		if got := text(t, spec.Image) + " " + text(t, spec.Config); got != tc.want || spec.OpenStackRelease != "2025.2" {
-			t.Errorf("%s: told %s in %s, want %s", tc.reason, got, spec.OpenStackRelease, tc.want)
+			t.Errorf("%s: got %s with target release %s, want %s", tc.reason, got, spec.OpenStackRelease, tc.want)
 		}
 	}
 }

@@ -18,15 +18,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/syntax"
 )
 
-// checkValues returns everything with which a part of the cloud would not start, or would ignore what the claim sets, after the defaults of
-// the schema, of the size and of the platform. The schema compares only what a claim sets. What concerns one service is in its check.
+// checkValues returns an error for each value that prevents a part of the cloud from starting, or that would be ignored, after applying the
+// defaults of the schema, of the size and of the platform. The schema compares only values of the claim. Values of a single service are
+// checked by its own check.
 func (m *model) checkValues() error {
 	return errors.Join(
 		syntax.Check("spec", &m.spec), m.checkMinima(), m.checkLocations(), m.checkUnexposed(), m.checkExternalPorts(), m.checkForms(),
 	)
 }
 
-// checkMinima returns an error for memory and volumes with which a program does not start.
+// checkMinima returns an error for memory and volumes below the minimum of a program.
 func (m *model) checkMinima() error {
 	var errs []error
 	for _, p := range m.parts() {
@@ -45,11 +46,11 @@ func (m *model) checkMinima() error {
 	return errors.Join(append(errs, minimum.CheckMemory("spec.infrastructure.memcached.memory", minimum.Memcached, &items))...)
 }
 
-// A location is where data is kept, under a name by which two locations can be compared.
+// location is a place where data is stored, with a name that allows comparing two locations.
 type location struct{ field, name string }
 
-// checkLocations returns an error for a location that two parts of the cloud keep their data in: one would delete or overwrite what the
-// other has. A backup to restore from is read only.
+// checkLocations returns an error for a location that two parts of the cloud use: one would delete or overwrite data of the other. A backup
+// to restore from is only read.
 func (m *model) checkLocations() error {
 	var all []location
 	for _, s := range m.services {
@@ -61,18 +62,18 @@ func (m *model) checkLocations() error {
 		all = append(all, bucketLocation("spec.infrastructure.mariadb.backup.s3", b.S3.Endpoint, b.S3.Bucket, b.S3.Prefix))
 	}
 	var errs []error
-	taken := map[string]string{}
+	fields := map[string]string{}
 	for _, l := range all {
-		if other, ok := taken[l.name]; ok {
-			errs = append(errs, invalid.Field(l.field, "%s is where %s keeps its data already; set another one for one of them", l.name, other))
+		if other, ok := fields[l.name]; ok {
+			errs = append(errs, invalid.Field(l.field, "%s already stores data of %s; set another location for one of them", l.name, other))
 			continue
 		}
-		taken[l.name] = l.field
+		fields[l.name] = l.field
 	}
 	return errors.Join(errs...)
 }
 
-// bucketLocation is a bucket of an object store, or a prefix in it. The endpoint has a scheme or none.
+// bucketLocation returns the location of a bucket of an object store, or of a prefix in it. The scheme of the endpoint is optional.
 func bucketLocation(field, endpoint, bucket, prefix string) location {
 	if prefix = strings.Trim(prefix, "/"); prefix != "" {
 		prefix = ", prefix " + prefix
@@ -80,26 +81,27 @@ func bucketLocation(field, endpoint, bucket, prefix string) location {
 	return location{field, fmt.Sprintf("bucket %s at %s%s", bucket, hostOf(endpoint), prefix)}
 }
 
-// poolLocation is a pool of a StorageCluster.
+// poolLocation returns the location of a pool of a StorageCluster.
 func poolLocation(field string, p *common.StoragePool) location {
 	return location{field, fmt.Sprintf("pool %s of StorageCluster %s/%s", p.Pool, p.ClusterRef.Namespace, p.ClusterRef.Name)}
 }
 
-// cephLocation is a pool of a Ceph cluster whose configuration is in a Secret.
+// cephLocation returns the location of a pool of a Ceph cluster whose configuration is in a Secret.
 func cephLocation(field, pool, otherwise string, secret common.SecretReference) location {
 	return location{field, fmt.Sprintf("pool %s of the Ceph of Secret %s", cmp.Or(pool, otherwise), secret.Name)}
 }
 
-// shareLocation is a share of an NFS server.
+// shareLocation returns the location of a share of an NFS server.
 func shareLocation(field, share string) location {
 	return location{field, "share " + limit.CleanShare(share)}
 }
 
-// hostOf returns host:port of an address with or without a scheme, in one form: https is where no scheme is, and ports are written.
+// hostOf returns host:port of an address with an optional scheme in a normal form: https is the default scheme, and the port is always
+// included.
 func hostOf(address string) string {
 	port := "443"
-	host, plain := strings.CutPrefix(address, "http://")
-	if plain {
+	host, isHTTP := strings.CutPrefix(address, "http://")
+	if isHTTP {
 		port = "80"
 	}
 	host = strings.TrimPrefix(host, "https://")
@@ -111,7 +113,7 @@ func hostOf(address string) string {
 	return host + ":" + port
 }
 
-// checkUnexposed returns an error for public host names of a cloud that is not exposed: neither by the claim nor by the platform.
+// checkUnexposed returns an error for public host names if neither the claim nor the platform sets an exposure.
 func (m *model) checkUnexposed() error {
 	var errs []error
 	for _, s := range m.services {
@@ -126,11 +128,10 @@ func (m *model) unexposed(field string, name common.Hostname) error {
 		return nil
 	}
 	return invalid.Field(field, "requires an exposure, and global.exposure of the claim and of the platform have none; set "+
-		"global.exposure, or "+
-		"remove the host name")
+		"global.exposure, or remove the host name")
 }
 
-// checkExternalPorts returns an error for one port of an external queue with two uses.
+// checkExternalPorts returns an error if both ports of an external queue are the same.
 func (m *model) checkExternalPorts() error {
 	q := m.spec.Infrastructure.RabbitMQ.External
 	if q == nil {
@@ -141,11 +142,10 @@ func (m *model) checkExternalPorts() error {
 		return nil
 	}
 	return invalid.Field("spec.infrastructure.rabbitmq.external.managementPort",
-		"cannot be the port of AMQP, which is %d too; set the port of the "+
-			"management API", amqp)
+		"cannot be the port of AMQP, which is %d too; set the port of the management API", amqp)
 }
 
-// takenName reports whether a service logs in to the identity service by a user of a name. Names are compared without regard to case.
-func (m *model) takenName(user string) bool {
+// isServiceUser reports whether a user name belongs to a service in the identity service. Names are compared case-insensitively.
+func (m *model) isServiceUser(user string) bool {
 	return slices.ContainsFunc(m.services[1:], func(s *serviceState) bool { return strings.EqualFold(s.name, user) })
 }

@@ -95,7 +95,7 @@ var mistakes = map[string]map[string]invalidChange{
 		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),
 		"a cluster that is not offered":        in(object{"ref": object{"name": "north"}}, "is not available in namespace", "cluster"),
-		"a cluster of one's own":               in(object{"gardener": object{"region": "eu"}}, "dedicated clusters are not built", "cluster"),
+		"a cluster of one's own":               in(object{"gardener": object{"region": "eu"}}, "dedicated clusters are not implemented", "cluster"),
 		"tests that are not allowed":           in(object{"enabled": true}, "spec.tempest.allowAdministration: ", "tempest"),
 		"a service that is not built":          in(true, "spec.cortex.enabled: ", "cortex", "enabled"),
 		"point-in-time recovery":               in(object{"pointInTimeRecovery": true}, "pointInTimeRecovery: ", "infrastructure", "mariadb", "backup"),
