@@ -1,5 +1,5 @@
-# What a developer runs. Everything but Go (and Python for `registry`) is built from pinned Go modules into a cache outside the
-# tree, once; `make test` needs Go alone.
+# Targets for developers. All tools except Go (and Python for `registry`) are built once from pinned Go modules into a cache outside the
+# tree; `make test` requires Go only.
 
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -12,23 +12,23 @@ REGISTRY ?= ghcr.io/c5c3
 COUNT    ?= 6
 PKG      ?= ./functions/... ./internal/... ./companion/...
 
-# Results of compilers are shared among all checkouts of the project, because no path of a checkout is in them.
+# All checkouts of the project share results of compilers, because the results contain no path of a checkout.
 export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 
-# budget runs tests with progress and a summary; it fails at once where a filter (RUN, SERVICE) selects none.
+# budget runs tests with progress and a summary; it fails immediately if a filter (RUN, SERVICE) selects none.
 budget = hack/compile.sh -o "$(CURDIR)/out/bin/testbudget" ./hack/testbudget && "$(CURDIR)/out/bin/testbudget"
 
-# LIMITS are the budget of `make test` in CPU-seconds: of all packages, and of each. The tests are meant to use 300 and 40. The limits are
-# a third above, because threads that share a core count more seconds for the same work.
+# LIMITS are the limits of `make test` in CPU-seconds: of all packages, and of each package. The targets are 300 and 40. The limits are a
+# third higher, because threads that share a core use more seconds for the same work.
 LIMITS ?= -total 400 -package 55
 
-# tested are the packages that `make test` and `make test-long` test: all, unless the command names some by PKG.
+# tested are the packages of `make test` and `make test-long`. Defaults to all; PKG selects some.
 tested = $(if $(filter command environment,$(origin PKG)),$(PKG),./...)
 
-# $(call run,NAME) runs a tool of hack/tools, which is built first where it must be.
+# $(call run,NAME) runs a tool of hack/tools, and builds it first if necessary.
 run = tool=$$(hack/tools/build.sh $(1)) && "$$tool"
 
-# $(call tree,VARIABLE) sets a shell variable to the git tree of the files as they are, committed or not.
+# $(call tree,VARIABLE) sets a shell variable to the git tree of the current files, committed or not.
 tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git add --all && git write-tree) && rm -r "$$index"
 
 # pack builds the packages.
@@ -49,21 +49,21 @@ generate: ## Generate deep copies, definitions, reference tables and the picture
 	go run ./hack/docs
 	go run ./hack/chart package/chart
 
-verify-generated: ## Fail if a generated file is not what `make generate` makes of the sources
+verify-generated: ## Fail if a generated file differs from the result of `make generate`
 	@$(call tree,before) && $(MAKE) --no-print-directory generate && $(call tree,after) && git diff --stat --exit-code "$$before" "$$after" || \
-	  { echo "Cannot go on: the files above were out of date, or could not be generated. Run 'make generate' and commit them." >&2; exit 1; }
+	  { echo "The files above are outdated, or could not be generated. Run 'make generate' and commit them." >&2; exit 1; }
 
-# A cache for each tree: results that another one left name its paths, which no exclusion matches.
+# A cache for each tree: cached results contain paths of another tree, which no exclusion matches.
 lint: export GOLANGCI_LINT_CACHE := $(CACHE)/lint$(subst /,-,$(CURDIR))
-lint: ## Check style, mistakes, import rules (.golangci.yml) and language (hack/language)
+lint: ## Check style, errors, import rules (.golangci.yml) and language (hack/language)
 	$(call run,golangci-lint) run ./...
 	tool=$$(hack/tools/build.sh golangci-lint) && cd hack/package && "$$tool" run --config ../../.golangci.yml ./...
 	go run ./hack/language
 
-test: ## Run the tests that need nothing but Go, within a budget of processor time: [PKG=./functions/nova] [RUN=TestName] [ARGS="-count 1"]
+test: ## Run the tests that require only Go, within a budget of processor time: [PKG=./functions/nova] [RUN=TestName] [ARGS="-count 1"]
 	@$(budget) $(LIMITS) -timeout 2h -run '$(RUN)' $(ARGS) $(tested)
 
-# TestCrash has targets of its own for all of its runs: make crash.
+# TestCrash has a separate target for all of its runs: make crash.
 test-long: export COBALTCORE_TEST_LONG := 1
 test-long: ## Run them with the long searches of the same properties, for up to an hour: [PKG=./test/invariants] [RUN=TestName]
 	@$(budget) -timeout 10h -run '$(RUN)' $(ARGS) $(tested)
@@ -73,9 +73,9 @@ fuzz: ## Fuzz every fuzz target for FUZZTIME (30s)
 	  echo "fuzz $$target in $$(dirname "$$file") for $(FUZZTIME)" && \
 	  go test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) "$$(dirname "$$file")"; done
 
-# What literals say is changed by a tool of our own, conditions by gremlins. Goldens notice nothing: ours writes them again for each
-# mutant, and gremlins leaves out the tests that only compare them.
-mutation: mutation-literals mutation-conditions ## Break packages on purpose, and say what no test notices: [PKG=./internal/tenant/limit] [ARGS="-sample 50"]
+# A tool of this project changes literals, gremlins changes conditions. Goldens detect nothing: the tool rewrites them for each mutant, and
+# gremlins excludes the tests that only compare them.
+mutation: mutation-literals mutation-conditions ## Introduce defects into packages, and report those that no test detects: [PKG=./internal/tenant/limit] [ARGS="-sample 50"]
 
 mutation-literals: # Fields, elements, bools, constants, numbers, names
 	go run ./hack/mutation $(ARGS) $(PKG)
@@ -85,21 +85,21 @@ mutation-conditions: # Comparisons, logic, arithmetic
 	tool=$$(hack/tools/build.sh gremlins) && for dir in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(PKG)); do \
 	  echo "$${dir#$(CURDIR)/}" && "$$tool" unleash --config hack/mutation/gremlins.yaml --output-statuses lct "./$${dir#$(CURDIR)/}"; done
 
-crash: ## Let each call of the companion's controllers to the API server fail, not a sample of them (TestCrash), for up to hours
+crash: ## Fail each call of the companion's controllers to the API server, instead of a sample of them (TestCrash), for up to hours
 	go test -count=1 -timeout 5h -run TestCrash $$(grep -rl --include=crash_test.go '"crash.every"' ./companion | xargs -n1 dirname | sort) -args -crash.every=1
 
-bench: ## Run the benchmarks COUNT (6) times, as benchstat reads them
+bench: ## Run the benchmarks COUNT (6) times, in the format of benchstat
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...
 
-preview: ## Show everything a claim becomes, without a cluster: CLAIM=file [OUT=folder] [FORMAT=tree|yaml|json|dot]
+preview: ## Show all objects that a claim is composed into, without a cluster: CLAIM=file [OUT=folder] [FORMAT=tree|yaml|json|dot]
 	@hack/compile.sh -o "$(CACHE)/bin/cobaltcore" ./cmd/cobaltcore
 	@"$(CACHE)/bin/cobaltcore" preview $(if $(CLAIM),-f "$(CLAIM)") $(if $(OUT),--out "$(OUT)") $(if $(FORMAT),--format "$(FORMAT)")
 
-demo: ## Order a claim from a real Crossplane on this machine, and stay until stopped: [CLAIM=file] [ARGS=--remote]
+demo: ## Create a claim in a real Crossplane on this machine, and run until stopped: [CLAIM=file] [ARGS=--remote]
 	@hack/compile.sh -o "$(CACHE)/bin/demo" ./test/platform/demo
 	@"$(CACHE)/bin/demo" $(if $(CLAIM),--claim="$(CLAIM)") $(ARGS)
 
-demo-down: ## Stop a demo that runs in another terminal, and remove what it wrote
+demo-down: ## Stop a demo in another terminal, and remove its files
 	@go run ./test/platform/demo --down
 
 render: ## Test the functions with the real crossplane CLI and Crossplane's own reconciler, without Docker
@@ -121,7 +121,7 @@ test-package: ## Test packages and chart with the real helm and crossplane CLI, 
 	HELM=$$(hack/tools/build.sh helm) && CROSSPLANE=$$(hack/tools/build.sh crossplane) && export HELM CROSSPLANE && \
 	  go test -count=1 ./hack/chart/... && go -C hack/package test -count=1 ./...
 
-test-webhooks: ## Ask the webhooks of MariaDB's operator, its released program, about every edit of a claim
+test-webhooks: ## Check every edit of a claim with the webhooks of MariaDB's released operator
 	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && go test -count=1 -timeout 30m -v ./test/webhooks
 
 test-platform: platform = -tags platform -run '$(RUN)' ./test/platform ./test/companion ./test/store
@@ -133,52 +133,52 @@ test-platform: ## Test the packages and the chart on a real Crossplane, without 
 test-chainsaw: ## Run the Chainsaw suite on the same platform
 	CHAINSAW=$$(hack/tools/build.sh chainsaw) && export CHAINSAW && $(MAKE) --no-print-directory test-platform RUN=TestChainsaw
 
-bench-platform: ## Measure what control planes cost a real Crossplane: [PLANES="1 10 50"]
+bench-platform: ## Measure the cost of control planes for a real Crossplane: [PLANES="1 10 50"]
 	go run ./test/platform/bench $(PLANES)
 
-# Needs root: the tests run in network, mount and process namespaces of their own.
-test-openstack: ## Test what a claim becomes with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [LOGS=folder] [BUSY=1m] (Linux, root)
+# Requires root: the tests run in separate network, mount and process namespaces.
+test-openstack: ## Test the objects of a claim with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [LOGS=folder] [BUSY=1m] (Linux, root)
 	@$(budget) $(if $(SERVICE)$(RUN),-v) -tags openstack -count 1 -timeout 6h -run '$(RUN)' $(if $(SERVICE),-match '(?i)^Test$(SERVICE)') ./test/openstack \
 	  -- $(if $(SERVICE),-service '$(SERVICE)') $(if $(LOGS),-logs '$(abspath $(LOGS))') $(if $(BUSY),-busy '$(BUSY)')
 
-openstack-up: ## Make a claim a running cloud on this machine, with a clouds.yaml: CLAIM="file ..." (Linux, root)
+openstack-up: ## Run the cloud of a claim on this machine, with a clouds.yaml: CLAIM="file ..." (Linux, root)
 	@hack/compile.sh -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
 	@"$(CACHE)/bin/openstack-up" -root "$(CURDIR)" -dir out/openstack -claim "$(or $(CLAIM),examples/controlplane/development.yaml)" \
 	  $(if $(PLATFORM),-platform "$(PLATFORM)")
 
-openstack-down: ## Stop it, and remove what it wrote
+openstack-down: ## Stop it, and remove its files
 	@hack/compile.sh -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
 	@"$(CACHE)/bin/openstack-up" -dir out/openstack -down
 
 tempest: suites = $(if $(GROUPS)$(RUN),Suites,Smoke)
-tempest: ## Let a cloud run Tempest: smoke tests, suites of test/openstack/suites_test.go, or tests by name: [GROUPS="image volume" or all] [RUN=regex] [RELEASE=2025.2] [LOGS=folder] (Linux, root)
+tempest: ## Run Tempest in a cloud: smoke tests, suites of test/openstack/suites_test.go, or tests by name: [GROUPS="image volume" or all] [RUN=regex] [RELEASE=2025.2] [LOGS=folder] (Linux, root)
 	@grep -rqF '"$(or $(RELEASE),2025.2)"' --include='*.go' internal/openstack/release || { echo "RELEASE: $(RELEASE) is not a supported release" >&2; exit 1; }
 	@$(budget) -v -tags openstack -count 1 -timeout 24h -run '^Test$(suites)$$/$(or $(RELEASE),2025.2)' ./test/openstack -- -service $(suites) \
 	  $(if $(GROUPS),-groups '$(GROUPS)') $(if $(RUN),-tests '$(RUN)') $(if $(LOGS),-results '$(abspath $(LOGS))' -logs '$(abspath $(LOGS))')
 
-# Needs root and Linux: the node runs in network, mount and process namespaces of its own.
-node-up: ## Start a real node on this machine, without Docker: [ARGS=-platform, -storage or -hypervisors] adds operators, Crossplane and everything of ours
+# Requires root and Linux: the node runs in separate network, mount and process namespaces.
+node-up: ## Start a real node on this machine, without Docker: [ARGS=-platform, -storage or -hypervisors] adds operators, Crossplane and the artifacts of this project
 	@hack/compile.sh -o "$(CACHE)/bin/node-up" ./test/node/up
 	@"$(CACHE)/bin/node-up" -root "$(CURDIR)" $(ARGS)
 
-node-down: ## Stop it, and remove what it wrote
+node-down: ## Stop it, and remove its files
 	@hack/compile.sh -o "$(CACHE)/bin/node-up" ./test/node/up
 	@"$(CACHE)/bin/node-up" -down
 
-test-e2e: ## Order a claim from a real Crossplane on a real node, with the real operators: [RUN=TestName]
+test-e2e: ## Create a claim in a real Crossplane on a real node, with the real operators: [RUN=TestName]
 	@$(budget) -v -tags node -count 1 -parallel 4 -timeout 3h -run '$(RUN)' ./test/node
 
-crds: ## Fetch the CRDs of the operators that we order from
+crds: ## Fetch the CRDs of the operators whose objects are composed
 	go run ./hack/crds/fetch
 
-registry: ## Extract the option registries from the OpenStack packages (needs Python)
+registry: ## Extract the option registries from the OpenStack packages (requires Python)
 	hack/registry/generate.py
 
-vuln: ## Look for known vulnerabilities (needs the Go vulnerability database)
+vuln: ## Check for known vulnerabilities (requires the Go vulnerability database)
 	$(call run,govulncheck) ./...
 
 tools: ## Build all developer tools into the cache
 	hack/tools/build.sh $(notdir $(patsubst %/go.mod,%,$(wildcard hack/tools/*/go.mod)))
 
-clean: ## Remove what was built: tools and caches outside the tree, and out/
+clean: ## Remove build results: tools and caches outside the tree, and out/
 	rm -rf "$(CACHE)"/{bin,crds,images,node,registry,openstack} out

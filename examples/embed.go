@@ -1,5 +1,4 @@
-// Package examples holds examples of every kind that a person writes. The small ones are what the command line shows when it
-// is given nothing else.
+// Package examples holds examples of every kind that users write. The command line shows the small ones by default.
 package examples
 
 import "embed"
@@ -9,12 +8,12 @@ import "embed"
 //go:embed */*.yaml
 var Files embed.FS
 
-// Copies are the scripts that copy what is in pools of Ceph, and make it again.
+// Copies are the scripts that copy the images of Ceph pools, and restore them.
 //
 //go:embed copies/*.sh
 var Copies embed.FS
 
-// Claim is the smallest ControlPlaneCluster, Platform the PlatformConfig beside it.
+// Claim is the smallest ControlPlaneCluster, Platform the PlatformConfig for it.
 //
 //go:embed controlplane/claim.yaml
 var Claim []byte
@@ -24,7 +23,7 @@ var Claim []byte
 //go:embed platform/platformconfig.yaml
 var Platform []byte
 
-// Admission are the admission policies as the chart installs them, for whoever renders without a cluster.
+// Admission are the admission policies of the chart, for rendering without a cluster.
 //
 //go:embed platform/admission.yaml
 var Admission []byte

@@ -237,7 +237,7 @@ func TestNeutronValidation(t *testing.T) {
 		"no queue":         {"{infrastructure: {rabbitmq: {enabled: false}}, " + virtual("")[1:], queued, "spec.infrastructure.rabbitmq.enabled", "requires the message queue"},
 		"no issuer":        {virtual(""), bare, "spec.services.neutron.enabled", "the PlatformConfig has no queueIssuer"},
 		"OVN of agents":    {virtual(", mechanism: OVS, ovn: {northd: {replicas: 1}}"), queued, "spec.services.neutron.ovn", "cannot be set with mechanism OVS"},
-		"DNS of agents":    {virtual(", mechanism: OVS, dnsServers: [192.0.2.53]"), queued, "spec.services.neutron.dnsServers", "by their own configuration"},
+		"DNS of agents":    {virtual(", mechanism: OVS, dnsServers: [192.0.2.53]"), queued, "spec.services.neutron.dnsServers", "the agents configure DNS servers"},
 		"option":           {virtual(", config: {ovn: {dns_server: a}}"), queued, "spec.services.neutron.config.ovn.dns_server", ""},
 		"memory":           {virtual(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.neutron.api.memory", "4 uWSGI processes"},
 		"no amount":        {virtual(", api: {cpu: much}"), queued, "spec.services.neutron.api.cpu", "is no amount"},

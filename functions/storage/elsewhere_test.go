@@ -137,8 +137,8 @@ func TestExternalValidation(t *testing.T) {
 		`pools: [{name: images}], cluster: {ref: {name: east}}}`
 	keystone := strings.Replace(in("east", ""), "{name: objects}", "{name: objects, keystone: {controlPlaneRef: {namespace: a, name: b}}}", 1)
 	for name, tc := range map[string]struct{ reason, spec, platform, field, words string }{
-		"Another's": {"It is not offered here.", in("theirs", ""), clusters, "spec.cluster.ref.name", `no cluster "theirs"`},
-		"None":      {"There is none; the answer is the same.", in("none", ""), clusters, "spec.cluster.ref.name", `no cluster "none"`},
+		"Another's": {"It is not offered here.", in("theirs", ""), clusters, "spec.cluster.ref.name", `cluster "theirs" is not available`},
+		"None":      {"There is none; the answer is the same.", in("none", ""), clusters, "spec.cluster.ref.name", `cluster "none" is not available`},
 		"Dedicated": {"Nothing makes it.", with("cluster: {gardener: {region: a}}"), clusters, "spec.cluster.gardener", "not built yet"},
 		"External":  {"It runs nowhere here.", external, clusters, "spec.cluster", "leave cluster out"},
 		"Keystone":  {"No user would reach it.", keystone, clusters, "spec.objectStores[0].keystone", "leave keystone out"},
