@@ -31,8 +31,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// BenchmarkRunFunction measures one call: by kind, by what is observed, composed directly or wrapped for a remote cluster,
-// in the process or over gRPC. The client sends and receives bytes, so that only the server's work and the transport count.
+// BenchmarkRunFunction measures one call: by kind, by observed state, composed directly or wrapped for a remote
+// cluster, in the process or over gRPC. The client sends and receives bytes, so that only the server's work and the
+// transport count.
 func BenchmarkRunFunction(b *testing.B) {
 	wire.Register()
 	function.TuneMemory()
@@ -50,7 +51,8 @@ func BenchmarkRunFunction(b *testing.B) {
 	}
 }
 
-// poolKind, storageKind and keystoneServiceKind are claims of their own, the first and the last beside that of a control plane.
+// poolKind, storageKind and keystoneServiceKind are further kinds of claims; the first and the last refer to a control
+// plane.
 const (
 	keystoneServiceKind = "XKeystoneService.crossplane.c5c3.io"
 
@@ -171,9 +173,9 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.Cluster {
 	tb.Helper()
 	switch kind {
 	case poolKind:
-		return beside(tb, "hypervisor")
+		return referring(tb, "hypervisor")
 	case keystoneServiceKind:
-		return beside(tb, "keystoneservice")
+		return referring(tb, "keystoneservice")
 	case storageKind:
 		return storage(tb)
 	}
@@ -209,8 +211,8 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.Cluster {
 	return &simulate.Cluster{XR: simulate.Exist(xr).Tree(), Kinds: w.Kinds}
 }
 
-// beside is the example of a claim beside its control plane, in the one cluster that it can be in.
-func beside(tb testing.TB, folder string) *simulate.Cluster {
+// referring returns the example of a claim that refers to a control plane, in the only cluster that it can be in.
+func referring(tb testing.TB, folder string) *simulate.Cluster {
 	tb.Helper()
 	plane, err := preview.Run(example(tb, folder+"/control-plane"), examples.Platform, kinds.Runners())
 	if err != nil {
@@ -236,7 +238,7 @@ func storage(tb testing.TB) *simulate.Cluster {
 
 func kindOf(o *structpb.Struct) string { return compose.KindOf(o).GroupKind().String() }
 
-// claim is the full example with every service besides, as their examples have them, and tests of the whole.
+// claim returns the full example with every service, as their examples have them, and tests of the whole.
 func claim(tb testing.TB) []byte {
 	tb.Helper()
 	out := example(tb, "controlplane/full")
@@ -271,7 +273,7 @@ func services(tb testing.TB, claim []byte) map[string]any {
 	return c.Spec.Services
 }
 
-// message is a request as it is sent.
+// message returns a request in the form in which it is sent.
 func message(req *wire.Request) *fnv1.RunFunctionRequest {
 	m := &fnv1.RunFunctionRequest{
 		Observed: &fnv1.State{
@@ -311,7 +313,7 @@ func finish(tb testing.TB, w *simulate.Cluster) int {
 	return calls
 }
 
-// serverOwned adds what an API server adds: it is most of what a request carries.
+// serverOwned adds the fields of an API server: they are most of the size of a request.
 func serverOwned(tb testing.TB, o *structpb.Struct) {
 	tb.Helper()
 	fields := map[string]any{}

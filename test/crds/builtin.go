@@ -41,7 +41,7 @@ var builtin = func() *runtime.Scheme {
 	return s
 }()
 
-// An object is one of Kubernetes' own, decoded, and what several checks look for in it.
+// An object is a decoded object of a built-in kind, with the parts that several checks need.
 type object struct {
 	metav1.Object
 

@@ -37,7 +37,7 @@ func TestBuiltin(t *testing.T) {
 		"NoImage":            {"Job/db-sync", pod("{containers: [{name: a}]}"), "spec.template.spec.containers[0].image: Required value"},
 		"ContainerName":      {"Job/db-sync", pod("{containers: [{name: A, image: i}]}"), "spec.template.spec.containers[0].name: Invalid value"},
 		"ContainerTwice":     {"Job/db-sync", pod("{initContainers: [" + container + "], containers: [" + container + "]}"), `spec.template.spec.containers[0].name: Duplicate value: "a"`},
-		"VolumeWithoutKind":  {"Job/db-sync", pod("{volumes: [{name: v}]}"), `spec.template.spec.volumes[0]: Invalid value: "v": a volume has one source and a name of its own`},
+		"VolumeWithoutKind":  {"Job/db-sync", pod("{volumes: [{name: v}]}"), `spec.template.spec.volumes[0]: Invalid value: "v": a volume has one source and a unique name`},
 		"VolumeTwice":        {"Job/db-sync", pod("{volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]}"), `spec.template.spec.volumes[1].name: Duplicate value: "v"`},
 		"MountWithoutVolume": {"Deployment/keystone", pod("{volumes: [{name: tmp, emptyDir: {}}]}"), `spec.template.spec.containers[0].volumeMounts[0].name: Not found: "config"`},
 		"MountTwice":         {"StatefulSet/ovn-nb", pod("{containers: [{name: a, image: i, volumeMounts: [{name: data, mountPath: /a}, {name: data, mountPath: /a}]}]}"), `volumeMounts[1].mountPath: Duplicate value: "/a"`},

@@ -39,7 +39,7 @@ func (p *pod) eachContainer(do func(c *corev1.Container, path *field.Path)) {
 	}
 }
 
-// once refuses what is there twice. Lists that Kubernetes merges by a key may not hold a key twice under server-side apply,
+// once rejects duplicates. Lists that Kubernetes merges by a key may not contain a key twice under server-side apply,
 // even where another request may.
 type once[T comparable] map[T]bool
 
@@ -159,7 +159,7 @@ func protocol(path *field.Path, p corev1.Protocol) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, p, protocols)}
 }
 
-// environment holds names to what every supported Kubernetes takes; newer ones take more.
+// environment checks names by the rules of every supported Kubernetes version; newer versions allow more.
 func environment(_ *pod, c *corev1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := once[string]{}

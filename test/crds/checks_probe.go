@@ -13,7 +13,7 @@ func probes(_ *pod, c *corev1.Container, path *field.Path) field.ErrorList {
 	for _, p := range []struct {
 		name  string
 		probe *corev1.Probe
-		// repeated reports whether more than one success in a row may be asked for.
+		// repeated: the probe may require more than one success in a row.
 		repeated bool
 	}{
 		{"livenessProbe", c.LivenessProbe, false},

@@ -95,13 +95,13 @@ func TestMutations(t *testing.T) {
 			want:   []string{`apiVersion: Invalid value: "external-secrets.io/v9": cannot validate externalsecrets.external-secrets.io: its CRD does not serve version "v9"`},
 		},
 		"UnknownKind": {
-			reason: "A kind that nobody knows is no valid object.",
+			reason: "An unknown kind is invalid.",
 			sample: "secrets/ExternalSecret/k",
 			patch:  "kind: InternalSecret",
-			want:   []string{`kind: Invalid value: "InternalSecret": no kind "InternalSecret" of apiVersion "external-secrets.io/v1" is known: add its CRD to the set, or its module to hack/crds/modules.txt`},
+			want:   []string{`kind: Invalid value: "InternalSecret": no kind "InternalSecret" of apiVersion "external-secrets.io/v1": add its CRD to the set, or its module to hack/crds/modules.txt`},
 		},
 		"ServerOwned": {
-			reason: "What the server writes is not ours, not even empty.",
+			reason: "Clients must not set fields of the server, not even to empty values.",
 			sample: "rook/CephClient/cinder",
 			patch:  "{metadata: {generation: 0, managedFields: []}, status: {phase: Ready}}",
 			want: []string{
@@ -111,7 +111,7 @@ func TestMutations(t *testing.T) {
 			},
 		},
 		"Manifest": {
-			reason: "What an Object carries is checked where it goes.",
+			reason: "The manifest in an Object is checked as in its cluster.",
 			sample: "crossplane/Object/ns",
 			patch:  "spec: {forProvider: {manifest: {metadata: {name: Upper}, spec: {x: 1}}}}",
 			want: []string{
@@ -140,7 +140,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestEveryCRD compiles all that is in the cache, so that no kind fails only when someone first emits it.
+// TestEveryCRD compiles all cached CRDs, so that no kind fails only when it is first emitted.
 func TestEveryCRD(t *testing.T) {
 	dir, err := source.Fetch(t.Context())
 	if err != nil {

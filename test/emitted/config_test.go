@@ -15,18 +15,18 @@ import (
 
 // unregistered are options that the services' packages do not list.
 var unregistered = map[string]bool{
-	// A claim asks for it, by allowUnknown.
+	// A claim sets it, with allowUnknown.
 	"mine flag": true,
-	// The group is that of a federation protocol: Keystone registers the option when a protocol is used for the first time
-	// (https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html).
+	// The group is named after a federation protocol: Keystone registers the option when a protocol is used for the
+	// first time (https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html).
 	"openid remote_id_attribute": true,
 }
 
-// foreign are files that others read than oslo.config: a web server, librados, and what reads Swift's accounts.
+// foreign are files that oslo.config does not read: of a web server, librados, and the reader of Swift's accounts.
 var foreign = []string{"httpd.conf", "ceph.conf", "swift.conf"}
 
-// stores are the groups that Glance's stores name: enabled_backends = <name>:<driver>, …; and those of Cinder's backends, which name their
-// driver themselves: volume_driver = cinder.volume.drivers.<driver>.<class>.
+// stores returns the groups of Glance's stores: enabled_backends = <name>:<driver>, …; and of Cinder's backends, which
+// name their driver: volume_driver = cinder.volume.drivers.<driver>.<class>.
 func stores(t *testing.T, text string) []registry.Group {
 	t.Helper()
 	file, err := oslo.Parse(text)
@@ -231,10 +231,10 @@ func checkOptions(t *testing.T, known *registry.Registry, at, text string) {
 				continue
 			}
 			if len(values) > 1 && !targets[0].Multi {
-				t.Errorf("%s: [%s] %s is there %d times", at, group, option, len(values))
+				t.Errorf("%s: [%s] %s is set %d times", at, group, option, len(values))
 			}
 			for _, v := range values {
-				// What the companion fills in is in double braces; a dollar sign is written twice.
+				// Values that the companion fills in are in double braces; a dollar sign is written twice.
 				if strings.HasPrefix(v, "{{") {
 					continue
 				}

@@ -22,20 +22,20 @@ type composed struct {
 	fields                       map[string]any
 }
 
-// allComposed returns the objects of all claims, and those that the functions of each kind compose in their own tests, among them what is on
-// hypervisors.
+// allComposed returns the objects of all claims, and those that the functions of each kind compose in their tests,
+// including the ones on hypervisors.
 //
 // Tests must not change them.
 func allComposed(t *testing.T) []composed {
 	t.Helper()
-	if everything == nil {
-		everything = readComposed(t)
+	if allObjects == nil {
+		allObjects = readComposed(t)
 	}
-	return everything
+	return allObjects
 }
 
-// everything is what allComposed returns, nil before its first call.
-var everything []composed
+// everything caches the result of allComposed.
+var allObjects []composed
 
 func readComposed(t *testing.T) []composed {
 	t.Helper()
@@ -160,7 +160,7 @@ func growthTable(t *testing.T) []growthRow {
 	return out
 }
 
-// boundBy returns what a bound names of one kind: "CronJob `nova-archive`" names nova-archive.
+// boundBy returns the names of one kind in the bounds: "CronJob `nova-archive`" contains nova-archive.
 func boundBy(kind string, rows []growthRow) map[string]bool {
 	named := regexp.MustCompile(kind + " `([^`]+)`")
 	out := map[string]bool{}
@@ -172,8 +172,8 @@ func boundBy(kind string, rows []growthRow) map[string]bool {
 	return out
 }
 
-// TestGrowthDocumented proves that docs/growth.md has a row for each CronJob, each option that bounds something and each service that is
-// composed, and none for what is not.
+// TestGrowthDocumented checks that docs/growth.md has a row for each composed CronJob, for each option with a limit and
+// for each composed service, and no other rows.
 func TestGrowthDocumented(t *testing.T) {
 	rows := growthTable(t)
 	jobs, options, services := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -196,10 +196,10 @@ func TestGrowthDocumented(t *testing.T) {
 		delete(services, part)
 	}
 	if diff := cmp.Diff(jobs, boundBy("CronJob", rows)); diff != "" || len(jobs) < 8 {
-		t.Errorf("CronJobs that are composed, and those of the table (-composed +documented):\n%s", diff)
+		t.Errorf("composed CronJobs, and CronJobs in the table (-composed +documented):\n%s", diff)
 	}
 	if diff := cmp.Diff(options, boundBy("Option", rows)); diff != "" || len(options) < 8 {
-		t.Errorf("options that are composed, and those of the table (-composed +documented):\n%s", diff)
+		t.Errorf("composed options, and options in the table (-composed +documented):\n%s", diff)
 	}
 	documented := map[string]bool{}
 	for _, r := range rows {
@@ -207,7 +207,7 @@ func TestGrowthDocumented(t *testing.T) {
 	}
 	for service := range services {
 		if !documented[service] {
-			t.Errorf("%s has no row: what of it grows, and what bounds that?", service)
+			t.Errorf("%s has no row: list its growing data and the bounds", service)
 		}
 	}
 	t.Logf("%d CronJobs, %d options, services %v", len(jobs), len(options), slices.Sorted(maps.Keys(services)))

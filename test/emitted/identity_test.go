@@ -66,8 +66,9 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestNetworks: API servers accept every object of the example of networks, what one names is there, all log in as the project, and the rules of
-// its security group are in an order that K-ORC gets right: those with ports first (docs/networks-as-code.md).
+// TestNetworks checks the example of networks: API servers accept every object, referenced objects exist, all objects
+// log in as the project, and the rules of its security group are in an order that K-ORC handles correctly: rules with
+// ports first (docs/networks-as-code.md).
 func TestNetworks(t *testing.T) {
 	set, existing := crds.Load(t), map[string]bool{}
 	objects := example(t, "networks/project.yaml")
@@ -150,7 +151,8 @@ var kindOfRef = map[string]string{
 	"domainRef": "Domain", "projectRef": "Project", "defaultProjectRef": "Project", "userRef": "User", "groupRef": "Group", "roleRef": "Role",
 }
 
-// TestIdentityReferences: what an object names is there, in its own namespace, and none names a login of another namespace's.
+// TestIdentityReferences checks that referenced objects exist in the same namespace, and that no object uses a login of
+// another namespace.
 func TestIdentityReferences(t *testing.T) {
 	logins := map[string]string{"acme-administration": "administrator", "acme-identity": "manager"}
 	all := identity(t)
@@ -179,7 +181,8 @@ func TestIdentityReferences(t *testing.T) {
 	}
 }
 
-// TestIdentityRights: the domain's people may make what the example makes, in one namespace, and a companion reads no Secret but the login.
+// TestIdentityRights checks that the users of the domain may create the objects of the example, in one namespace, and
+// that a companion reads no Secret except the login.
 func TestIdentityRights(t *testing.T) {
 	all := identity(t)
 	rules := map[string][]any{}

@@ -46,7 +46,7 @@ func pods(v any) []corev1.PodSpec {
 	var out []corev1.PodSpec
 	switch v := v.(type) {
 	case map[string]any:
-		if containers, _ := v["containers"].([]any); len(containers) > 0 { // What is laid over a pod may have none.
+		if containers, _ := v["containers"].([]any); len(containers) > 0 { // A patch of a pod may have no containers.
 			data, err := json.Marshal(v)
 			p := corev1.PodSpec{}
 			if err == nil && json.Unmarshal(data, &p) == nil {

@@ -65,6 +65,6 @@ func TestExpressions(t *testing.T) {
 	broken := exec.Command(tool)
 	broken.Stdin = strings.NewReader("sum(up\n")
 	if out, err := broken.CombinedOutput(); err == nil {
-		t.Errorf("the parser reads what is none: %s", out)
+		t.Errorf("the parser accepts an invalid expression: %s", out)
 	}
 }

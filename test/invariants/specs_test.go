@@ -52,7 +52,7 @@ func sample(values ...any) constraint {
 // odd draws the number of members of something that votes.
 var odd = sample(int64(1), int64(3), int64(5), int64(9))
 
-// constraints are what rules and functions ask of a spec beyond its schema.
+// constraints are the requirements of rules and functions on a spec, in addition to its schema.
 var constraints = map[string]constraint{
 	// Rules (CEL) of the definitions.
 	"mariadb.replicas":  odd,
@@ -69,7 +69,7 @@ var constraints = map[string]constraint{
 			o["replicas"] = int64(3)
 		}
 	}},
-	// At a Gateway, also at the platform's, nobody asks an issuer.
+	// With a Gateway, including the platform's, no issuer is used.
 	"spec.global": {fix: func(o object) {
 		exposure, _ := o["exposure"].(object)
 		if tls, ok := o["tls"].(object); ok && exposure["type"] != "Ingress" {
@@ -122,12 +122,12 @@ var constraints = map[string]constraint{
 		global, _ := o["global"].(object)
 		exposure, _ := global["exposure"].(object)
 		services, _ := o["services"].(object)
-		elsewhere(o)
+		withoutOperations(o)
 		externalServer(o, "mariadb")
 		externalServer(o, "rabbitmq")
 		knownProvider(services)
 		testsOfIdentity(o)
-		guests(o)
+		customServices(o)
 		reachableServices(services, exposure["type"] != nil && exposure["type"] != "None")
 	}},
 	"tls": {fix: func(o object) {
@@ -194,7 +194,7 @@ var constraints = map[string]constraint{
 	// Places of volumes.
 	"services.cinder": {fix: func(o object) {
 		if o["enabled"] == true {
-			places(o)
+			validBackends(o)
 		} else {
 			delete(o, "defaultVolumeType")
 			delete(o, "volumeTypes")
@@ -230,14 +230,14 @@ var constraints = map[string]constraint{
 	}},
 	"aggregates[].availabilityZone": sample("az-east"),
 
-	// What the platform offers, and what else only a function can find out.
+	// Settings that depend on the platform, or that only a function can validate.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),
 	"schedule":     crons, "rotationSchedule": rotationCrons,
 	"tokenExpirationSeconds": sample(int64(300), int64(86400)), "allowExpiredWindowSeconds": sample(int64(0), int64(3600)), "maxActiveKeys": sample(int64(110), int64(200)),
 	"processes": sample(int64(1), int64(4)), "tag": sample("a1b2c3d", "0123456789abcdef0123456789abcdef01234567"),
 	"suffix": names, "userTreeDN": names, "groupTreeDN": names, "user": names,
 	"options":     sample(object{}, object{"user_objectclass": "inetOrgPerson", "query_scope": "sub", "page_size": int64(100)}),
-	"spec.limits": sample(list{everything}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}, everything}),
+	"spec.limits": sample(list{allowAll}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}, allowAll}),
 	"ldap.url":    sample("ldaps://10.0.0.1:3636", "ldaps://LDAP.example.com", "ldaps://[fd00::1]"),
 	"metadataURL": providers, "issuer": providers,
 	"cache.servers[]": sample("memcached-0.memcached.cloud.svc:11211", "10.0.0.1:11211"),
@@ -285,8 +285,8 @@ var (
 	names = sample("dc=example,dc=com", `cn="a b",ou=Käse,dc=example`, "o=$x")
 )
 
-// everything is a limit that denies nothing.
-var everything = func() object {
+// allowAll is a limit that permits everything.
+var allowAll = func() object {
 	o := object{}
 	if err := yaml.Unmarshal([]byte(limittest.Everything), &o); err != nil {
 		panic(err)
@@ -298,7 +298,7 @@ var addresses = sample("https://keystone.example.com/v3", "http://[fd00::1]:5000
 
 var providers = sample("https://id.example.com/realms/a", "https://[::1]:8080/a%20b")
 
-// disableAllBut leaves nothing of what is off but that, and its storage class, which cannot be taken back.
+// disableAllBut removes all settings of a disabled section except enabled, and its storage class, which is immutable.
 func disableAllBut(o object) {
 	if o["enabled"] != false {
 		return
@@ -317,7 +317,7 @@ func stores(o object) {
 		all = list{object{"name": "main", "file": object{"storageSize": "1Gi"}}}
 	}
 	for i, s := range all {
-		apartFrom(s.(object), i, "main")
+		separate(s.(object), i, "main")
 		if file, ok := s.(object)["file"].(object); ok && o["replicas"] != int64(1) {
 			delete(file, "accessMode")
 		}
@@ -328,7 +328,7 @@ func stores(o object) {
 	}
 }
 
-// reachableServices leaves services the host names at which somebody answers.
+// reachableServices removes host names of services without exposure.
 func reachableServices(services object, exposed bool) {
 	for _, service := range services {
 		if service, ok := service.(object); ok && !exposed {
@@ -353,8 +353,8 @@ func reachableServices(services object, exposed bool) {
 	}
 }
 
-// apartFrom gives the i-th store or backend a place of its own: no two keep their data in one.
-func apartFrom(o object, i int, name string) {
+// separate gives the i-th store or backend a separate location: no two keep their data in one.
+func separate(o object, i int, name string) {
 	own := name + strconv.Itoa(i)
 	for driver, field := range map[string]string{"s3": "bucket", "rbd": "pool", "swift": "container"} {
 		if of, ok := o[driver].(object); ok {
@@ -387,9 +387,9 @@ func driver(o object) {
 	}
 }
 
-// places gives a Cinder a backend if it has none, managers of which there is one each, volume types of backends that there are, and a default
-// that is one of them.
-func places(o object) {
+// validBackends gives a Cinder a backend if it has none, one manager of each backend that allows only one, volume types
+// of existing backends, and an existing default volume type.
+func validBackends(o object) {
 	all, _ := o["backends"].(list)
 	if len(all) == 0 {
 		all = list{object{"name": "ceph-rbd", "rbd": object{"secretRef": object{"name": ofTenant}}}}
@@ -398,7 +398,7 @@ func places(o object) {
 	for i, b := range all {
 		b := b.(object)
 		b["name"] = "backend-" + strconv.Itoa(i)
-		apartFrom(b, i, "volumes")
+		separate(b, i, "volumes")
 		if volume, ok := b["volume"].(object); ok {
 			delete(volume, "replicas")
 		}
@@ -430,7 +430,7 @@ func places(o object) {
 // backupPlace leaves backups one place.
 func backupPlace(o object) { one(o, "rbd", "ceph", "s3", "swift", "nfs", "file") }
 
-// one leaves one of several fields, and makes the first if there is none.
+// one keeps one of several fields, and sets the first if there is none.
 func one(o object, fields ...string) {
 	i := slices.IndexFunc(fields, func(name string) bool { return o[name] != nil })
 	if i < 0 {
@@ -455,12 +455,12 @@ type definedKind struct {
 	service string
 	// new makes an empty object of the kind's Go type, into which everything that is drawn has to fit.
 	new func() any
-	// spec is the schema of the spec, as we wrote it: without what Crossplane adds to it.
+	// spec is the schema of the spec as written, without Crossplane's additions.
 	spec func() *apiextensionsv1.JSONSchemaProps
 	// fix makes a spec keep a rule that other kinds do not have, and own are constraints of this kind alone.
 	fix func(object)
 	own map[string]constraint
-	// constraints are those of all kinds, and the kind's own.
+	// constraints are the common constraints and the kind's.
 	constraints map[string]constraint
 }
 
@@ -585,7 +585,7 @@ func reachableMembers(o object) {
 	}
 }
 
-// majorities are those of 1, 3 and 5 members, in pods that have room for a process.
+// majorities sets 1, 3 or 5 members, in pods with enough memory for a process.
 func majorities(spec object) {
 	for _, part := range []string{"northbound", "southbound", "northd", "relay"} {
 		o, ok := spec[part].(object)
@@ -601,10 +601,11 @@ func majorities(spec object) {
 	}
 }
 
-// databases are where OVN's may be, and the processes are those that go with what makes networks.
+// databases removes the combinations of OVN settings that are invalid: the databases, and the processes that depend on
+// the mechanism.
 func databases(spec object) {
-	only := func(name string, wanted bool) {
-		if !wanted {
+	only := func(name string, enabled bool) {
+		if !enabled {
 			delete(spec, name)
 		} else if spec[name] == nil {
 			spec[name] = object{}
@@ -637,7 +638,7 @@ func databases(spec object) {
 	}
 }
 
-// novaLimits keeps limits in Nova: those in Keystone are refused.
+// novaLimits keeps limits in Nova: limits in Keystone are rejected.
 func novaLimits(spec object) {
 	if quotas, ok := spec["quotas"].(object); ok {
 		delete(quotas, "unifiedLimits")
@@ -670,7 +671,7 @@ func specSchema(folder string) (*apiextensionsv1.JSONSchemaProps, error) {
 	return &s, nil
 }
 
-// drawn counts the specs that were drawn, discarded those that are not valid.
+// drawn counts the drawn specs, discarded the invalid ones.
 var drawn, discarded atomic.Int64
 
 // draw draws an object that an API server takes, with its defaults. One that it does not take is discarded.
@@ -707,11 +708,11 @@ func (k *definedKind) checkType(t *rapid.T, o object) {
 	}
 	unknown, err := strict.UnmarshalStrict(b, k.new())
 	if err != nil || len(unknown) > 0 {
-		t.Fatalf("the schema takes what the Go type of %s does not: %v %v in %s", k.kind, err, unknown, b)
+		t.Fatalf("the schema accepts fields that the Go type of %s does not have: %v %v in %s", k.kind, err, unknown, b)
 	}
 }
 
-// TestDraw: nearly all that is drawn is valid. What is not is no case of the other tests.
+// TestDraw checks that nearly all drawn specs are valid. Invalid ones are discarded by the other tests.
 func TestDraw(t *testing.T) {
 	for _, k := range definedKinds {
 		t.Run(k.kind, rapid.MakeCheck(func(t *rapid.T) { k.draw(t, "", "example") }))
@@ -721,7 +722,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// limitTestsToEnabledServices lets a Tempest test services that it is told of.
+// limitTestsToEnabledServices limits a Tempest to tests of services that it is configured with.
 func limitTestsToEnabledServices(o object) {
 	services, _ := o["services"].(list)
 	tests, _ := o["tests"].(object)
@@ -734,7 +735,8 @@ func limitTestsToEnabledServices(o object) {
 	}
 }
 
-// testsOfIdentity lets a claim test what every cloud has, where it says what, and lets tests administrate the cloud.
+// testsOfIdentity limits the tests of a claim to the services of every cloud, if the claim has a list, and permits
+// tests to administrate the cloud.
 func testsOfIdentity(o object) {
 	tempest, ok := o["tempest"].(object)
 	if ok {

@@ -33,7 +33,7 @@ type descriptor struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// manifest is what an image consists of.
+// manifest is the manifest of an image.
 type manifest struct {
 	Config descriptor   `json:"config"`
 	Layers []descriptor `json:"layers"`
@@ -48,7 +48,7 @@ type index struct {
 // layout is a folder with OCI images: https://github.com/opencontainers/image-spec/blob/main/image-layout.md.
 type layout struct{ dir string }
 
-// images are those that have a name, by it. A layout that is not there has none.
+// images returns the named images, by name. A missing layout has none.
 func (l layout) images() (map[string]descriptor, error) {
 	i, err := l.index()
 	if err != nil {
@@ -82,7 +82,7 @@ func (l layout) blob(digest string) string {
 	return filepath.Join(l.dir, "blobs", "sha256", filepath.Base(digest[len("sha256:"):]))
 }
 
-// file is one of an image. A name that ends in a slash is a folder.
+// file is a file of an image. A name that ends in a slash is a folder.
 type file struct {
 	name string
 	mode int64
@@ -139,12 +139,12 @@ func (l layout) within(name, base, at, path string) error {
 	return l.extend(name, config.Config, m.Layers, config.RootFS.Digests, []file{{at, 0o755, binary}})
 }
 
-// add adds an image of layers, or replaces that of the same name.
+// add adds an image of layers, or replaces the image with the same name.
 func (l layout) add(name string, config map[string]any, layers ...[]file) error {
 	return l.extend(name, config, nil, nil, layers...)
 }
 
-// extend is the same on top of layers that are there.
+// extend adds an image with layers on top of existing ones.
 func (l layout) extend(name string, config map[string]any, descriptors []descriptor, digests []string, layers ...[]file) error {
 	for _, files := range layers {
 		data, err := archive(files)
@@ -226,7 +226,7 @@ func (l layout) putJSON(mediaType string, v any) (descriptor, error) {
 	return l.put(mediaType, data)
 }
 
-// put writes a blob, unless it is there.
+// put writes a blob, unless it exists.
 func (l layout) put(mediaType string, data []byte) (descriptor, error) {
 	hash := sha256.Sum256(data)
 	d := descriptor{MediaType: mediaType, Digest: "sha256:" + hex.EncodeToString(hash[:]), Size: int64(len(data))}
@@ -240,7 +240,7 @@ func (l layout) put(mediaType string, data []byte) (descriptor, error) {
 	return d, os.WriteFile(path, data, 0o644)
 }
 
-// prune removes what belongs to no image any more.
+// prune removes blobs that belong to no image.
 func (l layout) prune() error {
 	all, err := l.images()
 	if err != nil {

@@ -24,13 +24,14 @@ import (
 
 var maxScaleKind = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MaxScale"}
 
-// TestMedium: MariaDB's operator takes what the size medium orders. MaxScale itself does not run, for want of an image: what its operator does of it
-// without one is there, which includes certificates that clients verify by the authority that they have for MariaDB. Nobody waits for a proxy that does
-// not come but the claim, which says so, and one that is not wanted any more goes.
+// TestMedium checks that MariaDB's operator accepts the objects of size medium. MaxScale itself does not run, because
+// it has no image: the objects that its operator creates without one exist, including certificates that clients verify
+// by the CA of MariaDB. Only the claim waits for the missing proxy, and reports it, and a proxy that is no longer
+// wanted is deleted.
 func TestMedium(t *testing.T) {
-	// It has the processors to itself for five minutes, which the others need.
-	if !asked("Medium") {
-		t.Skip("it runs when it is asked for: make test-e2e RUN=TestMedium")
+	// It uses all processors for five minutes, which other tests need.
+	if !selected("Medium") {
+		t.Skip("it runs only on request: make test-e2e RUN=TestMedium")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
@@ -67,7 +68,7 @@ func object(kind schema.GroupVersionKind) *unstructured.Unstructured {
 	return u
 }
 
-// workloads is the namespace of a claim's workloads, when there is one.
+// workloads returns the namespace of a claim's workloads, if there is one.
 func workloads(ctx context.Context, claim *unstructured.Unstructured) (string, error) {
 	all := &corev1.NamespaceList{}
 	if err := cluster.Client.List(ctx, all); err != nil {
@@ -141,14 +142,14 @@ func testFailover(ctx context.Context, t *testing.T, namespace string) {
 	t.Logf("%s takes the writes after %.0f s", status(db, "currentPrimary"), time.Since(started).Seconds())
 }
 
-// testWaiting: the claim says what it waits for.
+// testWaiting checks that the claim reports the object that it waits for.
 func testWaiting(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
 	eventually(ctx, t, 5*time.Minute, func() error {
 		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim); err != nil {
 			return err
 		}
 		if requested := fmt.Sprint(claim.Object["status"]); !strings.Contains(requested, "MaxScale maxscale: ") {
-			return fmt.Errorf("the claim does not speak of the proxy: %s", requested)
+			return fmt.Errorf("the claim does not mention the proxy: %s", requested)
 		}
 		return nil
 	})

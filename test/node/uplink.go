@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Uplink is the node's second interface, by which virtual machines go outside, OutsideAddress what this machine has there.
+// Uplink is the node's second interface, by which servers reach the external network, OutsideAddress the address of
+// this machine in it.
 const (
 	Uplink         = "eth1"
 	OutsideAddress = "203.0.113.1"

@@ -101,7 +101,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// developerTools build, check and render the project; none of them runs in a cloud or in the place of something that does.
+// developerTools build, check and render the project; none of them runs in a cloud or stands for a component of one.
 var developerTools = []string{"chainsaw", "controller-gen", "crossplane", "golangci-lint", "govulncheck", "gremlins", "helm"}
 
 // TestModules: every tool and every module with definitions belongs to a program.
@@ -154,8 +154,8 @@ var utilities = []string{
 	"mmdebstrap", "mount", "pkg-config", "procps", "python3-unbound", "tzdata", "udev", "util-linux", "xfsprogs",
 }
 
-// TestPackages: every Debian package that an image has or a suite installs belongs to a program, and the versions of the table are those
-// of packages that are there.
+// TestPackages checks that every Debian package of an image or a suite belongs to a program, and that the versions of
+// the table are versions of existing packages.
 func TestPackages(t *testing.T) {
 	deployed, tested := map[versions.Debian]bool{}, map[versions.Debian]bool{}
 	suites, err := install.Packages()

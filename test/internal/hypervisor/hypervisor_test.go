@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestScreen: who looks at a screen is told whose it is.
+// TestScreen checks that viewers of a screen see its name.
 func TestScreen(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"net"
 )
 
-// The screen of a virtual machine, as far as it is shown: RFB 3.8 without a password (https://datatracker.ietf.org/doc/html/rfc6143).
+// The screen of a server, as far as it is displayed: RFB 3.8 without a password
+// (https://datatracker.ietf.org/doc/html/rfc6143).
 const (
 	rfbVersion   = "RFB 003.008\n"
 	rfbNone      = 1 // the security type
@@ -16,7 +17,7 @@ const (
 	rfbNameBytes = 4
 )
 
-// Screens show a name to whoever connects, and are black, until the listener is closed.
+// Screens shows a name to each client, on a black screen, until the listener is closed.
 func Screens(l net.Listener, name string) {
 	for {
 		conn, err := l.Accept()

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package ping counts what an address answers, for suites that break things meanwhile.
+// Package ping counts the replies of an address, for suites that cause failures meanwhile.
 package ping
 
 import (
@@ -19,10 +19,10 @@ import (
 // protocol is ICMP's number (https://www.iana.org/assignments/protocol-numbers).
 const protocol = 1
 
-// ids are the numbers of those who ping.
+// ids are the identifiers of pingers.
 var ids atomic.Int32
 
-// A Pinger pings an address regularly, and counts what comes back.
+// A Pinger pings an address regularly, and counts the replies.
 type Pinger struct {
 	conn  *icmp.PacketConn
 	id    int
@@ -35,7 +35,7 @@ type Pinger struct {
 	failed error
 }
 
-// interval is how often a Pinger does.
+// interval is the interval of pings.
 const interval = 100 * time.Millisecond
 
 // Start pings an IPv4 address until End. It needs the right to make raw sockets.
@@ -71,7 +71,7 @@ func (p *Pinger) send(address string) {
 	if err == nil {
 		_, err = p.conn.WriteTo(packet, &net.IPAddr{IP: net.ParseIP(address)})
 	}
-	if err != nil { // such as no route, for as long as nobody answers to ARP
+	if err != nil { // such as no route, as long as ARP requests are not answered
 		p.mu.Lock()
 		p.failed = err
 		p.mu.Unlock()
@@ -99,14 +99,14 @@ func (p *Pinger) listen() {
 	}
 }
 
-// Answered is how many pings were.
+// Answered returns the number of answered pings.
 func (p *Pinger) Answered() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.heard)
 }
 
-// Result is what came of it: how many pings were sent and lost, and the longest time in which none was answered.
+// Result is the number of pings that were sent and lost, and the longest time without a reply.
 type Result struct {
 	Sent, Lost int
 	Gap        time.Duration
@@ -116,7 +116,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("%d of %d pings lost, the longest gap %.1f s", r.Lost, r.Sent, r.Gap.Seconds())
 }
 
-// End stops it, after what was sent last has had time to come back.
+// End stops the Pinger, after a delay for the last replies.
 func (p *Pinger) End() Result {
 	close(p.stop)
 	time.Sleep(time.Second)
@@ -135,7 +135,7 @@ func (p *Pinger) End() Result {
 	return out
 }
 
-// Once is an error unless an address answers within some time.
+// Once returns an error unless an address replies in time.
 func Once(address string, within time.Duration) error {
 	p, err := Start(address)
 	if err != nil {
@@ -156,7 +156,7 @@ func Once(address string, within time.Duration) error {
 	return fmt.Errorf("%s does not answer (%w)", address, errors.Join(p.failed, os.ErrDeadlineExceeded))
 }
 
-// During pings an address while something is done. The result counts what came right after, too.
+// During pings an address while do runs. The result includes the replies shortly after.
 func During(address string, do func()) (Result, error) {
 	p, err := Start(address)
 	if err != nil {

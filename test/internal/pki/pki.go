@@ -1,4 +1,5 @@
-// Package pki makes certificates for tests: an authority, and what it signs. All of it is PEM, keys are ECDSA in PKCS #8.
+// Package pki creates certificates for tests: a CA, and certificates that it signs. All of it is PEM; keys are ECDSA in
+// PKCS #8.
 package pki
 
 import (
@@ -29,7 +30,7 @@ type Authority struct {
 	key         crypto.Signer
 }
 
-// Subject is who a certificate is for: a user of groups, who listens at hosts (names or addresses).
+// Subject is the subject of a certificate: a user with groups, and its hosts (names or addresses).
 type Subject struct {
 	User          string
 	Groups, Hosts []string
@@ -49,7 +50,7 @@ func New(name string) (*Authority, error) {
 	return Load(p)
 }
 
-// Load is the authority that someone made.
+// Load returns an existing CA.
 func Load(p Pair) (*Authority, error) {
 	loaded, err := tls.X509KeyPair(p.Certificate, p.Key)
 	if err != nil {
@@ -109,7 +110,7 @@ func (a *Authority) Write(dir string, p Pair) error {
 	return nil
 }
 
-// sign makes a key and its certificate, which signs itself where nobody else does.
+// sign creates a key and its certificate, which is self-signed without a parent.
 func sign(t, parent *x509.Certificate, signer crypto.Signer) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

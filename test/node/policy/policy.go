@@ -1,8 +1,9 @@
-// Package policy says which connections network policies would refuse, for a cluster whose network enforces none: what was seen there is
-// compared with what the policies let through.
+// Package policy determines which connections network policies would deny, for a cluster whose network enforces none:
+// the observed connections are compared with the allowed ones.
 //
-// It knows of policies what the API documents (https://kubernetes.io/docs/concepts/services-networking/network-policies/): a pod that no
-// policy of a direction selects is open in that direction; one that some select takes what any of their rules lets through.
+// It implements policies as documented in the API
+// (https://kubernetes.io/docs/concepts/services-networking/network-policies/): a pod that no policy of a direction
+// selects is open in that direction; a selected pod accepts everything that any rule of its policies allows.
 package policy
 
 import (
@@ -20,9 +21,9 @@ import (
 // End is one side of a connection.
 type End struct {
 	Address netip.Addr
-	// Pod that has the address; nil for what is no pod, and for a pod in its node's network.
+	// Pod that has the address; nil if it is no pod, and for a pod on the host network.
 	Pod *corev1.Pod
-	// Node says that it is the node that the pods run on.
+	// Node: it is the node on which the pods run.
 	Node bool
 }
 
@@ -49,16 +50,17 @@ func (f Flow) String() string {
 	return fmt.Sprintf("%s → %s %s %d", f.From, f.To, f.Protocol, f.Port)
 }
 
-// Cluster is what decides: the policies, and the labels of namespaces.
+// Cluster contains the policies, and the labels of namespaces.
 type Cluster struct {
 	Policies   []networkingv1.NetworkPolicy
 	Namespaces map[string]labels.Set
 }
 
-// Refused is why a flow would not arrive; empty if it would. What comes from the node itself always arrives: the kubelet's probes do.
-func (c Cluster) Refused(f Flow) string {
+// Denied returns why a flow would be denied; empty if it would not. Traffic from the node itself is always allowed: the
+// kubelet's probes are.
+func (c Cluster) Denied(f Flow) string {
 	if !c.allowed(networkingv1.PolicyTypeEgress, f.From, f.To, f) {
-		return fmt.Sprintf("the policies of %s let no %s %d out to %s", f.From, f.Protocol, f.Port, f.To)
+		return fmt.Sprintf("the policies of %s allow no egress by %s %d to %s", f.From, f.Protocol, f.Port, f.To)
 	}
 	if !f.From.Node && !c.allowed(networkingv1.PolicyTypeIngress, f.To, f.From, f) {
 		return fmt.Sprintf("the policies of %s let no %s %d in from %s", f.To, f.Protocol, f.Port, f.From)
@@ -87,7 +89,7 @@ func (c Cluster) allowed(direction networkingv1.PolicyType, pod, peer End, f Flo
 	return open
 }
 
-// rule is one of either direction.
+// rule is a rule of either direction.
 type rule struct {
 	peers []networkingv1.NetworkPolicyPeer
 	ports []networkingv1.NetworkPolicyPort
@@ -143,7 +145,7 @@ func named(pod *corev1.Pod, name string) int32 {
 	return 0
 }
 
-// peer reports whether an end is one of a rule's peers. None means everybody.
+// peer reports whether an end is one of a rule's peers. No peers means everything.
 func (c Cluster) peer(namespace string, peers []networkingv1.NetworkPolicyPeer, e End) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		switch {
@@ -183,7 +185,7 @@ func (c Cluster) Needed(flows []Flow) map[string]bool {
 					without := Cluster{slices.Clone(c.Policies), c.Namespaces}
 					without.Policies[i] = drop(c.Policies[i], direction, n, port)
 					out[title(&c.Policies[i], direction, n, r, port)] = slices.ContainsFunc(flows, func(f Flow) bool {
-						return c.Refused(f) == "" && without.Refused(f) != ""
+						return c.Denied(f) == "" && without.Denied(f) != ""
 					})
 				}
 			}
