@@ -281,7 +281,7 @@ var requiredFields = map[string][]requiredField{
 	},
 	"RabbitmqCluster": {
 		{path: "tls.secretName", reason: "TLS"}, {path: "tls.caSecretName", reason: "TLS"},
-		{path: "tls.disableNonTLSListeners", want: true, reason: "no connection without TLS"},
+		{path: "tls.disableNonTLSListeners", want: true, reason: "connections with TLS only"},
 		{path: "resources.requests.cpu", reason: "resources"}, {path: "resources.requests.memory", reason: "resources"},
 		{path: "resources.limits.memory", reason: "resources"},
 		{path: "terminationGracePeriodSeconds", reason: "an end of its drain"},

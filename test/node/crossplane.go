@@ -59,9 +59,9 @@ var crossplane = operator{
 
 // Upstream names of the packages, and local ones.
 const (
-	project = "ghcr.io/c5c3"
-	upbound        = "xpkg.upbound.io/upbound"
-	provider       = "upbound-provider-kubernetes"
+	project  = "ghcr.io/c5c3"
+	upbound  = "xpkg.upbound.io/upbound"
+	provider = "upbound-provider-kubernetes"
 )
 
 // packages builds the packages and the companion's image of this tree, and the package of provider-kubernetes, each

@@ -256,7 +256,7 @@ func (c counts) lossless(t *testing.T, name string) {
 	}
 }
 
-// options are what the administrator logs in with, from the beginning each time.
+// options returns the login of the administrator, without a token.
 func (c *cloud) options() *tokens.AuthOptions {
 	return &tokens.AuthOptions{
 		IdentityEndpoint: c.url, Username: c.user, Password: c.password, DomainName: "Default",

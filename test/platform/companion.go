@@ -23,7 +23,7 @@ import (
 // companionProgram is the program of our companion, and the name of the container that runs it.
 const companionProgram = "companion"
 
-// reconciled are the controllers of the companion that are real here, and what each looks after. What the others look after is in a
+// reconciled are the controllers of the companion that are real here, by name, with the kind of each. The others need a
 // Keystone, which does not exist: they are faked.
 var reconciled = map[string]schema.GroupKind{
 	"databasesync":    {Group: "openstack.c5c3.io", Kind: "DatabaseSync"},
@@ -43,7 +43,7 @@ type companions struct {
 
 var _ operators.RealOperator = &companions{}
 
-// companion is one process.
+// companion is a process of a companion.
 type companion struct {
 	name, namespace string
 	pods            []types.UID
@@ -51,7 +51,7 @@ type companion struct {
 	health          string    // URL of the readiness probe
 	since           time.Time // the process was started
 	restarts        int32
-	ending          time.Time // it was told to end
+	ending          time.Time // it was terminated
 }
 
 func newCompanions(c *Cluster) *companions {
@@ -66,7 +66,7 @@ func (p *Platform) buildCompanion(ctx context.Context) error {
 	return p.buildProgram(ctx, p.options.Root, "companion", companionProgram)
 }
 
-// startFakes starts the fakes of a cluster, with a companion that is real unless Options say otherwise.
+// startFakes starts the fakes of a cluster, with a real companion unless Options.FakeCompanion is set.
 func (p *Platform) startFakes(ctx context.Context, c *Cluster) (*operators.Operators, error) {
 	var owner operators.RealOperator
 	if !p.options.FakeCompanion {
@@ -85,10 +85,10 @@ func (*companions) Owns(kind schema.GroupKind) bool {
 	return false
 }
 
-// Runs reports whether a pod is one of a companion.
+// Runs reports whether a pod belongs to a companion.
 func (*companions) Runs(pod *corev1.Pod) bool { return pod.Spec.Containers[0].Name == companionProgram }
 
-// Run starts the process of a pod where there is none, and asks it whether it is ready. One that has ended by itself is started again.
+// Run starts the process of a pod if there is none, and returns its readiness. A process that has exited is restarted.
 func (cs *companions) Run(ctx context.Context, pod *corev1.Pod) (operators.Running, error) {
 	health, restarts, err := cs.run(ctx, pod)
 	if err != nil || health == "" {

@@ -17,10 +17,10 @@ import (
 
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// definitionResource is what an API server calls them.
+// definitionResource is the resource of CRDs.
 var definitionResource = schema.GroupResource{Group: definitionKind.Group, Resource: "customresourcedefinitions"}
 
-// thirdParty are the definitions of the kinds of other projects that we order, from their releases.
+// thirdParty are the CRDs of the kinds of other projects that are composed, from their releases.
 func thirdParty(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	dir, err := crds.Fetch(ctx)
 	if err != nil {

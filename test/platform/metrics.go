@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// CircuitOpenings is how often Crossplane's circuit breakers have opened since the platform started.
+// CircuitOpenings returns how often Crossplane's circuit breakers have opened since the platform started.
 func (p *Platform) CircuitOpenings(ctx context.Context) (int, error) {
 	return p.metric(ctx, "circuit_breaker_opens_total{")
 }

@@ -38,7 +38,8 @@ func (x *crossplane) provider(ctx context.Context) error {
 	return x.providerConfigs(ctx, local, kubeconfig)
 }
 
-// providerConfigs tell provider-kubernetes the way into a cluster: for Objects with a namespace and without.
+// providerConfigs creates the configurations of provider-kubernetes for a cluster: for Objects with a namespace and
+// without.
 func (x *crossplane) providerConfigs(ctx context.Context, name, kubeconfig string) error {
 	data, err := os.ReadFile(kubeconfig)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
-// remoteUser is as whom the provider comes to the remote cluster.
+// remoteUser is the user of the provider in the remote cluster.
 const remoteUser = "crossplane"
 
-// remote waits until the remote cluster serves, if there is one.
+// remote waits until the remote cluster is ready, if there is one.
 func (p *Platform) remote(ctx context.Context) error {
 	if p.Remote == nil {
 		return nil
@@ -60,8 +60,8 @@ func (p *Platform) reach(ctx, background context.Context, x *crossplane, c *Clus
 	return fakes, x.providerConfigs(ctx, c.Name, kubeconfig)
 }
 
-// AddCluster starts one more cluster for workloads, whose fakes have the same store as those of the others. The PlatformConfig has to name
-// it for claims.
+// AddCluster starts an additional cluster for workloads, whose fakes share the store of the others. The PlatformConfig
+// has to offer it to claims.
 func (p *Platform) AddCluster(ctx context.Context, name string) (*Cluster, error) {
 	p.added = append(p.added, name)
 	c, err := startCluster(name, filepath.Join(p.Dir, name), false, p.processes)

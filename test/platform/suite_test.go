@@ -1,6 +1,6 @@
 //go:build platform
 
-// The tests of this package run against one platform, each in a namespace of its own, several at a time:
+// The tests of this package run on one platform, each in a separate namespace, several at a time:
 //
 //	go test -tags platform ./test/platform
 package platform_test
@@ -33,10 +33,10 @@ var cloud *platform.Platform
 // remote is the name of the second cluster, which the PlatformConfig of the examples offers to namespaces called tenant-….
 const remote = "west"
 
-// Timeouts for what takes a moment on an idle machine, and longer on a busy one, and for a deletion: each level of Usages is looked at
-// every half minute.
+// Timeouts for operations that take seconds on an idle machine, and longer on a busy one, and for a deletion: each
+// level of Usages is checked every half minute.
 const (
-	soon     = 5 * time.Minute
+	timeout  = 5 * time.Minute
 	deletion = 12 * time.Minute
 )
 
@@ -127,10 +127,10 @@ func order(t *testing.T, u *unstructured.Unstructured) {
 	}
 }
 
-// ready waits until a claim is ready, and gives it as it is then.
+// ready waits until a claim is ready, and returns it.
 func ready(t *testing.T, u *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if err := cloud.WaitReady(ctx, u); err != nil {
 		t.Fatalf("%v\nThe end of the fakes' log:\n%s", err, cloud.Log("operators", 10))
@@ -138,7 +138,7 @@ func ready(t *testing.T, u *unstructured.Unstructured) *unstructured.Unstructure
 	return get(t, cloud.Cluster, u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 }
 
-// get reads an object that has to be there.
+// get reads an existing object.
 func get(t *testing.T, c *platform.Cluster, kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
 	t.Helper()
 	u, err := c.Get(t.Context(), kind, types.NamespacedName{Namespace: namespace, Name: name})
@@ -161,7 +161,7 @@ func list(t *testing.T, c *platform.Cluster, kind schema.GroupVersionKind, names
 	return all
 }
 
-// eventually waits until something is so; what it gives until then is said when it never is.
+// eventually waits until a function returns no error; its last error is reported if it never does.
 func eventually(t *testing.T, timeout time.Duration, so func() error) {
 	t.Helper()
 	var err error
@@ -191,7 +191,7 @@ func remove(t *testing.T, u *unstructured.Unstructured) {
 	})
 }
 
-// instance is the namespace of what a claim became.
+// instance returns the namespace of a claim's objects.
 func instance(t *testing.T, u *unstructured.Unstructured) string {
 	t.Helper()
 	name, _, _ := unstructured.NestedString(u.Object, "status", "instance")
@@ -201,7 +201,7 @@ func instance(t *testing.T, u *unstructured.Unstructured) string {
 	return name
 }
 
-// previewed is what the preview says that a claim becomes.
+// previewed returns the preview of a claim.
 func previewed(t *testing.T, u *unstructured.Unstructured) *preview.Result {
 	t.Helper()
 	doc, err := u.MarshalJSON()

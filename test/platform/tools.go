@@ -29,7 +29,7 @@ var tools = map[string]string{
 	"helm":                    "helm",
 }
 
-// build builds what is not built yet, and makes every program known to the processes.
+// build builds missing programs, and makes every program known to the processes.
 func build(ctx context.Context, root, core string, ps *process.Group, log io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return errors.New("cannot find the Go toolchain; install Go 1.26 or newer")
@@ -55,8 +55,8 @@ func build(ctx context.Context, root, core string, ps *process.Group, log io.Wri
 	return nil
 }
 
-// buildProgram builds the program in a folder of a tree, and makes it known by a name. That of the tree that we are in is kept in the
-// cache folder, where it is linked again only if it has changed.
+// buildProgram builds the program in a folder of a tree, and makes it known by a name. A program of the current tree is
+// kept in the cache folder, where it is linked again only if it has changed.
 func (p *Platform) buildProgram(ctx context.Context, tree, folder, name string) error {
 	path := filepath.Join(p.Dir, "bin", name)
 	if tree == p.options.Root {
@@ -112,7 +112,7 @@ func findRoot() (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", errors.New("cannot find the repository; run this in it, or say where it is")
+			return "", errors.New("cannot find the repository; run this in it, or set its path")
 		}
 	}
 }

@@ -19,7 +19,8 @@ import (
 
 var secretStores = schema.GroupVersionResource{Group: "external-secrets.io", Version: "v1", Resource: "secretstores"}
 
-// errUnreadable is what External Secrets says in a condition of a source that it cannot read. Why stands in an event.
+// errUnreadable is the message of External Secrets in the condition for an unreadable source. The reason is in an
+// event.
 var errUnreadable = errors.New("could not get secret data from provider")
 
 // reader returns the data of an entry of a store, base64.
@@ -69,8 +70,8 @@ func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured) er
 	return err
 }
 
-// reader reads the store of an ExternalSecret: another namespace with the rights that the store's account has there, which is left to the
-// API server to say; or what was pushed.
+// reader returns the reader of an ExternalSecret's store: of another namespace with the permissions of the store's
+// account, which the API server checks; or of pushed entries.
 func (o *Operators) reader(ctx context.Context, u *unstructured.Unstructured) (reader, error) {
 	if text(u, "spec", "secretStoreRef", "kind") != "SecretStore" {
 		return o.pushed, nil
@@ -113,7 +114,7 @@ func (o *Operators) pushed(_ context.Context, entry string) (map[string]any, err
 	return maps.Clone(data), nil
 }
 
-// filled fills the templates of an ExternalSecret, or is what was read where it has none.
+// filled fills the templates of an ExternalSecret, or returns the data if it has none.
 func filled(u *unstructured.Unstructured, data map[string]any) (map[string]any, error) {
 	templates, _, _ := unstructured.NestedStringMap(u.Object, "spec", "target", "template", "data")
 	if len(templates) == 0 {
@@ -134,8 +135,8 @@ func filled(u *unstructured.Unstructured, data map[string]any) (map[string]any, 
 	return out, nil
 }
 
-// unread says on an ExternalSecret that its source cannot be read, as External Secrets does.
-func (o *Operators) unread(ctx context.Context, i item, u *unstructured.Unstructured) error {
+// reportUnreadable sets the condition of an ExternalSecret with an unreadable source, as External Secrets does.
+func (o *Operators) reportUnreadable(ctx context.Context, i item, u *unstructured.Unstructured) error {
 	u = u.DeepCopy()
 	before, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range before {

@@ -75,7 +75,7 @@ func keysOf(u *unstructured.Unstructured, path ...string) []string {
 	return out
 }
 
-// make makes a Secret where there is none. One that is there is kept: every owner of ours makes its Secret once.
+// make creates a Secret if it does not exist. An existing one is kept: every owner creates its Secret once.
 func (o *Operators) make(ctx context.Context, u *unstructured.Unstructured, s generatedSecret) error {
 	client := o.client.Resource(secrets).Namespace(u.GetNamespace())
 	_, err := client.Get(ctx, s.name, metav1.GetOptions{})
@@ -89,12 +89,12 @@ func (o *Operators) make(ctx context.Context, u *unstructured.Unstructured, s ge
 	return o.create(ctx, u, s.name, data, s.owned)
 }
 
-// create makes a Secret for an object, unless there is one.
+// create creates a Secret for an object, unless it exists.
 func (o *Operators) create(ctx context.Context, u *unstructured.Unstructured, name string, data map[string]any, owned bool) error {
 	return o.createOf(ctx, u, name, "", data, owned)
 }
 
-// createOf makes one of a type.
+// createOf creates a Secret of a type.
 func (o *Operators) createOf(ctx context.Context, u *unstructured.Unstructured, name, typ string, data map[string]any, owned bool) error {
 	secret := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "data": data,
