@@ -76,7 +76,7 @@ func group(p *corev1.Pod) int {
 	return 0
 }
 
-// fill writes what a volume holds now, where it has changed.
+// fill writes the current contents of a volume, if they have changed.
 func (c *Cluster) fill(ctx context.Context, p *corev1.Pod, v *volume) error {
 	data, items, mode, err := c.content(ctx, p.Namespace, v.source)
 	if err != nil {
@@ -172,12 +172,12 @@ func same(dir string, data map[string][]byte) bool {
 	return true
 }
 
-// write puts files into a new folder, and then lets the volume's link point to it: a reader sees all of them or none.
-// With a group, files are also readable by it, as Kubernetes makes those of an fsGroup.
+// write writes files into a new folder, and then changes the volume's link to it: a reader sees all of them or none.
+// With a group, files are also readable by it, as Kubernetes does for an fsGroup.
 func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error {
 	name := ".." + strconv.FormatInt(time.Now().UnixNano(), 36)
 	old, _ := os.Readlink(filepath.Join(dir, dataLink))
-	tops := map[string]bool{} // what is linked to: files, and folders that have some
+	tops := map[string]bool{} // targets of links: files, and folders that have some
 	if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (c *Cluster) refreshVolumes(ctx context.Context) error {
 	return nil
 }
 
-// mounts brings a container's volumes to their places. A single file of a volume is bound as it is now, and never changes.
+// mounts returns the mounts of a container's volumes. A single file of a volume keeps its current contents forever.
 func mounts(container *corev1.Container, volumes map[string]*volume) ([]sandbox.Mount, error) {
 	var out []sandbox.Mount
 	for _, m := range container.VolumeMounts {

@@ -64,7 +64,7 @@ func TestImageTrees(t *testing.T) {
 	}
 	for _, i := range table {
 		if i.Package != "" {
-			continue // has what the machine has
+			continue // uses the machine's packages
 		}
 		at := slices.IndexFunc(all, func(t tree) bool { return t.name == i.Name })
 		if at < 0 {

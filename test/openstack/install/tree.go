@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// tree is the root of a Debian of its own, for programs in other versions than those of this machine.
+// tree is the root of a separate Debian, for programs in other versions than this machine's.
 type tree struct {
 	name, suite string
 	packages    []string
@@ -29,9 +29,9 @@ var (
 		"ca-certificates", "rabbitmq-server", "valkey-server", "valkey-tools", "mariadb-server-core", "mariadb-client-core", "mariadb-backup",
 		"memcached",
 	}}
-	// ceph has no dashboard and no modules but those that the manager does not start without.
+	// ceph has no dashboard and only the modules that the manager requires to start.
 	ceph = tree{"ceph", newer, []string{"ca-certificates", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common", "radosgw"}}
-	// proxies are what Ingress controllers run.
+	// proxies are the programs of Ingress controllers.
 	proxies = tree{"proxies", newer, []string{"ca-certificates", "nginx", "haproxy"}}
 )
 
@@ -44,7 +44,7 @@ func ofImage(name string) (tree, error) {
 	return tree{name, i.Base(), append([]string{"ca-certificates"}, i.Runtime...)}, nil
 }
 
-// imageTrees are the images of ours with a tree. What the services' images have of Debian is this machine's.
+// imageTrees are the images with a tree. The services' images use the packages of this machine.
 var imageTrees = []string{release.OVN, release.Libvirt, release.FederationProxy}
 
 // mirror of Debian, which serves the security updates as well.

@@ -61,7 +61,7 @@ func (o *Operators) operatorJob(ctx context.Context, which string, objects ...*u
 	return o.RunJob(ctx, job)
 }
 
-// restrict gives containers a read-only root, the only kind that is supported, and a folder for what they write by the way.
+// restrict gives containers a read-only root, the only supported kind, and a folder for temporary files.
 func restrict(pod *corev1.PodSpec) {
 	const name = "tmp"
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// certificate is what cert-manager makes of a Certificate.
+// certificate creates the Secret of a Certificate, as cert-manager does.
 // https://cert-manager.io/docs/usage/certificate/
 func (o *Operators) certificate(ctx context.Context, u *unstructured.Unstructured) error {
 	isCA, _, _ := unstructured.NestedBool(u.Object, "spec", "isCA")

@@ -29,9 +29,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What K-ORC does with an object (https://github.com/k-orc/openstack-resource-controller, internal/controllers/*/actuator.go, v2.6.0): it
-// finds what exists by the filter of an import, which has to fit exactly one. What is managed it adopts, by name and a little more, or
-// makes; from then on it knows its id and changes what differs, unlike anything that is imported.
+// The behavior of K-ORC (https://github.com/k-orc/openstack-resource-controller, internal/controllers/*/actuator.go,
+// v2.6.0): it finds existing resources by the filter of an import, which has to match exactly one. Managed resources
+// are adopted, by name and a few other fields, or created; afterwards K-ORC has their ID and corrects differences,
+// unlike for imported ones.
 
 // Identity is a client of Keystone that has logged in as Login does.
 func (o *Operators) Identity(ctx context.Context, namespace, secret, cloud string) (*gophercloud.ServiceClient, error) {
@@ -79,7 +80,7 @@ func (o *Operators) identityOf(ctx context.Context, u *unstructured.Unstructured
 	return o.Identity(ctx, u.GetNamespace(), ref("secretName"), ref("cloudName"))
 }
 
-// id is where K-ORC keeps what an object is in Keystone; a copy in status.id serves references.
+// id returns the Keystone ID of an object, which K-ORC stores; a copy in status.id serves references.
 func (o *Operators) id(kind string, u *unstructured.Unstructured, ref string) (string, error) {
 	if ref == "" {
 		return "", nil
@@ -95,15 +96,16 @@ func (o *Operators) id(kind string, u *unstructured.Unstructured, ref string) (s
 	return id, nil
 }
 
-// actions are what K-ORC does to a resource of one kind.
+// actions are K-ORC's operations on a resource of one kind.
 type actions struct {
 	find   func() ([]string, error)
 	create func() (string, error)
-	// update makes the resource of an id what the object says.
+	// update changes the resource with an ID to match the object.
 	update func(id string) error
 }
 
-// reconcileUntilStable finds what an object stands for, or makes it, and notes its id, where the companion reads it.
+// reconcileUntilStable finds or creates the resource of an object, and records its ID in the field that the companion
+// reads.
 func (o *Operators) reconcileUntilStable(ctx context.Context, u *unstructured.Unstructured, a actions) error {
 	managed := text(u, "spec", "managementPolicy") == "managed"
 	id, err := text(u, "status", "id"), error(nil)
@@ -127,7 +129,7 @@ func (o *Operators) reconcileUntilStable(ctx context.Context, u *unstructured.Un
 	return o.Cluster.Client.Create(ctx, known)
 }
 
-// resolve returns the id of what an object stands for, the first time.
+// resolve finds or creates the resource of an object, and returns its ID.
 func (a actions) resolve(managed bool) (string, error) {
 	ids, err := a.find()
 	switch {
@@ -153,13 +155,13 @@ func desired(u *unstructured.Unstructured, field string) string {
 	return value
 }
 
-// enabled is a field of a resource that is managed: what is not said is.
+// enabled returns the enabled field of a managed resource: true by default.
 func enabled(u *unstructured.Unstructured) *bool {
 	value, requested, _ := unstructured.NestedBool(u.Object, "spec", "resource", "enabled")
 	return new(value || !requested)
 }
 
-// forget deletes what an object stands for, if K-ORC made it and is to delete it.
+// forget deletes the resource of an object, if K-ORC created it and is to delete it.
 func (o *Operators) forget(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := client.IgnoreNotFound(o.Cluster.Client.Delete(ctx, u.DeepCopy())); err != nil {
 		return err
@@ -196,7 +198,7 @@ func (o *Operators) forget(ctx context.Context, u *unstructured.Unstructured) er
 	return err
 }
 
-// list returns the ids of what a listing finds.
+// list returns the IDs of all results of a listing.
 func list[T any](ctx context.Context, pager pagination.Pager, extract func(pagination.Page) ([]T, error), id func(T) string,
 ) ([]string, error) {
 	page, err := pager.AllPages(ctx)

@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A server is what an operator makes of its object: the first member, which answers for all, unless there are to be more.
+// A server is the workload of an operator's object: only the first member, which serves for all, unless members are
+// set.
 type server struct {
 	namespace, name string
 	// members, if there is not one alone.
@@ -27,13 +28,14 @@ type server struct {
 	labels  map[string]string
 	// user runs it; the group of its files has the same number.
 	user int64
-	// container, whose first port says whether it is ready. Its volumes are data, which outlives the pod, /tmp, and Secrets by path.
+	// container, whose first port is its readiness probe. Its volumes are data, which outlives the pod, /tmp, and
+	// Secrets by path.
 	container corev1.Container
-	// prepare is the command of an init container with the same image and volumes. Empty: there is none.
+	// prepare is the command of an init container with the same image and volumes. Empty: none.
 	prepare []string
 	data    string
 	secrets map[string]string
-	// capabilities that it needs besides.
+	// capabilities are additional ones.
 	capabilities []corev1.Capability
 }
 

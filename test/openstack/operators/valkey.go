@@ -24,9 +24,9 @@ const (
 	valkeySet                = "myprimary"
 )
 
-// asked starts a server beside a sentinel, as a member of its hostname. Who is the primary, the sentinels of the others say, if there are
-// any yet; if not, the first member is. Both write into their configuration.
-const asked = `me=$(hostname)%[1]s
+// watched starts a server with a sentinel, as a member of its host name. The primary is the one that other sentinels
+// report, if there are any yet; if not, the first member. Both programs write into their configuration.
+const watched = `me=$(hostname)%[1]s
 first=%[2]s%[1]s
 primary=$(timeout 3 valkey-cli --tls --cacert %[3]s/ca.crt -a "$PASSWORD" --no-auth-warning -h %[4]s -p %[5]d --raw \
   sentinel get-primary-addr-by-name %[6]s | head -1)
@@ -44,7 +44,7 @@ wait $!
 wait $(cat /tmp/server) 2>/dev/null
 `
 
-// quorum is how many sentinels have to miss the primary, and after how many milliseconds each does.
+// quorum is the number of sentinels that have to lose the primary, and missed the milliseconds after which each does.
 const quorum, missed = 2, 5000
 
 // valkey runs the members of a Valkey object, with TLS and a password, and makes the Secret by which clients find the primary. Without
@@ -101,7 +101,7 @@ func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) er
 	start := "exec valkey-server /etc/valkey/valkey.conf"
 	ports := []corev1.ContainerPort{{Name: "tcp-redis", ContainerPort: valkeyPort}}
 	if sentinel {
-		start = fmt.Sprintf(asked, domain, name+"-node-0", valkeyTLS, host, sentinelPort, valkeySet, valkeyPort)
+		start = fmt.Sprintf(watched, domain, name+"-node-0", valkeyTLS, host, sentinelPort, valkeySet, valkeyPort)
 		ports = append(ports, corev1.ContainerPort{Name: "tcp-sentinel", ContainerPort: sentinelPort})
 	}
 	return o.run(ctx, server{

@@ -29,7 +29,7 @@ func Dial(ctx context.Context, pid int, address string) (net.Conn, error) {
 		defer hosts.Close() //nolint:errcheck // it is only read
 		name := host
 		if host = lookUp(bufio.NewScanner(hosts), name); host == "" {
-			return nil, fmt.Errorf("the machine knows no host %s", name)
+			return nil, fmt.Errorf("the sandbox has no host %s", name)
 		}
 	}
 	type result struct {
