@@ -28,7 +28,7 @@ with rados.Rados(conffile=conf, rados_id=user) as cluster, cluster.open_ioctx(po
 // TestCeph: a client of a real Ceph writes into its own pool and into no other, with the libraries that OpenStack's services have.
 func TestCeph(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=ceph")
+		t.Skip("a Ceph runs only on request: SERVICE=ceph")
 	}
 	t.Parallel()
 	ceph, dir := startCeph(t), t.TempDir()

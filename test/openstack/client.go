@@ -23,7 +23,7 @@ import (
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 )
 
-// A Client talks to Keystone's API without a library between, so that every answer is seen as it is.
+// A Client calls Keystone's API without a library, so that every response is unmodified.
 type Client struct {
 	// URL of the API, with /v3.
 	URL string
@@ -32,12 +32,12 @@ type Client struct {
 	HTTP  *http.Client
 }
 
-// requestTimeout is how long a request may take: longer is a failure. It is how long gateways wait where nobody says how long
-// (proxy_read_timeout, https://nginx.org/en/docs/http/ngx_http_proxy_module.html), and enough for a Keystone whose pods all read a renewed
-// certificate at the same time, on a machine that is busy.
+// requestTimeout is the timeout of a request: the default of gateways without a configured timeout (proxy_read_timeout,
+// https://nginx.org/en/docs/http/ngx_http_proxy_module.html), and enough for a Keystone whose pods all read a renewed
+// certificate at the same time, on a busy machine.
 const requestTimeout = time.Minute
 
-// Client returns a client of the cloud, at the internal or the public address that Keystone was told at its bootstrap.
+// Client returns a client of the cloud, at the internal or the public address of Keystone's bootstrap.
 func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
 	secrets := map[string]map[string][]byte{}
 	for _, name := range []string{"keystone-admin", "keystone-tls"} {
@@ -83,7 +83,7 @@ func (c *Cloud) BootstrapArgument(flag string) (string, error) {
 	return "", fmt.Errorf("no Job has the argument %s", flag)
 }
 
-// Dashboard is the public address of Horizon. It is empty where there is none.
+// Dashboard returns the public address of Horizon. It is empty if there is none.
 func (c *Cloud) Dashboard() string {
 	for _, u := range c.Operators.All("HTTPRoute.gateway.networking.k8s.io") {
 		hosts, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "hostnames")
@@ -124,7 +124,7 @@ func Domain(name string) map[string]any {
 	return map[string]any{"domain": map[string]any{"name": name}}
 }
 
-// A Token is what Keystone says of one.
+// A Token contains Keystone's data about a token.
 type Token struct {
 	Methods []string                  `json:"methods"`
 	User    struct{ ID, Name string } `json:"user"`
@@ -149,7 +149,7 @@ func (c *Client) Issue(ctx context.Context, auth map[string]any) (string, error)
 	return header.Get("X-Subject-Token"), err
 }
 
-// Validate asks, with one token, for what another one is.
+// Validate returns the data of a token, authenticated by another one.
 func (c *Client) Validate(ctx context.Context, with, token string) (*Token, error) {
 	out := struct{ Token Token }{}
 	_, err := c.Do(ctx, http.MethodGet, "/auth/tokens", http.Header{"X-Auth-Token": {with}, "X-Subject-Token": {token}}, nil, &out)

@@ -92,7 +92,7 @@ func (a admin) do(method, path string, in, out any) {
 	}
 }
 
-// named finds the one resource of a listing by its name: list is "projects", one of the API's plurals.
+// named finds the single resource of a listing with a name: list is "projects", one of the API's plurals.
 func (a admin) named(list, query string) string {
 	a.t.Helper()
 	out := map[string]any{}
@@ -105,7 +105,7 @@ func (a admin) named(list, query string) string {
 	return id
 }
 
-// create makes a resource: kind is "project", one of the API's singulars.
+// create creates a resource: kind is "project", one of the API's singulars.
 func (a admin) create(kind string, fields map[string]any) string {
 	a.t.Helper()
 	out := map[string]struct{ ID string }{}
@@ -158,7 +158,7 @@ func testCatalog(t *testing.T, internal, public *Client) {
 	}, service.Endpoints); service.Type != "identity" || service.Name != "keystone" || diff != "" {
 		t.Errorf("service %s of type %s (-want +got):\n%s", service.Name, service.Type, diff)
 	}
-	// What Keystone says of itself leads to where it was asked.
+	// The links in Keystone's version document lead to the requested host.
 	for name, c := range map[string]*Client{"internal": internal, "public": public} {
 		var version struct {
 			Version struct {
@@ -189,8 +189,8 @@ func testApplicationCredential(t *testing.T, c *Client, a admin) {
 	}
 	glance.do(http.MethodPost, "/users/"+user+"/application_credentials",
 		map[string]any{"application_credential": map[string]any{"name": "one", "roles": roles}}, &credential)
-	made := credential.ApplicationCredential
-	token, err := c.Issue(context.Background(), ApplicationCredential(made.ID, made.Secret))
+	created := credential.ApplicationCredential
+	token, err := c.Issue(context.Background(), ApplicationCredential(created.ID, created.Secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,10 +202,10 @@ func testApplicationCredential(t *testing.T, c *Client, a admin) {
 	if got.Project.Name != "service" || got.User.Name != "glance" {
 		t.Errorf("the application credential is of %s in %s, want glance in service", got.User.Name, got.Project.Name)
 	}
-	if err := a.try(http.MethodDelete, "/users/"+user+"/application_credentials/"+made.ID, nil, nil); err != nil {
+	if err := a.try(http.MethodDelete, "/users/"+user+"/application_credentials/"+created.ID, nil, nil); err != nil {
 		t.Errorf("the administrator cannot revoke it: %v", err)
 	}
-	if _, err := c.Issue(context.Background(), ApplicationCredential(made.ID, made.Secret)); StatusOf(err) != http.StatusUnauthorized && StatusOf(err) != http.StatusNotFound {
+	if _, err := c.Issue(context.Background(), ApplicationCredential(created.ID, created.Secret)); StatusOf(err) != http.StatusUnauthorized && StatusOf(err) != http.StatusNotFound {
 		t.Errorf("a revoked application credential: got %v, want a refusal", err)
 	}
 }

@@ -20,8 +20,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// files are the configuration files of services: by name, the namespaces of options that the service's own sample lists, with those of the
-// libraries that it uses, the groups that are registered only when they are used, and a pattern of options that no list has.
+// files are the configuration files of services: by name, the namespaces of options that the service's sample lists,
+// with those of the libraries that it uses, the groups that are registered only when they are used, and a pattern of
+// unlisted options.
 var files = map[string]struct {
 	namespaces, unlisted []string
 	hidden               string
@@ -52,7 +53,7 @@ var files = map[string]struct {
 			"nova.conf", "castellan.config", "keystonemiddleware.auth_token", "oslo.cache", "oslo.concurrency", "oslo.limit", "oslo.log", "oslo.messaging",
 			"oslo.middleware", "oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.reports", "oslo.service.service",
 		},
-		// Who asks Keystone for limits, and how one logs in, is registered when it is used.
+		// The options for limits in Keystone and for its logins are registered when they are used.
 		unlisted: []string{"oslo_limit", "barbican_service_user"},
 		hidden:   "application_credential_(id|secret)",
 	},
@@ -110,7 +111,7 @@ func TestConfiguration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if bytes.Contains(text, []byte("kind: ControlPlaneCluster")) { // A pool is composed beside one only.
+			if bytes.Contains(text, []byte("kind: ControlPlaneCluster")) { // a pool needs a control plane
 				claims[f] = text
 			}
 		}
@@ -149,7 +150,7 @@ func TestConfiguration(t *testing.T) {
 func validate(t *testing.T, r release.Release, venv, name, file, text string) {
 	t.Helper()
 	if file == "cinder.conf" && r == "2026.2" {
-		return // Its list of options imports google-api-python-client, which nothing else asks for and the image does not have.
+		return // Its list of options imports google-api-python-client, which nothing else needs and the image does not have.
 	}
 	known, ok := files[file]
 	if !ok {

@@ -25,8 +25,8 @@ const (
 	dashboard        = "https://dashboard.federated.tenant-a.example.com/auth/websso/"
 )
 
-// TestKeystoneFederation: a user of an OpenID Connect provider logs in through the proxy that stands in each pod, on the command line
-// and through a dashboard; nobody else can say who they are.
+// TestKeystoneFederation checks that a user of an OpenID Connect provider can log in through the proxy in each pod, on
+// the command line and through a dashboard; and that no other client can claim an identity.
 func TestKeystoneFederation(t *testing.T) {
 	t.Parallel()
 	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
@@ -47,7 +47,7 @@ func TestKeystoneFederation(t *testing.T) {
 	t.Run("Certificate", func(t *testing.T) { testFederatedCertificate(t, cloud) })
 }
 
-// federate registers the provider in Keystone, and whom its users are mapped to.
+// federate registers the provider in Keystone, with the mapping of its users.
 func federate(t *testing.T, c *Client) {
 	t.Helper()
 	a := adminOf(t, c)
@@ -81,7 +81,7 @@ func browser(t *testing.T, c *Cloud, follow bool) *http.Client {
 	return b
 }
 
-// page is what a browser got in the end.
+// page is the final response that a browser got.
 type page struct {
 	code     int
 	status   string
@@ -135,8 +135,8 @@ func testLogin(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 	if _, err := c.Validate(context.Background(), scoped, scoped); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"openid", "email", "profile"}; !slices.Equal(provider.asked, want) {
-		t.Errorf("the provider was asked for scopes %v, want %v", provider.asked, want)
+	if want := []string{"openid", "email", "profile"}; !slices.Equal(provider.scopes, want) {
+		t.Errorf("the requested scopes are %v, want %v", provider.scopes, want)
 	}
 }
 
@@ -155,7 +155,7 @@ func testDashboard(t *testing.T, cloud *Cloud, c *Client) {
 	}
 }
 
-// testForged: headers that say who a user is come from the proxy only.
+// testForged checks that headers with a user's identity are only accepted from the proxy.
 func testForged(t *testing.T, cloud *Cloud) {
 	forged := http.Header{}
 	for _, prefix := range []string{"OIDC-", "OIDC_"} {
@@ -192,8 +192,8 @@ func testForged(t *testing.T, cloud *Cloud) {
 	}
 }
 
-// testAccessToken: a command line logs in by an access token of the provider's that is this client's; one that another client got, that was
-// revoked or that nobody issued gives no token.
+// testAccessToken checks that a command line can log in with an access token that the provider issued to this client;
+// tokens of other clients, revoked tokens and forged ones are rejected.
 func testAccessToken(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 	revoked := provider.access("keystone")
 	for _, try := range []struct {
@@ -225,8 +225,8 @@ func testAccessToken(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 	}
 }
 
-// testFederatedCertificate: a renewed certificate replaces the pods, and no request fails. That the function asks for it when
-// cert-manager reports the renewal is its own tests' to show.
+// testFederatedCertificate checks that a renewed certificate restarts the pods, and that no request fails. Tests of the
+// function check that it restarts them when cert-manager reports the renewal.
 func testFederatedCertificate(t *testing.T, cloud *Cloud) {
 	c := clientOf(t, cloud, false)
 	before := served(t, cloud, c)

@@ -142,6 +142,6 @@ func flush(t testing.TB, conn net.Conn) {
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || line != "OK\r\n" {
-		t.Fatalf("memcached answers %q to flush_all (%v)", line, err)
+		t.Fatalf("memcached responds with %q to flush_all (%v)", line, err)
 	}
 }

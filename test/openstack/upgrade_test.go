@@ -115,7 +115,7 @@ func checkSteps(t *testing.T, s *openstackv1.DatabaseSync, from, to release.Rele
 	var got []step
 	for _, r := range s.Status.History {
 		got = append(got, step{r.Step, r.Release, r.Result})
-		// 1 is a warning, and what keystone-status also ends with where it cannot read its keys.
+		// 1 is a warning, and also the exit code of keystone-status if it cannot read its keys.
 		if r.ExitCode == nil || *r.ExitCode != 0 {
 			t.Errorf("step %s ended with %v, want 0", r.Step, r.ExitCode)
 		}

@@ -56,10 +56,10 @@ func testCertificate(t *testing.T, cloud *Cloud, c *Client) {
 	if err != nil {
 		t.Error(err)
 	}
-	// The workers restart behind the certificate: requests go on meanwhile.
-	enough := load.Issued.Load() + 20
+	// The workers restart because of the certificate: requests continue meanwhile.
+	expected := load.Issued.Load() + 20
 	err = cloud.Cluster.Wait(context.Background(), 3*time.Minute, "tokens after the renewal", func(context.Context) (bool, error) {
-		return load.Issued.Load() >= enough, nil
+		return load.Issued.Load() >= expected, nil
 	})
 	if err != nil {
 		t.Error(err)

@@ -21,7 +21,7 @@ func TestConfigurationVersions(t *testing.T) {
 		"ceph":       {programs.Ceph, "trixie"},
 	} {
 		if tree.root == "" {
-			continue // not asked for
+			continue // not selected
 		}
 		installed, err := install.Installed(tree.root)
 		if err != nil {

@@ -38,7 +38,7 @@ type pod struct {
 	shares   int           // the process whose network it has, if that is not its own
 	among    int           // the process whose processes it has, if those are not each container's own
 	group    string        // the control group of its containers, if they need one
-	finished     chan struct{} // closed when nothing of it runs any more
+	finished chan struct{} // closed when nothing of it runs any more
 
 	mu         sync.Mutex
 	volumes    map[string]*volume
