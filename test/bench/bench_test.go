@@ -60,7 +60,8 @@ const (
 	storageKind = "XStorageCluster.crossplane.c5c3.io"
 )
 
-// TestRequest: there is something to measure for every kind, and with everything observed, its function composes nothing more.
+// TestRequest checks that every kind has something to measure, and that its function composes no further objects once
+// everything is observed.
 func TestRequest(t *testing.T) {
 	runners := kinds.Runners()
 	for _, kind := range effort.Sample(slices.Sorted(maps.Keys(runners)), 4) {
@@ -101,7 +102,7 @@ func overGRPC(b *testing.B, req *fnv1.RunFunctionRequest, call func([]byte) []by
 	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
 }
 
-// raw hands bytes through, so that a benchmark does not measure its own client.
+// raw is a codec that does not decode, so that a benchmark does not measure its own client.
 type raw struct{}
 
 func (raw) Name() string { return "proto" }
@@ -115,7 +116,7 @@ func (raw) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// serve starts the functions behind gRPC and gives a way to call them.
+// serve starts the functions behind gRPC and returns a function that calls them.
 func serve(b *testing.B) func([]byte) []byte {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -146,7 +147,7 @@ func serve(b *testing.B) func([]byte) []byte {
 
 const remoteCluster = "remote"
 
-// request is the request that Crossplane makes for a kind's first composite resource of the claim.
+// request returns the request that Crossplane makes for a kind's first composite resource of the claim.
 func request(tb testing.TB, kind string, remote bool, state string) *wire.Request {
 	tb.Helper()
 	w := composite(tb, kind, remote)
@@ -167,8 +168,8 @@ func request(tb testing.TB, kind string, remote bool, state string) *wire.Reques
 	return w.Request()
 }
 
-// composite is a composite resource of a kind, for which nothing is composed yet: the claim's own, or the first one below it, as that is
-// desired when all is ready.
+// composite returns a composite resource of a kind without composed objects: the claim's, or the first one below it, in
+// its state when everything is ready.
 func composite(tb testing.TB, kind string, remote bool) *simulate.Cluster {
 	tb.Helper()
 	switch kind {
@@ -226,7 +227,7 @@ func referring(tb testing.TB, folder string) *simulate.Cluster {
 	return w
 }
 
-// storage is the example of a Ceph cluster.
+// storage returns the example of a Ceph cluster.
 func storage(tb testing.TB) *simulate.Cluster {
 	tb.Helper()
 	w, err := preview.NewCluster(example(tb, "storage/claim"), examples.Platform, kinds.Runners())
@@ -261,7 +262,7 @@ func example(tb testing.TB, name string) []byte {
 	return doc
 }
 
-// services are the sections of a claim.
+// services returns the sections of a claim.
 func services(tb testing.TB, claim []byte) map[string]any {
 	tb.Helper()
 	var c struct {
@@ -330,7 +331,7 @@ func serverOwned(tb testing.TB, o *structpb.Struct) {
 	meta.Fields["creationTimestamp"] = value(tb, "2026-01-01T00:00:00Z")
 }
 
-// shape is the field set of a value as managedFields hold it.
+// shape returns the field set of a value as managedFields hold it.
 func shape(v any) any {
 	out := map[string]any{}
 	if m, ok := v.(map[string]any); ok {

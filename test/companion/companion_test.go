@@ -233,7 +233,7 @@ func start(t *testing.T) *cluster {
 	return c
 }
 
-// definitions makes our kinds known.
+// definitions adds the CRDs of this project.
 func (c *cluster) definitions() {
 	c.t.Helper()
 	f, err := os.Open("../../apis/openstack/crd.yaml")

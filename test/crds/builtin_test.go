@@ -14,7 +14,7 @@ const (
 	workload  = "spec: {template: {spec: %s}}"
 )
 
-// TestBuiltin breaks a Kubernetes object once for each check, and wants that one error.
+// TestBuiltin violates each check in a Kubernetes object, and expects exactly its error.
 func TestBuiltin(t *testing.T) {
 	cases := map[string]struct{ sample, patch, want string }{
 		"UnknownField":    {"Deployment/keystone", "spec: {replica: 1}", "spec.replica: Forbidden: unknown field"},
@@ -116,5 +116,5 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// pod is a patch of a workload's pod.
+// pod returns a patch of a workload's pod.
 func pod(spec string) string { return strings.Replace(workload, "%s", spec, 1) }

@@ -103,7 +103,7 @@ func atMost(length int, rule apivalidation.ValidateNameFunc) apivalidation.Valid
 	}
 }
 
-// metadata takes a namespaced object without a namespace as sent to one.
+// metadata accepts a namespaced object without a namespace: the request sets it.
 func metadata(o object) field.ErrorList {
 	rule := nameRules[o.kind]
 	if rule == nil {

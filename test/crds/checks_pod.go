@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ofPod makes a check of pods one of objects.
+// ofPod converts a check of pods to a check of objects.
 func ofPod(run func(p *pod) field.ErrorList) func(object) field.ErrorList {
 	return func(o object) field.ErrorList {
 		if o.pod == nil {
@@ -21,7 +21,7 @@ func ofPod(run func(p *pod) field.ErrorList) func(object) field.ErrorList {
 	}
 }
 
-// ofContainer makes a check of containers one of pods.
+// ofContainer converts a check of containers to a check of pods.
 func ofContainer(run func(p *pod, c *corev1.Container, path *field.Path) field.ErrorList) func(*pod) field.ErrorList {
 	return func(p *pod) field.ErrorList {
 		var errs field.ErrorList

@@ -26,7 +26,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
-// A Set knows the kinds that objects are checked against. It is safe for concurrent use.
+// A Set contains the kinds with which objects are validated. It is safe for concurrent use.
 type Set struct {
 	own        *kinds
 	thirdParty *kinds
@@ -57,7 +57,7 @@ func Load(tb testing.TB) *Set {
 // Add registers the kind of a CRD in this set. It replaces an earlier registration of that kind.
 func (s *Set) Add(crd *apiextensionsv1.CustomResourceDefinition) { s.own.add(crd) }
 
-// Has reports whether the set knows a kind in a version, Kubernetes' own ones included.
+// Has reports whether the set contains a kind in a version, including built-in kinds.
 func (s *Set) Has(apiVersion, kind string) bool {
 	gvk := runtimeschema.FromAPIVersionAndKind(apiVersion, kind)
 	if builtin.Recognizes(gvk) {
@@ -181,7 +181,7 @@ func (k *kinds) locked(kind runtimeschema.GroupKind) (*apiextensionsv1.CustomRes
 	return crd, err
 }
 
-// validator is nil if there is no CRD.
+// validator returns nil if there is no CRD.
 func (k *kinds) validator(gvk runtimeschema.GroupVersionKind) (*schema.Validator, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

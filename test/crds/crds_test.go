@@ -22,7 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// TestSamples holds the field shapes that we rely on against the pinned CRDs.
+// TestSamples validates the fields that the project uses with the pinned CRDs.
 func TestSamples(t *testing.T) {
 	set := crds.Load(t)
 	for name, obj := range samples(t) {
@@ -35,7 +35,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestMutations breaks a sample and expects the sentence that an API server, or a check of ours, has for it.
+// TestMutations changes a sample and expects the error of an API server, or of one of this package's checks.
 func TestMutations(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -191,7 +191,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// TestAdd shows that a set's own kinds are its own, and that it can replace one.
+// TestAdd checks that kinds added to a set do not affect other sets, and that they can be replaced.
 func TestAdd(t *testing.T) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	doc, err := yaml.Marshal(samples(t)["kubernetes/CustomResourceDefinition/things.test.example.org"])
@@ -262,7 +262,7 @@ func sentences(errs field.ErrorList) []string {
 	return out
 }
 
-// samples are the valid objects of testdata, by file, kind and name.
+// samples returns the valid objects of testdata, by file, kind and name.
 func samples(tb testing.TB) map[string]map[string]any {
 	tb.Helper()
 	files, err := filepath.Glob("testdata/valid/*.yaml")

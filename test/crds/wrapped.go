@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// wrappers are the groups whose kind Object carries another object to another cluster.
+// wrappers are the API groups whose kind Object contains an object for another cluster.
 var wrappers = map[string]bool{"kubernetes.crossplane.io": true, "kubernetes.m.crossplane.io": true}
 
 // validateManifest checks the manifest in an Object of provider-kubernetes, as the API server of the other cluster

@@ -43,7 +43,7 @@ func raised(reason, what string, series ...string) scene {
 	return scene{reason: reason, series: series, fires: []string{what}}
 }
 
-// condition are the scenes of an alert on a condition of an object.
+// condition returns the scenes of an alert on a condition of an object.
 func condition(metric, of string) []scene {
 	return []scene{
 		raised("It is false.", "n", metric+`{name="n",condition="`+of+`"} 0x2000`),
@@ -349,7 +349,7 @@ var scenes = func() map[string][]scene {
 		"NeutronMaintenance", "NeutronPeriodic", "NeutronRpc", "OVNNorthd", "HeatEngine", "HeatCfn", "CinderScheduler", "CinderBackup", "BarbicanWorker",
 		"CinderVolumeCephRbd", "CinderVolumeArchive",
 	} {
-		delete(scenes, name+"CertificateExpiring") // It shows one to databases alone, or it is the service's.
+		delete(scenes, name+"CertificateExpiring") // It is only for databases, or belongs to the service.
 	}
 	raft := func(metric, at string) string {
 		return "companion_raft_cluster_" + metric + `{name="ovn-southbound"` + at + "} "
@@ -456,7 +456,7 @@ func nodeScenes(what, pod string) map[string][]scene {
 // absences are the alerts on missing series: they are also raised for series of other control planes.
 var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing", "CephUnknown"}
 
-// rule is an alert, for a namespace called cloud.
+// rule is an alert in the namespace cloud.
 type rule struct{ Expr, For, Severity string }
 
 // instances replaces names in expressions that differ between claims and cells by the names in scenes.
@@ -526,7 +526,8 @@ func scenesOf(name string, r rule) []scene {
 	return slices.DeleteFunc(slices.Clone(scenes[name]), func(s scene) bool { return !strings.Contains(r.Expr, s.only) })
 }
 
-// TestEveryAlertHasScenario: no expression of an alert is without series that it is raised for, and others that it is not.
+// TestEveryAlertHasScenario checks that every expression of an alert has series for which it is raised, and others for
+// which it is not.
 func TestEveryAlertHasScenario(t *testing.T) {
 	for name, rules := range alertsOf(watched(t)...) {
 		for _, r := range rules {
@@ -539,7 +540,7 @@ func TestEveryAlertHasScenario(t *testing.T) {
 	}
 }
 
-// prove lets TestAlerts write which alerts it has shown their scenes.
+// prove makes TestAlerts write the list of alerts that it has evaluated in their scenes.
 var prove = flag.Bool("prove", false, "write testdata/alerts.txt, after Prometheus's engine has evaluated every alert as its scenes want (PROMQL)")
 
 // proofs returns a line for each alert: name, severity, how long it waits, a hash of its scenes, and the expression.
@@ -557,8 +558,8 @@ func proofs(all map[string][]rule) []string {
 
 const proven = "testdata/alerts.txt"
 
-// TestAlertsAreProven: each alert is one that Prometheus's engine has evaluated in its present scenes, which takes an engine that this test
-// does without. Only TestAlerts writes the list, and only if all alerts were as their scenes want.
+// TestAlertsAreProven checks that Prometheus's engine has evaluated each alert in its current scenes, without running
+// the engine. Only TestAlerts writes the list, and only if all alerts behave as in their scenes.
 func TestAlertsAreProven(t *testing.T) {
 	data, err := os.ReadFile(proven)
 	if err != nil {

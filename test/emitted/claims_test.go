@@ -119,7 +119,7 @@ var platforms = map[string]string{
 	"bare": `{domain: cloud.example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}], limits: [` + limittest.Everything + `]}`,
 }
 
-// referredTo are the claims that examples refer to, which come before them.
+// referredTo are the claims that examples refer to, by the referring example; they are composed first.
 var referredTo = map[string]string{
 	"storage/control-plane.yaml": "storage/claim.yaml", "complete/control-plane.yaml": "complete/storage.yaml",
 }
@@ -236,7 +236,7 @@ func simulateAll(t *testing.T) []testCase {
 	return append(out, mixed(t)...)
 }
 
-// unexpose removes the host names of services: a platform without an exposure refuses them.
+// unexpose removes the host names of services: a platform without an exposure rejects them.
 func unexpose(spec map[string]any) {
 	services, _ := spec["services"].(map[string]any)
 	for _, s := range services {
@@ -307,7 +307,7 @@ func parsed(t *testing.T, docs ...[]byte) []map[string]any {
 	return out
 }
 
-// document is an object of ours with a spec.
+// document returns an object of this project with a spec.
 func document(t *testing.T, kind, name string, spec map[string]any, openStackRelease string) []byte {
 	t.Helper()
 	meta := map[string]any{"name": name}

@@ -163,8 +163,8 @@ func scaledCases(t *testing.T) []testCase {
 // give the server more memory (docs/operations.md).
 const perGiB = 4096
 
-// TestConnectionsFit: a server of databases takes the connections of all clients while each pod is replaced by another one that starts before
-// the old one has ended.
+// TestConnectionsFit checks that a database server accepts the connections of all clients during a rolling update in
+// which each new pod starts before the old one has ended.
 func TestConnectionsFit(t *testing.T) {
 	const rollOut = 2
 	checked := 0

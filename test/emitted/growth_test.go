@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// composed is an object, and where it comes from.
+// composed is an object with its source.
 type composed struct {
 	from, apiVersion, kind, name string
 	fields                       map[string]any

@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// identity are the objects of the example of identity as code, by the names of its files.
+// identity returns the objects of the example of identity as code, by the names of its files.
 func identity(t *testing.T) map[string][]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string][]*unstructured.Unstructured{}
@@ -28,7 +28,7 @@ func identity(t *testing.T) map[string][]*unstructured.Unstructured {
 	return all
 }
 
-// example are the objects of a file of the examples.
+// example returns the objects of a file of the examples.
 func example(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	data, err := examples.Files.ReadFile(file)
@@ -47,7 +47,7 @@ func example(t *testing.T, file string) []*unstructured.Unstructured {
 	}
 }
 
-// TestIdentity: API servers accept every object of the example, by the released operators' definitions.
+// TestIdentity checks that API servers accept every object of the example, by the released operators' definitions.
 func TestIdentity(t *testing.T) {
 	set := crds.Load(t)
 	own, err := definition.All()
@@ -102,7 +102,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// references are the objects that an object of K-ORC's names, at any depth: "Network web".
+// references returns the objects that an object of K-ORC's names, at any depth: "Network web".
 func references(value any) []string {
 	kinds := map[string]string{
 		"networkRef": "Network", "floatingNetworkRef": "Network", "subnetRef": "Subnet", "routerRef": "Router", "portRef": "Port",
@@ -135,7 +135,7 @@ func references(value any) []string {
 	return out
 }
 
-// TestIdentityClaim: the rules of the example's control plane are ones that Keystone reads.
+// TestIdentityClaim checks that the rules of the example's control plane are ones that Keystone reads.
 func TestIdentityClaim(t *testing.T) {
 	claim, err := examples.Files.ReadFile("identity/claim.yaml")
 	if err != nil {

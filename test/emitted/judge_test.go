@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// cloud is a case as the judge sees it.
+// cloud returns a case as input of the judge.
 func cloud(c testCase, set *crds.Set) judge.Cloud {
 	out := judge.Cloud{Given: c.inputs, HasTLS: func(group, kind string) bool {
 		return set.HasField(schema.GroupKind{Group: group, Kind: kind}, "spec", "tls")
@@ -22,7 +22,7 @@ func cloud(c testCase, set *crds.Set) judge.Cloud {
 	return out
 }
 
-// TestWiring: the judge finds nothing.
+// TestWiring checks that the judge has no findings.
 func TestWiring(t *testing.T) {
 	set := crds.Load(t)
 	for _, c := range cases(t) {

@@ -27,7 +27,7 @@ func find(v any, key string, found map[string]bool) {
 	}
 }
 
-// TestExpressions: Prometheus's own parser reads every expression of alerts and dashboards.
+// TestExpressions checks that Prometheus's parser accepts every expression of alerts and dashboards.
 func TestExpressions(t *testing.T) {
 	tool := os.Getenv("PROMQL")
 	if tool == "" {

@@ -29,7 +29,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// emittedAs finds the only object of a kind that has a name, and reads it.
+// emittedAs decodes the only object of a kind with a name.
 func emittedAs(t *testing.T, c testCase, kind, name string, into any) {
 	t.Helper()
 	for _, o := range c.Objects {
@@ -134,7 +134,7 @@ func TestSchemaJobs(t *testing.T) {
 	}
 }
 
-// asMap is an object as an API server gets it.
+// asMap returns an object as an API server gets it.
 func asMap(t *testing.T, o *batchv1.Job) map[string]any {
 	t.Helper()
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -212,7 +212,7 @@ func namespaceOf(t *testing.T, api client.Client) string {
 	return list.Items[0].Namespace
 }
 
-// endPod makes the pod of a Job, which has ended well.
+// endPod creates the pod of a Job, which has ended well.
 func endPod(t *testing.T, api client.Client, j *batchv1.Job) {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: *j.Spec.Template.ObjectMeta.DeepCopy(), Spec: j.Spec.Template.Spec}

@@ -48,7 +48,7 @@ func (w *simulation) endSegment(t *rapid.T) {
 	w.steps = nil
 }
 
-// note takes down a call for endSegment, and holds that an object stays the same one.
+// note records a call for endSegment, and holds that an object stays the same one.
 func (w *simulation) note(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 	s := step{observed: map[string]bool{}, desired: map[string]bool{}, latest: map[string]bool{}, ready: plan.Ready()}
 	for name := range w.observed {
@@ -68,7 +68,7 @@ func (w *simulation) note(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compos
 	w.steps = append(w.steps, s)
 }
 
-// checkFatal holds invariants 2 and 8 for a response that is an error.
+// checkFatal checks invariants 2 and 8 for a response that is an error.
 func checkFatal(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
 	if rsp.GetDesired() != nil {
 		t.Errorf("2: an error leaves %d objects desired: the others would be deleted", len(rsp.GetDesired().GetResources()))
@@ -178,7 +178,7 @@ func deletes(s *structpb.Struct) bool {
 	return len(policies) == 0 || slices.Contains(policies, any("*")) || slices.Contains(policies, any("Delete"))
 }
 
-// checkReported holds invariants 7 and 8 for a successful response.
+// checkReported checks invariants 7 and 8 for a successful response.
 func checkReported(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 	ready, ttl := fnv1.Ready_READY_FALSE, 2*time.Minute
 	if plan.Ready() {
@@ -330,7 +330,7 @@ func marshal(t *rapid.T, rsp *fnv1.RunFunctionResponse) []byte {
 	return b
 }
 
-// checkSecrets holds invariant 4.
+// checkSecrets checks invariant 4.
 func checkSecrets(t *rapid.T, rsp *fnv1.RunFunctionResponse, response []byte) {
 	if bytes.Contains(response, []byte(marker)) {
 		t.Errorf("4: a secret that is observed stands in the answer")
@@ -356,7 +356,8 @@ var (
 	secretName = regexp.MustCompile(`(?i)passw|passphrase|secret|private_?key`)
 	// secretField is the path of a field whose value is secret.
 	secretField = regexp.MustCompile(`(?i)\.(password|passphrase|secret|privatekey)$`)
-	// secretLine is a line of a file that gives a secret, in INI, YAML and Apache's form. A policy's rule may be called secret:delete.
+	// secretLine matches a line with a secret in a file, in INI, YAML and Apache's format. A policy's rule may be named
+	// secret:delete.
 	secretLine = regexp.MustCompile(`(?im)^\s*[a-z0-9_.]*(?:password|passphrase|secret)(?:\s*=\s*|\s*:\s+|\s+)(\S.*)$`)
 	// secretURL is an address with a password in it.
 	secretURL = regexp.MustCompile(`://[^/\s:@]*:([^@\s/]*)@`)
@@ -392,12 +393,12 @@ func each(v *structpb.Value, path string, visit func(path string, v *structpb.Va
 	}
 }
 
-// serverOwnedMetadata are the fields of metadata that servers own.
+// serverOwnedMetadata are the metadata fields that servers own.
 var serverOwnedMetadata = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
 }
 
-// checkFields holds invariant 5: only fields that we own.
+// checkFields checks invariant 5: only fields that the function owns.
 func checkFields(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	for name, r := range rsp.GetDesired().GetResources() {
 		objects := []*structpb.Struct{r.GetResource()}
@@ -425,8 +426,8 @@ func checkFields(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	}
 }
 
-// checkStatus holds that the status is one that an API server takes: one that it does not take keeps Crossplane from writing
-// anything.
+// checkStatus checks that the status is one that an API server takes: one that it does not take keeps Crossplane from
+// writing anything.
 func checkStatus(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	got := rsp.GetDesired().GetComposite().GetResource().AsMap()
 	v, err := definition.Validator(got["apiVersion"].(string), got["kind"].(string))

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-// disturb makes a random change of the kinds that operators, clusters and users make, or changes the spec as a tenant
+// disturb creates a random change of the kinds that operators, clusters and users make, or changes the spec as a tenant
 // would.
 func (w *simulation) disturb(t *rapid.T) {
 	for range rapid.IntRange(1, 5).Draw(t, "flips") {
@@ -176,7 +176,7 @@ var strangers = []object{
 	{"apiVersion": "example.org/v1", "kind": "Thing", "metadata": object{"name": "a"}},
 }
 
-// olderRevisions makes as if an earlier spec made other revisions, which are called after their content.
+// olderRevisions adds revisions of an earlier spec, which are named after their content.
 func olderRevisions(t *rapid.T, w *simulation) {
 	older := rapid.SampledFrom([]string{"0000000000", "ffffffffff"}).Draw(t, "revision")
 	for _, name := range w.names() {
@@ -232,7 +232,7 @@ func anotherRelease(t *rapid.T, w *simulation) {
 	}
 }
 
-// anotherSpec changes everything that a tenant may change, and more: admission would not let all of it through.
+// anotherSpec changes everything that a tenant may change, and more: admission would reject some changes.
 func anotherSpec(t *rapid.T, w *simulation) {
 	xr, _ := w.draw(t)
 	previous, spec := w.xr["spec"].(object), xr["spec"].(object)

@@ -96,8 +96,8 @@ func (w *simulation) fix(t *rapid.T) {
 	w.xr["spec"], w.held = w.lastValid().xr["spec"], false
 }
 
-// call makes one call and checks the response for the invariants; thoroughly: for all of them, some of which take long.
-// It returns nil if the function rejects a request that it may reject.
+// call creates one call and checks the response for the invariants; thoroughly: for all of them, some of which take
+// long. It returns nil if the function rejects a request that it may reject.
 func (w *simulation) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 	counts.cases.Add(1)
 	if thoroughly {
@@ -160,7 +160,7 @@ func (w *simulation) checkRejected(t *rapid.T, rsp *fnv1.RunFunctionResponse, er
 	w.checkDeterministic(t, marshal(t, rsp))
 }
 
-// errorOf is the first result of a response.
+// errorOf returns the first result of a response.
 func errorOf(rsp *fnv1.RunFunctionResponse) string {
 	if len(rsp.GetResults()) == 0 {
 		return ""
@@ -189,8 +189,8 @@ func (w *simulation) lastValid() *simulation {
 	return last
 }
 
-// rest holds the last part of invariant 6: if everything that is desired is made to exist and be ready, all is ready before
-// long, and stays so.
+// rest checks the last part of invariant 6: if every desired resource is made to exist and be ready, everything becomes
+// ready within a limited number of calls, and stays ready.
 func (w *simulation) rest(t *rapid.T) {
 	for n := range rounds {
 		rsp := w.call(t, false)

@@ -145,7 +145,7 @@ func devices(of object) {
 	}
 }
 
-// bridges gives each physical network a bridge.
+// bridges adds a bridge to each physical network.
 func bridges(of object) {
 	networks, _ := of["networks"].(object)
 	mappings, _ := networks["bridgeMappings"].(list)
@@ -241,7 +241,7 @@ const agents = `    networks:
         servicePlugins: [qos]
 `
 
-// withoutOVN makes a control plane have agents in its place.
+// withoutOVN configures a control plane with agents instead of OVN.
 func withoutOVN(required map[string][]*structpb.Struct) error {
 	before, rest, _ := strings.Cut(known["control-plane"], "    networks:")
 	_, after, _ := strings.Cut(rest, "    volumes:")
@@ -294,7 +294,8 @@ func genHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}, required
 }
 
-// pool is the one of its function's tests that has most, with disks in a pool of storage, and pull secrets.
+// pool returns the pool with the most features from its function's tests, with disks in a pool of storage, and pull
+// secrets.
 func pool(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	w := poolOf(t, "slices", object{

@@ -39,7 +39,7 @@ var keystoneServices = &definedKind{
 // meters begin the names of the resources that have revisions, by where the claim is.
 var meters = []string{kubenames.Instance("tenant-a", "meter") + "-meter-", kubenames.Instance("t", "meter") + "-meter-"}
 
-// customServices gives each custom service that a control plane admits a unique name and folder.
+// customServices sets a unique name and folder for each custom service that a control plane admits.
 func customServices(spec object) {
 	all, _ := spec["keystoneServices"].(list)
 	for i, g := range all {
@@ -109,7 +109,7 @@ func genKeystoneService(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}, required
 }
 
-// keystoneService is the one of its function's tests that has most.
+// keystoneService returns the one with the most features from its function's tests.
 func keystoneService(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	xr := composite(t, keystoneServices.apiVersion, "XKeystoneService", "meter", "limes")

@@ -481,7 +481,8 @@ func TestOrder(t *testing.T) {
 				if effort.Long() {
 					return true
 				}
-				// Examples have many objects in common, so each pair is tried in one of them, and of many objects that come before others a third.
+				// Examples have many objects in common, so each pair is tried in only one of them, and of many objects
+				// before others only a third.
 				if crc32.ChecksumIEEE([]byte(first))%3 != 0 {
 					return false
 				}
@@ -670,7 +671,7 @@ var stagings = map[string]func([]compose.Stage) ([]compose.Stage, bool){
 	},
 }
 
-// together makes a stage with the next one.
+// together merges a stage with the next one.
 func together(n int) func([]compose.Stage) ([]compose.Stage, bool) {
 	return func(stages []compose.Stage) ([]compose.Stage, bool) {
 		if len(stages) < n+2 {
@@ -680,7 +681,7 @@ func together(n int) func([]compose.Stage) ([]compose.Stage, bool) {
 	}
 }
 
-// changed is the function of a kind with a component that is changed.
+// changed returns the function of a kind with a component that is changed.
 func changed(r function.Runner, component int, change func(reflect.Value)) function.Runner {
 	c := reflect.New(reflect.TypeOf(r)).Elem()
 	c.Set(reflect.ValueOf(r))

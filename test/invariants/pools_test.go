@@ -153,7 +153,7 @@ func pooled(t *testing.T) *simulate.Cluster {
 	return w
 }
 
-// image is a Glance with a pool.
+// image returns a Glance with a pool.
 func image(pool string) object {
 	return object{"enabled": true, "stores": list{object{
 		"name": "main", "ceph": object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": pool},
@@ -195,7 +195,7 @@ func TestRevoked(t *testing.T) {
 	previous := runner.Run(w.Request())
 	const rejected = "spec.services.glance.stores[0].ceph.clusterRef: "
 	for name, tc := range map[string]struct {
-		// kind of the object that changes, and how. Nil: it goes.
+		// kind of the changed object, and the change. Nil: it is deleted.
 		kind        string
 		change      func(o *structpb.Struct)
 		wantMessage string

@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
-// A mistake is something that no function composes.
+// An invalidChange is a change of a spec that functions reject.
 type invalidChange struct {
 	// make makes it in a world and in its spec.
 	make func(w *simulation, spec object)
@@ -64,7 +64,7 @@ func unreachable(field string, named ...string) invalidChange {
 	}}
 }
 
-// put sets a field, and makes the objects on the way to it.
+// put sets a field, and creates missing parent objects.
 func put(o object, value any, path ...string) {
 	for _, name := range path[:len(path)-1] {
 		next, ok := o[name].(object)
@@ -77,7 +77,7 @@ func put(o object, value any, path ...string) {
 	o[path[len(path)-1]] = value
 }
 
-// directory is an identity backend with options.
+// directory returns an identity backend with options.
 func directory(options object) list {
 	return list{object{"domain": "employees", "ldap": object{"url": "ldaps://x", "suffix": "o=x", "userTreeDN": "o=x", "options": options}}}
 }
@@ -154,7 +154,7 @@ var invalidChanges = map[string]map[string]invalidChange{
 			}},
 		"an address that leads nowhere": in(list{object{"type": "identity", "internalURL": "keystone"}}, "spec.services[0].internalURL: ", "services"),
 	},
-	// Its function refuses nothing that its definition takes.
+	// Its function rejects nothing that its definition accepts.
 	"IdentityCatalog": {},
 	"OVNCluster": {
 		"too little memory": in("32Mi", "spec.northbound.memory: 32Mi cannot hold a process", "northbound", "memory"),
@@ -197,7 +197,7 @@ var invalidChanges = map[string]map[string]invalidChange{
 	},
 }
 
-// serviceMistakes are refused by every service.
+// invalidServiceChanges are rejected by every service.
 var invalidServiceChanges = map[string]invalidChange{
 	"a release that is not supported": in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 	"an option that there is not":     in(object{"DEFAULT": object{"nonsense": true}}, "spec.config.DEFAULT.nonsense: ", "config"),
@@ -249,8 +249,8 @@ func platformWith(spec object) *structpb.Struct {
 // acceptsAll reports whether there is no invalid change.
 func (w *simulation) acceptsAll() bool { return len(w.invalidChanges()) == 0 }
 
-// tryInvalidEdit makes an invalid change in a copy of a simulation. In any state, no new resources may be desired then,
-// and the tenant must get an error.
+// tryInvalidEdit creates an invalid change in a copy of a simulation. In any state, no new resources may be desired
+// then, and the tenant must get an error.
 func (w *simulation) tryInvalidEdit(t *rapid.T) {
 	if w.acceptsAll() {
 		return
@@ -278,7 +278,7 @@ func (w *simulation) tryInvalidEdit(t *rapid.T) {
 	wrong.checkRejected(t, rsp, err)
 }
 
-// invalidEdit makes a permanent invalid change in a simulation's spec. The deletion policy may be edited as well.
+// invalidEdit creates a permanent invalid change in a simulation's spec. The deletion policy may be edited as well.
 func invalidEdit(t *rapid.T, w *simulation) {
 	if w.acceptsAll() {
 		return

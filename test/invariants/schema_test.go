@@ -115,7 +115,7 @@ func (d drawer) list(path string, s *apiextensionsv1.JSONSchemaProps) []any {
 	return out
 }
 
-// constraint finds the constraint with the longest end of a path.
+// constraint returns the constraint with the longest matching suffix of a path.
 func (d drawer) constraint(path string) constraint {
 	for {
 		if w, ok := d.constraints[path]; ok {

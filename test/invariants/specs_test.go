@@ -219,7 +219,7 @@ var constraints = map[string]constraint{
 		}
 	}},
 
-	// Flavors have IDs of their own, and hosts are in one zone.
+	// Flavors have unique IDs, and hosts are in one zone.
 	"flavors[]": {fix: func(o object) {
 		if _, ok := o["id"]; ok {
 			o["id"] = o["name"]
@@ -259,12 +259,13 @@ var constraints = map[string]constraint{
 // cores and memory of one of several processes.
 var cores, memory = sample("500m", "1.5", int64(2)), sample("768Mi", "1Gi")
 
-// ofTenant and longOfTenant are Secrets that a tenant names. Nothing of ours is called like them.
+// ofTenant and longOfTenant are Secrets that a tenant names. No composed Secret has these names.
 const ofTenant = "secret-of-a-tenant"
 
 var longOfTenant = strings.Repeat("of-a-tenant.", 21) + "1"
 
-// secretConstraints are Secrets that a tenant may name: his, and one that is called like ours; secretKeys are keys of them.
+// secretConstraints are Secrets that a tenant may name: the tenant's, and one with the name of a composed Secret;
+// secretKeys are their keys.
 var secretConstraints = sample(object{"name": ofTenant}, object{"name": longOfTenant}, object{"name": "keystone-admin"})
 
 var secretKeys = sample(object{"name": ofTenant, "key": "password"}, object{"name": longOfTenant, "key": "ca.crt"},
@@ -310,7 +311,7 @@ func disableAllBut(o object) {
 	}
 }
 
-// stores gives a Glance a store if it has none, each a volume that all of its pods can share, and a default that is one of them.
+// stores adds a store to a Glance without one, sets volumes that all pods can share, and an existing default store.
 func stores(o object) {
 	all, _ := o["stores"].(list)
 	if len(all) == 0 {
@@ -374,7 +375,7 @@ func separate(o object, i int, name string) {
 	}
 }
 
-// driver leaves a store one place to keep images.
+// driver keeps one location of a store's images.
 func driver(o object) {
 	drivers := []string{"ceph", "s3", "swift", "rbd", "file"}
 	i := slices.IndexFunc(drivers, func(name string) bool { return o[name] != nil })
@@ -387,8 +388,8 @@ func driver(o object) {
 	}
 }
 
-// validBackends gives a Cinder a backend if it has none, one manager of each backend that allows only one, volume types
-// of existing backends, and an existing default volume type.
+// validBackends adds a backend to a Cinder without one, limits managers of backends that allow only one, and sets
+// volume types of existing backends, and an existing default volume type.
 func validBackends(o object) {
 	all, _ := o["backends"].(list)
 	if len(all) == 0 {
@@ -427,7 +428,7 @@ func validBackends(o object) {
 	}
 }
 
-// backupPlace leaves backups one place.
+// backupPlace keeps one location of backups.
 func backupPlace(o object) { one(o, "rbd", "ceph", "s3", "swift", "nfs", "file") }
 
 // one keeps one of several fields, and sets the first if there is none.
@@ -448,7 +449,7 @@ func tagOrDigest(o object) {
 	}
 }
 
-// A definedKind is a kind of ours whose specs are drawn.
+// A definedKind is a kind of this project whose specs are drawn.
 type definedKind struct {
 	folder, apiVersion, kind string
 	// service whose options and rules it has. Empty: the folder's.
@@ -552,7 +553,7 @@ func init() { //nolint:gochecknoinits // the table refers to itself
 		}
 		maps.Copy(k.constraints, k.own)
 	}
-	// Options and rules are each service's own.
+	// Options and rules are specific to each service.
 	for _, k := range definedKinds {
 		service := cmp.Or(k.service, k.folder)
 		if len(registry.All(service)) == 0 {
@@ -700,7 +701,7 @@ func (k *definedKind) draw(t *rapid.T, namespace, name string) object {
 	return o
 }
 
-// checkType holds that an object fits its Go type, or functions would not see all of it.
+// checkType checks that an object fits its Go type, or functions would not see all of it.
 func (k *definedKind) checkType(t *rapid.T, o object) {
 	b, err := json.Marshal(o)
 	if err != nil {
@@ -747,7 +748,7 @@ func testsOfIdentity(o object) {
 	}
 }
 
-// knownProvider lets a dashboard send users to the identity provider that Keystone has, or to none.
+// knownProvider sets the identity provider of a dashboard to Keystone's, or to none.
 func knownProvider(services object) {
 	keystone, _ := services["keystone"].(object)
 	horizon, _ := services["horizon"].(object)

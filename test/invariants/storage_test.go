@@ -161,7 +161,7 @@ func inTwoZones(spec object) {
 // outside is the exposure of a platform.
 var outside = object{"type": "GatewayAPI", "gateway": object{"name": "public", "namespace": "gateways"}}
 
-// either leaves a pool copies or pieces.
+// either keeps either the replicas or the erasure coding of a pool.
 func either(pool object) {
 	if pool["replicated"] != nil {
 		delete(pool, "erasureCoded")

@@ -196,7 +196,7 @@ func genControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		spec["limits"] = list{allowAll}
 	}
 	withClusters(platform)
-	if strings.Contains(fmt.Sprint(spec), "name:ssd") { // Its keys come from a namespace in which a SecretStore of the claim is not.
+	if strings.Contains(fmt.Sprint(spec), "name:ssd") { // Its keys come from a namespace without the claim's SecretStore.
 		put(platform, "ClusterSecretStore", "spec", "secretStore", "kind")
 		if global, _ := spec["global"].(object); global["secretStore"] != nil {
 			put(spec, "ClusterSecretStore", "global", "secretStore", "kind")
@@ -234,7 +234,7 @@ func genService(k *definedKind, names ...string) func(*rapid.T) (object, map[str
 
 func genCatalog(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	xr, required := genService(catalogs, "catalog", "c")(t)
-	// One without anything is nothing to hold to the invariants.
+	// A claim without any service has nothing to check.
 	spec := xr["spec"].(object)
 	spec["services"] = true
 	if _, external := spec["shared"]; external {
@@ -264,7 +264,7 @@ type simulation struct {
 // A step is a call with a successful response: the observed and desired resources, by name.
 type step struct {
 	observed, desired map[string]bool
-	// wanted is desired without older revisions that are only retained.
+	// latest is desired without older revisions that are only retained.
 	latest map[string]bool
 	ready  bool
 }
@@ -284,10 +284,11 @@ func (w *simulation) copy() *simulation {
 	return &c
 }
 
-// marker is a secret: it stands wherever a function could come by one, and in no response.
+// marker is a secret: it is in every place that a function could read, and must be in no response.
 const marker = "correct-horse-battery-staple"
 
-// request is the request that Crossplane would make now. Connection details and credentials hold secrets, as they do.
+// request returns the request that Crossplane would make now. Connection details and credentials hold secrets, as they
+// do.
 func (w *simulation) request(t *rapid.T) *fnv1.RunFunctionRequest {
 	secret := map[string][]byte{"password": []byte(marker)}
 	req := &fnv1.RunFunctionRequest{
@@ -311,7 +312,7 @@ func (w *simulation) request(t *rapid.T) *fnv1.RunFunctionRequest {
 	return req
 }
 
-// sent is a request after the way over the wire: composed resources are bytes.
+// sent returns a request after the way over the wire: composed resources are bytes.
 func sent(t *rapid.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 	b, err := proto.Marshal(req)
 	if err != nil {
@@ -324,12 +325,12 @@ func sent(t *rapid.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 	return out
 }
 
-// run is the function's answer to a request.
+// run returns the function's answer to a request.
 func (s *subject) run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 	return s.runner.Run(wire.RequestOf(req)).Message()
 }
 
-// explain is the response with the plan behind it. There may be none.
+// explain returns the response with the plan behind it. There may be none.
 func (s *subject) explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
 	rsp, plan, err := s.runner.Explain(wire.RequestOf(req))
 	if rsp == nil {

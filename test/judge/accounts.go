@@ -69,7 +69,7 @@ func (w *inventory) checkRemoteConsumer(o object) {
 				rotates, rotated = true, rotated || text(r.manifest, "spec", "secretName") == text(c, "secretName")
 			}
 		}
-		if rotates && !rotated { // A pool alone is shown without its control plane.
+		if rotates && !rotated { // A pool may be judged without its control plane.
 			w.foundf("%s uses Secret %s, whose credential no CredentialRotation there replaces.", o, text(c, "secretName"))
 		}
 	}
@@ -88,7 +88,8 @@ func (w *inventory) checkServerOf(o object) {
 	}
 }
 
-// checkDatabaseLogin holds that the user of a database is one that the server has, with this password, and with rights to this database.
+// checkDatabaseLogin checks that the user of a database exists on the server, with this password and with privileges
+// for this database.
 func (w *inventory) checkDatabaseLogin(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		m := databaseURL.FindStringSubmatch(e.Value)
@@ -118,7 +119,8 @@ func (w *inventory) checkDatabaseLogin(p *pod, c corev1.Container) {
 	}
 }
 
-// checkQueueLogin holds that the user of a virtual host is one that is made in the queue, with this password, and with rights there.
+// checkQueueLogin checks that the user of a virtual host is created in the queue, with this password and with
+// permissions in it.
 func (w *inventory) checkQueueLogin(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		m := queueURL.FindStringSubmatch(e.Value)
@@ -146,8 +148,8 @@ func (w *inventory) checkQueueLogin(p *pod, c corev1.Container) {
 	}
 }
 
-// brokerAt is the queue at a host: the RabbitmqCluster whose Service that is, or the Secret with which one outside is administrated, which
-// has to be at that host, too.
+// brokerAt returns the queue at a host: the RabbitmqCluster of the Service, or the Secret of the external queue's
+// administrator, which has to be for the same host.
 func (w *inventory) brokerAt(where namespaceRef, host string) string {
 	for _, o := range w.objects {
 		uri := text(o.manifest, "spec", "target", "template", "data", "uri")
@@ -159,7 +161,7 @@ func (w *inventory) brokerAt(where namespaceRef, host string) string {
 	return queue
 }
 
-// brokerIn is the name of the broker that a reference names, by a RabbitmqCluster or by a Secret.
+// brokerIn returns the name of the broker that a reference names, by a RabbitmqCluster or by a Secret.
 func brokerIn(reference any, cluster, secret string) string {
 	for _, path := range [][]string{{cluster}, {cluster, "name"}, {secret, "name"}} {
 		if name := text(reference, path...); name != "" {

@@ -38,8 +38,8 @@ func (w *inventory) userProvidedText() string {
 	return string(b)
 }
 
-// checkAddresses holds that every address leads to a Service that exists, at a port that it has, by a name in the certificate that is
-// served there; or to a host outside that people named.
+// checkAddresses checks that every address leads to an existing Service and port, by a name in the certificate that is
+// served there; or to an external host that the claim or the platform names.
 func (w *inventory) checkAddresses() {
 	outsiders := map[string]bool{}
 	for _, o := range w.objects {
@@ -55,7 +55,7 @@ func (w *inventory) checkAddresses() {
 		each(o.spec(), nil, func(_ []string, m fields) {
 			for k, v := range m {
 				for _, t := range append(texts(m, k), str(v)) {
-					for _, a := range addresses(strings.ReplaceAll(t, "$(POD_NAME)", o.name+"-0")) { // Each pod of a set has its own.
+					for _, a := range addresses(strings.ReplaceAll(t, "$(POD_NAME)", o.name+"-0")) { // Each pod of a set has a separate port.
 						if n, ok := number(m, "port"); ok && a.port == 0 && t == a.host {
 							a.port = n
 						}
@@ -181,7 +181,7 @@ func (w *inventory) checkScrape(o object, e any, s *service, p *pod, sp serviceP
 	}
 }
 
-// monitored are the Services that a ServiceMonitor selects.
+// monitored returns the Services that a ServiceMonitor selects.
 func (w *inventory) monitored(o object) []*service {
 	var out []*service
 	for _, s := range w.services {
@@ -244,11 +244,11 @@ func (w *inventory) checkRoutes() {
 	}
 }
 
-// checkHosts holds that the certificate that an Ingress serves is for its hosts.
+// checkHosts checks that the certificate that an Ingress serves is for its hosts.
 func (w *inventory) checkHosts(o object) {
 	for _, tls := range list(o.manifest, "spec", "tls") {
 		if text(tls, "secretName") == "" {
-			continue // The controller's own certificate.
+			continue // The controller's default certificate.
 		}
 		for _, host := range texts(tls, "hosts") {
 			if !slices.ContainsFunc(w.objects, func(c object) bool {

@@ -48,7 +48,7 @@ func exampleAt(t *testing.T, path string) judge.Cloud {
 	return c
 }
 
-// copied is a cloud that can be broken without the other.
+// copied returns a cloud that can be broken without the other.
 func copied(t *testing.T, c judge.Cloud) judge.Cloud {
 	t.Helper()
 	out := judge.Cloud{Given: c.Given, HasTLS: c.HasTLS}
@@ -66,7 +66,7 @@ func copied(t *testing.T, c judge.Cloud) judge.Cloud {
 	return out
 }
 
-// inner is the object itself.
+// inner returns the object itself.
 func inner(m fields) fields {
 	if m["kind"] == "Object" {
 		return m["spec"].(fields)["forProvider"].(fields)["manifest"].(fields)
@@ -77,7 +77,7 @@ func inner(m fields) fields {
 // A breaking breaks a cloud.
 type breaking func(t *testing.T, c *judge.Cloud)
 
-// in finds the object of a kind and the beginning of its name, "" for any kind of ours.
+// in returns the object of a kind whose name has a prefix, "" for any composed kind.
 func in(t *testing.T, c *judge.Cloud, kind, name string) *judge.Object {
 	t.Helper()
 	for i, o := range c.Objects {
@@ -136,7 +136,7 @@ func with(kind, name string, value any, path ...any) breaking {
 	}
 }
 
-// gone takes an object away.
+// deleted removes an object.
 func deleted(kind, name string) breaking {
 	return func(t *testing.T, c *judge.Cloud) {
 		o := in(t, c, kind, name)
@@ -156,7 +156,8 @@ var (
 
 func below(path []any, more ...any) []any { return append(slices.Clone(path), more...) }
 
-// sampled are the names of a third of the mistakes in make test, and of all in make test-long: to judge a cloud takes a tenth of a CPU-second.
+// sampled returns the names of a third of the faults in make test, and of all in make test-long: judging a cloud takes
+// a tenth of a CPU-second.
 func sampled[T any](faults map[string]T) []string {
 	return effort.Sample(slices.Sorted(maps.Keys(faults)), 3)
 }
@@ -394,7 +395,7 @@ func TestServiceNotYetEnabled(t *testing.T) {
 	}
 }
 
-// TestIngress: the certificate that an Ingress serves is for its host.
+// TestIngress checks that the certificate that an Ingress serves is for its host.
 func TestIngress(t *testing.T) {
 	const host = "identity.production.tenant-a.example.com"
 	for name, want := range map[string]bool{host: false, "*.production.tenant-a.example.com": false, "keystone.tenant-a.svc": true} {

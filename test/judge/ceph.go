@@ -58,7 +58,7 @@ func storeReads(o object) []configRead {
 	return out
 }
 
-// poolReads are the tokens by which Rook gets through to another cluster (pool/peers.go of v1.18.8).
+// poolReads returns the tokens by which Rook gets through to another cluster (pool/peers.go of v1.18.8).
 func poolReads(o object) []configRead {
 	var out []configRead
 	for _, name := range texts(o.manifest, "spec", "mirroring", "peers", "secretNames") {

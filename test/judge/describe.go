@@ -94,7 +94,7 @@ type Secret struct {
 	Maker Manifest
 	// Keys in order; nil: the names of some keys are unknown.
 	Keys []string
-	// From are the Secrets that it is a copy of, or that are put into it.
+	// From are the Secrets of which it is a copy, or that it contains.
 	From []Source
 	// Readers in order, each once.
 	Readers []Reader
@@ -160,7 +160,7 @@ func (w *inventory) workload(p *pod) Workload {
 	return out
 }
 
-// end finds the pods of a flow's end.
+// end returns the pods at an end of a flow.
 func (w *inventory) end(name string) (Endpoint, *pod) {
 	if role, ok := strings.CutPrefix(name, outsider("")); ok {
 		return Endpoint{Outside: role}, nil
@@ -194,13 +194,13 @@ var trustGroups = map[string]string{
 	controller: "c5c3.io", ofPrometheus: "monitoring.coreos.com", ofExposure: "gateway.networking.k8s.io", ofKORC: "openstack.k-orc.cloud",
 }
 
-// trusts are the Secrets and ConfigMaps in which a client has the certificate of an authority.
+// trusts returns the Secrets and ConfigMaps in which a client has the certificate of an authority.
 func (w *inventory) trusts(from Endpoint, p *pod, issuer string) []string {
 	var reads []configRead
 	reported := trustGroups[from.Outside]
 	if p != nil {
 		reported = trustGroups[p.labels["app.kubernetes.io/name"]]
-		if p.spec == nil { // It is made after a container of ours.
+		if p.spec == nil { // It is copied from an emitted container.
 			p = w.likeness(p)
 		}
 	}
@@ -346,7 +346,7 @@ func (s *Secret) addReader(r Reader) {
 	}
 }
 
-// maker is the object that a Secret is made of.
+// maker returns the object that creates a Secret.
 func (w *inventory) maker(s secretName, m *generatedObject) (object, bool) {
 	i := slices.IndexFunc(w.objects, func(o object) bool { return o.namespaceRef == s.namespaceRef && o.String() == m.createdBy })
 	if i < 0 {
@@ -355,7 +355,7 @@ func (w *inventory) maker(s secretName, m *generatedObject) (object, bool) {
 	return w.objects[i], true
 }
 
-// sources are the Secrets that an object copies, or puts into its own.
+// sources returns the Secrets that an object copies, or includes in its own.
 func (w *inventory) sources(o object) []Source {
 	var out []Source
 	add := func(s Source) {
@@ -379,7 +379,7 @@ func (w *inventory) sources(o object) []Source {
 		}
 		add(source)
 	}
-	for _, s := range list(o.manifest, "spec", "sources") { // Some are waited for, and not put in.
+	for _, s := range list(o.manifest, "spec", "sources") { // Some are only waited for, and not included.
 		name := text(s, "secretKeyRef", "name")
 		if used := regexp.MustCompile(`\.` + regexp.QuoteMeta(text(s, "name")) + `\b`); name != "" && slices.ContainsFunc(
 			slices.Collect(maps.Values(stringMap(o.manifest, "spec", "template"))), used.MatchString) {

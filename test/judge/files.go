@@ -18,7 +18,7 @@ type mounted struct {
 	value value
 }
 
-// mounts are the files of a container.
+// mounts returns the files of a container.
 func (w *inventory) mounts(p *pod, c corev1.Container) []mounted {
 	var out []mounted
 	for _, m := range c.VolumeMounts {
@@ -71,7 +71,7 @@ func (w *inventory) mount(p *pod) {
 	}
 }
 
-// readBy are all texts that a container reads: its arguments, its environment, and the files that it mounts.
+// readBy returns all texts that a container reads: its arguments, its environment, and its mounted files.
 func (w *inventory) readBy(p *pod, c corev1.Container) []string {
 	out := slices.Concat(c.Command, c.Args)
 	for _, e := range c.Env {

@@ -18,13 +18,13 @@ type flow struct {
 
 func (f flow) String() string { return fmt.Sprintf("%s to port %d of %s", f.from, f.port, f.to) }
 
-// outsider is a role outside: a neighbour's, or anywhere.
+// outsider returns the name of a role outside: a neighbor's, or anywhere.
 func outsider(role string) string { return "outside: " + role }
 
 // proxied pairs a proxy with the server to which it forwards.
 type proxied struct{ proxy, server string }
 
-// need takes down a flow that there has to be, and why.
+// need records a required flow with its reason.
 func (w *inventory) need(from, to string, port int, why string) { w.needed[flow{from, to, port}] = why }
 
 // needAPIServer records the flow of a pod to the API server.
@@ -37,12 +37,12 @@ func (w *inventory) needAPIServer(p *pod, why string) {
 // advertisedAddressOptions are the options with addresses that a program publishes and does not connect to.
 var advertisedAddressOptions = []*regexp.Regexp{
 	regexp.MustCompile(`^--bootstrap-[a-z]+-url$`),                   // keystone-manage writes it into the catalog
-	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),                      // a browser goes there
+	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),                      // for browsers
 	regexp.MustCompile(`^trusted_dashboard$`),                        // the same
 	regexp.MustCompile(`^host_href$`),                                // the same
 	regexp.MustCompile(`^public_endpoint$`),                          // part of responses
 	regexp.MustCompile(`^compute_link_prefix$`),                      // the same
-	regexp.MustCompile(`^WEBSSO_KEYSTONE_URL$`),                      // a browser goes there
+	regexp.MustCompile(`^WEBSSO_KEYSTONE_URL$`),                      // for browsers
 	regexp.MustCompile(`^www_authenticate_uri$`),                     // who has no token is sent there
 	regexp.MustCompile(`^heat_(metadata|waitcondition)_server_url$`), // virtual machines are sent there
 	regexp.MustCompile(`^ServerName$`),
@@ -98,7 +98,7 @@ func isAdvertisedAddress(option string) bool {
 	return slices.ContainsFunc(advertisedAddressOptions, func(r *regexp.Regexp) bool { return r.MatchString(option) })
 }
 
-// needAddress takes down the flow to an address.
+// needAddress records the flow to an address.
 func (w *inventory) needAddress(p *pod, a address, why string) {
 	if a.host == kubernetes || strings.HasPrefix(a.host, "127.") || a.port == 0 {
 		return
@@ -112,7 +112,7 @@ func (w *inventory) needAddress(p *pod, a address, why string) {
 	}
 }
 
-// resolvePods are the pods, and their port, that an address inside leads to.
+// resolvePods returns the pods, and their port, that an address inside leads to.
 func (w *inventory) resolvePods(where namespaceRef, a address) []flow {
 	var out []flow
 	s := w.service(where, a.service)
@@ -127,7 +127,7 @@ func (w *inventory) resolvePods(where namespaceRef, a address) []flow {
 	return out
 }
 
-// controller is the name of the pods that read our own kinds (cmd: companion/main.go).
+// controller is the name of the pods that reconcile this project's kinds (cmd: companion/main.go).
 const controller = "companion"
 
 // deriveFlows records the flows required by configurations, monitors and routes.
@@ -276,7 +276,7 @@ func (w *inventory) routed(to string) bool {
 	})
 }
 
-// needMembers takes down that members of a cluster of databases reach each other, and object stores that have copies
+// needMembers records that members of a cluster of databases reach each other, and object stores that have copies
 // (functions/ovn/member.sh, bucket.sh).
 func (w *inventory) needMembers(p *pod, c corev1.Container) {
 	for _, e := range c.Env {

@@ -14,7 +14,7 @@ var screens = map[string][2]int{
 	"nova-novncproxy": {5900, 6923}, "nova-spicehtml5proxy": {5900, 6923}, "nova-serialproxy": {10000, 20000},
 }
 
-// signed is the variable of the secret by which Neutron's agents on hypervisors sign the requests of virtual machines
+// signed is the variable of the secret by which Neutron's agents on hypervisors sign the requests of servers
 // (https://docs.openstack.org/nova/latest/admin/metadata-service.html).
 const signed = "OS_NEUTRON__METADATA_PROXY_SHARED_SECRET"
 

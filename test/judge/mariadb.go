@@ -47,8 +47,8 @@ func mariaDB(w *inventory, o object) {
 	}
 }
 
-// externalMariaDB: the same, pkg/sql/sql.go: nothing is made of it; the operator logs in there, in its own namespace, and verifies the
-// server by the key ca.crt.
+// externalMariaDB: the same, pkg/sql/sql.go: no object is created for it; the operator, in its namespace, logs in to
+// the server and verifies it by the key ca.crt.
 func externalMariaDB(w *inventory, o object) {
 	if !truth(o.manifest, "spec", "tls", "enabled") {
 		w.foundf("%s: the administrator's password is sent in plain text.", o)

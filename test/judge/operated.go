@@ -56,7 +56,7 @@ var managedGroupSuffixes = []string{"", "apps", "batch", "policy", ".k8s.io", "c
 
 func noObjects(*inventory, object) {}
 
-// Namespaces of neighbours, by role: where upstream's own manifests put them, unless the platform names others (spec.network).
+// Namespaces of neighbors, by role: from upstream's manifests, unless the platform names others (spec.network).
 const (
 	ofMariaDBOperator = "mariadbOperator"
 	ofRabbitOperator  = "rabbitmqOperators"
@@ -93,8 +93,8 @@ func (w *inventory) operatedService(o object, p *pod, name string, headless bool
 	w.services = append(w.services, s)
 }
 
-// variants are the names under which a Service is reached
-// (mariadb-operator v25.10.4, pkg/statefulset/statefulset.go: ServiceNameVariants).
+// variants returns the names under which a Service is reached (mariadb-operator v25.10.4,
+// pkg/statefulset/statefulset.go: ServiceNameVariants).
 func variants(namespace string, services ...string) []string {
 	var out []string
 	for _, s := range services {
@@ -108,7 +108,7 @@ func app(name, instance string) labels.Set {
 	return labels.Set{"app.kubernetes.io/name": name, "app.kubernetes.io/instance": instance}
 }
 
-// issuerOf is the issuer in a field of spec.tls.
+// issuerOf returns the issuer in a field of spec.tls.
 func issuerOf(o object, field string) string { return text(o.manifest, "spec", "tls", field, "name") }
 
 // rabbitMQ: github.com/rabbitmq/cluster-operator v2.20.0, internal/resource/{service,headless_service,default_user_secret}.go,
@@ -407,7 +407,7 @@ func (w *inventory) apiPorts() []int {
 	return apiServer
 }
 
-// ordinals are the names of a set's pods.
+// ordinals returns the names of a set's pods.
 func ordinals(set string, n int) []string {
 	var out []string
 	for i := range n {

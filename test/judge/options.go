@@ -147,8 +147,8 @@ func (w *inventory) sourceOf(p *pod, c corev1.Container, file string) string {
 	return ""
 }
 
-// checkOptions holds that a program reads each option of a file, and that every program that reads an option gets it where another program
-// of its service does.
+// checkOptions checks that a program reads each option of a file, and that every program that reads an option gets it
+// where another program of its service does.
 func (w *inventory) checkOptions() {
 	all := w.configuredPrograms()
 	byFile := map[string][]*configured{}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// addPods takes down the pods of every template in an object, however deep it lies.
+// addPods records the pods of every template in an object, at any depth.
 func (w *inventory) addPods(o object) {
 	each(o.spec(), nil, func(_ []string, m fields) {
 		if containers, _ := at(m, "template", "spec", "containers").([]any); len(containers) == 0 { // A patch of pods has no containers.
@@ -200,7 +200,7 @@ func isInit(p *pod, c corev1.Container) bool {
 	return slices.ContainsFunc(p.spec.InitContainers, func(i corev1.Container) bool { return i.Name == c.Name })
 }
 
-// checkPods holds every pod of ours to the rules.
+// checkPods checks the rules for every emitted pod.
 func (w *inventory) checkPods() {
 	for _, p := range w.pods {
 		if p.spec == nil {

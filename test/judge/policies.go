@@ -95,7 +95,7 @@ func (w *inventory) pod(name string) *pod {
 	return w.pods[i]
 }
 
-// of are the policies about a pod.
+// of returns the policies about a pod.
 func of(p *pod, all []policy) []policy {
 	return slices.DeleteFunc(slices.Clone(all), func(q policy) bool {
 		return q.namespaceRef != p.namespaceRef || !selects(&q.Spec.PodSelector, p.labels)
@@ -251,7 +251,7 @@ func (w *inventory) checkSuperfluous(all []policy) {
 	}
 }
 
-// needs returns a function that reports whether a flow is needed, or would be if a proxy were removed or put between.
+// needs returns a function that reports whether a flow is needed, or would be if a proxy were removed or added.
 func (w *inventory) needs() func(flow) bool {
 	type client struct {
 		name string
@@ -353,7 +353,7 @@ func (w *inventory) checkFromOutside(rule string, to *pod, h policySide, port in
 	}
 }
 
-// nameOnly is the namespace that a selector is about, if it is about one by its name.
+// nameOnly returns the namespace that a selector is about, if it is about one by its name.
 func nameOnly(s *metav1.LabelSelector) string {
 	if len(s.MatchLabels) != 1 || len(s.MatchExpressions) > 0 {
 		return ""

@@ -91,7 +91,7 @@ var secretFields = map[string]map[string]valueKind{
 	},
 }
 
-// reads are all reads of an object: by its pods, and by fields that refer to Secrets.
+// reads returns all reads of an object: by its pods, and by fields that refer to Secrets.
 func (w *inventory) reads(o object) []configRead {
 	var out []configRead
 	for _, p := range w.pods {
@@ -102,7 +102,7 @@ func (w *inventory) reads(o object) []configRead {
 	return append(out, w.fieldReads(o)...)
 }
 
-// fieldReads are the reads by fields of an object that refer to Secrets, outside of its pods.
+// fieldReads returns the reads by fields of an object that refer to Secrets, outside of its pods.
 func (w *inventory) fieldReads(o object) []configRead {
 	var out []configRead
 	switch {
@@ -181,7 +181,7 @@ func (w *inventory) nameOf(m fields, field string) string {
 	return field
 }
 
-// workloads is the cluster that pods run in.
+// workloads returns the cluster that pods run in.
 func (w *inventory) workloads() string {
 	for _, p := range w.pods {
 		if p.spec != nil {

@@ -27,11 +27,11 @@ type value struct {
 	// of is the owner: the user of a password, the issuer of a CA certificate, the Certificate of a key. Empty:
 	// unknown.
 	of string
-	// content, where it is no secret, or a file into which secrets are put.
+	// content of a value that is no secret, or of a file with secrets in it.
 	content string
 	// from resolves the value, if its source is another Secret or user-provided.
 	from func(w *inventory) (value, string)
-	// free: its key may be called anything. People made it, or it is an authority's own certificate.
+	// free: its key may have any name. Users created it, or it is a CA's own certificate.
 	free bool
 }
 
@@ -188,7 +188,7 @@ func templated(o object, template map[string]string, source func(name string) (v
 	return keys
 }
 
-// bundled are authorities in one file, which are an authority. Anything else in it makes it a file.
+// bundled returns CA certificates in one file as a CA certificate. With other contents it is a file.
 func (w *inventory) bundled(names [][]string, source func(name string) (value, bool)) (value, string) {
 	for _, n := range names {
 		v, ok := source(n[1])

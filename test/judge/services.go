@@ -57,7 +57,7 @@ func (w *inventory) addService(o object) {
 	w.services = append(w.services, s)
 }
 
-// behind are the pods that a Service leads to.
+// podsOf returns the pods of a Service.
 func (w *inventory) podsOf(s *service) []*pod {
 	if s.to != nil || len(s.selector) == 0 {
 		return s.to
@@ -173,7 +173,7 @@ var (
 	// endpoint matches a text that consists of host and port.
 	endpoint = regexp.MustCompile(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?::(\d+))?$`)
 
-	// comments are for people.
+	// comments are ignored.
 	comments = regexp.MustCompile(`(?m)^\s*#.*$`)
 
 	// schemePorts are the default ports of schemes (https://www.iana.org/assignments/service-names-port-numbers).

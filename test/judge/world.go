@@ -13,7 +13,7 @@ import (
 
 type fields = map[string]any
 
-// An object as its own API server gets it.
+// An object as its API server gets it.
 type object struct {
 	namespaceRef
 
@@ -97,7 +97,7 @@ type inventory struct {
 	findings []string
 }
 
-// foundf takes down a finding.
+// foundf records a finding.
 func (w *inventory) foundf(format string, args ...any) {
 	w.findings = append(w.findings, fmt.Sprintf(format, args...))
 }
@@ -251,7 +251,7 @@ func each(v any, path []string, visit func(path []string, m fields)) {
 	}
 }
 
-// spec is all of an object but its metadata and status.
+// spec returns all of an object but its metadata and status.
 func (o object) spec() fields {
 	out := maps.Clone(o.manifest)
 	for _, field := range []string{"metadata", "status", "kind", "apiVersion"} {

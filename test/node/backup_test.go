@@ -147,7 +147,7 @@ func testRestored(ctx context.Context, t *testing.T, namespace, token string) {
 	}
 }
 
-// loginAs gives a user's token, for nothing in particular.
+// loginAs returns an unscoped token of a user.
 func loginAs(ctx context.Context, c *cloud, name, password string) (token string, err error) {
 	provider, err := openstack.NewClient(c.url)
 	if err != nil {
@@ -184,7 +184,7 @@ func objectStore(ctx context.Context, t *testing.T) map[string][]byte {
 	return account
 }
 
-// put makes a Secret.
+// put creates a Secret.
 func put(ctx context.Context, t *testing.T, namespace, name string, data map[string][]byte) {
 	t.Helper()
 	if err := cluster.Client.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}); err != nil {
@@ -200,7 +200,8 @@ func change(ctx context.Context, t *testing.T, u *unstructured.Unstructured, pat
 	}
 }
 
-// restore makes the claim that starts from the backup, and holds it up when its database is ready: before there is a Keystone that writes.
+// restore creates the claim that starts from the backup, and holds it up when its database is ready: before there is a
+// Keystone that writes.
 func restore(ctx context.Context, t *testing.T, namespace string) *unstructured.Unstructured {
 	t.Helper()
 	claim, server := decode(t, "testdata/restored.yaml"), &unstructured.Unstructured{}
@@ -228,7 +229,7 @@ func resume(ctx context.Context, t *testing.T, claim *unstructured.Unstructured)
 	change(ctx, t, composite(t, claim), `{"metadata": {"annotations": {"crossplane.io/paused": null}}}`)
 }
 
-// composite is the composite resource of a claim.
+// composite returns the composite resource of a claim.
 func composite(t *testing.T, claim *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	ref, _, err := unstructured.NestedStringMap(claim.Object, "spec", "resourceRef")

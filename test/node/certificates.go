@@ -14,7 +14,7 @@ import (
 type identity struct {
 	name, user string
 	groups     []string
-	hosts      []string // names and addresses that it listens at; none: it only comes as a client, with a kubeconfig
+	hosts      []string // names and addresses of the server; none: a client with a kubeconfig
 }
 
 // certificates writes a CA and the certificates that it signs into a folder, NAME.crt and NAME.key, and for a client

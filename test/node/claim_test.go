@@ -36,7 +36,7 @@ import (
 // region is the default region of a claim's endpoints.
 const region = "RegionOne"
 
-// TestClaim: a claim becomes a Keystone that strangers can use, and goes without a trace.
+// TestClaim checks that a claim becomes a Keystone that external clients can use, and that its deletion leaves nothing.
 func TestClaim(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
@@ -65,7 +65,7 @@ func namespaceOf(ctx context.Context, t *testing.T, claim *unstructured.Unstruct
 	}
 }
 
-// order makes a claim and waits until it is ready. It logs when each of its conditions became true.
+// order creates a claim and waits until it is ready. It logs when each of its conditions became true.
 func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstructured {
 	t.Helper()
 	claim := decode(t, file)
@@ -91,7 +91,7 @@ func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstruc
 	return claim
 }
 
-// instance is the namespace of a claim's workloads.
+// instance returns the namespace of a claim's workloads.
 func instance(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) string {
 	t.Helper()
 	all := &corev1.NamespaceList{}
@@ -129,7 +129,7 @@ func login(ctx context.Context, t *testing.T, namespace string) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// No name server of the machine knows the names of Services.
+	// The machine's DNS does not resolve names of Services.
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
@@ -206,7 +206,7 @@ func testProject(ctx context.Context, t *testing.T, c *cloud) {
 	}
 }
 
-// testApplicationCredential: one can be made, and logs in.
+// testApplicationCredential checks that one can be made, and logs in.
 func testApplicationCredential(ctx context.Context, t *testing.T, c *cloud) {
 	token, err := tokens.Get(ctx, c.identity, c.provider.Token()).ExtractUser()
 	if err != nil {

@@ -113,7 +113,7 @@ func (r renderer) packages(ctx context.Context) error {
 	return l.prune() // an earlier tree's
 }
 
-// providerPackage makes the package of provider-kubernetes.
+// providerPackage creates the package of provider-kubernetes.
 func (r renderer) providerPackage(ctx context.Context, l layout) error {
 	path, err := install.Tool(ctx, r.root, "provider-kubernetes", r.log)
 	if err != nil {
@@ -207,11 +207,11 @@ spec:
 		}
 	}
 	n.logf("the packages are healthy")
-	return n.offered(ctx)
+	return n.waitServed(ctx)
 }
 
-// offered waits until the API has our kinds: a package is healthy before.
-func (n *Node) offered(ctx context.Context) error {
+// waitServed waits until the API serves this project's kinds: a package is healthy earlier.
+func (n *Node) waitServed(ctx context.Context) error {
 	return n.processes.Wait(ctx, "the kinds of claims", func(ctx context.Context) (bool, error) {
 		all := &unstructured.UnstructuredList{}
 		all.SetAPIVersion("apiextensions.crossplane.io/v1")
@@ -234,7 +234,7 @@ func (n *Node) offered(ctx context.Context) error {
 	})
 }
 
-// helm installs our chart.
+// helm installs the chart.
 func (n *Node) helm(ctx context.Context, chart, values string) error {
 	file := filepath.Join(n.state, "values.yaml")
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
@@ -251,7 +251,7 @@ func (n *Node) helm(ctx context.Context, chart, values string) error {
 	return nil
 }
 
-// eventually applies objects until the API takes them.
+// eventually applies objects until the API accepts them.
 func (n *Node) eventually(ctx context.Context, text string) error {
 	return n.processes.Wait(ctx, "an object of the platform", func(ctx context.Context) (bool, error) {
 		err := n.Apply(ctx, []byte(text))

@@ -30,7 +30,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// Kinds that are looked at.
+// Observed kinds.
 var (
 	keysKind     = schema.GroupVersionKind{Group: "openstack.c5c3.io", Version: "v1alpha1", Kind: "KeyRepository"}
 	schemaKind   = schema.GroupVersionKind{Group: "openstack.c5c3.io", Version: "v1alpha1", Kind: "DatabaseSync"}
@@ -162,7 +162,7 @@ func (d *dayTwo) object(ctx context.Context, t *testing.T, kind schema.GroupVers
 	return u
 }
 
-// status is a text in an object's status.
+// status returns a text in an object's status.
 func status(u *unstructured.Unstructured, field string) string {
 	s, _, _ := unstructured.NestedString(u.Object, "status", field)
 	return s
@@ -331,7 +331,7 @@ func (d *dayTwo) testCluster(ctx context.Context, t *testing.T) {
 	d.ready(ctx, t)
 }
 
-// testUpgrade goes to another release, by two pods.
+// testUpgrade upgrades to another release, with two pods.
 func (d *dayTwo) testUpgrade(to release.Release) func(context.Context, *testing.T) {
 	return func(ctx context.Context, t *testing.T) {
 		version, err := to.Version("keystone")
@@ -421,7 +421,7 @@ func (d *dayTwo) testRetain(ctx context.Context, t *testing.T) {
 	}
 }
 
-// project is the ID of the project that K-ORC has made.
+// project returns the ID of the project that K-ORC has made.
 func (d *dayTwo) project(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	pages, err := projects.List(login(ctx, t, d.namespace).identity, projects.ListOpts{Name: "service"}).AllPages(ctx)
@@ -435,7 +435,7 @@ func (d *dayTwo) project(ctx context.Context, t *testing.T) string {
 	return all[0].ID
 }
 
-// remove deletes the claim and waits until it is gone.
+// remove deletes the claim and waits until it is deleted.
 func (d *dayTwo) remove(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if err := cluster.Client.Delete(ctx, d.claim.DeepCopy()); err != nil {

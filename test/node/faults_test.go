@@ -32,7 +32,7 @@ const detection = 60*time.Second + 2*10*time.Second + 3*30*time.Second
 // steady is the time for which everything must be well before a fault counts as over.
 const steady = 5 * time.Second
 
-// fault is something that goes wrong.
+// fault is a fault that a test causes.
 type fault struct {
 	// name is the name of the row in docs/reliability.md.
 	name string
@@ -72,8 +72,8 @@ var infrastructureFaults = []fault{
 	{name: "the member of MariaDB that takes writes is killed", strike: killPrimary},
 	{name: "another member of MariaDB is killed", strike: killReplica, lossless: true},
 	{name: "the queue's disk is full", strike: fillDisk, repair: clearDisk, lossless: true},
-	// A member that is bootstrapped and restarts once more is refused by Galera. By its source, the operator begins again after
-	// podSyncTimeout, five minutes.
+	// Galera rejects a bootstrapped member that restarts once more. According to its source, the operator starts again
+	// after podSyncTimeout, five minutes.
 	{name: "all members of MariaDB are killed at once", strike: remove("app.kubernetes.io/instance=mariadb", 0, new(int64)), timeout: 10 * time.Minute},
 }
 
@@ -102,8 +102,8 @@ func TestServiceFaults(t *testing.T) {
 	b.sufferAll(ctx, t, serviceFaults)
 }
 
-// TestInfrastructureFaults: the same of databases and queues with three members each. Nothing that happens meanwhile is refused by the network
-// policies.
+// TestInfrastructureFaults checks the same for databases and queues with three members each. The network policies would
+// deny none of the observed connections.
 func TestInfrastructureFaults(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
@@ -123,7 +123,7 @@ func TestInfrastructureFaults(t *testing.T) {
 	t.Run("NetworkPolicies", func(t *testing.T) { observed.checkPolicies(ctx, t, b.namespace) })
 }
 
-// sufferAll lets one fault after the other happen to a control plane that is used, and logs the rows of docs/reliability.md.
+// sufferAll causes one fault after the other in a control plane under load, and logs the rows of docs/reliability.md.
 func (b *broken) sufferAll(ctx context.Context, t *testing.T, faults []fault) {
 	t.Helper()
 	b.said = b.listen(ctx, t)
@@ -221,7 +221,7 @@ func (b *broken) recovered(ctx context.Context, since time.Time, timeout time.Du
 	}
 }
 
-// well is no error if everything is.
+// well returns an error unless everything is well.
 func (b *broken) well(ctx context.Context) error {
 	if !b.load.steady(2 * time.Second) {
 		return errors.New("requests are lost")

@@ -41,7 +41,7 @@ func watchFlows(ctx context.Context, t *testing.T) *flows {
 		t.Fatalf("cannot see connections: %v", err)
 	}
 	for c := range f.observed {
-		f.observed[c] = time.Time{} // of a time before, perhaps by pods that are gone
+		f.observed[c] = time.Time{} // earlier ones, perhaps of deleted pods
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := sync.WaitGroup{}
@@ -101,7 +101,7 @@ func (f *flows) watchPods(ctx context.Context) {
 	}
 }
 
-// of are the flows from or to pods of a namespace.
+// of returns the flows from or to pods of a namespace.
 func (f *flows) of(t *testing.T, namespace string) []policy.Flow {
 	t.Helper()
 	own, err := net.InterfaceAddrs()
@@ -221,7 +221,7 @@ func (f *flows) checkDenied(
 	return c, observed
 }
 
-// kind is a flow as one between kinds of pods.
+// kind returns a flow as one between kinds of pods.
 func kind(f policy.Flow) string {
 	return fmt.Sprintf("%s → %s %s %d", kindOf(f.From), kindOf(f.To), f.Protocol, f.Port)
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/node"
 )
 
-// endow gives a tenant of a Keystone something to lose: a project, a user, an application credential, and a stored credential, which is
-// encrypted with the keys.
+// endow creates a tenant's data in Keystone: a project, a user, an application credential, and a stored credential,
+// which is encrypted with the keys.
 func endow(ctx context.Context, t *testing.T, c *cloud) {
 	t.Helper()
 	project, err := projects.Create(ctx, c.identity, projects.CreateOpts{Name: "tenant", DomainID: "default"}).Extract()

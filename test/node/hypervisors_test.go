@@ -41,8 +41,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 )
 
-// machinePods are the pods of a node, and for how long a virtual machine may be without its network while each is replaced. A switch in
-// userspace has no flows without its process.
+// machinePods are the pods of a node, and for how long a server may be without its network while each is replaced. A
+// switch in userspace has no flows without its process.
 var machinePods = []struct {
 	component string
 	without   time.Duration
@@ -93,7 +93,7 @@ func TestHypervisors(t *testing.T) {
 		if err := cluster.Client.Delete(ctx, pool.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("the pool is deleted with its virtual machine: %v", err)
 		}
-		if err := gone(ctx, g.compute, g.server.ID); err != nil {
+		if err := removed(ctx, g.compute, g.server.ID); err != nil {
 			t.Error(err)
 		}
 		if err := cluster.WaitCondition(ctx, pool.GroupVersionKind(), client.ObjectKeyFromObject(pool), "NoVirtualMachines"); err != nil {
@@ -104,7 +104,7 @@ func TestHypervisors(t *testing.T) {
 	})
 }
 
-// guest is a virtual machine, and clients of its cloud.
+// guest is a server, and clients of its cloud.
 type guest struct {
 	cloud *cloud
 	// pool is the namespace of its hypervisor.
@@ -278,7 +278,7 @@ func (g *guest) get(ctx context.Context, path string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// seconds that the virtual machine has counted since it started.
+// seconds that the server has counted since it started.
 func (g *guest) seconds(ctx context.Context, t *testing.T) int {
 	t.Helper()
 	text, err := g.get(ctx, "seconds")
@@ -300,7 +300,7 @@ func (g *guest) testMetadata(ctx context.Context, t *testing.T) {
 	})
 }
 
-// testPrivileges: no container of the node is privileged, and each has a profile of system calls.
+// testPrivileges checks that no container of the node is privileged, and each has a profile of system calls.
 func (g *guest) testPrivileges(ctx context.Context, t *testing.T) {
 	all := &corev1.PodList{}
 	if err := cluster.Client.List(ctx, all, client.InNamespace(g.pool)); err != nil {
@@ -343,9 +343,9 @@ func (g *guest) testRestarts(ctx context.Context, t *testing.T) {
 		t.Run(r.component, func(t *testing.T) {
 			before, took := g.seconds(ctx, t), time.Duration(0)
 			came, err := ping.During(g.address, func() {
-				begin := time.Now()
+				started := time.Now()
 				g.replace(ctx, t, r.component)
-				took = time.Since(begin)
+				took = time.Since(started)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -73,7 +73,8 @@ func testIdentity(ctx context.Context, t *testing.T, namespace string, c *cloud)
 	t.Run("Delete", func(t *testing.T) { testDeleteIdentity(ctx, t, c, append(people, later), administrator) })
 }
 
-// manageDomains lets a cloud's domains be managed as code: it takes over the rules of the example's claim, and waits until Keystone has them.
+// manageDomains enables the management of domains as code: it adds the policy rules of the example's claim, and waits
+// until Keystone has them.
 func manageDomains(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
 	rules, found, err := unstructured.NestedMap(decode(t, "../../examples/identity/claim.yaml").Object, "spec", "services", "keystone", "policy")
@@ -159,7 +160,7 @@ func prepareIdentity(ctx context.Context, t *testing.T, namespace string, c *clo
 	}
 }
 
-// domainClouds is the clouds.yaml of who manages the domain.
+// domainClouds returns the clouds.yaml of who manages the domain.
 func domainClouds(c *cloud, password string) string {
 	return fmt.Sprintf(`clouds:
   acme:
@@ -175,7 +176,7 @@ func domainClouds(c *cloud, password string) string {
 `, c.url, password)
 }
 
-// secretIn makes a Secret with a clouds.yaml, or writes it again.
+// secretIn creates a Secret with a clouds.yaml, or writes it again.
 func secretIn(ctx context.Context, t *testing.T, namespace, name, clouds string, authority []byte) {
 	t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -192,7 +193,7 @@ func secretIn(ctx context.Context, t *testing.T, namespace, name, clouds string,
 	}
 }
 
-// companions are the example's rights and companions, with the image that the control plane's own runs.
+// companions returns the example's permissions and companions, with the image of the control plane's companion.
 func companions(ctx context.Context, t *testing.T, namespace string) []*unstructured.Unstructured {
 	t.Helper()
 	own := &appsv1.Deployment{}
@@ -245,7 +246,7 @@ func (c *cloud) as(ctx context.Context, t *testing.T, user, password string, sco
 	return identity
 }
 
-// userOf is the ID of who is logged in.
+// userOf returns the ID of who is logged in.
 func userOf(ctx context.Context, t *testing.T, identity *gophercloud.ServiceClient) string {
 	t.Helper()
 	user, err := tokens.Get(ctx, identity, identity.Token()).ExtractUser()
@@ -296,7 +297,8 @@ func testDomainLimits(ctx context.Context, t *testing.T, manager *gophercloud.Se
 	}
 }
 
-// testIdentityRights: the domain's people order in their namespace, and have no rights where the logins of others are.
+// testIdentityRights checks that the users of the domain can create objects in their namespace, and have no permissions
+// in namespaces with other logins.
 func testIdentityRights(ctx context.Context, t *testing.T, namespace string) {
 	for _, tc := range []struct {
 		namespace, group, resource, verb string
@@ -376,7 +378,7 @@ func testDeleteIdentity(ctx context.Context, t *testing.T, c *cloud, people, adm
 	}
 }
 
-// deleteObjects deletes objects, RoleAssignments before the objects that they name, and waits until they are gone.
+// deleteObjects deletes objects, RoleAssignments before the objects that they name, and waits until they are deleted.
 func deleteObjects(ctx context.Context, t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	isAssignment := func(o *unstructured.Unstructured) bool { return o.GetKind() == "RoleAssignment" }

@@ -85,7 +85,7 @@ func Install(ctx context.Context, root string, log io.Writer) error {
 	return layout.program(local("pause"), "pause", pause)
 }
 
-// local is the name of an image that no other registry has.
+// local returns the name of an image that no other registry has.
 func local(name string) string { return "cobaltcore.test/" + name + ":1" }
 
 // Folder returns the folder of all files of this package, below the cache: bin and images are kept, state belongs to

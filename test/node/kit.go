@@ -74,7 +74,7 @@ func (k PlatformServices) Install(ctx context.Context, root string, log io.Write
 		return err
 	}
 	b := builder{root: root, log: log}
-	// Programs are put into some of these.
+	// Programs are added to some of these images.
 	if err := b.others(ctx, layout{filepath.Join(r.folder, "images")}, k.images); err != nil {
 		return err
 	}

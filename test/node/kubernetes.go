@@ -136,7 +136,7 @@ var identities = []identity{
 	{name: "node", user: "system:node:" + nodeName, groups: []string{"system:nodes"}},
 }
 
-// apiServer are the flags of the API server.
+// apiServer returns the flags of the API server.
 func apiServer(state string) []string {
 	pki := func(name string) string { return filepath.Join(state, "pki", name) }
 	return []string{
@@ -154,7 +154,7 @@ func apiServer(state string) []string {
 	}
 }
 
-// clientFlags are the flags by which a program of the control plane comes to the API.
+// clientFlags returns the flags with which a program of the control plane connects to the API.
 func clientFlags(state, name string) []string {
 	config := filepath.Join(state, "pki", name+".kubeconfig")
 	return []string{
@@ -163,7 +163,7 @@ func clientFlags(state, name string) []string {
 	}
 }
 
-// controllerManager are the flags of the controller manager.
+// controllerManager returns the flags of the controller manager.
 func controllerManager(state string) []string {
 	pki := func(name string) string { return filepath.Join(state, "pki", name) }
 	return append(clientFlags(state, "kube-controller-manager"),
@@ -173,7 +173,7 @@ func controllerManager(state string) []string {
 	)
 }
 
-// kubelet are the flags of the kubelet.
+// kubelet returns the flags of the kubelet.
 func kubelet(state string) []string {
 	return []string{
 		"--config=" + filepath.Join(state, "kubelet.yaml"), "--kubeconfig=" + filepath.Join(state, "pki", "node.kubeconfig"),

@@ -77,7 +77,7 @@ func (l layout) index() (index, error) {
 	return i, nil
 }
 
-// blob is the path of a blob.
+// blob returns the path of a blob.
 func (l layout) blob(digest string) string {
 	return filepath.Join(l.dir, "blobs", "sha256", filepath.Base(digest[len("sha256:"):]))
 }
@@ -93,12 +93,12 @@ type file struct {
 // (https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md).
 var packaged = map[string]string{"io.crossplane.xpkg": "base"}
 
-// program makes an image of one static program and other files, which runs as a user without rights.
+// program creates an image of one static program and other files, which runs as a user without rights.
 func (l layout) program(name, program, path string, more ...file) error {
 	return l.programPackage(name, program, path, nil, more...)
 }
 
-// programPackage makes a Crossplane package with a program.
+// programPackage creates a Crossplane package with a program.
 func (l layout) programPackage(name, program, path string, pkg []byte, more ...file) error {
 	binary, err := os.ReadFile(path)
 	if err != nil {
@@ -111,7 +111,7 @@ func (l layout) programPackage(name, program, path string, pkg []byte, more ...f
 	return l.add(name, map[string]any{"Entrypoint": []string{"/" + program}, "User": "65532:65532", "Env": []string{"PATH=/"}}, layers...)
 }
 
-// within makes an image of another one and a program in it, at a path, which runs as that one's user.
+// within creates an image of another one and a program in it, at a path, which runs as that one's user.
 func (l layout) within(name, base, at, path string) error {
 	all, err := l.images()
 	if err != nil {
@@ -187,7 +187,7 @@ func (l layout) extend(name string, config map[string]any, descriptors []descrip
 	return os.WriteFile(filepath.Join(l.dir, "index.json"), data, 0o644)
 }
 
-// archive is a layer of files. The same files give the same bytes.
+// archive returns a layer of files. The same files result in the same bytes.
 func archive(files []file) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

@@ -46,13 +46,13 @@ type counts struct {
 	outages []outage
 }
 
-// outage is from the last answer before it to the first after it, which may not have come yet.
+// outage is the time between the last response before and the first one after it, which may be missing.
 type outage struct{ from, to time.Time }
 
 // total returns the number of requests.
 func (c counts) total() int { return c.issued + c.validated + c.others + c.lost }
 
-// String is for a log: 20 issued, 80 validated, 0 others, 0 lost.
+// String returns a line for a log: 20 issued, 80 validated, 0 others, 0 lost.
 func (c counts) String() string {
 	text := fmt.Sprintf("%d issued, %d validated, %d others, %d lost, at most %.1f s between replies",
 		c.issued, c.validated, c.others, c.lost, c.silence.Seconds())
@@ -131,7 +131,7 @@ func (l *load) run(ctx context.Context, c *cloud, n int) {
 	}
 }
 
-// pause is the time between two requests of a client.
+// pause waits between two requests of a client.
 func pause(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -178,7 +178,7 @@ func (l *load) count(ctx context.Context, name string, err error) bool {
 	return true
 }
 
-// keep keeps a token; the very first ones stay for ever.
+// keep keeps a token; the very first ones stay forever.
 func (l *load) keep(token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,7 +193,7 @@ func (l *load) pick(n int) string {
 	return l.tokens[n%len(l.tokens)]
 }
 
-// kept are tokens of all times since the start.
+// retained returns tokens of all times since the start.
 func (l *load) retained() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

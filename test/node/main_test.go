@@ -24,7 +24,7 @@ import (
 // running: the tests run in the sandbox of a node that `make node-up ARGS=-platform` started.
 var running = flag.Bool("running", false, "use the node that runs, in whose machine this is, instead of starting one")
 
-// cluster is the node with everything of ours, which all tests share.
+// cluster is the node with the platform that all tests share.
 var cluster *node.Node
 
 func TestMain(m *testing.M) {

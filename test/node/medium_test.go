@@ -82,7 +82,8 @@ func workloads(ctx context.Context, claim *unstructured.Unstructured) (string, e
 	return "", errors.New("the claim has no namespace for its workloads")
 }
 
-// testListener: two proxies are ordered, with a certificate that a client verifies who knows MariaDB's authority, by the name that Keystone gets.
+// testListener checks that two proxies are composed, with a certificate that clients verify by MariaDB's CA, with the
+// name in Keystone's configuration.
 func testListener(ctx context.Context, t *testing.T, namespace string) {
 	set := &appsv1.StatefulSet{}
 	eventually(ctx, t, 3*time.Minute, func() error {
@@ -110,7 +111,8 @@ func testListener(ctx context.Context, t *testing.T, namespace string) {
 	}
 }
 
-// testFailover: while the proxy is not ready, the database is, does not name it, and its operator leads clients away from a lost member.
+// testFailover checks that while the proxy is not ready, the database is, does not name it, and its operator leads
+// clients away from a lost member.
 func testFailover(ctx context.Context, t *testing.T, namespace string) {
 	db, name := object(mariaDBKind), types.NamespacedName{Namespace: namespace, Name: "mariadb"}
 	if err := cluster.WaitCondition(ctx, mariaDBKind, name, "Ready"); err != nil {
@@ -155,7 +157,8 @@ func testWaiting(ctx context.Context, t *testing.T, claim *unstructured.Unstruct
 	})
 }
 
-// testUnwanted: without the proxy the claim becomes ready, and the proxy goes, although it never was.
+// testUnwanted checks that without the proxy the claim becomes ready, and that the proxy is deleted, although it never
+// ran.
 func testUnwanted(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, namespace string) {
 	change(ctx, t, claim, `{"spec": {"infrastructure": {"mariadb": {"maxScale": {"enabled": false}}}}}`)
 	eventually(ctx, t, 3*time.Minute, func() error {

@@ -181,6 +181,6 @@ func lines(text, word string) string {
 			out = append(out, l)
 		}
 	}
-	const enough = 40
-	return strings.Join(out[max(len(out)-enough, 0):], "")
+	const ready = 40
+	return strings.Join(out[max(len(out)-ready, 0):], "")
 }

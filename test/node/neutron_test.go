@@ -70,7 +70,7 @@ func killLeader(name string) func(context.Context, *broken) error {
 	}
 }
 
-// neutron is a client of the network service, by its address inside the cluster.
+// neutron returns a client of the network service, by its address inside the cluster.
 func (c *cloud) neutron() (*gophercloud.ServiceClient, error) {
 	return openstack.NewNetworkV2(c.provider, gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal})
 }
@@ -106,7 +106,7 @@ func connect(ctx context.Context, t *testing.T, c *cloud) []request {
 	}
 }
 
-// network makes a network with a subnet and a port, and returns its ID.
+// network creates a network with a subnet and a port, and returns its ID.
 func (c *cloud) network(ctx context.Context, name, addresses string) (id string, err error) {
 	client, err := c.neutron()
 	if err != nil {

@@ -104,8 +104,8 @@ func Start(ctx context.Context, progress io.Writer) (_ *Node, err error) {
 	return n, nil
 }
 
-// Attach is the node that `make node-up` started, for a process in its machine: the script that enters it puts one there. It stays up, and
-// has no registry here.
+// Attach returns the node that `make node-up` started, for a process in its sandbox: the script that enters it starts
+// one there. The node stays up, and has no registry here.
 func Attach(progress io.Writer) (*Node, error) {
 	folder, err := Folder()
 	if err != nil {
@@ -121,14 +121,14 @@ func Attach(progress io.Writer) (*Node, error) {
 	return n, n.connect(filepath.Join(n.state, "pki", "admin.kubeconfig"))
 }
 
-// programsIn are the programs of a node, of which some call others that are no part of the machine.
+// programsIn returns the programs of a node, of which some call others that are no part of the machine.
 func programsIn(folder string) *process.Group {
 	return &process.Group{Dir: folder, Env: []string{
 		"PATH=" + filepath.Join(folder, "bin") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 	}}
 }
 
-// connect makes the administrator's client. The API need not serve yet.
+// connect creates the administrator's client. The API need not serve yet.
 func (n *Node) connect(kubeconfig string) (err error) {
 	n.Kubeconfig = kubeconfig
 	if n.Config, err = clientcmd.BuildConfigFromFlags("", n.Kubeconfig); err != nil {
@@ -144,12 +144,12 @@ func (n *Node) Stop() {
 	n.processes.Stop()
 	n.Registry.Close()
 	for _, d := range n.devices {
-		_ = errors.Join(d.Chown(0, 0), d.Close()) // Ceph has made it its own
+		_ = errors.Join(d.Chown(0, 0), d.Close()) // Ceph has changed its owner
 	}
 	_ = n.lock.Close()
 }
 
-// occupy takes the folder for one node, until the file is closed.
+// occupy locks the folder for one node, until the file is closed.
 func occupy(folder string) (*os.File, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
@@ -164,14 +164,14 @@ func occupy(folder string) (*os.File, error) {
 	return lock, nil
 }
 
-// Err is an error when a program has ended that should not have, with the end of its log.
+// Err returns an error when a program has ended that should not have, with the end of its log.
 func (n *Node) Err() error { return n.processes.Failed() }
 
 func (n *Node) logf(name string) {
 	fmt.Fprintf(n.progress, "%5.1f s  %s\n", time.Since(n.started).Seconds(), name)
 }
 
-// machine prepares the machine of the node's own, and its folders.
+// machine prepares the node's sandbox, and its folders.
 func (n *Node) machine() error {
 	if !sandbox.Entered() {
 		return errors.New("a node needs a sandbox: call sandbox.Enter")

@@ -64,7 +64,7 @@ const (
 )
 
 // novaFaults are the faults of each of Nova's processes. A fault may only lose the requests that its process serves. A
-// hypervisor calls its cell's conductor for everything, also to authorize a console.
+// hypervisor calls its cell's conductor foreverything, also to authorize a console.
 var novaFaults = []fault{
 	{name: "a pod of Nova's API is deleted", strike: remove(apiPods, 1, nil), lossless: true},
 	{name: "a pod of Nova's API is killed", strike: remove(apiPods, 1, new(int64))},
@@ -101,7 +101,7 @@ type machines struct {
 	secret []byte
 }
 
-// hypervise runs a hypervisor in each cell, outside of the control plane, and makes a virtual machine there that stays.
+// hypervise runs a hypervisor in each cell, outside of the control plane, and makes a server there that stays.
 func hypervise(
 	ctx context.Context, t *testing.T, c *cloud, claim *unstructured.Unstructured, namespace, imageID string,
 ) *machines {
@@ -223,7 +223,7 @@ func (m *machines) found(ctx context.Context, t *testing.T, claim *unstructured.
 	})
 }
 
-// compute is a client of Nova, by its address inside the cluster.
+// compute returns a client of Nova, by its address inside the cluster.
 func (c *cloud) compute() (*gophercloud.ServiceClient, error) {
 	client, err := openstack.NewComputeV2(c.provider, gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal})
 	if client != nil {
@@ -246,7 +246,7 @@ func (m *machines) requests() []request {
 	return out
 }
 
-// list is an error if the virtual machines that stay are not there, and run.
+// list returns an error if the servers that stay are not there, and run.
 func (m *machines) list(ctx context.Context, c *cloud) error {
 	compute, err := c.compute()
 	if err != nil {
@@ -277,7 +277,7 @@ func (m *machines) list(ctx context.Context, c *cloud) error {
 // is a minute.
 const serverTimeout = 90 * time.Second
 
-// makeIn makes a virtual machine in a cell, and deletes it when it runs.
+// makeIn creates a server in a cell, and deletes it when it runs.
 func (m *machines) makeIn(cell string) func(context.Context, *cloud) error {
 	return func(ctx context.Context, c *cloud) error {
 		compute, err := c.compute()
@@ -292,11 +292,11 @@ func (m *machines) makeIn(cell string) func(context.Context, *cloud) error {
 			_ = servers.Delete(ctx, compute, id).ExtractErr() // it is lost anyway
 			return err
 		}
-		return gone(ctx, compute, id)
+		return removed(ctx, compute, id)
 	}
 }
 
-// create makes a virtual machine without a network, on the hypervisor of a cell.
+// create creates a server without a network, on the hypervisor of a cell.
 func (m *machines) create(ctx context.Context, compute *gophercloud.ServiceClient, cell, name string) (id string, err error) {
 	s, err := servers.Create(ctx, compute, servers.CreateOpts{
 		Name: name, FlavorRef: m.flavor, ImageRef: m.image, Networks: "none", HypervisorHostname: host(cell),
@@ -307,33 +307,33 @@ func (m *machines) create(ctx context.Context, compute *gophercloud.ServiceClien
 	return s.ID, nil
 }
 
-// active waits until a virtual machine runs.
+// active waits until a server runs.
 func active(ctx context.Context, compute *gophercloud.ServiceClient, id string) error {
-	for begin := time.Now(); ; pause(ctx) {
+	for started := time.Now(); ; pause(ctx) {
 		s, err := servers.Get(ctx, compute, id).Extract()
 		if err != nil || s.Status == "ACTIVE" {
 			return err
 		}
-		if s.Status == "ERROR" || time.Since(begin) > serverTimeout {
-			return fmt.Errorf("%s is %s after %.0f s, with the task %q: %s", s.Name, s.Status, time.Since(begin).Seconds(), s.TaskState, s.Fault.Message)
+		if s.Status == "ERROR" || time.Since(started) > serverTimeout {
+			return fmt.Errorf("%s is %s after %.0f s, with the task %q: %s", s.Name, s.Status, time.Since(started).Seconds(), s.TaskState, s.Fault.Message)
 		}
 	}
 }
 
-// gone deletes a virtual machine, and waits until it has gone.
-func gone(ctx context.Context, compute *gophercloud.ServiceClient, id string) error {
+// removed deletes a server, and waits until it is deleted.
+func removed(ctx context.Context, compute *gophercloud.ServiceClient, id string) error {
 	if err := servers.Delete(ctx, compute, id).ExtractErr(); err != nil {
 		return err
 	}
-	for begin := time.Now(); ; pause(ctx) {
+	for started := time.Now(); ; pause(ctx) {
 		s, err := servers.Get(ctx, compute, id).Extract()
 		if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		if time.Since(begin) > serverTimeout {
-			return fmt.Errorf("%s is still %s after %.0f s, with the task %q", s.Name, s.Status, time.Since(begin).Seconds(), s.TaskState)
+		if time.Since(started) > serverTimeout {
+			return fmt.Errorf("%s is still %s after %.0f s, with the task %q", s.Name, s.Status, time.Since(started).Seconds(), s.TaskState)
 		}
 	}
 }
@@ -377,7 +377,7 @@ func (m *machines) readMetadata(ctx context.Context, c *cloud, s servers.Server,
 	return answer.StatusCode, out.UUID, err
 }
 
-// console is the address of a cell's proxy.
+// console returns the address of a cell's proxy.
 func (m *machines) console(cell string) string {
 	return fmt.Sprintf("https://nova-%s-vnc.%s.svc:%d", cell, m.namespace, novav1.VNCPort)
 }
@@ -418,7 +418,7 @@ func (m *machines) look(cell string) func(context.Context, *cloud) error {
 	}
 }
 
-// screen opens a websocket as a browser does that was given a page of the same host, and returns the name of the screen behind it.
+// screen opens a websocket as a browser with a page of the same host does, and returns the name of the screen.
 func (m *machines) screen(ctx context.Context, c *cloud, host, path string) (string, error) {
 	config, err := websocket.NewConfig("wss://"+host+"/"+path, "https://"+host)
 	if err != nil {
@@ -504,7 +504,7 @@ func testBroker(ctx context.Context, t *testing.T, namespace string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("virtual hosts and who may use them: -ordered +in RabbitMQ\n%s", diff)
 	}
-	known := len(rabbitmqctl(ctx, t, namespace, "list_users")) - 1 // its own
+	known := len(rabbitmqctl(ctx, t, namespace, "list_users")) - 1 // the default user
 	// Neutron's, Nova's above the cells, and one for each cell.
 	if hosts := 2 + len(cells); len(want) != hosts || len(users) != hosts || known != hosts {
 		t.Errorf("of %d virtual hosts with a user each there are %d, with %d users; RabbitMQ knows %d", hosts, len(want), len(users), known)
@@ -512,7 +512,7 @@ func testBroker(ctx context.Context, t *testing.T, namespace string) {
 	t.Logf("virtual hosts and who may use them: %v", got)
 }
 
-// topology are the objects of a kind of RabbitMQ's operator. It fails for each that is not ready.
+// topology returns the objects of a kind of RabbitMQ's operator. It fails for each that is not ready.
 func topology(ctx context.Context, t *testing.T, namespace, kind string) []unstructured.Unstructured {
 	t.Helper()
 	all := &unstructured.UnstructuredList{}

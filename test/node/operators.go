@@ -32,9 +32,9 @@ import (
 type operator struct {
 	name      string
 	namespace string
-	// tool of hack/tools that its program is; empty: External Secrets', which is built in its own way.
+	// tool of hack/tools with its program; empty: External Secrets, which is built separately.
 	tool string
-	// module that has its manifests: with the tool's version, or its own.
+	// module with its manifests: in the tool's version, or in a separate one.
 	module string
 	// chart or kustomization is the folder in the module with its manifests, definitions a folder with its CRDs.
 	chart, kustomization, definitions string
@@ -46,11 +46,12 @@ type operator struct {
 	library string
 	// files are folders in the module, whose files the image has, too, in a folder of its root.
 	files map[string]string
-	// base is the image of others that its program is put into, as bin; empty: it has an image of its program alone.
+	// base is an image of another project to which its program is added, as bin; empty: the image contains only its
+	// program.
 	base, bin string
 }
 
-// rook makes Ceph of its objects, and runs in Ceph's image with its own program in it, as the released one does.
+// rook creates Ceph from its objects, and runs in Ceph's image with its program added, as the released one does.
 var rook = operator{
 	name: "rook-ceph", namespace: "rook-ceph", tool: "rook",
 	module: "github.com/rook/rook", chart: "deploy/charts/rook-ceph", library: "deploy/charts/library",
@@ -64,7 +65,7 @@ var rook = operator{
 var certManager = operator{
 	name: "cert-manager", namespace: "cert-manager", tool: "cert-manager",
 	module: "github.com/cert-manager/cert-manager", chart: "deploy/charts/cert-manager", definitions: "deploy/crds",
-	// Its program here is the controllers alone: see hack/tools/cert-manager. They have no probes.
+	// The program here contains only the controllers: see hack/tools/cert-manager. They have no probes.
 	values: `{livenessProbe: {enabled: false}, startupapicheck: {enabled: false}}`,
 	without: []string{
 		"Deployment/cert-manager-webhook", "Deployment/cert-manager-cainjector",
@@ -116,7 +117,7 @@ func newRenderer(root string, log io.Writer) (renderer, error) {
 	return r, errors.Join(err, os.MkdirAll(filepath.Join(folder, "operators"), 0o755))
 }
 
-// install makes the images and the manifests of an operator.
+// install creates the images and the manifests of an operator.
 func (r renderer) install(ctx context.Context, o operator) error {
 	source, program, err := r.build(ctx, o)
 	if err != nil {
@@ -155,7 +156,7 @@ func (r renderer) install(ctx context.Context, o operator) error {
 	return os.WriteFile(filepath.Join(r.folder, "operators", o.name+".yaml"), out.Bytes(), 0o644)
 }
 
-// filesOf are the files of folders in a module, for an image.
+// filesOf returns the files of folders in a module, for an image.
 func filesOf(source string, folders map[string]string) ([]file, error) {
 	var out []file
 	for from, to := range folders {
@@ -264,8 +265,8 @@ func (r renderer) manifests(ctx context.Context, o operator, source string) (str
 	return output(ctx, r.folder, r.helm, "template", o.name, chart, "--namespace", o.namespace, "--values", values)
 }
 
-// released makes the chart of a module's sources one that can be rendered: without charts that it depends on, which are not there, and
-// with the module's version, which a release would have put in.
+// released makes the chart of a module's sources renderable: without missing dependencies, and with the module's
+// version, which a release would set.
 func released(chart, version string) error {
 	path := filepath.Join(chart, "Chart.yaml")
 	data, err := os.ReadFile(path)
@@ -298,7 +299,7 @@ func released(chart, version string) error {
 // requestedImage is an image in a Deployment, and the program that it starts in it; empty: the image's entry point.
 type requestedImage struct{ name, program string }
 
-// imagesOf are the images of Deployments.
+// imagesOf returns the images of Deployments.
 func imagesOf(objects []*unstructured.Unstructured) []requestedImage {
 	var out []requestedImage
 	for _, u := range objects {

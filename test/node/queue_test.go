@@ -31,7 +31,7 @@ func TestQueue(t *testing.T) {
 	testDelete(ctx, t, claim, namespace)
 }
 
-// testAccount makes a virtual host and a user that may use it, and deletes them.
+// testAccount creates a virtual host and a user that may use it, and deletes them.
 func testAccount(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
 	credentials := &corev1.Secret{

@@ -72,7 +72,7 @@ type image struct {
 	sum [sha256.Size]byte
 }
 
-// glance is a client of the image service, by its address inside the cluster.
+// glance returns a client of the image service, by its address inside the cluster.
 func (c *cloud) glance() (*gophercloud.ServiceClient, error) {
 	return openstack.NewImageV2(c.provider, gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal})
 }
@@ -85,7 +85,7 @@ func content(seed uint64, size int) []byte {
 	return out
 }
 
-// create makes an image without content.
+// create creates an image without content.
 func create(ctx context.Context, client *gophercloud.ServiceClient, name string) (*images.Image, error) {
 	return images.Create(ctx, client, images.CreateOpts{Name: name, ContainerFormat: "bare", DiskFormat: "raw"}).Extract()
 }
@@ -136,7 +136,7 @@ func (i image) download(ctx context.Context, c *cloud) error {
 	return nil
 }
 
-// uploadSome makes an image, compares and deletes it.
+// uploadSome creates an image, compares and deletes it.
 func uploadSome(ctx context.Context, c *cloud) error {
 	const size = 1 << 20
 	client, err := c.glance()
@@ -186,7 +186,7 @@ func testImport(ctx context.Context, t *testing.T, c *cloud) {
 	}
 }
 
-// placement is a client of the inventory, by its address inside the cluster.
+// placement returns a client of the inventory, by its address inside the cluster.
 func (c *cloud) placement() (*gophercloud.ServiceClient, error) {
 	client, err := openstack.NewPlacementV1(c.provider, gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal})
 	if client != nil {
@@ -220,7 +220,7 @@ func testPlacement(ctx context.Context, t *testing.T, c *cloud) {
 	}
 }
 
-// listProviders is an error if the one of testPlacement is not there.
+// listProviders returns an error if the one of testPlacement is not there.
 func listProviders(ctx context.Context, c *cloud) error {
 	client, err := c.placement()
 	if err != nil {

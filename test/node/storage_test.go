@@ -32,7 +32,7 @@ import (
 // nodeName is the name of the node.
 const nodeName = "node"
 
-// stored is a Ceph cluster that the released Rook makes of a claim.
+// stored is a Ceph cluster that the released Rook creates for a claim.
 type stored struct {
 	*broken
 	t *testing.T
@@ -160,7 +160,7 @@ func (s *stored) ceph(ctx context.Context, out any, args ...string) error {
 	return json.Unmarshal([]byte(text), out)
 }
 
-// rbd does something with images as Ceph's administrator.
+// rbd runs an rbd command as Ceph's administrator.
 func (s *stored) rbd(ctx context.Context, args ...string) error {
 	folder := "/var/lib/rook/" + s.namespace
 	_, err := kubectl(ctx, append([]string{"exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "timeout", "60", "rbd",
@@ -295,7 +295,7 @@ func (s *stored) access(ctx context.Context, t *testing.T) access {
 	return out
 }
 
-// outsider is a pod in the tenant's namespace, which knows the claim's status and a key. It writes as long as it lives.
+// outsider is a pod in the tenant's namespace, with the claim's status and a key. It writes continuously.
 const outsider = `
 apiVersion: v1
 kind: Pod
@@ -376,7 +376,7 @@ rbd --id cinder ls images`
 	}
 }
 
-// wrote is no error if the outsider has written since a time.
+// wrote returns an error unless the outsider has written since a time.
 func (s *stored) wrote(ctx context.Context, since time.Time) error {
 	text, err := kubectl(ctx, "logs", "-n", s.claim.GetNamespace(), "outsider", "--tail=1")
 	if err != nil {
@@ -389,7 +389,7 @@ func (s *stored) wrote(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// outages are the times in which the outsider wrote nothing for longer than a write takes.
+// outages returns the times in which the outsider wrote nothing for longer than a write takes.
 func (s *stored) outages(ctx context.Context, since time.Time) ([]outage, error) {
 	text, err := kubectl(ctx, "logs", "-n", s.claim.GetNamespace(), "outsider")
 	if err != nil {
@@ -744,7 +744,7 @@ rm /tmp/renewed`, s.namespace)); err != nil {
 // keyring returns the keyring of a Ceph client.
 func keyring(key string) string { return "[client.cinder]\nkey = " + key + "\n" }
 
-// opens is no error if Ceph takes a key of Cinder's user.
+// opens returns an error unless Ceph accepts a key of Cinder's user.
 func (s *stored) opens(ctx context.Context, key string) error {
 	_, err := s.out(ctx, "sh", "-c", fmt.Sprintf("printf %%s '%s' >/tmp/keyring && rados --id cinder --keyring /tmp/keyring -p volumes ls >/tmp/ls", keyring(key)))
 	return err
@@ -800,7 +800,7 @@ func (s *stored) testRetain(ctx context.Context, t *testing.T) {
 	}
 }
 
-// remove deletes the claim, and waits until it is gone.
+// remove deletes the claim, and waits until it is deleted.
 func (s *stored) remove(ctx context.Context, timeout time.Duration) {
 	s.t.Helper()
 	started := time.Now()
@@ -850,7 +850,7 @@ func (s *stored) testDelete(ctx context.Context, t *testing.T) {
 		t.Logf("the claim: %v", err)
 	}
 	for _, args := range [][]string{{"snap", "rm", "volumes/v1@s"}, {"rm", "volumes/v1"}} {
-		if err := s.rbd(ctx, append(args, "--no-progress")...); err != nil { // its users are gone
+		if err := s.rbd(ctx, append(args, "--no-progress")...); err != nil { // its users are deleted
 			t.Error(err)
 		}
 	}

@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// running are the pods with some labels that run.
+// running returns the pods with some labels that run.
 func (b *broken) running(ctx context.Context, selector string) ([]corev1.Pod, error) {
 	s, err := labels.Parse(selector)
 	if err != nil {
@@ -43,7 +43,8 @@ func (b *broken) running(ctx context.Context, selector string) ([]corev1.Pod, er
 	return out, nil
 }
 
-// remove removes pods by label, some or all (0): with the time that they want, or at once, which kills their processes.
+// remove deletes pods by label, some or all (0): with their grace period, or a given one; 0 kills their processes
+// immediately.
 func remove(selector string, number int, grace *int64) func(context.Context, *broken) error {
 	return func(ctx context.Context, b *broken) error {
 		pods, err := b.running(ctx, selector)
@@ -60,7 +61,8 @@ func remove(selector string, number int, grace *int64) func(context.Context, *br
 	}
 }
 
-// crash kills all processes of a pod's containers, as the kernel does when memory runs out. The pod stays, and its containers restart.
+// crash kills all processes of a pod's containers, as the kernel does when memory is exhausted. The pod stays, and its
+// containers restart.
 func crash(selector string) func(context.Context, *broken) error {
 	return func(ctx context.Context, b *broken) error {
 		pods, err := b.running(ctx, selector)
@@ -89,7 +91,7 @@ func crash(selector string) func(context.Context, *broken) error {
 	}
 }
 
-// primary is the member of MariaDB that takes writes.
+// primary returns the member of MariaDB that takes writes.
 func (b *broken) primary(ctx context.Context) (string, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(mariaDBKind)
@@ -124,7 +126,7 @@ func lose(o client.Object, name string) func(context.Context, *broken) error {
 		if err := cluster.Client.Get(ctx, key, o); err != nil {
 			return err
 		}
-		was := o.GetUID()
+		previous := o.GetUID()
 		if err := cluster.Client.Delete(ctx, o); err != nil {
 			return err
 		}
@@ -132,7 +134,7 @@ func lose(o client.Object, name string) func(context.Context, *broken) error {
 			if err := cluster.Client.Get(ctx, key, o); err != nil {
 				return err
 			}
-			if o.GetUID() == was {
+			if o.GetUID() == previous {
 				return fmt.Errorf("%s is still there", name)
 			}
 			return nil
@@ -239,21 +241,21 @@ func stopCrossplane(ctx context.Context, b *broken) error {
 	return nil
 }
 
-// startCrossplane lets it finish.
+// startCrossplane resumes Crossplane.
 func startCrossplane(ctx context.Context, b *broken) error {
 	return errors.Join(scaleCrossplane(ctx, 1),
 		b.schema(ctx, func(s *unstructured.Unstructured) bool { return status(s, "contractedRelease") == upgraded }))
 }
 
-// schema waits until the schema of Keystone is somewhere.
-func (b *broken) schema(ctx context.Context, there func(*unstructured.Unstructured) bool) error {
+// schema waits until the schema of Keystone reaches a state.
+func (b *broken) schema(ctx context.Context, reached func(*unstructured.Unstructured) bool) error {
 	return within(ctx, 3*time.Minute, func() error {
 		s := &unstructured.Unstructured{}
 		s.SetGroupVersionKind(schemaKind)
 		if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: b.namespace, Name: "keystone"}, s); err != nil {
 			return err
 		}
-		if !there(s) {
+		if !reached(s) {
 			return fmt.Errorf("the schema is in phase %s", status(s, "phase"))
 		}
 		return nil

@@ -55,7 +55,7 @@ type runs struct {
 	cloud     *cloud
 }
 
-// testSchedule: smoke tests begin when the minute does, and pass.
+// testSchedule checks that smoke tests begin when the minute does, and pass.
 func (r *runs) testSchedule(ctx context.Context, t *testing.T) {
 	jobs := r.passed(ctx, t, r.claim.GetCreationTimestamp().Time)
 	if len(jobs) == 0 || metav1.GetControllerOf(&jobs[0]) == nil {
@@ -122,7 +122,7 @@ func (r *runs) passed(ctx context.Context, t *testing.T, since time.Time) []batc
 	return all.Items
 }
 
-// cron is the CronJob.
+// cron returns the CronJob.
 func (r *runs) cron(ctx context.Context, t *testing.T) *batchv1.CronJob {
 	t.Helper()
 	cron := &batchv1.CronJob{}

@@ -95,7 +95,7 @@ func component(pod string) string {
 	return strings.TrimSuffix(suffixes.ReplaceAllString(pod, ""), "-server")
 }
 
-// processes are the programs of a node that are no pods.
+// processes returns the programs of a node that are no pods.
 func processes(t *testing.T) map[string]*memory {
 	t.Helper()
 	desired := []string{"etcd", "kube-apiserver", "kube-controller", "kube-scheduler", "kubelet", "kube-proxy", "containerd", "containerd-shim"}

@@ -109,7 +109,8 @@ func testCatalogAccess(t *testing.T, cloud *Cloud, c *Client) {
 	t.Logf("K-ORC has logged in %d times, by %d credentials", korc.count, len(korc.credentials))
 }
 
-// testRestricted: it is an application credential of the administrator's, in the project that K-ORC works in, and makes no other.
+// testRestricted checks that it is an application credential of the administrator's, in the project that K-ORC works
+// in, and makes no other.
 func testRestricted(t *testing.T, c *Client, is credential) {
 	t.Helper()
 	ctx := context.Background()
@@ -182,7 +183,7 @@ func (k *korc) login(ctx context.Context) (string, error) {
 	return credentialIn(ctx, service)
 }
 
-// credentialIn is the application credential that a token was issued for.
+// credentialIn returns the application credential that a token was issued for.
 func credentialIn(ctx context.Context, service *gophercloud.ServiceClient) (string, error) {
 	var out struct {
 		Token struct {

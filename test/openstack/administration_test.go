@@ -150,7 +150,7 @@ func testServiceUser(t *testing.T, cloud *Cloud, c *Client) {
 	checkRoles(t, c, a.token, token, "service")
 }
 
-// endpointOf finds the one endpoint of services of a type.
+// endpointOf returns the ID of the only endpoint of a service type.
 func (a admin) endpointOf(kind string) string {
 	a.t.Helper()
 	var out struct{ Services []struct{ ID string } }
@@ -179,7 +179,7 @@ func checkRoles(t *testing.T, c *Client, with, token string, want ...string) {
 	}
 }
 
-// findsGlance looks for the image service in the claim's region, as a client does with a new token.
+// findsGlance looks up the image service in the claim's region, as a client with a new token does.
 func findsGlance(t *testing.T, cloud *Cloud) error {
 	t.Helper()
 	keystone, err := cloud.Operators.Identity(context.Background(), cloud.Namespace, "keystone-clouds", "admin")

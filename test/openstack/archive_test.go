@@ -102,7 +102,7 @@ func testArchive(t *testing.T, n nova) {
 	}
 }
 
-// aged is SQL by which a virtual machine, and if it is deleted its end, was longer ago.
+// aged returns SQL that sets the creation, and for a deleted server its deletion, to an earlier time.
 func aged(database, id string) string {
 	const days = 40
 	var out []string
@@ -116,7 +116,7 @@ func aged(database, id string) string {
 	return strings.Join(out, ";\n")
 }
 
-// archiveJob is a Job as the CronJob makes it.
+// archiveJob returns a Job as the CronJob makes it.
 func archiveJob(t *testing.T, c *Cloud) *batchv1.Job {
 	t.Helper()
 	cron := &batchv1.CronJob{}

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMariaDBBackup: the database is backed up and lost. Restored, it has every row of the backup and none that came later; users log in, and
-// tokens from before are valid.
+// TestMariaDBBackup checks that the database is backed up and lost. Restored, it has every row of the backup and none
+// that came later; users log in, and tokens from before are valid.
 func TestMariaDBBackup(t *testing.T) {
 	t.Parallel()
 	store := objectStore{host: "s3.example.com", bucket: "tenant-a", region: "eu-de-1", key: "backups", secret: `"quoted" \and/more+`}
@@ -85,7 +85,7 @@ func fill(t *testing.T, a admin) {
 		map[string]any{"application_credential": map[string]any{"name": "saved", "secret": "application-secret"}}, nil)
 }
 
-// backUp makes a backup now, as its schedule does later.
+// backUp creates a backup now, as its schedule does later.
 func backUp(t *testing.T, c *Cloud) {
 	t.Helper()
 	all := c.Operators.All("PhysicalBackup.k8s.mariadb.com")

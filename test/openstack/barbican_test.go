@@ -59,7 +59,7 @@ type safe struct {
 	cloud *Cloud
 }
 
-// safeOf makes a project with a member of the same name, and logs in as that.
+// safeOf creates a project with a member of the same name, and logs in as that.
 func safeOf(t *testing.T, cloud *Cloud, who string) safe {
 	t.Helper()
 	ctx, c := context.Background(), clientOf(t, cloud, false)
@@ -151,7 +151,7 @@ func testSecret(t *testing.T, s safe) {
 	}
 }
 
-// testOrder: a worker makes a key.
+// testOrder checks that a worker makes a key.
 func testOrder(t *testing.T, s safe) {
 	const size = 256 / 8
 	id := must[string](t)(s.order(context.Background()))

@@ -127,7 +127,7 @@ func (d *driven) call(method, address string, in any) (json.RawMessage, error) {
 	return out.Value, nil
 }
 
-// do makes a request of the session.
+// do creates a request of the session.
 func (d *driven) do(method, path string, in any) json.RawMessage {
 	d.t.Helper()
 	address := "http://" + driverAddress + "/session"

@@ -49,7 +49,7 @@ func TestNovaCells(t *testing.T) {
 	}
 }
 
-// testCellWithout takes a server of the second cell away for a while.
+// testCellWithout stops a server of the second cell for a while.
 func testCellWithout(t *testing.T, n nova, server string) {
 	ctx := context.Background()
 	n.scale(t, server, 0)
@@ -116,7 +116,7 @@ func (n nova) statuses(t *testing.T) map[string]string {
 	return out
 }
 
-// scale gives a StatefulSet so many pods, and waits for them.
+// scale sets the replicas of a StatefulSet, and waits for them.
 func (n nova) scale(t *testing.T, name string, replicas int32) {
 	t.Helper()
 	ctx, key := context.Background(), client.ObjectKey{Namespace: n.cloud.Namespace, Name: name}

@@ -14,8 +14,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestCinderFailover: the Valkey that has the locks of Cinder's managers stands still while volumes are made and deleted. Sentinels agree on
-// another one, which clients find, and the first follows that one when it is back.
+// TestCinderFailover suspends the Valkey with the locks of Cinder's managers while volumes are created and deleted, and
+// checks that sentinels elect another primary, which clients find, and that the first one follows it when it is
+// resumed.
 func TestCinderFailover(t *testing.T) {
 	if programs.Ceph == "" {
 		t.Skip("a Ceph runs only on request: SERVICE=cinder")
@@ -95,7 +96,7 @@ func (c cinder) valkey(t *testing.T, pod, commands string) string {
 	return out
 }
 
-// primary is the pod that most sentinels name, if they do.
+// primary returns the pod that most sentinels name, if they do.
 func (c cinder) primary(t *testing.T) string {
 	t.Helper()
 	votes := map[string]int{}

@@ -90,7 +90,7 @@ func startCinder(t *testing.T, r release.Release, end string, ceph *operators.Ce
 	return startCinderOf(t, string(of(t, "volumes.yaml", r, end)), end, ceph)
 }
 
-// startCinderOf does so with a claim of that kind.
+// startCinderOf starts a Cinder with a given claim.
 func startCinderOf(t *testing.T, claim, end string, ceph *operators.Ceph) cinder {
 	t.Helper()
 	authority, err := pki.New("objects")
@@ -160,7 +160,7 @@ func (c cinder) available(t *testing.T, id string) {
 	})
 }
 
-// imaged is an image of 8 MiB, and its content.
+// imaged returns an image of 8 MiB, and its content.
 func (c cinder) imaged(t *testing.T) (id string, data []byte) {
 	t.Helper()
 	g := glanceOf(t, c.cloud)
@@ -226,7 +226,7 @@ func testVolumeTypes(t *testing.T, c cinder) {
 	for _, v := range all {
 		got[v.Name] = fmt.Sprint(v.Description, v.IsPublic, v.ExtraSpecs)
 	}
-	delete(got, "__DEFAULT__") // Cinder's own.
+	delete(got, "__DEFAULT__") // Cinder's default.
 	want := map[string]string{
 		"fast":   "In a pool" + fmt.Sprint(true) + " map[volume_backend_name:ceph-rbd]",
 		"shared": fmt.Sprint(false) + " map[multiattach:<is> True volume_backend_name:ceph-rbd]",
@@ -236,7 +236,8 @@ func testVolumeTypes(t *testing.T, c cinder) {
 	}
 }
 
-// testVolumes: a volume is empty, of an image, of a snapshot, and of a volume; it grows, and becomes an image.
+// testVolumes checks that a volume is empty, of an image, of a snapshot, and of a volume; it grows, and becomes an
+// image.
 func testVolumes(t *testing.T, c cinder) {
 	ctx := context.Background()
 	image, data := c.imaged(t)
@@ -355,7 +356,8 @@ func (c cinder) backUp(t *testing.T, image string, data []byte, retained func() 
 	return from
 }
 
-// testManagers: one of two managers goes in the middle of ten volumes, all of which are made: the other one takes over, and it comes back.
+// testManagers stops one of two managers while ten volumes are created, and checks that all are created: the other
+// manager takes over, and the first one returns.
 func testManagers(t *testing.T, c cinder) {
 	ctx := context.Background()
 	var all []string
@@ -420,7 +422,7 @@ func volumesUsed(t *testing.T, c cinder) *load {
 	})
 }
 
-// becomes waits until a volume has a status, or, without one, until it is gone.
+// becomes waits until a volume has a status, or, without one, until it is deleted.
 func (c cinder) becomes(ctx context.Context, id, status string) error {
 	for end := time.Now().Add(waiting); ; time.Sleep(200 * time.Millisecond) {
 		v, err := volumes.Get(ctx, c.ServiceClient, id).Extract()

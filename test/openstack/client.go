@@ -94,7 +94,8 @@ func (c *Cloud) Dashboard() string {
 	return ""
 }
 
-// Password is a login by name and password, with a scope or, without one, for a token that identifies a user and no more.
+// Password returns a login by name and password, with a scope or, without one, for a token that identifies a user and
+// no more.
 func Password(user, domain, password string, scope map[string]any) map[string]any {
 	auth := map[string]any{
 		"identity": map[string]any{"methods": []string{"password"}, "password": map[string]any{"user": map[string]any{
@@ -107,19 +108,19 @@ func Password(user, domain, password string, scope map[string]any) map[string]an
 	return auth
 }
 
-// ApplicationCredential is a login by such a credential: it brings its own scope.
+// ApplicationCredential returns a login by an application credential, which has its own scope.
 func ApplicationCredential(id, secret string) map[string]any {
 	return map[string]any{"identity": map[string]any{
 		"methods": []string{"application_credential"}, "application_credential": map[string]any{"id": id, "secret": secret},
 	}}
 }
 
-// Project is the scope of a project.
+// Project returns the scope of a project.
 func Project(name, domain string) map[string]any {
 	return map[string]any{"project": map[string]any{"name": name, "domain": map[string]any{"name": domain}}}
 }
 
-// Domain is the scope of a domain.
+// Domain returns the scope of a domain.
 func Domain(name string) map[string]any {
 	return map[string]any{"domain": map[string]any{"name": name}}
 }
@@ -166,7 +167,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the answer is %d: %.300s", e.Status, e.Body)
 }
 
-// Do makes one request of the API: in and out are JSON, and may be nil.
+// Do creates one request of the API: in and out are JSON, and may be nil.
 func (c *Client) Do(ctx context.Context, method, path string, header http.Header, in, out any) (http.Header, error) {
 	var body io.Reader
 	if in != nil {
@@ -200,7 +201,7 @@ func (c *Client) Do(ctx context.Context, method, path string, header http.Header
 	return response.Header, err
 }
 
-// StatusOf is the HTTP status of an error: 0 if it has none.
+// StatusOf returns the HTTP status of an error: 0 if it has none.
 func StatusOf(err error) int {
 	var s *StatusError
 	if errors.As(err, &s) {

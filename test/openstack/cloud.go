@@ -76,7 +76,7 @@ type Cloud struct {
 	bundle     string // the public authority's certificate
 }
 
-// Start makes a claim a running cloud. The caller stops it, also after an error, if there is a cloud.
+// Start creates a claim a running cloud. The caller stops it, also after an error, if there is a cloud.
 func Start(ctx context.Context, o Options) (*Cloud, error) {
 	storage, err := planStorage(o)
 	if err != nil {
@@ -288,7 +288,7 @@ func (c *Cloud) Stop() {
 	}
 }
 
-// claimName is the name of its claim.
+// claimName returns the name of its claim.
 func (c *Cloud) claimName() string {
 	return c.simulation.XR.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
 }
@@ -329,7 +329,7 @@ func (c *Cloud) image(ref string) (cluster.Image, error) {
 		i.Root, i.Env = c.options.Programs.Network, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	case release.Libvirt:
 		i.Root, i.Env = c.options.Programs.Hypervisor, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
-		// The daemon looks up users that its package has made, and swtpm reads how TPMs are made.
+		// The daemon looks up the users that its package creates, and swtpm reads how TPMs are manufactured.
 		for _, file := range []string{
 			"/etc/passwd", "/etc/group", "/etc/swtpm_setup.conf", "/etc/swtpm-localca.conf", "/etc/swtpm-localca.options",
 		} {

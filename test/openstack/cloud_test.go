@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// TestKeystone: a Keystone of two pods serves tokens, the catalog, the tenant's options and rules and a directory's users, and the
-// companion rotates its keys.
+// TestKeystone checks that a Keystone of two pods serves tokens, the catalog, the tenant's options and rules and a
+// directory's users, and the companion rotates its keys.
 func TestKeystone(t *testing.T) {
 	t.Parallel()
 	authority, err := pki.New("directory")
@@ -78,13 +78,13 @@ func login(t testing.TB, c *Client, auth map[string]any) admin {
 	return admin{t: t, c: c, token: token}
 }
 
-// try makes a request that may fail.
+// try creates a request that may fail.
 func (a admin) try(method, path string, in, out any) error {
 	_, err := a.c.Do(context.Background(), method, path, http.Header{"X-Auth-Token": {a.token}}, in, out)
 	return err
 }
 
-// do makes a request that may not fail.
+// do creates a request that may not fail.
 func (a admin) do(method, path string, in, out any) {
 	a.t.Helper()
 	if err := a.try(method, path, in, out); err != nil {
@@ -175,7 +175,8 @@ func testCatalog(t *testing.T, internal, public *Client) {
 	}
 }
 
-// testApplicationCredential: a service user makes its own credential, which an administrator can revoke.
+// testApplicationCredential checks that a service user can create an application credential, which an administrator can
+// revoke.
 func testApplicationCredential(t *testing.T, c *Client, a admin) {
 	t.Helper()
 	user := a.named("users", "name=glance&domain_id=default")
@@ -210,7 +211,7 @@ func testApplicationCredential(t *testing.T, c *Client, a admin) {
 	}
 }
 
-// testPolicy: the claim lets the role auditor list projects, which Keystone's own rules do not.
+// testPolicy checks that the claim's rule permits the role auditor to list projects, which Keystone's defaults do not.
 func testPolicy(t *testing.T, c *Client) {
 	a := adminOf(t, c)
 	project := a.named("projects", "name=admin&domain_id=default")
@@ -225,7 +226,7 @@ func testPolicy(t *testing.T, c *Client) {
 	}
 }
 
-// testOptions: the claim locks users out after two failures.
+// testOptions checks that the claim locks users out after two failures.
 func testOptions(t *testing.T, c *Client) {
 	adminOf(t, c).create("user", map[string]any{"name": "forgetful", "domain_id": "default", "password": "right"})
 	for _, password := range []string{"wrong", "wrong", "right"} {
@@ -236,8 +237,9 @@ func testOptions(t *testing.T, c *Client) {
 	}
 }
 
-// testDirectory: users of the directory log in, if the filter lets them. K-ORC has made their domain after Keystone had started, and so
-// Keystone's pods were replaced: they read the file of a domain when they start, and only if it exists.
+// testDirectory checks that users of the directory can log in if the filter matches them. K-ORC has created their
+// domain after Keystone's start, and so Keystone's pods were replaced: they read the file of a domain only at their
+// start, if the domain exists.
 func testDirectory(t *testing.T, c *Client) {
 	a := adminOf(t, c)
 	domain := a.named("domains", "name=employees")

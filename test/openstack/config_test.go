@@ -44,7 +44,7 @@ var files = map[string]struct {
 			"glance.api", "glance", "glance.multi_store", "castellan.config", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log",
 			"oslo.messaging", "oslo.middleware", "oslo.middleware.http_proxy_to_wsgi", "oslo.policy",
 		},
-		// Of stores, by the names that claims give them.
+		// Groups of stores, with the names in claims.
 		unlisted: []string{"main", "files", "objects", "blocks", "os_glance_staging_store", "os_glance_tasks_store", "barbican_service_user"},
 		hidden:   "metadata_source_path",
 	},
@@ -62,7 +62,8 @@ var files = map[string]struct {
 			"cinder", "castellan.config", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log", "oslo.messaging", "oslo.middleware",
 			"oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.service.service", "oslo.service.wsgi",
 		},
-		// Of backends, by the names that claims give them; how one logs in, and oslo.privsep's, are registered when they are used.
+		// Groups of backends, with the names in claims; the options of logins, and oslo.privsep's, are registered when
+		// they are used.
 		unlisted: []string{"cinder_sys_admin", "privsep_osbrick", "ceph-rbd", "glance", "nova", "service_user", "barbican_service_user"},
 	},
 	"neutron.conf": {
@@ -97,8 +98,8 @@ var foreign = []string{"httpd.conf"}
 // orderedRelease is the release that a claim orders.
 var orderedRelease = regexp.MustCompile(`openStackRelease: "[0-9.]+"`)
 
-// TestConfiguration: oslo-config-validator knows every option of every configuration file that is emitted for every claim here,
-// in each installed release.
+// TestConfiguration checks every option of every configuration file emitted for the claims of testdata with
+// oslo-config-validator, in each installed release.
 func TestConfiguration(t *testing.T) {
 	claims := map[string][]byte{"example": examples.Claim}
 	for _, pattern := range []string{"testdata/[a-o]*.yaml", "testdata/placement.yaml", "testdata/secrets.yaml", "testdata/small.yaml", "testdata/stacks.yaml", "testdata/volumes.yaml", "../../examples/controlplane/*.yaml"} {
@@ -154,7 +155,7 @@ func validate(t *testing.T, r release.Release, venv, name, file, text string) {
 	}
 	known, ok := files[file]
 	if !ok {
-		known = files["keystone.conf"] // a domain's own
+		known = files["keystone.conf"] // a domain's configuration
 	}
 	if known.hidden != "" {
 		text = regexp.MustCompile("(?m)^"+known.hidden+" = .*\n").ReplaceAllString(text, "")

@@ -38,8 +38,8 @@ func TestNovaConsoles(t *testing.T) {
 	}
 }
 
-// testConsoles: a virtual machine's addresses lead to its own hypervisor, by their tokens and no others, and there are no more of them
-// than the claim has.
+// testConsoles checks that a server's console addresses lead to its hypervisor, only with their tokens, and that only
+// the consoles of the claim exist.
 func testConsoles(t *testing.T, n nova, h hypervisor) {
 	ctx := context.Background()
 	id, err := n.create(ctx, h, "consoles-"+h.cell)
@@ -71,8 +71,8 @@ func (n nova) consoleURL(id string, protocol remoteconsoles.ConsoleProtocol, kin
 	return url.Parse(console.URL)
 }
 
-// testSPICE: there is a page, which keeps the token that it is given in a cookie, and connects to the path websockify.
-// https://gitlab.freedesktop.org/spice/spice-html5/-/blob/master/spice_auto.html
+// testSPICE checks that there is a page, which keeps the token that it is given in a cookie, and connects to the path
+// websockify. https://gitlab.freedesktop.org/spice/spice-html5/-/blob/master/spice_auto.html
 func testSPICE(t *testing.T, n nova, h hypervisor, id string) {
 	page, err := n.consoleURL(id, remoteconsoles.ConsoleProtocolSPICE, remoteconsoles.ConsoleTypeSPICEHTML5)
 	if err != nil {
@@ -134,7 +134,7 @@ const (
 	spiceReply = spiceError + spiceKey + 12
 )
 
-// spiceMessage is a message with its header.
+// spiceMessage returns a message with its header.
 func spiceMessage(body []byte) []byte {
 	out := []byte(spiceMagic)
 	for _, n := range []int{spiceMajor, spiceMinor, len(body)} {
@@ -155,7 +155,7 @@ func hearSPICE(from io.Reader, length int) ([]byte, error) {
 	return message[spiceHeader:], nil
 }
 
-// showSPICE is the server's side.
+// showSPICE returns the server's side.
 func showSPICE(conn net.Conn, name string) error {
 	defer conn.Close()
 	if _, err := hearSPICE(conn, spiceMess); err != nil {
@@ -167,7 +167,7 @@ func showSPICE(conn net.Conn, name string) error {
 	return err
 }
 
-// linkSPICE is the client's side. It returns the name of the screen.
+// linkSPICE returns the client's side. It returns the name of the screen.
 func linkSPICE(conn io.ReadWriter) (name string, err error) {
 	if _, err := conn.Write(spiceMessage(make([]byte, spiceMess))); err != nil {
 		return "", err

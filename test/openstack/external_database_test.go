@@ -68,7 +68,7 @@ func newExternalDatabase(t *testing.T) *externalDatabase {
 	return b
 }
 
-// command is a program of the servers' Debian, whose /mnt is the folder of this server.
+// command returns a program of the servers' Debian, whose /mnt is the folder of this server.
 func (b *externalDatabase) command(args ...string) *exec.Cmd {
 	const enter = `mount --bind "$1" "$0/mnt" && shift && exec chroot "$0" "$@"`
 	return exec.Command("unshare", append([]string{"--mount", "sh", "-c", enter, programs.Servers, b.dir}, args...)...)
@@ -115,7 +115,7 @@ func (b *externalDatabase) start() error {
 	}
 }
 
-// stop ends it at once, as a loss does.
+// stop kills it, as an outage does.
 func (b *externalDatabase) stop() {
 	if b.process != nil {
 		_ = b.process.Process.Kill()
@@ -135,7 +135,7 @@ func (b *externalDatabase) sql(statements string) ([]string, error) {
 	return strings.Fields(string(out)), nil
 }
 
-// mustSQL is sql where the server has to answer.
+// mustSQL runs sql, and fails the test on an error.
 func (b *externalDatabase) mustSQL(t *testing.T, statements string) []string {
 	t.Helper()
 	out, err := b.sql(statements)
@@ -197,7 +197,7 @@ func TestExternalDatabase(t *testing.T) {
 	})
 }
 
-// testBorrowedNames: a control plane has a database and a user for each service, and they are called after it.
+// testExternalNames checks that a control plane has a database and a user for each service, named after it.
 func testExternalNames(t *testing.T, b *externalDatabase, prefix string, services ...string) {
 	t.Helper()
 	var want []string
@@ -215,7 +215,7 @@ func testExternalNames(t *testing.T, b *externalDatabase, prefix string, service
 	}
 }
 
-// testBorrowedEncrypted: every connection of a service is encrypted, and none is as the administrator.
+// testBorrowedEncrypted checks that every connection of a service is encrypted, and none is as the administrator.
 func testExternalEncrypted(t *testing.T, b *externalDatabase, prefix string) {
 	t.Helper()
 	users := b.mustSQL(t, "SELECT DISTINCT user FROM information_schema.processlist WHERE user NOT IN ('root', 'system user', 'event_scheduler') ORDER BY 1")

@@ -89,7 +89,8 @@ func cmpID(m map[string]any) any {
 // sharedName returns the name of an object of the second cloud in Keystone.
 func sharedName(cloud *Cloud, name string) string { return name + "-" + cloud.Namespace }
 
-// testSharedEntries: the catalog has the services of the second cloud in its region, with Keystone, and users have its roles.
+// testSharedEntries checks that the catalog has the services of the second cloud in its region, with Keystone, and
+// users have its roles.
 func testSharedEntries(t *testing.T, cloud *Cloud, a admin) {
 	token, err := a.c.Validate(context.Background(), a.token, a.token)
 	if err != nil {
@@ -152,7 +153,7 @@ func testNoKeystone(t *testing.T, cloud *Cloud) {
 	}
 }
 
-// imagesBy is a client of the second cloud's Glance, with a token that the first cloud's Keystone has given.
+// imagesBy returns a client of the second cloud's Glance, with a token that the first cloud's Keystone has given.
 func imagesBy(cloud *Cloud, a admin, token string) *gophercloud.ServiceClient {
 	provider := &gophercloud.ProviderClient{TokenID: token, HTTPClient: http.Client{Timeout: requestTimeout, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: cloud.Operators.Public.Pool(), MinVersion: tls.VersionTLS12}, DialContext: cloud.Cluster.Dial,
@@ -180,7 +181,7 @@ func testImagesByToken(t *testing.T, cloud *Cloud, a admin) {
 	}
 }
 
-// testSharedClients: who logs in by the companion's clouds.yaml of a service finds the second cloud's own.
+// testSharedClients checks that clients with the companion's clouds.yaml of a service find the second cloud's services.
 func testSharedClients(t *testing.T, cloud *Cloud) {
 	provider, ends, err := cloud.Operators.Login(context.Background(), cloud.Namespace, "glance-clouds", "glance")
 	if err != nil {

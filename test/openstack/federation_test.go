@@ -64,7 +64,7 @@ func federate(t *testing.T, c *Client) {
 	a.do(http.MethodPut, protocol, map[string]any{"protocol": map[string]any{"mapping_id": "keycloak"}}, nil)
 }
 
-// browser keeps cookies and follows redirects, as far as a test lets it.
+// browser returns a client that keeps cookies and, if follow is set, follows redirects.
 func browser(t *testing.T, c *Cloud, follow bool) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -140,7 +140,7 @@ func testLogin(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 	}
 }
 
-// testDashboard: a dashboard that is trusted gets the token, another does not.
+// testDashboard checks that a dashboard that is trusted gets the token, another does not.
 func testDashboard(t *testing.T, cloud *Cloud, c *Client) {
 	for origin, want := range map[string]int{dashboard: http.StatusOK, "https://elsewhere.example.com/": http.StatusUnauthorized} {
 		address := strings.Replace(c.URL+protocol+"/websso?origin="+url.QueryEscape(origin), "/v3/OS-FEDERATION", "/v3/auth/OS-FEDERATION", 1)
@@ -176,7 +176,7 @@ func testForged(t *testing.T, cloud *Cloud) {
 			b.Transport.(*http.Transport).TLSClientConfig.RootCAs = pool
 		}
 		got := visit(t, b, http.MethodGet, c.URL+protocol+"/auth", "", forged)
-		// Users log in at the public address, which the provider sends them back to: at another one the proxy refuses.
+		// Users log in at the public address, to which the provider redirects them: the proxy rejects others.
 		if got.header.Get("X-Subject-Token") != "" || got.code < 300 ||
 			(public && !strings.HasPrefix(got.header.Get("Location"), identityProvider)) {
 			t.Errorf("forged headers at the login of %s: got %s to %q, want a redirect to the provider: %.300s",
@@ -264,7 +264,7 @@ func testFederatedCertificate(t *testing.T, cloud *Cloud) {
 	t.Log(load)
 }
 
-// testPasswords: who needs no provider logs in as ever, at both addresses.
+// testPasswords checks that who needs no provider logs in as ever, at both addresses.
 func testPasswords(t *testing.T, cloud *Cloud) {
 	for _, public := range []bool{true, false} {
 		c := clientOf(t, cloud, public)

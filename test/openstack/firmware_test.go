@@ -16,8 +16,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestHypervisorsFirmware: a server of every release boots by UEFI and has a TPM, whose passphrase is in Barbican. Both outlast the pods of
-// the node and a hard reboot, and go with the server. In one release the server moves to another node with its TPM.
+// TestHypervisorsFirmware checks that a server of every release boots by UEFI and has a TPM, whose passphrase is in
+// Barbican. Both outlast the pods of the node and a hard reboot, and go with the server. In one release the server
+// moves to another node with its TPM.
 func TestHypervisorsFirmware(t *testing.T) {
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -226,7 +227,7 @@ func (f firmware) secretSecurity(t *testing.T) {
 	}
 }
 
-// migrates: the state of the TPM goes with the server to another node, which makes no other one.
+// migrates checks that the state of the TPM is moved with the server to another node, which manufactures no other one.
 func (f firmware) migrates(t *testing.T, g guest) {
 	from, to := f.place(t, g).Host, f.otherNode(t, g)
 	f.act(t, g, map[string]any{"migrate": nil})

@@ -191,7 +191,7 @@ func (n nova) testRejected(t *testing.T) {
 	message("HostsMissing")
 }
 
-// offer is the companion's object.
+// offer returns the companion's object.
 func (n nova) offer(t *testing.T) *openstackv1.ComputeCatalog {
 	t.Helper()
 	c := &openstackv1.ComputeCatalog{}
@@ -201,7 +201,7 @@ func (n nova) offer(t *testing.T) *openstackv1.ComputeCatalog {
 	return c
 }
 
-// createIn makes a virtual machine in a zone, and waits until it runs.
+// createIn creates a server in a zone, and waits until it runs.
 func (n nova) createIn(t *testing.T, flavor, zone string) (id string) {
 	t.Helper()
 	ctx := context.Background()
@@ -277,7 +277,7 @@ func (n nova) waitForCatalog(t *testing.T, when string, want map[string]string) 
 	}
 }
 
-// letIn are the projects that may use a flavor. One that has gone meanwhile has none.
+// letIn returns the projects that may use a flavor; none if it was deleted meanwhile.
 func (n nova) letIn(t *testing.T, id string) string {
 	t.Helper()
 	page, err := flavors.ListAccesses(n.ServiceClient, id).AllPages(context.Background())

@@ -35,7 +35,8 @@ import (
 
 const mib = 1 << 20
 
-// TestGlance: three pods of the Glance of every release take images in every way, and keep them in every store, whole.
+// TestGlance checks that three pods of the Glance of every release accept images by every method, and store them
+// completely in every store.
 func TestGlance(t *testing.T) {
 	ceph := startCephIfSelected(t)
 	for _, r := range release.Releases() {
@@ -160,14 +161,14 @@ func content(size int) []byte {
 	return out
 }
 
-// slow is a body that comes in chunks, with pauses between them.
+// slow is a body that is sent in chunks, with pauses between them.
 type slow struct {
 	data  []byte
 	chunk int
 	pause time.Duration
 }
 
-// whole is a body that comes at once, in one chunk.
+// complete returns a body that is sent in one chunk.
 func complete(data []byte) *slow { return &slow{data: data, chunk: len(data)} }
 
 // WriteTo implements io.WriterTo for net/http: each write becomes one chunk.
@@ -273,7 +274,7 @@ func (g glance) waitForImage(t *testing.T, id string, stores ...string) *images.
 	}
 }
 
-// testUpload: chunks that are larger, and pauses that are longer, than uWSGI takes by default.
+// testUpload checks that chunks that are larger, and pauses that are longer, than uWSGI takes by default.
 func testUpload(t *testing.T, g glance) {
 	data := content(6*mib + 1)
 	id := g.create(t, "uploaded", "raw")
@@ -281,7 +282,7 @@ func testUpload(t *testing.T, g glance) {
 	g.check(t, id, data)
 }
 
-// testTorn: a client whose TLS records arrive in pieces, as they do on every network.
+// testTorn checks that a client whose TLS records arrive in pieces, as they do on every network.
 func testTorn(t *testing.T, g glance) {
 	data := content(256<<10 + 5)
 	id, c, provider := g.create(t, "torn", "raw"), *g.ServiceClient, *g.ProviderClient
@@ -353,7 +354,7 @@ func testWebDownload(t *testing.T, g glance, cloud *Cloud) {
 	}
 }
 
-// testStores: an image is uploaded into each store, read from it, and copied to the others.
+// testStores checks that an image is uploaded into each store, read from it, and copied to the others.
 func testStores(t *testing.T, g glance, ceph *operators.Ceph) {
 	stores := []string{"files", "objects"}
 	if ceph != nil {

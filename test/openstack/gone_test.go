@@ -21,7 +21,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// providers are the resource providers of nodes, which libvirt and not Kubernetes gives their names.
+// providers returns the resource providers of nodes, which have the host names of libvirt and not of Kubernetes.
 func (m *machines) providers(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := hypervisors.List(m.ServiceClient, hypervisors.ListOpts{}).AllPages(context.Background())
@@ -127,7 +127,7 @@ func testNodeRemoved(t *testing.T, m *machines, g guest) {
 			}
 			return nil
 		})
-		time.Sleep(75 * time.Second) // It looks once more.
+		time.Sleep(75 * time.Second) // It checks once more.
 		if got := m.records(t, had); !slices.Equal(got[node], before[node]) {
 			t.Fatalf("of a node that may come back there is %v, and was %v", got[node], before[node])
 		}

@@ -129,7 +129,7 @@ func newGuest(address string) guest {
 	return guest{address: address, http: &http.Client{Timeout: 10 * time.Second}}
 }
 
-// boot makes all that a virtual machine needs, and one.
+// boot creates everything that a server needs, and a server.
 func (m *machines) boot(t *testing.T) guest {
 	t.Helper()
 	ctx := context.Background()
@@ -223,8 +223,9 @@ func (m *machines) kernel(t *testing.T) (id string) {
 	return upload("guest", container, disk, strings.NewReader(strings.Repeat("\x00", mib)), properties)
 }
 
-// noDisk is a kernel without the signature of a boot sector, by which a node that a virtual machine moves to takes it for a broken disk
-// (nova.virt.images.do_image_deep_inspection), as one that starts it does not. QEMU does not look for it.
+// noDisk returns a kernel without the signature of a boot sector: with it, the target node of a migration treats the
+// kernel as a broken disk (nova.virt.images.do_image_deep_inspection), unlike a node that starts the server. QEMU does
+// not check it.
 func noDisk(t *testing.T, kernel string) io.Reader {
 	t.Helper()
 	data, err := os.ReadFile(kernel)
@@ -283,7 +284,7 @@ func (m *machines) networks(t *testing.T) (outside, inside string) {
 	return out.ID, in.ID
 }
 
-// hypervisor waits until Nova knows all nodes, and their cell has them.
+// hypervisor waits until Nova has all nodes, in their cell.
 func (m *machines) hypervisor(t *testing.T) {
 	t.Helper()
 	if err := m.cloud.WaitForHypervisors(context.Background(), m.ServiceClient); err != nil {

@@ -47,7 +47,7 @@ def application(environ, start):
     return [str(os.getpid()).encode()]
 `
 
-// uwsgi is a uWSGI that runs with a configuration of ours: two processes of two threads.
+// uwsgi is a running uWSGI with a composed configuration: two processes of two threads.
 type uwsgi struct {
 	t       *testing.T
 	dir     string
@@ -129,7 +129,7 @@ func probe(url string) string {
 	return fmt.Sprintf("%d %s", response.StatusCode, body)
 }
 
-// want fails unless both probes have an answer that begins so.
+// want fails unless the responses of both probes have these prefixes.
 func (u *uwsgi) want(live, ready, reason string) {
 	u.t.Helper()
 	for path, want := range map[string]string{workload.LivePath: live, workload.ReadyPath: ready} {
@@ -214,7 +214,7 @@ func (u *uwsgi) kill(pid int) {
 	}
 }
 
-// TestUWSGIHealth holds that real uWSGI fails probes if it is broken, and only then.
+// TestUWSGIHealth checks that real uWSGI fails probes if it is broken, and only then.
 func TestUWSGIHealth(t *testing.T) {
 	t.Parallel()
 	const never = time.Hour

@@ -110,7 +110,7 @@ func startHeat(t *testing.T, r release.Release, end string) orchestration {
 	return memberOf(t, start(t, of(t, "stacks.yaml", r, end), nil))
 }
 
-// memberOf makes a project with a member, and logs in as that.
+// memberOf creates a project with a member, and logs in as that.
 func memberOf(t *testing.T, cloud *Cloud) orchestration {
 	t.Helper()
 	ctx, c := context.Background(), clientOf(t, cloud, false)
@@ -199,7 +199,7 @@ func (h orchestration) create(ctx context.Context, name, template string) (stack
 	return stack{name, existing.ID}, nil
 }
 
-// until waits until a stack is in a state, or is gone if that is none.
+// until waits until a stack has a state, or is deleted if state is empty.
 func (h orchestration) until(ctx context.Context, s stack, state string) (*stacks.RetrievedStack, error) {
 	var observed *stacks.RetrievedStack
 	err := h.cloud.Cluster.Wait(ctx, 4*time.Minute, s.name+" to be "+state, func(ctx context.Context) (bool, error) {
@@ -307,8 +307,9 @@ func output(s *stacks.RetrievedStack, name string) string {
 	return ""
 }
 
-// testStack: a stack becomes complete when both have reported, is changed in the part that is new, and goes with all that it has made. Its
-// maker is a plain member, whose trust lets Heat act when virtual machines report.
+// testStack checks that a stack is completed after both signals, that an update changes only the affected part, and
+// that its deletion deletes all its resources. It is created by a plain member, whose trust permits Heat to act when
+// servers send signals.
 func testStack(t *testing.T, h orchestration) {
 	ctx := context.Background()
 	s := must[stack](t)(h.create(ctx, "whole", fullStack))
@@ -385,7 +386,7 @@ func testEngines(t *testing.T, h orchestration) {
 	}
 }
 
-// engines are the names of their pods that run.
+// engines returns the names of their pods that run.
 func (h orchestration) engines(t *testing.T) []string {
 	t.Helper()
 	pods := &corev1.PodList{}

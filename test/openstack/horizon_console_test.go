@@ -13,8 +13,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 )
 
-// TestHorizonConsole: who is logged in to the dashboard of a cloud with hypervisors makes a virtual machine by clicking, and sees its screen
-// in the page.
+// TestHorizonConsole checks that who is logged in to the dashboard of a cloud with hypervisors makes a server by
+// clicking, and sees its screen in the page.
 func TestHorizonConsole(t *testing.T) {
 	const end, number = "-console", 10
 	claim := bytes.Replace(of(t, "compute.yaml", restarted, end), []byte("    neutron:\n"),
@@ -36,10 +36,10 @@ func TestHorizonConsole(t *testing.T) {
 	}
 }
 
-// clicked is the name of the virtual machine that is made.
+// clicked is the name of the created server.
 const clicked = "clicked"
 
-// launch makes a virtual machine as a user does, and waits until Nova has it.
+// launch creates a server as a user does, and returns when Nova has it.
 func (d *driven) launch(t *testing.T, s *site, m *machines) (id string) {
 	t.Helper()
 	d.open(s.url + "/project/instances/")

@@ -37,13 +37,14 @@ func TestHorizon(t *testing.T) {
 			t.Run("LogIn", func(t *testing.T) { testLogIn(t, s) })
 			t.Run("Browser", func(t *testing.T) { testBrowser(t, s) })
 			t.Run("Pods", func(t *testing.T) { testSharedSession(t, s) })
-			t.Run("LostPod", func(t *testing.T) { testLostPod(t, s) })
+			t.Run("LostPod", func(t *testing.T) { testPodLoss(t, s) })
 			t.Run("Settings", func(t *testing.T) { testChangedSettings(t, s, r) })
 		})
 	}
 }
 
-// TestHorizonUpgrade: a user stays logged in while the cloud goes from one SLURP release to the next, and no request fails.
+// TestHorizonUpgrade checks that a user stays logged in while the cloud is upgraded from one SLURP release to the next,
+// and that no request fails.
 func TestHorizonUpgrade(t *testing.T) {
 	cloud := start(t, of(t, "dashboard.yaml", before, "-up"), nil)
 	s := siteOf(t, cloud)
@@ -63,8 +64,8 @@ func TestHorizonUpgrade(t *testing.T) {
 	}
 }
 
-// TestHorizonFederation: who is logged in at an identity provider comes back to the dashboard with a token that Keystone gave, and another
-// dashboard gets none.
+// TestHorizonFederation checks that a user who is logged in to an identity provider is redirected to the dashboard with
+// a token of Keystone, and that another dashboard gets none.
 func TestHorizonFederation(t *testing.T) {
 	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
 	if err != nil {
@@ -173,7 +174,7 @@ func (s *site) get(t *testing.T, b *http.Client, path string) page {
 	return visit(t, b, http.MethodGet, s.url+path, "", nil)
 }
 
-// post sends a form as a browser does that is on the site.
+// post sends a form as a browser on the site does.
 func (s *site) post(t *testing.T, b *http.Client, path string, form url.Values) page {
 	t.Helper()
 	return visit(t, b, http.MethodPost, s.url+path, form.Encode(), http.Header{
@@ -200,7 +201,7 @@ func (s *site) enter(t *testing.T, b *http.Client, password string) page {
 	})
 }
 
-// logIn is a browser in which the administrator is logged in.
+// logIn returns a browser in which the administrator is logged in.
 func (s *site) logIn(t *testing.T) *http.Client {
 	t.Helper()
 	b := browser(t, s.cloud, true)
@@ -241,7 +242,7 @@ func testPage(t *testing.T, s *site) {
 	}
 }
 
-// host is the name of the site.
+// host returns the name of the site.
 func (s *site) host() string { return strings.TrimPrefix(s.url, "https://") }
 
 // testAssets checks that every script and style sheet of the page exists, compressed, and with the right type.
@@ -267,7 +268,7 @@ func testAssets(t *testing.T, s *site) {
 	}
 }
 
-// testLogIn: by the right password alone, with a form of the site's own, until the log-out.
+// testLogIn checks that a login requires the right password and a form of the site, and is valid until the logout.
 func testLogIn(t *testing.T, s *site) {
 	b := browser(t, s.cloud, true)
 	if got := s.enter(t, b, "wrong"); got.location.Path != loginPath || !strings.Contains(got.text, "Invalid credentials") {
@@ -319,7 +320,7 @@ func testLogIn(t *testing.T, s *site) {
 	}
 }
 
-// root is the dashboard's address, as cookies are kept for.
+// root returns the dashboard's address, as cookies are kept for.
 func (s *site) root(t testing.TB) *url.URL {
 	t.Helper()
 	out, err := url.Parse(s.url)
@@ -388,8 +389,8 @@ func testSharedSession(t *testing.T, s *site) {
 	}
 }
 
-// testLostPod: a pod is deleted and another one comes, and who is logged in does not notice.
-func testLostPod(t *testing.T, s *site) {
+// testPodLoss deletes a pod, and checks that users stay logged in while it is replaced.
+func testPodLoss(t *testing.T, s *site) {
 	look, removed := s.looking(t), s.pods(t)[0]
 	look.more(t, 3)
 	if err := s.cloud.Cluster.Evict(removed.Namespace, removed.Name); err != nil {
@@ -445,7 +446,7 @@ func (s *site) rolled(t *testing.T, tag string) {
 	}
 }
 
-// looking is a user who looks at pages, again and again, without logging in again.
+// looking returns a user who looks at pages, again and again, without logging in again.
 func (s *site) looking(t *testing.T) *load {
 	t.Helper()
 	b := s.logIn(t)

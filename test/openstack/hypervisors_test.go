@@ -31,10 +31,10 @@ import (
 // hypervisorUser runs nova-compute.
 const hypervisorUser = 42424
 
-// hypervisor is a nova-compute with a driver whose virtual machines are not there. It is configured as a real one is: it knows the queue of
-// its cell, and no database.
+// hypervisor is a nova-compute with a driver of fake servers. It is configured as a real one: with the queue of its
+// cell, and without a database.
 type hypervisor struct { //nolint:recvcheck // it is a value once it listens
-	// cell it belongs to, and where the screens of its virtual machines are, and their serial ports.
+	// cell it belongs to, and where the screens of its servers are, and their serial ports.
 	cell, screen, serial string
 	// consoles are the consoles of its cell, whose proxies' host names end with the domain.
 	consoles novav1.Consoles
@@ -69,9 +69,9 @@ func (h hypervisor) options(t *testing.T) string {
 	return text
 }
 
-// pages returns the console options of docs/operations.md (Consoles of virtual machines): nova-compute builds the
-// address for browsers, which is the cell's proxy. The proxy accepts only pages of its host, by the scheme of this
-// address, so that a serial console needs wss.
+// pages returns the console options of docs/operations.md (Consoles of servers): nova-compute builds the address for
+// browsers, which is the cell's proxy. The proxy accepts only pages of its host, by the scheme of this address, so that
+// a serial console needs wss.
 func (h hypervisor) pages() oslo.Config {
 	c := h.consoles
 	out := oslo.Config{
@@ -237,13 +237,13 @@ func serveConsoles(t *testing.T, cloud *Cloud, port int, name string, serve func
 			if err != nil {
 				return
 			}
-			go func() { _ = serve(conn) }() // the other end knows
+			go func() { _ = serve(conn) }() // the client has already read the error
 		}
 	}()
 	return l.Addr().String()
 }
 
-// show is the server's side of a handshake. It sends the name of the screen, which is black.
+// show returns the server's side of a handshake. It sends the name of the screen, which is black.
 func show(conn net.Conn, name string) error {
 	defer conn.Close()
 	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
@@ -264,7 +264,7 @@ func show(conn net.Conn, name string) error {
 	return nil
 }
 
-// look is the client's side of a handshake. It returns the name of the screen.
+// look returns the client's side of a handshake. It returns the name of the screen.
 func look(conn io.ReadWriter) (name string, err error) {
 	version, types, result, init := make([]byte, len(rfbVersion)), make([]byte, 2), make([]byte, 4), make([]byte, rfbInit+rfbNameBytes)
 	for _, step := range []struct {

@@ -64,12 +64,12 @@ func (m *machines) upgraded(t *testing.T, g guest, plane []byte, load *load, ser
 	}
 }
 
-// pairs gives a claim a second pod of Glance, whose pods are replaced one after the other, each in its place.
+// pairs adds a second pod of Glance to a claim, so that its pods are replaced one after the other.
 func pairs(claim []byte) []byte {
 	return bytes.Replace(claim, []byte("    glance:\n"), []byte("    glance:\n      replicas: 2\n"), 1)
 }
 
-// pinged does something while a virtual machine is pinged, which no part of an upgrade may be noticed by.
+// pinged runs a step of an upgrade while a server is pinged, which must not be interrupted.
 func (m *machines) pinged(t *testing.T, g guest, step string, during func()) {
 	t.Helper()
 	began := time.Now()
@@ -104,7 +104,8 @@ func (m *machines) runs(t *testing.T, component, service string, r release.Relea
 	})
 }
 
-// cloudUsed: two clients log in, list images, show a virtual machine, and make and delete a port, which is each of the services that it needs.
+// cloudUsed: two clients log in, list images, show a server, and make and delete a port, which is each of the services
+// that it needs.
 func cloudUsed(t *testing.T, m *machines, g guest) *load {
 	t.Helper()
 	c := clientOf(t, m.cloud, false)

@@ -102,7 +102,7 @@ func (i *issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// knows reports whether the client proves itself by its secret.
+// isValid reports whether a request has the client's secret.
 func (i *issuer) isValid(r *http.Request) bool {
 	name, secret, _ := r.BasicAuth()
 	name, _ = url.QueryUnescape(name)
@@ -167,7 +167,7 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 3600, "id_token": identity})
 }
 
-// sign makes a JSON Web Token.
+// sign creates a JSON Web Token.
 func (i *issuer) sign(claims map[string]any) (string, error) {
 	var parts []string
 	for _, part := range []map[string]any{{"alg": "RS256", "typ": "JWT", "kid": keyID}, claims} {

@@ -67,7 +67,7 @@ func (l *Load) count(ctx context.Context, counter *atomic.Int64, label string, e
 	return false
 }
 
-// keep keeps a token; the very first ones stay for ever.
+// keep keeps a token; the very first ones stay forever.
 func (l *Load) keep(token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

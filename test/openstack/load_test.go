@@ -48,7 +48,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// direct is a cloud without a proxy of the suite's: its own Gateway.
+// direct returns a cloud without one of the suite's proxies: its own Gateway.
 func direct(cloud *Cloud) proxy { return proxy{name: "direct", cloud: cloud} }
 
 // disruptions are the lines by which the fake node reports containers that end and pods that leave their Service.
@@ -70,7 +70,7 @@ func (d *disruptions) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// watch is an option of a cloud.
+// watch returns an option of a cloud.
 func (d *disruptions) watch(o *Options) { o.Progress = io.MultiWriter(o.Progress, d) }
 
 // reset forgets earlier disruptions.
@@ -240,7 +240,7 @@ func setting(t *testing.T, cloud *Cloud, service, name string) int {
 	return 0
 }
 
-// testKeystoneLoad: a Keystone behind Apache.
+// testKeystoneLoad checks that a Keystone behind Apache.
 func testKeystoneLoad(t *testing.T) {
 	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
 	if err != nil {
@@ -269,7 +269,8 @@ func testKeystoneLoad(t *testing.T) {
 // tokenBytes is the size of a token that passes every server and proxy.
 const tokenBytes = 16 << 10
 
-// testLargeToken: a token of 16 KiB reaches Keystone, and a user whose identity has that size logs in: the browser carries it as cookies.
+// testLargeToken checks that a token of 16 KiB reaches Keystone, and that a user with an identity of that size can log
+// in: the browser sends it as cookies.
 func testLargeToken(t *testing.T, p proxy, c *Client, provider *issuer) {
 	token := strings.Repeat("t", tokenBytes)
 	through := &Client{URL: c.URL, HTTP: &http.Client{Transport: p.transport(), Timeout: requestTimeout}}
@@ -439,7 +440,8 @@ func testHungRequest(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
 	}
 }
 
-// testGlanceLoad: a Glance whose slots are all taken by slow transfers for ten minutes, among them uploads that take twenty.
+// testGlanceLoad checks that a Glance whose slots are all taken by slow transfers for ten minutes, among them uploads
+// that take twenty.
 func testGlanceLoad(t *testing.T) {
 	watch := &disruptions{}
 	cloud := start(t, read(t, "load.yaml"), watch.watch)
@@ -498,8 +500,8 @@ func slowUpload(t *testing.T, p proxy, g glance, url, token, id string) {
 	}
 }
 
-// testBusyGlance: slow downloads take every slot that uploads have left, and more clients wait. No probe fails, and each of them gets the
-// image in the end.
+// testBusyGlance checks that while slow downloads take every slot that uploads have left, and more clients wait, no
+// probe fails, and each client eventually gets the image.
 func testBusyGlance(t *testing.T, cloud *Cloud, all []proxy, url, token string, want [sha256.Size]byte) {
 	pods := podsOf(t, cloud, "glance", "api")
 	slots := len(pods) * setting(t, cloud, "glance", "processes") * setting(t, cloud, "glance", "threads")
@@ -589,7 +591,7 @@ func slowDownload(p proxy, url, token string, release <-chan struct{}, started *
 	return [sha256.Size]byte(hash.Sum(nil)), nil
 }
 
-// testConsoleLoad: consoles stay open without input.
+// testConsoleLoad checks that consoles stay open without input.
 func testConsoleLoad(t *testing.T) {
 	const r = "2025.2"
 	watch := &disruptions{}

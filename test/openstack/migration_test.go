@@ -22,9 +22,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestMigration: a virtual machine is resized and migrated while it is shut down; it moves between two nodes while it is pinged; a node is
-// emptied, updated and taken into service again; one is cordoned, is emptied, and is uncordoned; one loses power; one fails in the middle
-// of a migration to it; and one is gone for good.
+// TestMigration checks that a server can be resized and migrated while it is shut off, and live-migrated between two
+// nodes while it is pinged; that a node can be drained, updated and returned to service; that a cordoned node is
+// evacuated and enabled after it is uncordoned; and the failures of a node by power loss, during a migration to it, and
+// permanently.
 func TestMigration(t *testing.T) {
 	t.Run(string(restarted), func(t *testing.T) {
 		m := startMachinesOn(t, 2)
@@ -37,17 +38,17 @@ func TestMigration(t *testing.T) {
 		t.Run("Receiver", func(t *testing.T) { testReceiver(t, m, g) })
 		t.Run("Outages", func(t *testing.T) { testOutages(t, m, g) })
 		t.Run("PowerLoss", func(t *testing.T) { testPowerLoss(t, m, g) })
-		t.Run("Gone", func(t *testing.T) { testNodeRemoved(t, m, g) }) // The last one: the node does not come back.
+		t.Run("Gone", func(t *testing.T) { testNodeRemoved(t, m, g) }) // It is the last one: the node does not return.
 		m.memory(t)
 	})
 }
 
-// startSeveral makes two claims a cloud of so many nodes, whose floating IPs are where their virtual machines are.
+// startMachinesOn creates a cloud with a number of nodes from two claims, with distributed floating IPs.
 func startMachinesOn(t *testing.T, nodes int) *machines {
 	t.Helper()
 	plane := bytes.Replace(of(t, "compute.yaml", restarted, dashed(restarted)),
 		[]byte("      ml2:"), []byte("      distributedFloatingIPs: true\n      ml2:"), 1)
-	// A migration has a middle: an idle virtual machine has about 90 MiB to send.
+	// A migration has a middle: an idle server has about 90 MiB to send.
 	const slow = "virtualization: {driver: qemu, evictOnCordon: true, liveMigration: {bandwidthPerMigration: 16Mi}}"
 	pool := bytes.Replace(of(t, "hypervisors.yaml", restarted, dashed(restarted)), []byte("virtualization: {driver: qemu}"), []byte(slow), 1)
 	m := startMachines(t, plane, pool, 0, func(o *Options) { o.Nodes = nodes })
@@ -72,7 +73,7 @@ func (m *machines) place(t *testing.T, g guest) place {
 	return p
 }
 
-// otherNode is the node that a virtual machine is not on.
+// otherNode returns the node that a server is not on.
 func (m *machines) otherNode(t *testing.T, g guest) string {
 	t.Helper()
 	if m.place(t, g).Host == "node-0" {
@@ -136,7 +137,8 @@ func (m *machines) diskCount(t *testing.T, g guest) int {
 	return n
 }
 
-// testThereAndBack: it goes to the other node and back, with its disk, by TLS, and does not start again.
+// testMigrations checks that a server can be live-migrated to the other node and back, with its disk, by TLS, without a
+// restart.
 func testMigrations(t *testing.T, m *machines, g guest) {
 	for _, direction := range []string{"There", "Back"} {
 		t.Run(direction, func(t *testing.T) {
@@ -157,7 +159,7 @@ func testMigrations(t *testing.T, m *machines, g guest) {
 	}
 }
 
-// goesOn fails unless the virtual machine runs on a node, and did all the time.
+// goesOn fails unless the server runs on a node, and did all the time.
 func (m *machines) goesOn(t *testing.T, g guest, before int, on string) {
 	t.Helper()
 	m.until(t, "the virtual machine's answer", g.server.ID, func() error { _, err := g.get("seconds"); return err })
@@ -215,7 +217,7 @@ func (m *machines) setEnabled(t *testing.T, node string, enabled bool) {
 	}
 }
 
-// on is the pod of a component on a node.
+// on returns the pod of a component on a node.
 func (m *machines) on(t *testing.T, node, component string) *corev1.Pod {
 	t.Helper()
 	for _, p := range m.pods(t, component) {
@@ -388,7 +390,7 @@ func testPowerLoss(t *testing.T, m *machines, g guest) {
 	m.goesOn(t, g, 0, to)
 }
 
-// alive are Neutron's agents of a node that are.
+// alive returns Neutron's agents of a node that are alive.
 func (m *machines) alive(t *testing.T, node string) (out []string) {
 	t.Helper()
 	page, err := agents.List(m.neutron.ServiceClient, agents.ListOpts{Host: node}).AllPages(context.Background())

@@ -35,7 +35,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestNeutron: the Neutron of every release makes networks that OVN has, by two pods of its API.
+// TestNeutron checks that the Neutron of every release makes networks that OVN has, by two pods of its API.
 func TestNeutron(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -54,7 +54,8 @@ func TestNeutron(t *testing.T) {
 	}
 }
 
-// testLeaders: while clients make, show and delete ports, the member that leads is killed of each of OVN's databases, twice. No request fails.
+// testLeaders checks that while clients make, show and delete ports, the member that leads is killed of each of OVN's
+// databases, twice. No request fails.
 func testLeaders(t *testing.T, n neutron) {
 	ctx := context.Background()
 	load := portsUsed(t, n)
@@ -86,13 +87,15 @@ func testLeaders(t *testing.T, n neutron) {
 	t.Log(load)
 }
 
-// TestNeutronPorts: many ports are made at once, by all workers of two pods, and OVN has each of them once.
+// TestNeutronPorts creates many ports in parallel, with all workers of two pods, and checks that OVN has each of them
+// once.
 func TestNeutronPorts(t *testing.T) {
 	t.Parallel()
 	testPorts(t, startNeutron(t, newest, "-many"), 3000)
 }
 
-// TestNeutronUpgrade: a Neutron goes from one SLURP release to the next while ports are made, and no request fails on the way.
+// TestNeutronUpgrade checks that a Neutron can be upgraded from one SLURP release to the next while ports are created,
+// and that no request fails.
 func TestNeutronUpgrade(t *testing.T) {
 	t.Parallel()
 	n := startNeutron(t, before, "-up")
@@ -191,7 +194,7 @@ func startNeutron(t *testing.T, r release.Release, end string) neutron {
 	return loggedIn(t, start(t, of(t, "networks.yaml", r, end), nil))
 }
 
-// loggedIn is a client of a cloud's Neutron.
+// loggedIn returns a client of a cloud's Neutron.
 func loggedIn(t *testing.T, cloud *Cloud) neutron {
 	t.Helper()
 	provider, ends := administrator(t, cloud)
@@ -224,7 +227,7 @@ func (n neutron) ovn(t *testing.T, part, table, column string) []string {
 	return out
 }
 
-// tool runs OVN's own for a database, at all of its members.
+// tool runs OVN's command-line tool for a database, at all of its members.
 func (n neutron) tool(t *testing.T, part string, command ...string) (string, error) {
 	t.Helper()
 	tool, port := "ovn-nbctl", ovnv1.NorthboundPort
@@ -313,8 +316,8 @@ func testNetworks(t *testing.T, n neutron) {
 	}
 }
 
-// testAging proves that OVN removes learned addresses: routers and networks outside have an age, and the removal has a limit, which Neutron's
-// maintenance sets some time after it has started.
+// testAging checks that OVN removes learned addresses: routers and external networks have an age limit, and the number
+// of removals is limited, which Neutron's maintenance sets some time after its start.
 func testAging(t *testing.T, n neutron) {
 	for _, want := range []struct{ table, column, setting string }{
 		{"Logical_Router", "options", "[mac_binding_age_threshold 300]"}, {"Logical_Switch", "other_config", "[fdb_age_threshold 300]"},

@@ -55,7 +55,7 @@ spec:
         volumeMounts: [{name: tmp, mountPath: /tmp}]
       volumes: [{name: tmp, emptyDir: {}}]`
 
-// topology is a network inside, one outside, a router, and an address outside for a virtual machine.
+// topology is a network inside, one outside, a router, and an address outside for a server.
 const topology = `set -e; n() { ovn-nbctl --db=unix:/tmp/nb.sock --timeout=60 "$@"; }
 n ls-add inside -- ls-add outside -- lsp-add outside ln -- lsp-set-type ln localnet -- lsp-set-addresses ln unknown -- lsp-set-options ln network_name=physnet1
 n lr-add r -- lrp-add r in 02:00:00:00:01:01 192.0.2.1/24 -- lsp-add inside rin -- lsp-set-type rin router -- lsp-set-addresses rin router -- lsp-set-options rin router-port=in
@@ -66,7 +66,7 @@ D=$(n create DHCP_Options cidr=192.0.2.0/24 options='"lease_time"="43200" "mtu"=
 n lsp-set-dhcpv4-options p1 $D
 n --wait=hv sync`
 
-// domain is the virtual machine.
+// domain is the server.
 const domain = `<domain type='qemu'><name>g</name><memory unit='MiB'>128</memory><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='pc'>hvm</type><kernel>/var/lib/nova/vmlinuz</kernel><initrd>/var/lib/nova/initrd.gz</initrd>
 <cmdline>console=ttyS0</cmdline></os>
@@ -183,7 +183,7 @@ func startNodes(t *testing.T, names ...string) fakeNode {
 	return n
 }
 
-// at is another node of the same cluster.
+// at returns another node of the same cluster.
 func (n fakeNode) at(name string) fakeNode {
 	n.name = name
 	return n
@@ -236,7 +236,7 @@ func (n fakeNode) peer(t *testing.T, a *pki.Authority, name string) pki.Pair {
 	return p
 }
 
-// certify gives nodes their certificate, as the golden file of that orders it.
+// certify issues the certificate of nodes, as in the golden file of the Certificate.
 func (n fakeNode) certify(t *testing.T) pki.Pair {
 	t.Helper()
 	p := n.peer(t, n.authority, n.namespace)

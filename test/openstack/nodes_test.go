@@ -79,7 +79,7 @@ n lr-nat-add r dnat_and_snat 203.0.113.20 192.0.2.10 p1 02:00:00:00:01:03`)
 	}
 }
 
-// counted is a number that the virtual machine serves.
+// counted returns a number that the server serves.
 func counted(t *testing.T, g guest, path string) int {
 	t.Helper()
 	text, err := g.get(path)

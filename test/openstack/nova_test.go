@@ -69,7 +69,7 @@ func startNova(t *testing.T, r release.Release, end string) nova {
 	return startNovaAs(t, of(t, "machines.yaml", r, end), r, end, novav1.Consoles{Graphical: novav1.VNC}, "")
 }
 
-// startNovaAs does so with another claim, with the consoles that it orders, and a second cell that has a queue of that name.
+// startNovaAs starts a Nova with a given claim and its consoles, and a second cell with a separate queue.
 func startNovaAs(t *testing.T, claim []byte, r release.Release, end string, consoles novav1.Consoles, queue string) nova {
 	t.Helper()
 	return startNovaIn(t, start(t, claim, nil), r, consoles, hypervisor{domain: "machines" + end + ".tenant-a.example.com", queue: queue})
@@ -170,7 +170,7 @@ func (n nova) up(t *testing.T) {
 	}
 }
 
-// replace makes a hypervisor run the Nova of a release, or another one than before, and returns when it accepts
+// replace creates a hypervisor run the Nova of a release, or another one than before, and returns when it accepts
 // servers: servers that are created while it starts fail, because it treats them as builds interrupted by the restart
 // (nova.compute.manager.ComputeManager._error_out_instances_whose_build_was_interrupted).
 func (n nova) replace(t *testing.T, h hypervisor, r release.Release) {
@@ -190,7 +190,7 @@ func (n nova) replace(t *testing.T, h hypervisor, r release.Release) {
 	}
 }
 
-// testComputeServices: every process reports, and the companion sees the same.
+// testComputeServices checks that every process reports, and the companion sees the same.
 func testComputeServices(t *testing.T, n nova) {
 	n.up(t)
 	n.cloud.Operators.Forward(2 * time.Minute)
@@ -243,7 +243,7 @@ func testServers(t *testing.T, n nova) {
 	}
 }
 
-// create makes a virtual machine without a network, on a hypervisor.
+// create creates a server without a network, on a hypervisor.
 func (n nova) create(ctx context.Context, h hypervisor, name string) (id string, err error) {
 	s, err := servers.Create(ctx, n.ServiceClient, servers.CreateOpts{
 		Name: name, FlavorRef: n.flavor, ImageRef: n.image, Networks: "none", HypervisorHostname: h.host(),
@@ -257,7 +257,7 @@ func (n nova) create(ctx context.Context, h hypervisor, name string) (id string,
 // serverTimeout is the maximum time to create or delete a server.
 const serverTimeout = 3 * time.Minute
 
-// active waits until a virtual machine runs.
+// active waits until a server runs.
 func (n nova) active(ctx context.Context, id string) error {
 	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		s, err := servers.Get(ctx, n.ServiceClient, id).Extract()
@@ -271,7 +271,7 @@ func (n nova) active(ctx context.Context, id string) error {
 	}
 }
 
-// delete waits until a virtual machine has gone.
+// delete deletes a server and waits until it is deleted.
 func (n nova) delete(ctx context.Context, id string) error {
 	if err := servers.Delete(ctx, n.ServiceClient, id).ExtractErr(); err != nil {
 		return err
@@ -289,7 +289,7 @@ func (n nova) delete(ctx context.Context, id string) error {
 	}
 }
 
-// list returns the virtual machines of all cells whose names begin so.
+// list returns the servers of all cells whose names begin so.
 func (n nova) list(ctx context.Context, prefix string) ([]servers.Server, error) {
 	page, err := servers.List(n.ServiceClient, servers.ListOpts{Name: "^" + prefix}).AllPages(ctx)
 	if err != nil {
@@ -425,7 +425,7 @@ func (n nova) console(host, path, cookie string, talk func(io.ReadWriter) (strin
 	return talk(conn)
 }
 
-// serversUsed: two clients, each with a cell, make, list and delete virtual machines.
+// serversUsed: two clients, each with a cell, make, list and delete servers.
 func serversUsed(t *testing.T, n nova) *load {
 	t.Helper()
 	return startClients(t, len(n.hypervisors), func(ctx context.Context, client, round int, try request) error {

@@ -48,7 +48,7 @@ func TestNovaUpgrade(t *testing.T) {
 // schemas of Nova, and of its cells.
 var schemas = []string{"nova-api", "nova-cell0", "nova-cell1", "nova-cell2"}
 
-// upgrade brings it to the next release under load, and then the hypervisors.
+// upgrade upgrades it to the next release under load, and then the hypervisors.
 func (n nova) upgrade(t *testing.T, from, to release.Release, end string) {
 	t.Helper()
 	load := serversUsed(t, n)
@@ -78,7 +78,7 @@ func (n nova) upgrade(t *testing.T, from, to release.Release, end string) {
 	load.stop(t)
 	t.Logf("hypervisors are of %s, and the pods that were pinned have been replaced; meanwhile %s", to, load)
 	n.checkComputeVersion(t, spoken[to])
-	n.waitForImage(t)
+	n.checkMigrated(t)
 }
 
 // spoken is the version of calls to hypervisors in each release.
@@ -160,8 +160,9 @@ func (n nova) renewed(t *testing.T, h hypervisor, r release.Release) {
 	n.mapped(t, h, r)
 }
 
-// settled: nothing is left to do for the next upgrade. Data have been migrated, and Nova's own check finds nothing.
-func (n nova) waitForImage(t *testing.T) {
+// checkMigrated checks that nothing remains to be done before the next upgrade: data have been migrated, and Nova's
+// upgrade check has no findings.
+func (n nova) checkMigrated(t *testing.T) {
 	t.Helper()
 	for _, s := range schemas[1:] { // the API's has no such migrations
 		n.manages(t, s, "nova-manage db online_data_migrations")

@@ -20,8 +20,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestCephBackups: a member of a project backs a volume up into the object store of the cloud, by Swift, and restores it. The backup is in
-// the account of that project, and of no other one.
+// TestCephBackups checks that a member of a project backs a volume up into the object store of the cloud, by Swift, and
+// restores it. The backup is in the account of that project, and of no other one.
 func TestCephBackups(t *testing.T) {
 	if programs.Ceph == "" {
 		t.Skip("a Ceph runs only on request: SERVICE=ceph")
@@ -45,7 +45,7 @@ func testObjectBackup(t *testing.T, r release.Release) {
 			"volumes-ceph": {cinderv1.CephConfigKey: s.ceph.Configuration(), cinderv1.CephKeyringKey: s.ceph.Keyrings["cinder"]},
 		}
 	})
-	s.beside(t, plane, func() *operators.Ceph { return s.ceph })
+	s.startWith(t, plane, func() *operators.Ceph { return s.ceph })
 
 	// The CA of the object store is known after its start.
 	if err := s.cloud.Operators.SetSecret(ctx, "tenant-a", "objects", map[string][]byte{"ca.crt": s.authority}); err != nil {
@@ -93,7 +93,7 @@ func withoutBackup(t *testing.T, claim []byte) []byte {
 	return slices.Concat(before, []byte("  global:\n"), after)
 }
 
-// as is a client that is logged in as a member of a project, and finds services by their internal addresses.
+// as returns a client that is logged in as a member of a project, and finds services by their internal addresses.
 func (s *stores) as(t *testing.T, m account) (*gophercloud.ProviderClient, gophercloud.EndpointOpts) {
 	t.Helper()
 	admin, ends := administrator(t, s.cloud)

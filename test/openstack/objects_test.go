@@ -74,20 +74,20 @@ func startStores(t *testing.T) *stores {
 	t.Helper()
 	plane := lettingObjectsIn(read(t, "small.yaml"))
 	s := &stores{cloud: start(t, plane, nil)}
-	s.beside(t, plane, func() *operators.Ceph {
+	s.startWith(t, plane, func() *operators.Ceph {
 		return startCephWith(t, nil, map[string]operators.Caps{gatewayUser: operators.GatewayCaps()})
 	})
 	return s
 }
 
-// lettingObjectsIn is the claim of a control plane that lets the object store in.
+// lettingObjectsIn returns the claim of a control plane that admits the object store.
 func lettingObjectsIn(plane []byte) []byte {
 	return bytes.Replace(plane, []byte("\nspec:\n"), []byte("\nspec:\n  keystoneServices:\n"+
 		"  - {namespace: tenant-a, name: ceph-objects, type: object-store, additionalTypes: [s3]}\n"), 1)
 }
 
 // startWith runs the object store with a control plane that admits it, on a Ceph that has the user of its gateways.
-func (s *stores) beside(t *testing.T, plane []byte, ceph func() *operators.Ceph) {
+func (s *stores) startWith(t *testing.T, plane []byte, ceph func() *operators.Ceph) {
 	t.Helper()
 	s.compose(t, plane)
 	var err error
@@ -140,7 +140,7 @@ func (s *stores) compose(t *testing.T, plane []byte) {
 	s.instance = w.XR.GetFields()["status"].GetStructValue().GetFields()["instance"].GetStringValue()
 }
 
-// nameOf is the name of a claim.
+// nameOf returns the name of a claim.
 func nameOf(t *testing.T, claim []byte) string {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -287,7 +287,7 @@ type account struct {
 // userPassword is the password of these users.
 const userPassword = "an unused password"
 
-// member makes a project with a user who has role member.
+// member creates a project with a user who has role member.
 func (s *stores) member(t *testing.T, name string) account {
 	t.Helper()
 	return s.user(t, name, "member")
@@ -369,7 +369,8 @@ func (s *stores) do(t *testing.T, r *http.Request) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// sign makes a request by S3 with a signature of version 4 (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
+// sign creates a request by S3 with a signature of version 4
+// (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
 func (s *stores) sign(t *testing.T, method, url, access, secret, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
@@ -399,7 +400,7 @@ func (s *stores) sign(t *testing.T, method, url, access, secret, body string) (i
 	return s.do(t, r)
 }
 
-// testStoreEntries: the catalog leads to both protocols, by Swift to the project's own account.
+// testStoreEntries checks that the catalog has the addresses of both protocols, for Swift with the project's account.
 func testStoreEntries(t *testing.T, s *stores, m account) {
 	address := "https://" + rook.GatewayName("objects") + "." + s.instance + ".svc"
 	for typ, want := range map[string]string{"object-store": address + "/swift/v1/AUTH_" + m.project, "s3": address} {
@@ -409,7 +410,7 @@ func testStoreEntries(t *testing.T, s *stores, m account) {
 	}
 }
 
-// want fails if an answer has another status.
+// want fails if a response has another status.
 func want(t *testing.T, label string, status int, body string, statuses ...int) {
 	t.Helper()
 	if !slices.Contains(statuses, status) {
@@ -463,7 +464,7 @@ func testS3(t *testing.T, s *stores, one, two account) {
 	}
 }
 
-// testStoreRole: who has no role that is accepted keeps nothing.
+// testStoreRole checks that who has no role that is accepted keeps nothing.
 func testStoreRole(t *testing.T, s *stores) {
 	reader := s.user(t, "three", "reader")
 	status, body := s.call(t, http.MethodPut, reader.catalog["object-store"]+"/box", reader.token, "")

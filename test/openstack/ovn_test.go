@@ -106,7 +106,7 @@ func TestOVN(t *testing.T) {
 	t.Run("Restore", func(t *testing.T) { testRestore(t, n) })
 }
 
-// kill ends a pod as a node does that loses power.
+// kill kills a pod, as a power loss of its node does.
 func (n *ovnCluster) kill(t *testing.T, pod string) {
 	t.Helper()
 	if err := n.cluster.Kill(n.namespace, pod); err != nil {
@@ -162,7 +162,7 @@ func testNorthd(t *testing.T, nb, sb ovsdb) {
 	appears("first")
 }
 
-// testExposure: a pod that is made again keeps the address of its member.
+// testExposure checks that a re-created pod keeps the address of its member.
 func testExposure(t *testing.T, n *ovnCluster, sb ovsdb) {
 	before := testAddresses(t, n, sb, 3)
 	n.kill(t, sb.pod(0))
@@ -202,7 +202,8 @@ func (d ovsdb) isReachable(i int, endpoint string) bool {
 	return err == nil && outside != nil && outside.SID[1] == inside.SID[1]
 }
 
-// testSettings: the election timer and the probes of clients change while the members run, and none of them is replaced.
+// testSettings checks that the election timer and the probes of clients change while the members run, and none of them
+// is replaced.
 func testSettings(t *testing.T, n *ovnCluster, nb ovsdb) {
 	uids := func() (out []string) {
 		for i := range 3 {
@@ -360,7 +361,7 @@ func testRelay(t *testing.T, n *ovnCluster, sb ovsdb) {
 	})
 }
 
-// testRenewal: members serve a renewed certificate, and know each other by it, without a restart.
+// testRenewal checks that members serve a renewed certificate, and verify each other by it, without a restart.
 func testRenewal(t *testing.T, n *ovnCluster, nb ovsdb) {
 	w := nb.write(t, "renewal")
 	ctx := context.Background()

@@ -227,7 +227,7 @@ func (d ovsdb) transact(i int, database string, op map[string]any) (json.RawMess
 	return d.transactAt(d.host(i), database, op)
 }
 
-// transactAt runs one operation at a host, whose certificate has to carry that name or address.
+// transactAt runs one operation at a host, whose certificate has to contain that name or address.
 func (d ovsdb) transactAt(host, database string, ops ...map[string]any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -284,7 +284,7 @@ func (d ovsdb) status(i int, command ...string) string {
 	return text
 }
 
-// served is the certificate that a member serves, in PEM; empty if it does not answer.
+// served returns the certificate that a member serves, in PEM; empty if it does not answer.
 func (d ovsdb) served(i int) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

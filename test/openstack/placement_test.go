@@ -51,7 +51,7 @@ func TestPlacementUpgrade(t *testing.T) {
 	checkAllocated(t, inventory, provider)
 }
 
-// inventoryOf is a client of a Placement.
+// inventoryOf returns a client of a Placement.
 func inventoryOf(t *testing.T, cloud *Cloud) *gophercloud.ServiceClient {
 	t.Helper()
 	provider, ends := administrator(t, cloud)
@@ -65,7 +65,8 @@ func inventoryOf(t *testing.T, cloud *Cloud) *gophercloud.ServiceClient {
 
 const cores = 8
 
-// testInventory: a hypervisor has cores, of which a virtual machine uses some; another one gets no more than are left.
+// testInventory creates a hypervisor with cores, of which a server uses some, and checks that another server gets no
+// more than the remaining ones.
 func testInventory(t *testing.T, c *gophercloud.ServiceClient) (provider string) {
 	ctx := context.Background()
 	created, err := resourceproviders.Create(ctx, c, resourceproviders.CreateOpts{Name: "hypervisor"}).Extract()
@@ -108,7 +109,7 @@ func checkAllocated(t *testing.T, c *gophercloud.ServiceClient, provider string)
 	}
 }
 
-// providers are made, listed and deleted.
+// providers starts clients that create, list and delete resource providers.
 func providers(t *testing.T, cloud *Cloud) *load {
 	t.Helper()
 	c := inventoryOf(t, cloud)

@@ -39,8 +39,8 @@ type Pool struct {
 	spec       hypervisorv1.HypervisorClusterSpec
 }
 
-// Outside is the first network that leads outside of the cloud, by its name, and the interface of this machine that is in it. Both are
-// empty where none does.
+// Outside returns the first network that leads outside of the cloud, by its name, and the interface of this machine
+// that is in it. Both are empty where none does.
 func (p *Pool) Outside() (network, link string) {
 	for _, b := range ptr.Deref(p.spec.Networks, hypervisorv1.Networks{}).BridgeMappings {
 		if b.Interface != "" {
@@ -110,7 +110,7 @@ func (c *Cloud) ChangePool(claim []byte) error {
 	return c.Follow()
 }
 
-// plug gives nodes the interfaces that the pool's claim names and they do not have.
+// plug adds the interfaces that the pool's claim names to the nodes.
 func (c *Cloud) plug() error {
 	for _, name := range interfaces(&c.pool.spec) {
 		if c.pool.Uplinks[name] != "" {
@@ -125,7 +125,7 @@ func (c *Cloud) plug() error {
 	return nil
 }
 
-// WaitForHypervisors waits until Nova knows all nodes, and their cell has them. Compute is a client of it.
+// WaitForHypervisors waits until Nova has all nodes, in their cell. Compute is a client of it.
 func (c *Cloud) WaitForHypervisors(ctx context.Context, compute *gophercloud.ServiceClient) error {
 	var observed []hypervisors.Hypervisor
 	queried := time.Time{}
@@ -195,7 +195,7 @@ func (c *Cloud) daemons(ctx context.Context, kind, name string) map[string]any {
 		if err != nil {
 			return nil
 		}
-		delete(status, "observedGeneration") // of the cluster's own counting
+		delete(status, "observedGeneration") // counted by the cluster
 		return status
 	}
 	return nil

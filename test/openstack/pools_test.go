@@ -19,9 +19,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// TestPools: images, volumes and disks of virtual machines are in pools of a StorageCluster, whose Ceph is real. Of an image volumes and
-// disks are clones; a virtual machine writes without an error while the key of Nova's user is replaced and Ceph's daemon is killed; it moves
-// to another node without its disks, and leaves nothing.
+// TestPools checks that images, volumes and disks of servers are in pools of a StorageCluster, whose Ceph is real. Of
+// an image volumes and disks are clones; a server writes without an error while the key of Nova's user is replaced and
+// Ceph's daemon is killed; it moves to another node without its disks, and leaves nothing.
 func TestPools(t *testing.T) {
 	if programs.Ceph == "" {
 		t.Skip("a Ceph runs only on request: SERVICE=pools")
@@ -93,7 +93,7 @@ func (p *pools) in(t *testing.T, pool string) []string {
 	return strings.Fields(out)
 }
 
-// testClones: the disk of a virtual machine and a volume are clones of the image. It returns the volume.
+// testClones checks that the disk of a server and a volume are clones of the image. It returns the volume.
 func testClones(t *testing.T, p *pools, g guest) (disk string) {
 	want := "images/" + p.image + "@snap"
 	if got := p.parent(t, "vms/"+g.server.ID+"_disk"); got != want {
@@ -106,7 +106,7 @@ func testClones(t *testing.T, p *pools, g guest) (disk string) {
 	return disk
 }
 
-// testStorageStatus: the claim is ready, and knows its pool.
+// testStorageStatus checks that the claim is ready, and reports its pool.
 func testStorageStatus(t *testing.T, p *pools) {
 	if err := p.cloud.Follow(); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func testStorageStatus(t *testing.T, p *pools) {
 	}
 }
 
-// writes fails if the virtual machine has ever failed to write, and waits until it has written on to both of its disks.
+// writes fails if the server has ever failed to write, and waits until it has written on to both of its disks.
 func (p *pools) writes(t *testing.T, g guest, disk, word string) {
 	t.Helper()
 	p.reads(t, g, disk, word, word)
@@ -132,7 +132,8 @@ func (p *pools) writes(t *testing.T, g guest, disk, word string) {
 	p.unharmed(t, g)
 }
 
-// testNovaKey: the key of Nova's user is replaced. A virtual machine that runs writes on, nodes have the new key, and another one starts.
+// testNovaKey checks that the key of Nova's user is replaced. A server that runs writes on, nodes have the new key, and
+// another one starts.
 func testNovaKey(t *testing.T, p *pools, g guest, disk string) {
 	ctx, ceph, count := context.Background(), p.cinder.ceph, p.seconds(t, g)
 	before := ceph.Key("nova")
@@ -171,7 +172,7 @@ func testNovaKey(t *testing.T, p *pools, g guest, disk string) {
 	}
 }
 
-// testDaemon: the only daemon that has the data is killed, and comes again. A virtual machine waits for it.
+// testDaemon kills the only daemon with the data, and checks that a server waits until it is restarted.
 func testDaemon(t *testing.T, p *pools, g guest, disk string) {
 	count, began := p.seconds(t, g), time.Now()
 	if err := p.cinder.ceph.KillOSD(context.Background()); err != nil {
@@ -185,7 +186,7 @@ func testDaemon(t *testing.T, p *pools, g guest, disk string) {
 	}
 }
 
-// testMoveShared: a virtual machine moves to the other node, and none of its disks with it.
+// testMoveShared checks that a server moves to the other node, and none of its disks with it.
 func testMoveShared(t *testing.T, p *pools, g guest, disk string) {
 	to, count, began := p.otherNode(t, g), p.seconds(t, g), time.Now()
 	came := pinged(t, g.address, func() {
@@ -209,8 +210,8 @@ func testMoveShared(t *testing.T, p *pools, g guest, disk string) {
 	}
 }
 
-// testSnapshot: of a virtual machine's disk an image is made. Nova's user may not write among the images, so that the content goes through
-// the node.
+// testSnapshot creates an image of a server's disk. Nova's user may not write in the pool of images, so that the data
+// is transferred by the node.
 func testSnapshot(t *testing.T, p *pools, g guest) {
 	began := time.Now()
 	image, err := servers.CreateImage(context.Background(), p.ServiceClient, g.server.ID, servers.CreateImageOpts{Name: "snapshot"}).ExtractImageID()
@@ -228,7 +229,7 @@ func testSnapshot(t *testing.T, p *pools, g guest) {
 	}
 }
 
-// testDeleteDisks: nothing is left of a virtual machine's disks, and of its volume once that is deleted, too.
+// testDeleteDisks checks that nothing is left of a server's disks, and of its volume once that is deleted, too.
 func testDeleteDisks(t *testing.T, p *pools, g guest, disk string) {
 	ctx := context.Background()
 	if len(p.in(t, "vms")) == 0 {

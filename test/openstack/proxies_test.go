@@ -115,7 +115,7 @@ func startProxies(t *testing.T, cloud *Cloud) []proxy {
 	return out
 }
 
-// ofTree is a program of another Debian, with that one's libraries.
+// ofTree returns a program of another Debian, with that one's libraries.
 func ofTree(root, program string, args ...string) *exec.Cmd {
 	const libraries = "usr/lib/x86_64-linux-gnu"
 	return exec.Command(filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
@@ -185,7 +185,7 @@ func authorityFile(t *testing.T, cloud *Cloud, secret string) string {
 	return file
 }
 
-// ingresses are the Services behind the Ingress objects that the cloud's claim becomes for a controller.
+// ingresses returns the Services behind the Ingress objects that the cloud's claim becomes for a controller.
 func ingresses(t *testing.T, cloud *Cloud, controller, prefix string) []upstream {
 	t.Helper()
 	const gateway = "type: GatewayAPI\n    routing: Hostnames\n    gateway: {namespace: gateway-system, name: public}\n"
@@ -232,7 +232,7 @@ func take(from map[string]string, key string) string {
 	return value
 }
 
-// routes are the Services behind the cloud's HTTPRoutes.
+// routes returns the Services behind the cloud's HTTPRoutes.
 func routes(t *testing.T, cloud *Cloud) []upstream {
 	t.Helper()
 	var out []upstream

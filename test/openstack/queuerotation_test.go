@@ -94,7 +94,7 @@ func (n nova) waitForRotation(t *testing.T, name string, done func(*c5c3v1.Crede
 	return r
 }
 
-// queueUsers are the users that RabbitMQ knows.
+// queueUsers returns the users of RabbitMQ.
 func (n nova) queueUsers(t *testing.T) []string {
 	t.Helper()
 	answer, err := n.cloud.Operators.RabbitMQ(context.Background(), n.cloud.Namespace, "rabbitmq", http.MethodGet, "users", nil)
@@ -134,7 +134,8 @@ func actionsCounted(t *testing.T, n nova) *load {
 	})
 }
 
-// actedSoon waits for that: Nova writes the end of a deletion after the virtual machine is gone (nova.compute.utils.EventReporter).
+// actedEventually waits for acted: Nova records the end of a deletion after the server is deleted
+// (nova.compute.utils.EventReporter).
 func (n nova) actedEventually(ctx context.Context, id string, want ...string) error {
 	const tries = 20
 	for range tries {

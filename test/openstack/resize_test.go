@@ -152,7 +152,8 @@ func testResize(t *testing.T, m *machines, g guest) {
 	}
 }
 
-// cleaned waits until a node has no files of a move. Where the server still runs on the node, its own files stay.
+// cleaned waits until a node has no files of a migration. If the server still runs on the node, the server's files
+// stay.
 func (m *machines) cleaned(t *testing.T, g guest, node string, exists bool) {
 	t.Helper()
 	m.until(t, "removal of files on "+node, g.server.ID, func() error {

@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// restart is a pod of a node, and for how long a virtual machine may be without its network while it is replaced.
+// restart is a pod of a node, and for how long a server may be without its network while it is replaced.
 type restart struct {
 	component string
 	without   time.Duration
@@ -68,7 +68,7 @@ func testRestarts(t *testing.T, m *machines, g guest, all []restart) {
 	t.Log(table.String())
 }
 
-// seconds that the virtual machine has counted since it started.
+// seconds that the server has counted since it started.
 func (m *machines) seconds(t *testing.T, g guest) int {
 	t.Helper()
 	text, err := g.get("seconds")
@@ -100,7 +100,7 @@ func (m *machines) replacePod(t *testing.T, component string) {
 	}
 }
 
-// testSecond: pods that have been replaced start a virtual machine as those before did, and take it away.
+// testSecond checks that replaced pods can still start a server, and delete it.
 func testSecond(t *testing.T, m *machines, g guest) {
 	ctx := context.Background()
 	port := created(t, func() (*ports.Port, error) {
@@ -127,7 +127,7 @@ func testSecond(t *testing.T, m *machines, g guest) {
 	}
 }
 
-// testDelete: nothing is left of a virtual machine on the node and in OVN.
+// testDelete checks that nothing is left of a server on the node and in OVN.
 func testDelete(t *testing.T, m *machines, g guest) {
 	ctx := context.Background()
 	if got := m.traces(t, g); len(got) != 3 {

@@ -111,7 +111,7 @@ func (r *rollout) ended(s stage) int {
 	return max(r.started(s), r.last(happened{s.label, s.from, true}))
 }
 
-// inOrder finds that each stage of a chain ended before the next one began.
+// inOrder checks that each stage of a chain ended before the next one started.
 func (r *rollout) inOrder(t *testing.T, chains ...[]stage) {
 	t.Helper()
 	r.mu.Lock()

@@ -42,10 +42,10 @@ func of(t *testing.T, file string, r release.Release, end string) []byte {
 	return []byte(text)
 }
 
-// dashed is a release as a part of a name.
+// dashed returns a release as a suffix of a name.
 func dashed(r release.Release) string { return "-" + strings.ReplaceAll(string(r), ".", "-") }
 
-// administrator is logged in, and finds services by their internal addresses.
+// administrator returns a client that is logged in as administrator, and options for internal addresses.
 func administrator(t *testing.T, c *Cloud) (*gophercloud.ProviderClient, gophercloud.EndpointOpts) {
 	t.Helper()
 	provider, ends, err := c.Operators.Login(context.Background(), c.Namespace, "keystone-clouds", "admin")
@@ -59,8 +59,9 @@ func administrator(t *testing.T, c *Cloud) (*gophercloud.ProviderClient, gopherc
 // region of the claims.
 const region = "eu-de-1"
 
-// testEntries: the catalog has the service at a public and an internal address in the claim's region, both with the same path, and its user
-// has the roles that it needs, by the credential that pods log in by. Its tables have the collation of its database.
+// testEntries checks that the catalog has the service at a public and an internal address in the claim's region, both
+// with the same path, and its user has the roles that it needs, by the credential that pods log in by. Its tables have
+// the collation of its database.
 func testEntries(t *testing.T, cloud *Cloud, service, kind string, port int, path string) {
 	ctx, c := context.Background(), clientOf(t, cloud, false)
 	a := adminOf(t, c)
@@ -139,7 +140,8 @@ func testRotate(t *testing.T, cloud *Cloud, service string, load *load) {
 	}
 }
 
-// upgrade brings a cloud to another release, until the schemas of its services are contracted and nothing of the old one runs.
+// upgrade upgrades a cloud to another release, until the schemas of its services are contracted and no process of the
+// old one runs.
 func upgrade(t *testing.T, cloud *Cloud, claim []byte, to release.Release, services ...string) {
 	t.Helper()
 	began := time.Now()
@@ -167,7 +169,7 @@ func checkContracted(t *testing.T, cloud *Cloud, schema string, to release.Relea
 	var steps []string
 	for _, r := range s.Status.History {
 		steps = append(steps, r.Step+" of "+r.Release)
-		// A check that only warns ends with 1: Nova's does while there is a virtual machine without a type.
+		// A check that only warns ends with 1: Nova's does while there is a server without a type.
 		if r.Result != openstackv1.StepSucceeded || r.ExitCode == nil {
 			t.Errorf("step %s of %s to %s: %s", r.Step, schema, r.Release, r.Result)
 		}

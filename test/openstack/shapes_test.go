@@ -165,7 +165,7 @@ func testPinned(t *testing.T, m *machines) {
 	}
 }
 
-// groups are Nova's aggregates, in short.
+// groups returns short descriptions of Nova's aggregates.
 func (m *machines) groups(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -68,7 +68,7 @@ func requestedPools(result *preview.Result) (pools []string, users map[string]op
 	users = map[string]operators.Caps{}
 	for _, o := range result.Objects {
 		switch {
-		case o.Kind == "CephBlockPool" && o.Resource == "pool-"+o.Name: // and not Ceph's own
+		case o.Kind == "CephBlockPool" && o.Resource == "pool-"+o.Name: // not one of Ceph's default pools
 			pools = append(pools, o.Name)
 		case o.Kind == "CephClient":
 			if users[o.Name], err = capsOf(o); err != nil {

@@ -24,9 +24,9 @@ type subject struct {
 	proxies bool
 	// browser: it has pages.
 	browser bool
-	// alone: nothing of OpenStack's runs in it, so that nothing of it is installed.
+	// alone: no OpenStack service runs in it, so that none is installed.
 	alone bool
-	// guests: virtual machines run in it.
+	// guests: servers run in it.
 	runsServers bool
 	// releases that it is about. None: all.
 	releases []release.Release

@@ -98,7 +98,7 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// runSuite lets a cloud run a suite, and keeps its log.
+// runSuite runs a suite in a cloud, and keeps its log.
 func (c testedCloud) runSuite(t *testing.T, d *disks, s tempestSuite) {
 	c.order(t, fmt.Sprintf("tests: {includeRegex: %q, excludeRegex: %q, concurrency: %d}", s.include, s.exclude, s.concurrency))
 	began := time.Now()

@@ -55,7 +55,7 @@ type testedCloud struct {
 	before map[string][]string
 }
 
-// testSmoke: without more words smoke tests run, and pass.
+// testSmoke checks that without more words smoke tests run, and pass.
 func testSmoke(t *testing.T, c testedCloud) {
 	if got := c.result(); !strings.HasPrefix(got, "False NotRun") {
 		t.Errorf("before the first run: %s", got)
@@ -143,7 +143,7 @@ func testTestsKilled(t *testing.T, c testedCloud) {
 	c.clean(t)
 }
 
-// testOff: where tests are no longer ordered, their administrator goes.
+// testOff checks that disabling tests deletes their administrator.
 func testOff(t *testing.T, c testedCloud) {
 	claim := strings.Replace(c.claim, "    enabled: true\n    allowAdministration", "    allowAdministration", 1)
 	if err := c.cloud.Change([]byte(claim)); err != nil {
@@ -170,7 +170,7 @@ func (c testedCloud) order(t *testing.T, tests string) {
 	}
 }
 
-// begin makes a Job as the CronJob does.
+// startRun creates a Job as the CronJob does.
 func (c testedCloud) startRun(t *testing.T, name string) *batchv1.Job {
 	t.Helper()
 	cron := &batchv1.CronJob{}
@@ -197,7 +197,7 @@ func (c testedCloud) run(t *testing.T, name string) {
 	c.ended(t, c.startRun(t, name))
 }
 
-// ended waits until a run is over, and the claim knows.
+// ended waits until a run has ended, and the claim reports it.
 func (c testedCloud) ended(t *testing.T, job *batchv1.Job) {
 	t.Helper()
 	c.endedWithin(t, job, 20*time.Minute)

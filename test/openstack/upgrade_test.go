@@ -17,7 +17,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestKeystoneUpgrade: a cloud goes from one release to another with its data, and no request fails on the way.
+// TestKeystoneUpgrade checks that a cloud can be upgraded from one release to another with its data, and that no
+// request fails.
 func TestKeystoneUpgrade(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

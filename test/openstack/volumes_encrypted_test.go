@@ -74,7 +74,7 @@ type encrypted struct {
 	keys safe
 }
 
-// keysOf is a client of the Barbican of a cloud as its administrator, in whose project volumes are.
+// keysOf returns a client of the Barbican of a cloud as its administrator, in whose project volumes are.
 func keysOf(t *testing.T, cloud *Cloud) safe {
 	t.Helper()
 	provider, ends := administrator(t, cloud)
@@ -101,7 +101,7 @@ func (e encrypted) kind(t *testing.T) string {
 	return name
 }
 
-// create makes a volume that Ceph has as LUKS.
+// create creates a volume that Ceph has as LUKS.
 func (e encrypted) create(t *testing.T, opts volumes.CreateOpts) string {
 	t.Helper()
 	id := e.cinder.create(t, opts)
@@ -181,7 +181,7 @@ func (e encrypted) deleteAll(t *testing.T, image string, all []string) {
 	})
 }
 
-// count is the number of keys in the administrator's project.
+// count returns the number of keys in the administrator's project.
 func (e encrypted) count(t *testing.T) int {
 	t.Helper()
 	page, err := secrets.List(e.keys.ServiceClient, secrets.ListOpts{}).AllPages(context.Background())

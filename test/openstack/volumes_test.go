@@ -98,7 +98,7 @@ func (g guest) disk(volume, write string) (content string, has bool, err error) 
 	return "", false, err
 }
 
-// reads waits until a virtual machine reads something of a volume.
+// reads waits until a server reads something of a volume.
 func (d *disks) reads(t *testing.T, g guest, volume, write, want string) {
 	t.Helper()
 	d.until(t, "the content of the volume", g.server.ID, func() error {
@@ -110,7 +110,7 @@ func (d *disks) reads(t *testing.T, g guest, volume, write, want string) {
 	})
 }
 
-// attach gives a virtual machine a volume.
+// attach attaches a volume to a server.
 func (d *disks) attach(t *testing.T, g guest, volume string) {
 	t.Helper()
 	began := time.Now()
@@ -123,7 +123,7 @@ func (d *disks) attach(t *testing.T, g guest, volume string) {
 	t.Logf("attached in %.1f s", time.Since(began).Seconds())
 }
 
-// detach takes it away.
+// detach detaches a volume.
 func (d *disks) detach(t *testing.T, g guest, volume string) {
 	t.Helper()
 	began := time.Now()
@@ -146,7 +146,7 @@ func (d *disks) detach(t *testing.T, g guest, volume string) {
 	}
 }
 
-// unharmed fails if a virtual machine has ever failed to read or write any of its disks.
+// unharmed fails if a server has ever failed to read or write any of its disks.
 func (d *disks) unharmed(t *testing.T, g guest) {
 	t.Helper()
 	text, err := servers.ShowConsoleOutput(context.Background(), d.ServiceClient, g.server.ID, servers.ShowConsoleOutputOpts{}).Extract()
@@ -194,7 +194,7 @@ func testAttachable(t *testing.T, d *disks) {
 	})
 }
 
-// testAttachedRestarts: pods of the node are replaced while a virtual machine writes, and attach as those before did.
+// testAttachedRestarts checks that pods of the node are replaced while a server writes, and attach as those before did.
 func testAttachedRestarts(t *testing.T, d *disks, g guest, disk string) {
 	for _, component := range []string{"volume-keys", "nova-compute", "libvirt"} {
 		t.Run(component, func(t *testing.T) {
@@ -232,7 +232,7 @@ func (d *disks) waitForKeys(t *testing.T) {
 	}
 }
 
-// testBootVolume: a virtual machine's only disk is a volume, which Cinder has made of an image.
+// testBootVolume checks that a server's only disk is a volume, which Cinder has made of an image.
 func testBootVolume(t *testing.T, d *disks, g guest) {
 	ctx := context.Background()
 	image, err := images.Get(ctx, d.glance.ServiceClient, d.image).Extract()
@@ -283,7 +283,8 @@ func testBootVolume(t *testing.T, d *disks, g guest) {
 	}
 }
 
-// testCephKey: the user's key is replaced. Nodes have the new one, a virtual machine that runs writes on, and attaches.
+// testCephKey checks that the user's key is replaced. Nodes have the new one, a server that runs writes on, and
+// attaches.
 func testCephKey(t *testing.T, d *disks, g guest, disk string) {
 	ctx, c := context.Background(), d.cinder.ceph
 	before := string(c.Keyrings["cinder"])
@@ -328,7 +329,7 @@ with rados.Rados(conffile=conf, rados_id=user) as cluster, cluster.open_ioctx(po
     print(*rbd.RBD().list(pool), *(image["name"] for image in rbd.RBD().trash_list(pool)))
 `
 
-// testDeleteVolumes: nothing is left in Ceph of volumes that are deleted, once the virtual machine has gone that has them.
+// testDeleteVolumes checks that deleted volumes leave nothing in Ceph, once the server that used them is deleted.
 func testDeleteVolumes(t *testing.T, d *disks, g guest, disk string) {
 	ctx := context.Background()
 	if err := d.delete(ctx, g.server.ID); err != nil {

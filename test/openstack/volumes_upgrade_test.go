@@ -18,9 +18,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestVolumesUpgrade: a cloud with a Cinder goes from one SLURP release to the next, the control plane first and its hypervisors after it. All
-// the while a virtual machine writes on its volume, of which no write fails and all can be read back, and clients use the APIs, Cinder's, too,
-// of whose requests none fails. Afterwards the volume is detached, and attached again.
+// TestVolumesUpgrade upgrades a cloud with a Cinder from one SLURP release to the next, the control plane first and its
+// hypervisors afterwards. Meanwhile a server writes to its volume, and clients use the APIs, including Cinder's; no
+// write and no request fails, and all data can be read back. Afterwards the volume is detached, and attached again.
 func TestVolumesUpgrade(t *testing.T) {
 	if programs.Ceph == "" {
 		t.Skip("a Ceph runs only on request: SERVICE=volumes")
@@ -66,7 +66,7 @@ type writes struct {
 	longest      time.Duration
 }
 
-// wrote waits until a virtual machine has written more than some number.
+// wrote waits until a server has written more than some number.
 func (d *disks) wrote(t *testing.T, g guest, more int) (w writes) {
 	t.Helper()
 	d.until(t, "its writes", g.server.ID, func() error {

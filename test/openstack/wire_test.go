@@ -73,7 +73,7 @@ func (w *wire) listen() {
 	}
 }
 
-// see takes a packet of Ethernet, IPv4 and TCP.
+// see records a packet of Ethernet, IPv4 and TCP.
 func (w *wire) see(packet []byte) {
 	const ethernet, tcp, least = 14, 6, 20
 	if len(packet) < ethernet+2*least || binary.BigEndian.Uint16(packet[12:]) != unix.ETH_P_IP || packet[ethernet+9] != tcp {

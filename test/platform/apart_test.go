@@ -64,7 +64,7 @@ func listen(tap *platform.FunctionRecorder, chosen bool) func() error {
 	}
 }
 
-// compositeOf is the composite resource that a request is for.
+// compositeOf returns the composite resource that a request is for.
 func compositeOf(request []byte) string {
 	req := &fnv1.RunFunctionRequest{}
 	if err := proto.Unmarshal(request, req); err != nil {
@@ -159,7 +159,8 @@ func TestClustersApart(t *testing.T) {
 	a.checkKeys(t)
 	checkNoSecret(t, last(), cloud.Cluster, cloud.Remote, a.disks, a.nodes)
 
-	// Storage first is refused; then the control plane, whose hypervisors stay and can still be deleted.
+	// Deleting storage first is rejected; then the control plane is deleted, whose hypervisors stay and can still be
+	// deleted.
 	a.checkStorageInUse(t, a.plane, a.pool)
 	remove(t, a.plane)
 	a.checkStorageInUse(t, a.pool)
@@ -192,7 +193,7 @@ func TestClustersApart(t *testing.T) {
 	}
 }
 
-// order makes the three claims, and waits until all are ready.
+// order creates the three claims, and waits until all are ready.
 func (a *multiCluster) order(t *testing.T) {
 	t.Helper()
 	const long = 12 * time.Minute
@@ -220,7 +221,7 @@ func (*multiCluster) instance(u *unstructured.Unstructured) string {
 	return name
 }
 
-// checkPlaces holds where objects are: each in one cluster, and in no other.
+// checkPlaces checks that each object is in one cluster only.
 func (a *multiCluster) checkPlaces(t *testing.T) {
 	t.Helper()
 	storage, plane, pool := a.instance(a.storage), a.instance(a.plane), a.instance(a.pool)
@@ -245,7 +246,7 @@ func (a *multiCluster) checkPlaces(t *testing.T) {
 			}
 		}
 	}
-	// The monitors are looked at, and are Rook's still.
+	// The monitors are only observed, and still belong to Rook.
 	monitors := get(t, a.disks, configMapKind, storage, "rook-ceph-mon-endpoints")
 	if owners := monitors.GetOwnerReferences(); len(owners) != 1 || owners[0].Kind != "CephCluster" || len(monitors.GetAnnotations()) > 0 {
 		t.Errorf("the ConfigMap with the monitors was changed: %v", monitors.Object["metadata"])
@@ -359,7 +360,7 @@ func (a *multiCluster) checkRetained(t *testing.T) {
 	get(t, cloud.Remote, mariaDBKind, a.instance(a.plane), "mariadb")
 }
 
-// checkNothingFlows holds that nothing of deleted claims goes through the store any more.
+// checkNothingFlows checks that no data of deleted claims is copied through the store any more.
 func (a *multiCluster) checkNothingFlows(t *testing.T) {
 	t.Helper()
 	pool := a.instance(a.pool)
@@ -382,7 +383,7 @@ func (a *multiCluster) checkNothingFlows(t *testing.T) {
 	})
 }
 
-// balanceLoad gives Services for it an address, as long as the test runs.
+// balanceLoad sets the addresses of LoadBalancer Services, as long as the test runs.
 func balanceLoad(t *testing.T, c *platform.Cluster) {
 	t.Helper()
 	ctx := t.Context()

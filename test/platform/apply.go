@@ -121,7 +121,7 @@ type Condition struct {
 	ObservedGeneration int64
 }
 
-// Conditions are the conditions of an object.
+// Conditions returns the conditions of an object.
 func Conditions(u *unstructured.Unstructured) []Condition {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	var out []Condition

@@ -35,7 +35,7 @@ func (p *Platform) WaitReady(ctx context.Context, claim *unstructured.Unstructur
 	})
 }
 
-// describe is a line for each condition that is not true.
+// describe returns a line for each condition that is not true.
 func describe(u *unstructured.Unstructured) string {
 	var out strings.Builder
 	for _, c := range Conditions(u) {
@@ -63,5 +63,5 @@ func (c *Cluster) Composed(ctx context.Context, namespace string) []unstructured
 	return out
 }
 
-// Err is an error when a process of the platform has ended that should not have, with the end of its log.
+// Err returns an error when a process of the platform has ended that should not have, with the end of its log.
 func (p *Platform) Err() error { return p.processes.Failed() }

@@ -45,7 +45,7 @@ func startCluster(name, dir string, audited bool, ps *process.Group) (*Cluster, 
 	return &Cluster{API: api, processes: ps}, err
 }
 
-// audit are the flags with which an API server records its requests.
+// audit returns the flags with which an API server records its requests.
 func audit(dir string, audited bool) ([]string, error) {
 	if !audited {
 		return nil, nil
@@ -102,8 +102,8 @@ func (c *Cluster) tokenOf(ctx context.Context, namespace, name string) (string, 
 	return path, c.WriteKubeconfig(path, &clientcmdapi.AuthInfo{Token: r.Status.Token})
 }
 
-// waitForPermission waits until a service account in Crossplane's namespace may do something with a resource. Rights that come by aggregation
-// come a moment later.
+// waitForPermission waits until a service account in Crossplane's namespace has a permission for a resource. Aggregated
+// permissions are effective with a delay.
 func (c *Cluster) waitForPermission(ctx context.Context, account, verb string, resource schema.GroupResource) error {
 	set, err := clientset.NewForConfig(c.Config)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *Cluster) As(user string, groups ...string) (client.Client, error) {
 	return client.New(config, client.Options{})
 }
 
-// env is a variable of the environment.
+// env returns a variable of the environment.
 func env(name, value string) string { return name + "=" + value }
 
 func exists(path string) bool {

@@ -20,7 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
-// companionProgram is the program of our companion, and the name of the container that runs it.
+// companionProgram is the program of the companion, and the name of its container.
 const companionProgram = "companion"
 
 // reconciled are the controllers of the companion that are real here, by name, with the kind of each. The others need a
@@ -75,7 +75,7 @@ func (p *Platform) startFakes(ctx context.Context, c *Cluster) (*operators.Opera
 	return operators.Start(ctx, c.Config, c.Client.RESTMapper(), owner, &p.Store, p.log)
 }
 
-// Owns reports whether the companion looks after a kind.
+// Owns reports whether the companion reconciles a kind.
 func (*companions) Owns(kind schema.GroupKind) bool {
 	for _, k := range reconciled {
 		if k == kind {
@@ -183,7 +183,7 @@ func (cs *companions) Keep(namespace string, pods []types.UID) bool {
 	return all
 }
 
-// environmentOf are the variables of a container that its pod reports.
+// environmentOf returns the variables of a container that its pod reports.
 func environmentOf(c *corev1.Container, pod *corev1.Pod) map[string]string {
 	fields := map[string]string{"metadata.namespace": pod.Namespace, "metadata.name": pod.Name}
 	out := map[string]string{}
@@ -196,7 +196,7 @@ func environmentOf(c *corev1.Container, pod *corev1.Pod) map[string]string {
 	return out
 }
 
-// expanded is an argument with the values of variables in it, as a kubelet passes it on.
+// expanded returns an argument with the values of variables in it, as a kubelet passes it on.
 func expanded(arg string, variables map[string]string) string {
 	for name, value := range variables {
 		arg = strings.ReplaceAll(arg, "$("+name+")", value)

@@ -26,7 +26,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// Kinds that the companion looks after.
+// Kinds that the companion reconciles.
 var (
 	keysKind   = openstackv1.GroupVersion.WithKind("KeyRepository")
 	schemaKind = openstackv1.GroupVersion.WithKind("DatabaseSync")
@@ -200,8 +200,9 @@ func look(t *testing.T, namespace string) state {
 	return s
 }
 
-// TestRelease: a claim orders the next release. The schema is expanded while the old release runs; when all pods run the new one, it is
-// contracted, and not before. The claim reports all the while, and in the end that the new release runs.
+// TestRelease checks that a claim orders the next release. The schema is expanded while the old release runs; when all
+// pods run the new one, it is contracted, and not before. The claim reports all the while, and in the end that the new
+// release runs.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	const before, after = "2025.1", "2025.2"
@@ -308,7 +309,7 @@ func follow(t *testing.T, namespace string, u *unstructured.Unstructured) func()
 	}
 }
 
-// watching calls a function for everything that happens to objects of a kind until the test ends, one after the other.
+// watching calls a function foreverything that happens to objects of a kind until the test ends, one after the other.
 func watching(t *testing.T, kind schema.GroupVersionKind, namespace string, do func(event string, o *unstructured.Unstructured)) {
 	t.Helper()
 	objects := &unstructured.UnstructuredList{}

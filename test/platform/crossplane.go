@@ -71,8 +71,8 @@ func (x *crossplane) start(ctx context.Context, chart []*unstructured.Unstructur
 	if err != nil {
 		return err
 	}
-	// It defines its own kinds itself, but uses them before the API knows them, and fails; so they are defined before that, while its
-	// rights come together.
+	// Crossplane defines its own kinds, but uses them before the API serves them, and fails; so they are defined
+	// before, while its permissions are aggregated.
 	if err := together(ctx,
 		func(ctx context.Context) error {
 			return x.waitForPermission(ctx, "crossplane", "patch", definitionResource)
@@ -134,7 +134,7 @@ func (x *crossplane) certificates(ctx context.Context) error {
 	return x.authority.Write(x.serverCertificate(), server)
 }
 
-// serverCertificate is the folder of the certificate of everything that Crossplane talks to.
+// serverCertificate returns the folder of the certificate of everything that Crossplane talks to.
 func (x *crossplane) serverCertificate() string { return x.File("crossplane/server") }
 
 func (x *crossplane) secret(ctx context.Context, name string) (map[string][]byte, error) {

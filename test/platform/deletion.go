@@ -35,7 +35,7 @@ var ordered = func() []schema.GroupVersionKind {
 // KeystoneKind is the composite resource of one Keystone.
 var KeystoneKind = schema.GroupVersionKind{Group: "keystone.openstack.c5c3.io", Version: "v1alpha1", Kind: "Keystone"}
 
-// Deletions are the objects of a control plane that have gone from a cluster.
+// Deletions are the deleted objects of a control plane in a cluster.
 type Deletions struct {
 	namespace string
 	keystone  bool // its composite resource is watched, too
@@ -44,7 +44,7 @@ type Deletions struct {
 	deleted []deletion
 }
 
-// deletion is an object that has gone, and the version of the whole cluster at which it had.
+// deletion is a deleted object, and the resource version of the cluster at its deletion.
 type deletion struct {
 	group, kind, name string
 	version           int64

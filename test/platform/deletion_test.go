@@ -18,8 +18,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// TestRetain: by default data outlives its claim. Everything that the preview calls retained, and the Secrets that were generated,
-// are still there, untouched, and the same claim made again takes them over.
+// TestRetain checks that by default data outlives its claim: all objects that the preview lists as retained, and the
+// generated Secrets, stay unchanged, and the same claim, re-created, adopts them.
 func TestRetain(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-retain")
@@ -74,7 +74,7 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-// secretsIn are uid and data of all Secrets in a namespace.
+// secretsIn returns uid and data of all Secrets in a namespace.
 func secretsIn(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -85,7 +85,7 @@ func secretsIn(t *testing.T, namespace string) map[string]string {
 	return out
 }
 
-// kubernetesOwn are objects that Kubernetes makes in every namespace.
+// kubernetesOwn reports whether Kubernetes creates an object in every namespace.
 func kubernetesOwn(o unstructured.Unstructured) bool {
 	return o.GetName() == "kube-root-ca.crt" || o.GetKind() == "ServiceAccount" && o.GetName() == "default"
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// invalidOption is an edit that only the function can reject: an option that does not exist.
+// invalidOption returns an edit that only the function can reject: an option that does not exist.
 func invalidOption() edit {
 	return set(int64(3600), "spec", "services", "keystone", "config", "token", "cache_tmie")
 }
 
-// TestInvalidEdit makes an edit of a ready claim with an error that only the function can find. The claim must report
+// TestInvalidEdit creates an edit of a ready claim with an error that only the function can find. The claim must report
 // it with the message of the preview, and not be ready; nothing changes, and the running objects are reconciled as
 // before. After the error is fixed, no trace of it remains.
 func TestInvalidEdit(t *testing.T) {

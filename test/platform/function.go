@@ -32,7 +32,7 @@ func (e *endpoints) set(image, at string) {
 	e.at[image] = at
 }
 
-// of is the address of an image's function as gRPC calls it, or nothing.
+// of returns the address of an image's function as gRPC calls it, or nothing.
 func (e *endpoints) of(image string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -98,7 +98,7 @@ func (p *Platform) Upgrade(ctx context.Context, tree, version string) error {
 	return p.installed(ctx, "Configuration", configurationName, project+"/configuration-cobaltcore:"+version)
 }
 
-// Image is the image of our function's package in a version, such as v1.2.3.
+// Image returns the image of the function's package in a version, such as v1.2.3.
 func Image(version string) string { return functionImage + ":" + version }
 
 // AddFunction installs the function of this platform's tree once more, as another Function from a separate repository:
@@ -126,8 +126,8 @@ func (p *Platform) AddFunction(ctx context.Context, name, version string) (strin
 	return image, p.installed(ctx, "Function", name, image)
 }
 
-// AddChannel installs a later version of the Configuration, whose Compositions are of another channel and call another Function, as a
-// platform team does that lets a new version work for some control planes first.
+// AddChannel installs a later version of the Configuration, whose Compositions belong to another channel and call
+// another Function, as a platform team does that tests a new version with some control planes first.
 func (p *Platform) AddChannel(ctx context.Context, version, channel, function string) error {
 	configuration, err := configurationOf(p.options.Tree)
 	if err != nil {

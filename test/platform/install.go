@@ -23,8 +23,7 @@ const (
 	configurationName = "c5c3-configuration-cobaltcore"
 )
 
-// install installs everything of ours in the way in which a platform team does: the provider, then the chart, which installs the
-// packages.
+// install installs the project as a platform team does: the provider, then the chart, which installs the packages.
 func (p *Platform) install(ctx, background context.Context, x *crossplane, provider string) error {
 	chart := chartOf(p.options.Tree)
 	version, err := chartVersion(chart)
@@ -72,8 +71,8 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	return p.waitServed(ctx)
 }
 
-// managementValues are the chart's values for the management cluster. The provider uses a kubeconfig here, as there is
-// no pod. An empty version is the chart's default.
+// managementValues returns the chart's values for the management cluster. The provider uses a kubeconfig here, as there
+// is no pod. An empty version is the chart's default.
 func managementValues(version string) map[string]any {
 	return map[string]any{
 		"provider": map[string]any{"configName": ""},
@@ -85,7 +84,7 @@ func managementValues(version string) map[string]any {
 // permanent members.
 const PlatformTeam = "cobaltcore:platform"
 
-// helm installs our chart into a cluster.
+// helm installs the chart into a cluster.
 func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values map[string]any) error {
 	var config struct {
 		Spec map[string]any `json:"spec"`
@@ -107,7 +106,7 @@ func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values ma
 	return err
 }
 
-// chartOf is the folder of the chart in a tree.
+// chartOf returns the folder of the chart in a tree.
 func chartOf(tree string) string { return filepath.Join(tree, "package", "chart") }
 
 // template returns the objects of a chart.

@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 )
 
-// lockName is the file that the process that runs a platform holds a lock on. It has that process's id in it. The lock goes when
-// the process does, however that ends.
+// lockName is the lock file of the process that runs a platform, with its process ID. The lock is released when the
+// process ends, however it ends.
 const lockName = "lock"
 
 // occupy takes a folder for a new platform and removes the files of an earlier one. The lock is held until the file is

@@ -32,7 +32,7 @@ const (
 // providerModule is the Go module of provider-kubernetes.
 const providerModule = "github.com/crossplane-contrib/provider-kubernetes"
 
-// packageKind are kinds of Crossplane's package manager.
+// packageKind returns a kind of Crossplane's package manager.
 func packageKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: kind}
 }
@@ -71,7 +71,7 @@ func addTree(r *registry.Registry, root, tag string) error {
 	return r.AddPackage("c5c3/configuration-cobaltcore", tag, configuration)
 }
 
-// configurationOf is the content of the Configuration of a tree.
+// configurationOf returns the content of the Configuration of a tree.
 func configurationOf(root string) ([]byte, error) {
 	files := []string{filepath.Join(root, "package", "configuration", "crossplane.yaml")}
 	compositions, err := filepath.Glob(filepath.Join(root, "compositions", "*.yaml"))
@@ -121,7 +121,8 @@ func rewrite(r *registry.Registry, name, prefix, path string) *unstructured.Unst
 	}}
 }
 
-// providerPackage installs provider-kubernetes as a platform team does: with the runtime config of our chart, which gives it its rights.
+// providerPackage returns the package of provider-kubernetes as a platform team installs it: with the runtime config of
+// the chart, which grants its permissions.
 func providerPackage(version string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "pkg.crossplane.io/v1",
@@ -188,7 +189,7 @@ func (x *crossplane) runs(ctx context.Context, revision *unstructured.Unstructur
 	return x.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(status), owner, client.ForceOwnership)
 }
 
-// serverSecret makes the Secret of a function's server certificate, which the package manager wants to see.
+// serverSecret creates the Secret of a function's server certificate, which the package manager requires.
 func (x *crossplane) serverSecret(ctx context.Context, name string) error {
 	data := map[string]any{}
 	for _, file := range []string{"tls.crt", "tls.key", "ca.crt"} {
@@ -227,7 +228,7 @@ func secretData(u *unstructured.Unstructured) (map[string][]byte, error) {
 	return s.Data, err
 }
 
-// chartVersion is the version of our chart, and so of the packages that it installs.
+// chartVersion returns the version of the chart, which is also the version of the packages that it installs.
 func chartVersion(chart string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(chart, "Chart.yaml"))
 	if err != nil {

@@ -29,7 +29,7 @@ type Options struct {
 	Root string
 	// Tree is the folder of the repository whose packages, chart and function are installed. Empty: Root.
 	Tree string
-	// Core is the tool of hack/tools with Crossplane's core. Empty: crossplane-core, the oldest that we support.
+	// Core is the tool of hack/tools with Crossplane's core. Empty: crossplane-core, the oldest supported one.
 	Core string
 	// CrossplaneArgs are flags of Crossplane's core, after those recommended in docs/install.md.
 	CrossplaneArgs []string
@@ -41,11 +41,12 @@ type Options struct {
 	// Remote is the name of a second cluster for workloads, which the PlatformConfig has to offer. Empty: there is
 	// none.
 	Remote string
-	// FakeCompanion fakes our companion instead of running it: a process for each control plane is much where there are many.
+	// FakeCompanion fakes the companion instead of running it: with many control planes, one process for each is too
+	// much.
 	FakeCompanion bool
 	// Tap enables Platform.Tap, which records the calls of functions.
 	Tap bool
-	// Audit lets the API server of the management cluster record its requests, for Requests.
+	// Audit makes the API server of the management cluster record its requests, for Requests.
 	Audit bool
 	// Timeout is the maximum duration of the start, without building tools the first time. 0: five minutes.
 	Timeout time.Duration
@@ -110,7 +111,7 @@ func Start(ctx context.Context, options Options) (_ *Platform, err error) {
 	return p, p.start(ctx, background)
 }
 
-// prepare makes the folder ready.
+// prepare creates the folder ready.
 func prepare(ctx context.Context, o Options) (*Platform, error) {
 	var err error
 	if o.Root == "" {
@@ -175,7 +176,7 @@ func (p *Platform) logf(name string) {
 	fmt.Fprintf(p.options.Progress, "%5.1f s  %s\n", time.Since(p.started).Seconds(), name)
 }
 
-// start is Start, once everything is built. The fakes run until background ends.
+// start starts a built platform. The fakes run until background ends.
 func (p *Platform) start(ctx, background context.Context) (err error) {
 	var (
 		o        = p.options
@@ -247,7 +248,7 @@ func (p *Platform) Kubectl(ctx context.Context, args ...string) ([]byte, error) 
 	return p.processes.Run(ctx, "kubectl", []string{env("KUBECONFIG", p.Kubeconfig), env("KUBECACHEDIR", cache)}, args...)
 }
 
-// together does several things at once and waits for all. The first that fails ends the others.
+// together runs functions in parallel and waits for all. The first error cancels the others.
 func together(ctx context.Context, starts ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

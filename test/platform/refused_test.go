@@ -48,7 +48,7 @@ func invalidClaims(t *testing.T) map[string]*unstructured.Unstructured {
 	return out
 }
 
-// namespaceFor makes a namespace.
+// namespaceFor creates a namespace.
 func namespaceFor(t *testing.T, name string) {
 	t.Helper()
 	if err := cloud.Apply(t.Context(), fmt.Appendf(nil, "{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", name)); err != nil {

@@ -27,7 +27,7 @@ func (p *Platform) defineRemote(ctx context.Context, definitions []*unstructured
 	return p.Remote.define(ctx, definitions)
 }
 
-// connectRemoteCluster lets the provider come to the remote cluster.
+// connectRemoteCluster gives the provider access to the remote cluster.
 func (p *Platform) connectRemoteCluster(ctx, background context.Context, x *crossplane) (err error) {
 	if p.Remote == nil {
 		return nil
@@ -36,7 +36,8 @@ func (p *Platform) connectRemoteCluster(ctx, background context.Context, x *cros
 	return err
 }
 
-// reach installs our chart in another cluster, for workloads, starts the fakes there, and returns the provider the way there.
+// reach installs the chart in another cluster, for workloads, starts the fakes there, and configures the provider's
+// access.
 func (p *Platform) reach(ctx, background context.Context, x *crossplane, c *Cluster) (*operators.Operators, error) {
 	if err := p.helm(ctx, c, chartOf(p.options.Tree), map[string]any{
 		"mode":     "workload",

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// quota refuses the Deployment of Keystone in a namespace, as a policy of the platform might.
+// quota prevents the Deployment of Keystone in a namespace, as a policy of the platform might.
 const quota = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

@@ -30,7 +30,7 @@ import (
 // cloud is the platform that all tests share.
 var cloud *platform.Platform
 
-// remote is the name of the second cluster, which the PlatformConfig of the examples offers to namespaces called tenant-….
+// remote is the name of the second cluster, which the PlatformConfig of the examples offers to namespaces tenant-….
 const remote = "west"
 
 // Timeouts for operations that take seconds on an idle machine, and longer on a busy one, and for a deletion: each
@@ -99,10 +99,10 @@ type edit struct {
 	path  []string
 }
 
-// set is an edit; the path is that below the claim.
+// set returns an edit; the path is that below the claim.
 func set(value any, path ...string) edit { return edit{value: value, path: path} }
 
-// claim is the claim of the examples, called cloud, in a namespace, with some fields set.
+// claim returns the claim of the examples, named cloud, in a namespace, with some fields set.
 func claim(t *testing.T, namespace string, edits ...edit) *unstructured.Unstructured {
 	t.Helper()
 	objects, err := platform.Decode(examples.Claim)
@@ -176,7 +176,7 @@ func eventually(t *testing.T, timeout time.Duration, so func() error) {
 	t.Fatalf("after %s: %v", timeout, err)
 }
 
-// remove deletes a claim and waits until it is gone.
+// remove deletes a claim and waits until it is deleted.
 func remove(t *testing.T, u *unstructured.Unstructured) {
 	t.Helper()
 	if err := cloud.Client.Delete(t.Context(), u.DeepCopy()); err != nil {

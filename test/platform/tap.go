@@ -36,7 +36,7 @@ func (t *FunctionRecorder) Listen(to func(request, response []byte)) {
 	t.listening = append(t.listening, to)
 }
 
-// before lets a tap listen before the function at an address, and returns its own address.
+// before starts a recorder in front of the function at an address, and returns its own address.
 func (t *FunctionRecorder) before(function string) (string, error) {
 	server, err := certificateOf(t.asFunction)
 	if err != nil {

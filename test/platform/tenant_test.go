@@ -39,7 +39,7 @@ func TestTenant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The rights come by aggregation, a moment after they are given.
+	// Permissions are aggregated, with a short delay.
 	eventually(t, timeout, func() error { return alice.Create(t.Context(), claim(t, "tenant-rights"), client.DryRunAll) })
 	u := claim(t, "tenant-rights")
 	order(t, u)
@@ -226,7 +226,7 @@ func TestMandatory(t *testing.T) {
 	ready(t, u)
 }
 
-// try tries attacks, each of which has to be refused.
+// try performs attacks, each of which has to be rejected.
 func try(t *testing.T, c client.Client, attacks map[string]attack) {
 	t.Helper()
 	for name, a := range attacks {
@@ -241,7 +241,7 @@ func try(t *testing.T, c client.Client, attacks map[string]attack) {
 	}
 }
 
-// tenantNamespace makes a namespace that alice may edit, and mallory's right to make and change namespaces.
+// tenantNamespace creates a namespace that alice may edit, and mallory's right to make and change namespaces.
 func tenantNamespace(t *testing.T, name string) {
 	t.Helper()
 	if err := cloud.Apply(t.Context(), fmt.Appendf(nil, `

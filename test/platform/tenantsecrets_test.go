@@ -20,7 +20,7 @@ import (
 
 var roleKind = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}
 
-// tenantSecret is a Secret as a tenant makes it.
+// tenantSecret returns a Secret as a tenant makes it.
 func tenantSecret(namespace, name string, data map[string]string) *unstructured.Unstructured {
 	text := map[string]any{}
 	for k, v := range data {
@@ -54,7 +54,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The platform team lets him reach his directory and his object store.
+	// The platform team permits egress to the tenant's directory and object store.
 	config := get(t, cloud.Cluster, schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "PlatformConfig"}, "", "default")
 	limit := `[{"op": "add", "path": "/spec/limits/-", "value": {"name": "secrets", "namespaces": ["tenant-secrets"],
 		"s3Endpoints": ["s3.example.com:443"], "directoryHosts": ["ldap.example.com"]}}]`

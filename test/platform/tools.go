@@ -15,10 +15,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 )
 
-// defaultCore is the tool with the oldest Crossplane that we support.
+// defaultCore is the tool with the oldest supported Crossplane.
 const defaultCore = "crossplane-core"
 
-// tools are the programs of a platform by the names that they are called with, and the tool of hack/tools that holds each.
+// tools are the programs of a platform by name, and the tool of hack/tools that contains each.
 var tools = map[string]string{
 	"etcd":                    "kubernetes",
 	"kube-apiserver":          "kubernetes",
@@ -77,7 +77,7 @@ func (p *Platform) buildProgram(ctx context.Context, tree, folder, name string) 
 	return nil
 }
 
-// source is the folder of the module that a tool is built from, which also has its definitions and charts.
+// source returns the folder of the module that a tool is built from, which also has its definitions and charts.
 func source(ctx context.Context, root, tool, module string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	cmd.Dir = filepath.Join(root, "hack", "tools", tool)
@@ -101,7 +101,7 @@ func errorOf(text string) error {
 	return errors.New(text)
 }
 
-// findRoot is the folder of this repository, seen from the working directory.
+// findRoot returns the folder of this repository, seen from the working directory.
 func findRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -117,7 +117,7 @@ func findRoot() (string, error) {
 	}
 }
 
-// CacheDir is the folder for everything outside the tree: $COBALTCORE_CACHE, by default ~/.cache/cobaltcore.
+// CacheDir returns the folder foreverything outside the tree: $COBALTCORE_CACHE, by default ~/.cache/cobaltcore.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("COBALTCORE_CACHE"); dir != "" {
 		return filepath.Abs(dir)

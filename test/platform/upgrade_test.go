@@ -26,7 +26,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// newestCore is the tool of hack/tools with the newest Crossplane that we support. The platform that all other tests share has the oldest.
+// newestCore is the tool of hack/tools with the newest supported Crossplane. The platform of all other tests has the
+// oldest.
 const newestCore = "crossplane-core-newest"
 
 // later is a version after the version of the tree.
@@ -157,7 +158,7 @@ func catalogMoved(t *testing.T, p *platform.Platform, namespace string, previous
 	return errors.New("nothing keeps Keystone for its catalog")
 }
 
-// commitBefore is BEFORE, or the last commit where files were changed since, or the one before it.
+// commitBefore returns BEFORE, or the last commit if files were changed since, or else the one before it.
 func commitBefore(t *testing.T, root string) string {
 	t.Helper()
 	if before := os.Getenv("BEFORE"); before != "" {
@@ -225,7 +226,8 @@ func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructu
 	}
 }
 
-// channelOf is the channel of the Composition's revision that composes a composite resource, which refers to it below a path.
+// channelOf returns the channel of the Composition's revision that composes a composite resource, which refers to it
+// below a path.
 func channelOf(t *testing.T, p *platform.Platform, xr *unstructured.Unstructured, path ...string) string {
 	t.Helper()
 	revision, _, _ := unstructured.NestedString(xr.Object, append(path, "compositionRevisionRef", "name")...)
@@ -249,7 +251,7 @@ func checkout(t *testing.T, root, commit string) string {
 	return dir
 }
 
-// rolled are the names in ROLLS_PODS_OF, and after Rolls-pods-of in the messages of the commits since another.
+// rolled returns the names in ROLLS_PODS_OF, and after Rolls-pods-of in the messages of the commits since another.
 func rolled(t *testing.T, root, since string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "log", "--format=%(trailers:key=Rolls-pods-of,valueonly,separator= )",
@@ -290,8 +292,8 @@ func podTemplates(t *testing.T, p *platform.Platform, namespace string) map[obje
 	return out
 }
 
-// touch lets Crossplane look at the composite resources of a control plane again, as a new function comes to each only at its next pass, and
-// waits until it has called that function for them.
+// touch makes Crossplane reconcile the composite resources of a control plane again, because a new function is called
+// for each only in its next pass, and waits until it has called that function for them.
 func touch(t *testing.T, p *platform.Platform, namespace, image string) {
 	t.Helper()
 	before, err := p.Calls(t.Context(), image)

@@ -156,7 +156,7 @@ func newParent(t *testing.T, claim []byte) *simulate.Cluster {
 	return w
 }
 
-// newKeystone is the Keystone that a claim's control plane composes.
+// newKeystone returns the Keystone that a claim's control plane composes.
 func newKeystone(t *testing.T, claim []byte) *simulate.Cluster {
 	t.Helper()
 	w := newParent(t, claim)
@@ -196,7 +196,7 @@ func call(t *testing.T, w *simulate.Cluster) (done bool) {
 	return done
 }
 
-// createDesired makes the next desired resources exist, but not ready.
+// createDesired creates the next desired resources exist, but not ready.
 func createDesired(w *simulate.Cluster) {
 	rsp := w.Kinds[compose.KindOf(w.XR).GroupKind().String()].Run(w.Request())
 	for name, r := range rsp.Composed {
@@ -227,7 +227,7 @@ func render(t *testing.T, target string, w *simulate.Cluster, kind string) []byt
 		"--xrd", filepath.Join(root, "apis", kind, "definition.yaml"),
 	}
 	if required := w.Required["platform"]; len(required) > 0 {
-		// With the policies as docs/ci.md gives them to a job that has no cluster.
+		// With the policies that docs/ci.md passes to a job without a cluster.
 		args = append(args, "-e", file("required.yaml", append(required, w.RequiredResources...)...), "-e", filepath.Join(root, "examples", "platform", "admission.yaml"))
 	}
 	if len(w.Observed) > 0 {
@@ -243,7 +243,7 @@ func render(t *testing.T, target string, w *simulate.Cluster, kind string) []byt
 	return out
 }
 
-// named are observed objects with the annotation by which Crossplane knows them.
+// named returns observed objects with the annotation by which Crossplane identifies them.
 func named(observed map[string]encoded.Struct) []*structpb.Struct {
 	var out []*structpb.Struct
 	for name, o := range observed {

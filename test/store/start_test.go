@@ -97,7 +97,7 @@ func start(t *testing.T) *suite {
 	return w
 }
 
-// programs makes the programs known, and returns the folder of External Secrets' module.
+// programs creates the programs known, and returns the folder of External Secrets' module.
 func (w *suite) programs() string {
 	w.t.Helper()
 	build := exec.Command("../../hack/tools/build.sh", "kubernetes", "vault")
@@ -179,7 +179,7 @@ func (w *suite) entry(path string) map[string]string {
 	return out.Data.Data
 }
 
-// secret is the data of a Secret, or nothing.
+// secret returns the data of a Secret, or nothing.
 func (w *suite) secret(name string) map[string]string {
 	w.t.Helper()
 	s := &corev1.Secret{}
@@ -203,7 +203,7 @@ func (w *suite) eventually(description string, holds func() bool) {
 	w.must(w.processes.Wait(ctx, description, func(context.Context) (bool, error) { return holds(), nil }))
 }
 
-// define makes the kinds of a file known.
+// define creates the kinds of a file known.
 func (w *suite) define(file string) {
 	w.t.Helper()
 	f, err := os.Open(file)

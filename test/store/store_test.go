@@ -159,7 +159,7 @@ func testKeys(t *testing.T, w *suite) {
 	}
 }
 
-// companion runs the controller of keys, with the rights that a control plane with this repository gives it.
+// companion runs the controller of keys, with the permissions that a control plane with this repository grants it.
 func companion(t *testing.T, w *suite, repository *openstackv1.KeyRepository) {
 	t.Helper()
 	for _, o := range access.Access(workload.Workload{Name: "companion", Namespace: namespace, App: "companion", Instance: "cloud"}) {

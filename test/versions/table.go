@@ -22,7 +22,7 @@ const (
 	series      = "Alerts and dashboards are evaluated on series that tests write."
 )
 
-// same returns a program that one of our images and the suites install from the same suite of Debian.
+// same returns a program that one of this project's images and the suites install from the same suite of Debian.
 func same(name, suite, pkg string, more ...string) Program {
 	source := Debian{suite, pkg}
 	return Program{Name: name, Deployed: source, Tested: []Source{source}, Packages: more}
@@ -73,7 +73,8 @@ func servers() []Program {
 	}
 }
 
-// ofImages returns the programs of our images, of which the suites install the same packages from the same suite.
+// ofImages returns the programs of this project's images, of which the suites install the same packages from the same
+// suite.
 func ofImages() []Program {
 	return []Program{
 		same("OVN", trixie, "ovn-central", "ovn-common", "ovn-host"),

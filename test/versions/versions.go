@@ -70,7 +70,7 @@ func (d Debian) String() string { return "Debian " + d.Suite }
 // decoration matches Debian's additions to a version of a project: an epoch, notes on the sources, the revision.
 var decoration = regexp.MustCompile(`^[0-9]+:|[+~](ds|dfsg)[0-9]*|-[^-]*$`)
 
-// Upstream returns the project's own version of a Debian version: 11.8.9 of 1:11.8.9+ds-0+deb13u1.
+// Upstream returns the upstream version of a Debian version: 11.8.9 of 1:11.8.9+ds-0+deb13u1.
 func Upstream(version string) string { return decoration.ReplaceAllString(version, "") }
 
 // Series returns the part of a version that a stable release of Debian keeps: its first two numbers.

@@ -19,7 +19,7 @@ import (
 
 const project = "../.."
 
-// TestTable: each program has one row, and a reason exactly where no tested version is the deployed one.
+// TestTable checks that each program has one row, and a reason exactly where no tested version is the deployed one.
 func TestTable(t *testing.T) {
 	names := map[string]bool{}
 	for _, p := range versions.Table() {
@@ -84,7 +84,7 @@ func TestUpstream(t *testing.T) {
 	}
 }
 
-// TestImages: every image of another project is the deployed version of a program.
+// TestImages checks that every image of another project is the deployed version of a program.
 func TestImages(t *testing.T) {
 	rows := map[versions.Source]bool{}
 	for _, p := range versions.Table() {
@@ -104,7 +104,7 @@ func TestImages(t *testing.T) {
 // developerTools build, check and render the project; none of them runs in a cloud or stands for a component of one.
 var developerTools = []string{"chainsaw", "controller-gen", "crossplane", "golangci-lint", "govulncheck", "gremlins", "helm"}
 
-// TestModules: every tool and every module with definitions belongs to a program.
+// TestModules checks that every tool and every module with definitions belongs to a program.
 func TestModules(t *testing.T) {
 	tools, definitions := map[string]bool{}, map[string]bool{}
 	for _, p := range versions.Table() {

@@ -81,7 +81,7 @@ func startOperator(t *testing.T) *operator {
 	}
 }
 
-// webhooks are the kinds that we make objects of, and whether it has webhooks for them.
+// webhooks are the composed kinds of this operator, and whether it has webhooks for them.
 var webhooks = map[string]bool{"ExternalMariaDB": false, "MariaDB": true, "MaxScale": true, "PhysicalBackup": true, "Database": true, "User": true, "Grant": true}
 
 // call returns the response to creating an object, or to updating old to it. Empty: it is accepted.

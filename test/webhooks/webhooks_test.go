@@ -101,7 +101,7 @@ var edits = map[string]edit{
 // sizes are all sizes of a claim.
 var sizes = []string{"development", "small", "medium", "large"}
 
-// orders are the examples in each size.
+// orders returns the examples in each size.
 func orders(t *testing.T) []order {
 	t.Helper()
 	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")

@@ -108,7 +108,7 @@ func converge(t *testing.T, claim []byte, delays pace, others ...*structpb.Struc
 	return m
 }
 
-// after lets something happen later.
+// after schedules a function.
 func (m *model) after(d time.Duration, do func()) {
 	heap.Push(&m.events, event{at: m.now + d, order: m.order(), do: do})
 }
@@ -119,7 +119,7 @@ func (m *model) order() int {
 	return m.ordered
 }
 
-// start makes a worker run a pass, now or after the running one. A pass calls its argument at the end.
+// start creates a worker run a pass, now or after the running one. A pass calls its argument at the end.
 func (m *model) start(w *worker, pass func(over func())) {
 	if w.busy {
 		w.pending = true

@@ -121,7 +121,7 @@ func measured(kind string) []time.Duration {
 	return out
 }
 
-// spread is a time of so many milliseconds, and up to so many more: the same for a kind each time.
+// spread returns a time of so many milliseconds, and up to so many more: the same for a kind each time.
 func spread(kind string, least, more int) time.Duration {
 	sum := 0
 	for _, b := range []byte(kind) {

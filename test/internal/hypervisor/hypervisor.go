@@ -1,5 +1,5 @@
-// Package hypervisor is a nova-compute whose virtual machines are not there, and the screens that it finds around it. It is configured as a
-// real one is: it knows the queue of its cell, and no database.
+// Package hypervisor is a nova-compute whose servers are not there, and the screens that it finds around it. It is
+// configured as a real one is: it knows the queue of its cell, and no database.
 package hypervisor
 
 import (

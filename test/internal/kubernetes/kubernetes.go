@@ -23,7 +23,7 @@ const (
 	Loopback = "127.0.0.1"
 	// Services is the range of Service addresses.
 	Services = "10.96.0.0/16"
-	// service is the address of the API's own.
+	// service is the address of the Service of the API server.
 	service = "10.96.0.1"
 )
 
@@ -64,7 +64,7 @@ func Start(name, dir string, ps *process.Group, flags ...string) (*API, error) {
 	if a.Config, err = clientcmd.BuildConfigFromFlags("", a.Kubeconfig); err != nil {
 		return nil, err
 	}
-	a.Config.QPS = -1 // the API server is ours alone
+	a.Config.QPS = -1 // no other client uses this API server
 	a.Config.WarningHandler = rest.NoWarnings{}
 	etcd := "http://" + Address(ports[0])
 	if err := ps.Start(name+"-etcd", "etcd", nil, Etcd(name, filepath.Join(dir, "etcd"), etcd, "http://"+Address(ports[1]))...); err != nil {
@@ -81,7 +81,8 @@ func Start(name, dir string, ps *process.Group, flags ...string) (*API, error) {
 	}, flags)...)
 }
 
-// Etcd are the flags of an etcd of one member. Nothing has to survive a crash of the machine, so it need not wait for the disk.
+// Etcd returns the flags of an etcd of one member. Nothing has to survive a crash of the machine, so it need not wait
+// for the disk.
 func Etcd(name, dir, client, peer string) []string {
 	return []string{
 		"--name=" + name, "--data-dir=" + dir, "--unsafe-no-fsync", "--log-level=warn",
@@ -90,7 +91,7 @@ func Etcd(name, dir, client, peer string) []string {
 	}
 }
 
-// File is the path of a file of the API's.
+// File returns the path of a file of the API's.
 func (a *API) File(path string) string { return filepath.Join(a.dir, filepath.FromSlash(path)) }
 
 // certificates creates the certificates of the API server and of its clients.

@@ -38,7 +38,7 @@ type Subject struct {
 	SignatureOnly bool
 }
 
-// New makes an authority.
+// New creates an authority.
 func New(name string) (*Authority, error) {
 	t := template(name)
 	t.IsCA, t.BasicConstraintsValid = true, true
@@ -63,7 +63,7 @@ func Load(p Pair) (*Authority, error) {
 	return &Authority{Pair: p, certificate: loaded.Leaf, key: key}, nil
 }
 
-// Issue makes a certificate for a client and server.
+// Issue creates a certificate for a client and server.
 func (a *Authority) Issue(s Subject) (Pair, error) {
 	t := template(s.User)
 	t.Subject.Organization = s.Groups
@@ -81,7 +81,7 @@ func (a *Authority) Issue(s Subject) (Pair, error) {
 	return sign(t, a.certificate, a.key)
 }
 
-// Server is a certificate for who listens at hosts.
+// Server returns a certificate for who listens at hosts.
 func (a *Authority) Server(hosts ...string) (tls.Certificate, error) {
 	p, err := a.Issue(Subject{Hosts: hosts})
 	if err != nil {

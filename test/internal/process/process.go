@@ -60,7 +60,7 @@ var starter = sync.OnceValue(func() chan func() {
 	return calls
 })
 
-// Link makes a program known by a name.
+// Link registers a program under a name.
 func (ps *Group) Link(name, path string) error {
 	link := filepath.Join(ps.Dir, "bin", name)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
@@ -176,7 +176,7 @@ func (p *Process) HasEnded() bool {
 	}
 }
 
-// Stop ends everything, last started first, and lets nothing start any more.
+// Stop ends all programs, last started first, and prevents further starts.
 func (ps *Group) Stop() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -203,7 +203,7 @@ func (ps *Group) Failed() error {
 	return nil
 }
 
-// Logs are the ends of the logs of some processes, for an error message.
+// Logs returns the ends of the logs of some processes, for an error message.
 func (ps *Group) Logs(lines int, names ...string) string {
 	var out strings.Builder
 	for _, name := range names {
@@ -213,7 +213,7 @@ func (ps *Group) Logs(lines int, names ...string) string {
 	return out.String()
 }
 
-// Tail are the last lines of a file, each cut at a length that can be read.
+// Tail returns the last lines of a file, each cut at a length that can be read.
 func Tail(path string, lines int) string {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -51,7 +51,7 @@ func (b *blobs) Get(_ context.Context, _ string, h v1.Hash) (io.ReadCloser, erro
 	return nil, registry.ErrNotFound
 }
 
-// Stat is the size of a blob.
+// Stat returns the size of a blob.
 func (b *blobs) Stat(_ context.Context, _ string, h v1.Hash) (int64, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

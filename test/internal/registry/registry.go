@@ -36,7 +36,7 @@ type Registry struct {
 	listener net.Listener
 }
 
-// New is an empty registry.
+// New returns an empty registry.
 func New() *Registry {
 	b := &blobs{memory: map[v1.Hash][]byte{}}
 	return &Registry{blobs: b, handler: registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithBlobHandler(b))}

@@ -45,7 +45,7 @@ type Flow struct {
 	Port     int32
 }
 
-// String is for people: a/b → c/d TCP 5000.
+// String returns a readable form: a/b → c/d TCP 5000.
 func (f Flow) String() string {
 	return fmt.Sprintf("%s → %s %s %d", f.From, f.To, f.Protocol, f.Port)
 }
@@ -68,7 +68,7 @@ func (c Cluster) Denied(f Flow) string {
 	return ""
 }
 
-// allowed reports whether the policies of one direction that select a pod let a flow through, of which the other end is the peer.
+// allowed reports whether the policies of one direction that select a pod allow a flow from or to a peer.
 func (c Cluster) allowed(direction networkingv1.PolicyType, pod, peer End, f Flow) bool {
 	if pod.Pod == nil {
 		return true
@@ -130,7 +130,7 @@ func (r rule) port(f Flow) bool {
 	})
 }
 
-// named is the number of a port that a pod calls so, or 0.
+// named returns the number of a port that a pod calls so, or 0.
 func named(pod *corev1.Pod, name string) int32 {
 	if pod == nil {
 		return 0
@@ -174,8 +174,8 @@ func matches(s *metav1.LabelSelector, l map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(l))
 }
 
-// Needed reports for every port of every rule whether it is needed: whether some flow, which is let through, would be refused without it.
-// A rule without ports counts as one.
+// Needed reports for every port of every rule whether it is needed: whether any allowed flow would be denied without
+// it. A rule without ports counts as one.
 func (c Cluster) Needed(flows []Flow) map[string]bool {
 	out := map[string]bool{}
 	for i := range c.Policies {
@@ -209,7 +209,7 @@ func title(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType, n i
 	return fmt.Sprintf("%s %s %d %s", p.Name, direction, n, what)
 }
 
-// drop is a policy without one port of one rule.
+// drop returns a policy without one port of one rule.
 func drop(p networkingv1.NetworkPolicy, direction networkingv1.PolicyType, n, port int) networkingv1.NetworkPolicy {
 	out := *p.DeepCopy()
 	if direction == networkingv1.PolicyTypeIngress {

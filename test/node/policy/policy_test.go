@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// api and database are pods of one namespace, of which only the first is selected by a policy; gateway and stranger are of others.
+// api and database are pods of one namespace, of which only the first is selected by a policy; gateway and stranger
+// belong to others.
 var (
 	api      = pod("cloud", "api", "10.0.0.1", labels.Set{"app": "api"})
 	database = pod("cloud", "database", "10.0.0.2", labels.Set{"app": "database"})
@@ -32,7 +33,7 @@ func pod(namespace, name, address string, l labels.Set) End {
 
 func tcp(from, to End, port int32) Flow { return Flow{from, to, corev1.ProtocolTCP, port} }
 
-// cluster has policies of the namespace cloud, given as the rules of one that selects app=api.
+// cluster returns a cluster with policies in the namespace cloud that select app=api, with given rules.
 func cluster(t *testing.T, specs ...string) Cluster {
 	t.Helper()
 	c := Cluster{Namespaces: map[string]labels.Set{

@@ -146,7 +146,7 @@ func (u up) start() error {
 	return errors.Join(fmt.Errorf("it is not ready after %s; see %s", startTimeout, log.Name()), u.stop())
 }
 
-// enter is the process outside of the cluster's machine, for as long as that lives.
+// enter returns the process outside of the cluster's machine, for as long as that lives.
 func (u up) enter() error {
 	if err := os.WriteFile(u.file("pid"), []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (u up) entered(pid int) {
 	}
 }
 
-// serve is the first process of the cluster's machine.
+// serve returns the first process of the cluster's machine.
 func (u up) serve() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -213,7 +213,7 @@ func (u up) serve() error {
 	}
 }
 
-// running is the process of a cluster, or 0.
+// running returns the process of a cluster, or 0.
 func (u up) running() int {
 	text, err := os.ReadFile(u.file("pid"))
 	if err != nil {
@@ -234,7 +234,7 @@ func (u up) running() int {
 // stop ends the cluster, and removes its files.
 func (u up) stop() error {
 	pid := u.running()
-	// Its machine goes with its first process, whatever happens to that.
+	// The sandbox ends with its first process, however that ends.
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if pid == 0 {
 			break

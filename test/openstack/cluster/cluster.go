@@ -51,7 +51,8 @@ type Cluster struct {
 	Images func(ref string) (Image, error)
 	// Progress receives a line for each step.
 	Progress io.Writer
-	// Nodes are the labels of each node, by which DaemonSets choose it, by its name. They are set before any is made.
+	// Nodes are the labels of each node, by name, for the node selection of DaemonSets. They are set before any is
+	// created.
 	Nodes map[string]map[string]string
 
 	dir     string
@@ -75,7 +76,7 @@ type Cluster struct {
 	uplinks   map[string]string
 }
 
-// Scheme has the kinds that have types here.
+// Scheme contains the kinds with Go types.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	// The companion reads K-ORC's objects, for which there are no types.
@@ -91,7 +92,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return s, errors.Join(clientgoscheme.AddToScheme(s), openstackv1.AddToScheme(s), c5c3v1.AddToScheme(s), ovnchassisv1.AddToScheme(s))
 }
 
-// New makes a cluster with its files in a folder, and starts its controllers.
+// New creates a cluster with its files in a folder, and starts its controllers.
 func New(dir string, images func(string) (Image, error), progress io.Writer) (*Cluster, error) {
 	scheme, err := Scheme()
 	if err != nil {
@@ -133,7 +134,7 @@ func (c *Cluster) Changes(of ...client.Object) int64 {
 	return sum
 }
 
-// kindOf is the kind of an object, which is empty for one that the cluster does not know, and refuses.
+// kindOf returns the kind of an object; empty for an unknown one, which the cluster rejects.
 func (c *Cluster) kindOf(o client.Object) schema.GroupKind {
 	kind, _ := c.Client.GroupVersionKindFor(o)
 	return kind.GroupKind()
@@ -181,7 +182,7 @@ func (c *Cluster) counting() interceptor.Funcs {
 // quiet is the interval of a controller without writes: pods also start and end without one.
 const quiet = time.Second
 
-// OnChange lets a controller look when an object of some kinds was written, or none has been for a while.
+// OnChange calls a controller when an object of some kinds was written, or after some time without a write.
 func (c *Cluster) OnChange(reconcile func(context.Context) error, of ...client.Object) func(context.Context) error {
 	observed, last := int64(-1), time.Time{}
 	return func(ctx context.Context) error {
@@ -264,7 +265,7 @@ func (c *Cluster) Crash(namespace, name string) error {
 	return nil
 }
 
-// Evict stops a pod as Kubernetes does with one that is deleted, and returns when it has gone.
+// Evict stops a pod as Kubernetes does with a deleted one, and returns when it has ended.
 func (c *Cluster) Evict(namespace, name string) error {
 	p, err := c.running(namespace, name)
 	if err != nil {
@@ -291,7 +292,7 @@ func (c *Cluster) Exec(ctx context.Context, namespace, name string, command ...s
 	return string(out), err
 }
 
-// running is a pod that is not being stopped.
+// running returns a pod that is not being stopped.
 func (c *Cluster) running(namespace, name string) (*pod, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -328,8 +329,8 @@ func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
 	return nil
 }
 
-// appliedAnnotation names the annotations of a pod template that were applied last: one that is not applied any more goes, as with
-// server-side apply.
+// appliedAnnotation lists the annotations of a pod template that were applied last: one that is no longer applied is
+// removed, as with server-side apply.
 const appliedAnnotation = "applied-to-template"
 
 // Delete removes an object, and stops the pods that it owns.
@@ -410,7 +411,7 @@ func (c *Cluster) Wait(ctx context.Context, timeout time.Duration, description s
 	}
 }
 
-// trouble is the end of the logs of pods that are not ready.
+// trouble returns the end of the logs of pods that are not ready.
 func (c *Cluster) trouble() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -456,7 +457,7 @@ func setStatus[T client.Object](ctx context.Context, c *Cluster, o T, change fun
 	}
 }
 
-// Log is the file that a container of a pod writes to.
+// Log returns the file that a container of a pod writes to.
 func (c *Cluster) Log(namespace, pod, container string) string {
 	return filepath.Join(c.dir, "logs", namespace+"_"+pod+"_"+container+".log")
 }

@@ -79,7 +79,7 @@ func (p *pod) launch(ctx context.Context, container *corev1.Container, i int) (*
 	return c, nil
 }
 
-// spec is a container as the node runs it.
+// spec returns a container as the node runs it.
 func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Spec, error) {
 	image, err := p.cluster.Images(container.Image)
 	if err != nil {
@@ -131,7 +131,7 @@ func (p *pod) exec(ctx context.Context, i int, command []string) error {
 	return nil
 }
 
-// container is the i-th one that runs. Nil: it does not.
+// container returns the i-th one that runs. Nil: it does not.
 func (p *pod) container(i int) *sandbox.Container {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -38,7 +38,7 @@ var (
 	}
 )
 
-// base writes the files of /etc for a user, and gives all mounts of an image.
+// base writes the files of /etc for a user, and returns all mounts of an image.
 func (c *Cluster) base(i Image, user int) ([]sandbox.Mount, error) {
 	var out []sandbox.Mount
 	for _, m := range baseMounts {

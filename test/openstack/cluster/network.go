@@ -26,8 +26,8 @@ import (
 // numbers are the numbers of addresses, which are unique among the clusters of this machine.
 var numbers atomic.Int32
 
-// network gives addresses and names. Names are lines of the machine's hosts file, which every pod has; lines are only ever
-// added, so that a reader never sees half of it.
+// network assigns addresses and names. Names are lines of the sandbox's hosts file, which every pod has; lines are only
+// added, so that a reader never sees an incomplete file.
 type network struct {
 	mu        sync.Mutex
 	addresses map[string]string     // by name
@@ -67,7 +67,7 @@ func (n *network) alias(address, name string) error {
 	return n.add(address, name)
 }
 
-// add makes names known.
+// add adds names to the hosts file.
 func (n *network) add(address string, names ...string) error {
 	for _, s := range names {
 		n.addresses[s] = address
@@ -144,8 +144,8 @@ func domains(name, namespace string) []string {
 	return []string{base + ".svc.cluster.local", base + ".svc", base}
 }
 
-// serve makes a Service reachable, once, and lead to the currently selected pods. A headless Service is a name for each
-// of its pods, added when they start.
+// serve creates a Service reachable, once, and lead to the currently selected pods. A headless Service is a name for
+// each of its pods, added when they start.
 func (c *Cluster) serve(s *corev1.Service) error {
 	if s.Spec.ClusterIP == corev1.ClusterIPNone {
 		return nil
@@ -229,7 +229,7 @@ func (c *Cluster) relay(l net.PacketConn, s *corev1.Service, target intstr.IntOr
 	}
 }
 
-// answer hands a pod's packets to the client whose they are, until the pod is closed.
+// answer forwards a pod's packets to its client, until the pod is closed.
 func answer(l net.PacketConn, client net.Addr, pod net.Conn) {
 	packet := make([]byte, largestPacket)
 	for {
@@ -241,7 +241,7 @@ func answer(l net.PacketConn, client net.Addr, pod net.Conn) {
 	}
 }
 
-// forward hands each connection to a pod that is ready and not being stopped, in turns.
+// forward forwards connections to ready pods that are not being stopped, in turn.
 func (c *Cluster) forward(l net.Listener, s *corev1.Service, target intstr.IntOrString) {
 	for round := 0; ; round++ {
 		conn, err := l.Accept()

@@ -31,7 +31,7 @@ type node struct {
 	// first is its first process, which has the network.
 	first   *sandbox.Container
 	address string
-	// group is its control group, which takes the place of the machine's own, and mounts are where it is shown.
+	// group is its control group, which replaces the machine's for it, and mounts are its mount points.
 	group  string
 	mounts []string
 }
@@ -59,7 +59,7 @@ func (c *Cluster) theNode(name string) (*node, error) {
 		return nil, fmt.Errorf("node %s has no power", name)
 	}
 	if c.addresses[name] == "" {
-		c.addresses[name] = newAddress() // It keeps it, whenever it is switched on.
+		c.addresses[name] = newAddress() // It keeps the address after a restart.
 	}
 	group := filepath.Join(sandbox.OwnGroup(), fmt.Sprintf("%s-%d", name, numbers.Add(1)))
 	n := &node{name: name, address: c.addresses[name], group: group}
@@ -134,14 +134,14 @@ func (c *Cluster) PowerOff(name string) error {
 	return os.RemoveAll(c.onNode(name, "/run"))
 }
 
-// PowerOn lets a node start again, with its pods.
+// PowerOn starts a node again, with its pods.
 func (c *Cluster) PowerOn(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.off, name)
 }
 
-// Retire takes a node without power out of the cluster for good: DaemonSets are not for it any more.
+// Retire removes a node without power from the cluster permanently: DaemonSets ignore it.
 func (c *Cluster) Retire(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,10 +163,10 @@ func (n *node) stop() {
 	sandbox.RemoveGroup(n.group)
 }
 
-// onNode is a file or folder of a node, on this machine.
+// onNode returns a file or folder of a node, on this machine.
 func (c *Cluster) onNode(name, path string) string { return filepath.Join(c.dir, "nodes", name, path) }
 
-// machineFolders are folders of the node that this machine's kernel fills; all others are the cluster's own.
+// machineFolders are folders of the node that this machine's kernel fills; all others are private to the cluster.
 var machineFolders = []string{"/dev", "/lib/modules", "/proc", "/sys"}
 
 // hostPath returns a file or folder of the node, as Kubernetes mounts it into pods: a path that must exist is not
@@ -218,7 +218,8 @@ func (c *Cluster) identify(file string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(id+"\n"), 0o444))
 }
 
-// controlGroups shows the node's own control group, in every hierarchy, where a node has all of its control groups.
+// controlGroups mounts the node's control group, in every hierarchy, at the mount point of all control groups of a
+// node.
 func (c *Cluster) controlGroups(node, at string) error {
 	n, err := c.theNode(node)
 	if err != nil {

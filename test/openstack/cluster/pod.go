@@ -35,8 +35,8 @@ type pod struct {
 	minReady int32
 	stop     chan struct{}
 	once     sync.Once
-	shares   int           // the process whose network it has, if that is not its own
-	among    int           // the process whose processes it has, if those are not each container's own
+	shares   int           // the process whose network it shares, if it has no separate one
+	among    int           // the process whose PID namespace it shares, if containers have no separate ones
 	group    string        // the control group of its containers, if they need one
 	finished chan struct{} // closed when nothing of it runs any more
 
@@ -49,7 +49,7 @@ type pod struct {
 // restartPause is the delay before a container is restarted.
 const restartPause = time.Second
 
-// start makes a pod of a template and runs it. The name is given; owner is who made it.
+// start creates a pod of a template and runs it. The name is given; owner is who made it.
 func (c *Cluster) start(ctx context.Context, name string, owner client.Object, kind string, t *corev1.PodTemplateSpec) error {
 	object := &corev1.Pod{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *t.Spec.DeepCopy()}
 	object.Name, object.Namespace = name, owner.GetNamespace()
@@ -80,7 +80,7 @@ func (c *Cluster) start(ctx context.Context, name string, owner client.Object, k
 	return nil
 }
 
-// run is the life of a pod.
+// run returns the life of a pod.
 func (p *pod) run() {
 	ctx := context.Background()
 	defer func() {
@@ -89,7 +89,7 @@ func (p *pod) run() {
 		p.cluster.mu.Unlock()
 		close(p.finished)
 	}()
-	err := p.launch(ctx)
+	err := p.setUp(ctx)
 	if err == nil {
 		err = p.prepare(ctx)
 	}
@@ -115,8 +115,8 @@ func (p *pod) run() {
 	p.watch(ctx)
 }
 
-// begin waits for the volumes, and takes an address.
-func (p *pod) launch(ctx context.Context) error {
+// setUp waits for the volumes, and assigns an address.
+func (p *pod) setUp(ctx context.Context) error {
 	for {
 		volumes, err := p.cluster.volumes(ctx, p.object)
 		if err == nil {

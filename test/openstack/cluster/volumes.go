@@ -31,7 +31,7 @@ type volume struct {
 	source   corev1.VolumeSource
 }
 
-// volumes makes the folders of a pod. It fails while a Secret or ConfigMap is missing.
+// volumes creates the folders of a pod. It fails while a Secret or ConfigMap is missing.
 func (c *Cluster) volumes(ctx context.Context, p *corev1.Pod) (map[string]*volume, error) {
 	out := map[string]*volume{}
 	for _, v := range p.Spec.Volumes {
@@ -64,7 +64,7 @@ func (c *Cluster) volumes(ctx context.Context, p *corev1.Pod) (map[string]*volum
 	return out, nil
 }
 
-// ClaimDir is the folder of a PersistentVolumeClaim, which outlives its pods.
+// ClaimDir returns the folder of a PersistentVolumeClaim, which outlives its pods.
 func (c *Cluster) ClaimDir(namespace, name string) string {
 	return filepath.Join(c.dir, "claims", namespace, name)
 }
@@ -91,7 +91,7 @@ func (c *Cluster) fill(ctx context.Context, p *corev1.Pod, v *volume) error {
 	return write(v.dir, data, mode, group(p))
 }
 
-// chosen are the keys that a volume wants, by the paths that it gives them: all, where it names none.
+// chosen returns the keys of a volume, by path: all, unless it lists some.
 func chosen(data map[string][]byte, items []corev1.KeyToPath) (map[string][]byte, error) {
 	if len(items) == 0 {
 		return data, nil
@@ -207,7 +207,7 @@ func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error 
 	if err != nil {
 		return err
 	}
-	for _, e := range entries { // keys that are gone
+	for _, e := range entries { // removed keys
 		if !tops[e.Name()] && e.Type()&os.ModeSymlink != 0 && e.Name() != dataLink {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
@@ -218,13 +218,13 @@ func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error 
 	return err
 }
 
-// top is the first part of a path.
+// top returns the first part of a path.
 func top(path string) string {
 	first, _, _ := strings.Cut(path, "/")
 	return first
 }
 
-// refreshVolumes brings changed Secrets to running pods, as kubelet does, only sooner.
+// refreshVolumes updates Secrets in running pods, as a kubelet does, but sooner.
 func (c *Cluster) refreshVolumes(ctx context.Context) error {
 	c.mu.Lock()
 	pods := make([]*pod, 0, len(c.pods))

@@ -200,7 +200,7 @@ func templateOf(s *appsv1.StatefulSet, name, hash string) *corev1.PodTemplateSpe
 	return out
 }
 
-// claims gives a pod of a StatefulSet a volume for each template, which outlives the pod.
+// claims adds a volume for each template to a pod of a StatefulSet, which outlives the pod.
 func claims(s *appsv1.StatefulSet, pod string, spec *corev1.PodSpec) {
 	for _, t := range s.Spec.VolumeClaimTemplates {
 		spec.Volumes = append(slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == t.Name }),
@@ -281,7 +281,7 @@ func gives(d *appsv1.DaemonSet, p *pod, all []*pod) bool {
 	return d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && (broken(p) || !slices.ContainsFunc(all, broken))
 }
 
-// onNode is the pod of a node. Nil: it has none.
+// onNode returns the pod of a node. Nil: it has none.
 func onNode(node string, pods []*pod) *pod {
 	if at := slices.IndexFunc(pods, func(p *pod) bool { return p.nodeName() == node }); at >= 0 {
 		return pods[at]
@@ -346,7 +346,7 @@ func (c *Cluster) job(ctx context.Context, j *batchv1.Job) error {
 		p := &pods.Items[i]
 		switch {
 		case !metav1.IsControlledBy(p, j):
-			return nil // an earlier Job of this name had it, and its name is taken until it has gone
+			return nil // it belongs to an earlier Job of the same name, and its name is in use until it has ended
 		case p.Status.Phase == corev1.PodSucceeded:
 			succeeded++
 		case p.Status.Phase == corev1.PodFailed:

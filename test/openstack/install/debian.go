@@ -110,7 +110,8 @@ func Debian(ctx context.Context, log io.Writer, more ...program) error {
 	return nil
 }
 
-// quiet keeps packages from starting their services (https://manpages.debian.org/invoke-rc.d), until release is called.
+// quiet prevents packages from starting their services (https://manpages.debian.org/invoke-rc.d), until release is
+// called.
 func quiet() (release func(), err error) {
 	const policy = "/usr/sbin/policy-rc.d"
 	if _, err := os.Stat(policy); err == nil {
@@ -122,7 +123,7 @@ func quiet() (release func(), err error) {
 	return func() { _ = os.Remove(policy) }, nil
 }
 
-// tail is the end of an output.
+// tail returns the end of an output.
 func tail(out []byte) string {
 	const enough = 2000
 	return string(out[max(len(out)-enough, 0):])

@@ -40,7 +40,7 @@ type Options struct {
 	Proxies bool
 	// Browser: a browser for pages with scripts.
 	Browser bool
-	// Guests: virtual machines run.
+	// Guests: servers run.
 	Guests bool
 }
 
@@ -90,7 +90,7 @@ func All(ctx context.Context, root string, w Options, log io.Writer) (*Programs,
 	return p, errors.Join(errs[:]...)
 }
 
-// image returns the root of a Debian with the packages of an image of ours.
+// image returns the root of a Debian with the packages of one of this project's images.
 func image(ctx context.Context, name string, log io.Writer) (string, error) {
 	t, err := ofImage(name)
 	if err != nil {

@@ -18,11 +18,11 @@ type tree struct {
 	packages    []string
 }
 
-// newer is the Debian with the servers whose images come from other projects: it has the deployed versions of more of them than the Debian
-// that our images are built on. test/versions lists the differences.
+// newer is the Debian of servers whose images come from other projects: it has the deployed versions of more of them
+// than the Debian of this project's images. test/versions lists the differences.
 const newer = "trixie"
 
-// trees without an image of ours.
+// trees without an image of this project.
 var (
 	// servers hold the data of a control plane.
 	servers = tree{"servers", newer, []string{
@@ -35,7 +35,8 @@ var (
 	proxies = tree{"proxies", newer, []string{"ca-certificates", "nginx", "haproxy"}}
 )
 
-// ofImage returns the tree with the packages of an image of ours, of the Debian that the image is built on.
+// ofImage returns the tree with the packages of one of this project's images, of the Debian on which the image is
+// based.
 func ofImage(name string) (tree, error) {
 	i, err := images.Find(name)
 	if err != nil {
@@ -59,7 +60,7 @@ func sources(suite string) []string {
 	}
 }
 
-// install returns the folder of a tree, which is made if it is not there.
+// install returns the folder of a tree, which is created if it is missing.
 func (t tree) install(ctx context.Context, log io.Writer) (string, error) {
 	from := sources(t.suite)
 	return once(t.name, append(append([]string{t.suite}, from...), t.packages...), func(dir string) error {

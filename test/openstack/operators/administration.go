@@ -33,12 +33,13 @@ func (o *Operators) administration(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.expired(checks), &openstackv1.IdentityCheckList{}))
 }
 
-// outside is the way that clients outside have, who trust the public authority as their system's.
+// outside returns the way that clients outside have, who trust the public authority as their system's.
 func (o *Operators) outside([]byte) (http.RoundTripper, error) {
 	return o.transport(o.Public.Certificate)
 }
 
-// due lets a reconciler be only when it wants to, by the companion's clock: each of these passes costs Keystone a login.
+// expired runs a reconciler only when its delay has expired by the companion's clock: each of these passes is a login
+// to Keystone.
 func (o *Operators) expired(r reconcile.Reconciler) reconcile.Reconciler {
 	return o.dueOrTriggered(r, func(context.Context, reconcile.Request) (bool, error) { return false, nil })
 }

@@ -58,7 +58,7 @@ cat /tmp/next; rm /tmp/next`, user))
 // keyLine matches the key in a keyring.
 var keyLine = regexp.MustCompile(`(?m)^\s*key = (\S+)$`)
 
-// Key of a client, alone.
+// Key returns the key of a client.
 func (c *Ceph) Key(user string) string {
 	found := keyLine.FindSubmatch(c.Keyrings[user])
 	if found == nil {
@@ -104,7 +104,7 @@ func OwnPool(pool string) Caps {
 	return Caps{"mon": "profile rbd", "osd": "profile rbd pool=" + pool, "mgr": "profile rbd pool=" + pool}
 }
 
-// Configuration is a client's ceph.conf.
+// Configuration returns a client's ceph.conf.
 func (c *Ceph) Configuration() []byte {
 	return fmt.Appendf(nil, "[global]\nfsid = %s\nmon_host = %s\n", c.FSID, c.MonHost)
 }

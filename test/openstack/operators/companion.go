@@ -57,7 +57,7 @@ func (c clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 // Forward sets the companion's clock forward: everything due by then happens now.
 func (o *Operators) Forward(d time.Duration) { o.skew.Add(int64(d)) }
 
-// Now is the time by the companion's clock.
+// Now returns the time by the companion's clock.
 func (o *Operators) Now() time.Time { return clock{o}.Now() }
 
 // companion runs the companion's controllers, one pass after the other as its one worker would.
@@ -99,7 +99,7 @@ func (o *Operators) companion(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(schema, ofSchema...), &openstackv1.DatabaseSyncList{}))
 }
 
-// transport is a way into the cluster for clients that trust one authority.
+// transport returns a way into the cluster for clients that trust one authority.
 func (o *Operators) transport(ca []byte) (http.RoundTripper, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
@@ -126,15 +126,15 @@ func reconcileAll(api client.Client, r reconcile.Reconciler, list client.ObjectL
 	}
 }
 
-// onChange lets a reconciler be called when an object of a kind that it watches was written since its last pass, or when it wants to, by
-// the companion's clock.
+// onChange calls a reconciler when an object of a watched kind was written since its last pass, or when its delay has
+// expired by the companion's clock.
 func (o *Operators) onChange(r reconcile.Reconciler, watched ...client.Object) reconcile.Reconciler {
 	return o.onState(r, func(context.Context, reconcile.Request) (string, error) {
 		return fmt.Sprint(o.Cluster.Changes(watched...)), nil
 	})
 }
 
-// onState is the same for the objects that a reconciler watches.
+// onState returns the same for the objects that a reconciler watches.
 func (o *Operators) onState(r reconcile.Reconciler, state func(context.Context, reconcile.Request) (string, error)) reconcile.Reconciler {
 	type last struct {
 		state string
@@ -296,7 +296,8 @@ func (o *Operators) secretAggregate(ctx context.Context, u *unstructured.Unstruc
 	return nil
 }
 
-// databaseSync waits until the companion has brought the schema to where the release may run, or wants pods stopped first.
+// databaseSync waits until the companion has migrated the schema so that the release may run, or requires pods to be
+// stopped first.
 func (o *Operators) databaseSync(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := o.apply(ctx, u); err != nil {
 		return err

@@ -124,7 +124,7 @@ func spec(u *unstructured.Unstructured) map[string]any {
 	return m
 }
 
-// serve makes a host name lead to a route.
+// serve creates a host name lead to a route.
 func (o *Operators) serve(host string, r *route) error {
 	o.mu.Lock()
 	_, served := o.routes[host]

@@ -34,7 +34,7 @@ import (
 // are adopted, by name and a few other fields, or created; afterwards K-ORC has their ID and corrects differences,
 // unlike for imported ones.
 
-// Identity is a client of Keystone that has logged in as Login does.
+// Identity returns a client of Keystone that has logged in as Login does.
 func (o *Operators) Identity(ctx context.Context, namespace, secret, cloud string) (*gophercloud.ServiceClient, error) {
 	provider, ends, err := o.Login(ctx, namespace, secret, cloud)
 	if err != nil {
@@ -43,8 +43,8 @@ func (o *Operators) Identity(ctx context.Context, namespace, secret, cloud strin
 	return openstack.NewIdentityV3(provider, ends)
 }
 
-// Login logs in by a clouds.yaml in a Secret, as K-ORC does: with the authority in its key cacert, and the clouds.yaml's own interface and
-// region.
+// Login logs in with a clouds.yaml in a Secret, as K-ORC does: with the CA in its key cacert, and the clouds.yaml's
+// interface and region.
 func (o *Operators) Login(ctx context.Context, namespace, secret, cloud string) (
 	*gophercloud.ProviderClient, gophercloud.EndpointOpts, error,
 ) {
@@ -325,8 +325,8 @@ func (o *Operators) group(ctx context.Context, u *unstructured.Unstructured) err
 	})
 }
 
-// user makes a user with the password of a Secret. A user that is adopted keeps the password that he has; later another Secret, and not
-// another content of the same, gives another password.
+// user creates a user with the password of a Secret. An adopted user keeps its password; later a reference to another
+// Secret changes the password, and a change of the Secret does not.
 func (o *Operators) user(ctx context.Context, u *unstructured.Unstructured) error {
 	c, err := o.identityOf(ctx, u)
 	if err != nil {
@@ -408,7 +408,7 @@ func (o *Operators) service(ctx context.Context, u *unstructured.Unstructured) e
 	})
 }
 
-// endpoint makes an endpoint of a service. Only one with the same URL is adopted.
+// endpoint creates an endpoint of a service. Only one with the same URL is adopted.
 func (o *Operators) endpoint(ctx context.Context, u *unstructured.Unstructured) error {
 	c, err := o.identityOf(ctx, u)
 	if err != nil {

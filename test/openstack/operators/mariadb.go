@@ -22,7 +22,7 @@ const MariaDBImage = "mariadb"
 
 const (
 	mariaDBPort = 3306
-	// mariaDBUser is the one that the operator lets servers run as.
+	// mariaDBUser is the user of servers set by the operator.
 	mariaDBUser = 999
 	tlsDir      = "/etc/pki"
 )
@@ -69,7 +69,7 @@ func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) e
 	return o.run(ctx, mariaDBServer(u), name)
 }
 
-// mariaDBServer is the server of a MariaDB object.
+// mariaDBServer returns the server of a MariaDB object.
 func mariaDBServer(u *unstructured.Unstructured) server {
 	name := u.GetName()
 	args := []string{
@@ -110,7 +110,7 @@ func (o *Operators) restored(ctx context.Context, u *unstructured.Unstructured) 
 	return o.restore(ctx, u)
 }
 
-// maxScale is a name for the server behind it.
+// maxScale returns a name for the server behind it.
 func (o *Operators) maxScale(ctx context.Context, u *unstructured.Unstructured) error {
 	server, err := o.Find("MariaDB.k8s.mariadb.com", u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"))
 	if err != nil {
@@ -218,7 +218,7 @@ func (o *Operators) query(ctx context.Context, u *unstructured.Unstructured, sta
 	return string(out), nil
 }
 
-// quoted is a text as SQL writes it.
+// quoted returns a text as SQL writes it.
 func quoted(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

@@ -42,7 +42,8 @@ type Operators struct {
 	skew    atomic.Int64                          // of the companion's clock, in nanoseconds
 }
 
-// New makes operators of a cluster and starts the companion's controllers. MariaDBOperator is the program of hack/tools/mariadb-operator.
+// New returns the operators of a cluster and starts the companion's controllers. MariaDBOperator is the program of
+// hack/tools/mariadb-operator.
 func New(ctx context.Context, c *cluster.Cluster, public *pki.Authority, mariaDBOperator string) *Operators {
 	o := &Operators{
 		Cluster: c, Public: public, mariaDBOperator: mariaDBOperator,
@@ -133,12 +134,12 @@ var owners = []owner{
 	{"TestReport.openstack.c5c3.io", (*Operators).apply},
 }
 
-// unsupported is of kinds whose owners are not here: nothing would come of them.
+// unsupported rejects kinds without an owner here: they would never become ready.
 func (*Operators) unsupported(context.Context, *unstructured.Unstructured) error {
 	return errors.New("its owner does not run here; change the claim")
 }
 
-// Reconcile makes objects ready that are new or whose desired state has changed.
+// Reconcile applies new and changed objects, and waits until they are ready.
 func (o *Operators) Reconcile(ctx context.Context, desired []map[string]any) error {
 	byKind := map[string][]*unstructured.Unstructured{}
 	for _, m := range desired {
@@ -223,7 +224,7 @@ func (o *Operators) All(kind string) []*unstructured.Unstructured {
 	return out
 }
 
-// typed gives an object its type, strictly: a field that the type does not have is an error.
+// typed converts an object to its Go type, strictly: an unknown field is an error.
 func (o *Operators) typed(u *unstructured.Unstructured) (client.Object, error) {
 	created, err := o.Cluster.Client.Scheme().New(u.GroupVersionKind())
 	if err != nil {

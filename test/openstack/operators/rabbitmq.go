@@ -109,7 +109,7 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 	return o.run(ctx, s, name)
 }
 
-// defaultUser is the Secret of the broker's administrator, which is made once.
+// defaultUser returns the Secret of the broker's administrator, which is created once.
 func (o *Operators) defaultUser(ctx context.Context, u *unstructured.Unstructured) (map[string][]byte, error) {
 	namespace, name := u.GetNamespace(), u.GetName()+"-default-user"
 	if data, err := o.Secret(ctx, namespace, name); err == nil {
@@ -201,7 +201,7 @@ type management struct {
 	authority               []byte
 }
 
-// manage makes a request of the broker that an object of the topology operator refers to.
+// manage creates a request of the broker that an object of the topology operator refers to.
 func (o *Operators) manage(ctx context.Context, u *unstructured.Unstructured, method, path string, body map[string]any) error {
 	api, err := o.brokerOf(ctx, u)
 	if err != nil {

@@ -67,7 +67,7 @@ func (o *Operators) Copy(ctx context.Context, namespace, name string) error {
 	return o.externalSecret(ctx, u.DeepCopy())
 }
 
-// copied is a copy of keys of Secrets in the namespace that a store of the provider for Kubernetes reads.
+// copied returns a copy of keys of Secrets in the namespace that a store of the provider for Kubernetes reads.
 // https://external-secrets.io/latest/provider/kubernetes/
 func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, keys []any) error {
 	store, err := o.Find("SecretStore.external-secrets.io", u.GetNamespace(), text(u, "spec", "secretStoreRef", "name"))

@@ -21,7 +21,7 @@ import (
 // set.
 type server struct {
 	namespace, name string
-	// members, if there is not one alone.
+	// members; 0: a single one.
 	members int32
 	// service is the headless Service of the members.
 	service string
@@ -42,10 +42,10 @@ type server struct {
 // dataVolume names a server's volume: the volume of the first member is dataClaim.
 const dataVolume = "storage"
 
-// dataClaim is the claim of the only member's data.
+// dataClaim returns the claim of the only member's data.
 func dataClaim(server string) string { return dataVolume + "-" + server + "-0" }
 
-// set is the StatefulSet of a server.
+// set returns the StatefulSet of a server.
 func (s server) set() *appsv1.StatefulSet {
 	probe := &corev1.Probe{
 		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(s.container.Ports[0].Name)}},
@@ -88,7 +88,7 @@ func (s server) set() *appsv1.StatefulSet {
 	}
 }
 
-// at is a Service that leads to the server.
+// at returns a Service that leads to the server.
 func (s server) at(name string) *corev1.Service {
 	out := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.namespace}, Spec: corev1.ServiceSpec{Selector: s.labels},

@@ -19,10 +19,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 )
 
-// topologyFinalizer lets the operator delete an object's resource in the broker.
+// topologyFinalizer delays the deletion of an object until its resource in the broker is deleted.
 const topologyFinalizer = "deletion.finalizers.rabbitmq.com"
 
-// topologyKinds are the objects that the companion makes, and this does.
+// topologyKinds returns the objects that the companion makes, and this does.
 func topologyKinds() []client.Object {
 	var out []client.Object
 	for _, kind := range []string{"User", "Permission"} {

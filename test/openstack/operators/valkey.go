@@ -47,9 +47,9 @@ wait $(cat /tmp/server) 2>/dev/null
 // quorum is the number of sentinels that have to lose the primary, and missed the milliseconds after which each does.
 const quorum, missed = 2, 5000
 
-// valkey runs the members of a Valkey object, with TLS and a password, and makes the Secret by which clients find the primary. Without
-// sentinels that is the only one that runs; with them it is one of three, and another one when it is gone.
-// https://github.com/SAP/valkey-operator, pkg/operator
+// valkey runs the members of a Valkey object, with TLS and a password, and creates the Secret by which clients find the
+// primary. Without sentinels only the primary runs; with them three members run, which elect another primary when it is
+// stopped. https://github.com/SAP/valkey-operator, pkg/operator
 func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) error {
 	namespace, name := u.GetNamespace(), "valkey-"+u.GetName()
 	ref := func(field string) string { return text(u, "spec", "tls", "certManager", "issuer", field) }
@@ -73,7 +73,7 @@ func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) er
 		return err
 	}
 	sum := sha256.Sum256([]byte(namespace + ":" + name))
-	password := hex.EncodeToString(sum[:])[:32] // as good as the operator's, which derives it, too
+	password := hex.EncodeToString(sum[:])[:32] // equivalent to the operator's, which also derives it
 	tls := fmt.Sprintf("port 0\ntls-cert-file %[1]s/tls.crt\ntls-key-file %[1]s/tls.key\ntls-ca-cert-file %[1]s/ca.crt\n"+
 		"tls-auth-clients no\ntls-replication yes\n", valkeyTLS)
 	binding := map[string][]byte{

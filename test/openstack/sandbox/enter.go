@@ -124,7 +124,7 @@ func first() (int, error) {
 // Hosts is the file with the names of the machine and all of its containers.
 const Hosts = "/etc/hosts"
 
-// Prepare sets up the machine that Enter made: its own view of processes, its own names, and the bridge.
+// Prepare sets up the sandbox: its view of processes, its hosts file, and the bridge.
 func Prepare() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("cannot make mounts private: %w", err)
@@ -156,10 +156,10 @@ func Prepare() error {
 	)
 }
 
-// AddAddress gives the machine one more address.
+// AddAddress adds an address to the sandbox.
 func AddAddress(address string) error { return ip("addr", "add", address+"/32", "dev", bridge) }
 
-// AddNetwork gives an interface of the machine an address with the length of its prefix: 203.0.113.1/24.
+// AddNetwork sets the address of an interface of the sandbox, with its prefix length: 203.0.113.1/24.
 func AddNetwork(link, address string) error { return ip("addr", "add", address, "dev", link) }
 
 // bridges numbers the bridges of the machine.
@@ -173,10 +173,10 @@ func NewBridge() (string, error) {
 	)
 }
 
-// RemoveBridge takes a bridge away, with its addresses.
+// RemoveBridge removes a bridge, with its addresses.
 func RemoveBridge(name string) error { return ip("link", "del", name) }
 
-// Join puts an interface of the machine into a bridge.
+// Join adds an interface of the sandbox to a bridge.
 func Join(link, bridge string) error { return ip("link", "set", link, "master", bridge) }
 
 // ip configures the network with iproute2.

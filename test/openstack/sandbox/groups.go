@@ -21,10 +21,11 @@ const Groups = "/sys/fs/cgroup"
 // groupEnv is the sandbox's control group, which the process that entered it removes after its end.
 const groupEnv = "COBALTCORE_SANDBOX_GROUP"
 
-// OwnGroup is the control group of the machine that Enter made, for containers to be below.
+// OwnGroup returns the control group of the machine that Enter made, for containers to be below.
 func OwnGroup() string { return os.Getenv(groupEnv) }
 
-// hierarchies are the folders of the machine's hierarchies of control groups: one, or, of the first version, one for each controller.
+// hierarchies returns the folders of the machine's hierarchies of control groups: one, or, of the first version, one
+// for each controller.
 func hierarchies() ([]string, error) {
 	if _, err := os.Stat(filepath.Join(Groups, "cgroup.controllers")); err == nil {
 		return []string{Groups}, nil
@@ -43,8 +44,8 @@ func hierarchies() ([]string, error) {
 	return out, err
 }
 
-// MakeGroup makes a control group in every hierarchy, and gives its folders by the names of the hierarchies, which is empty where there is
-// one alone.
+// MakeGroup creates a control group in every hierarchy, and returns its folders by the names of the hierarchies; the
+// name of a unified hierarchy is empty.
 func MakeGroup(group string) (map[string]string, error) {
 	all, err := hierarchies()
 	if err != nil {
@@ -89,7 +90,7 @@ func inheritCPUs(hierarchy, above, group string) error {
 	return errors.Join(errs...)
 }
 
-// JoinGroup puts a process into a control group, which is made.
+// JoinGroup moves a process into a control group, which is created.
 func JoinGroup(group string, pid int) error {
 	dirs, err := MakeGroup(group)
 	for _, dir := range dirs {

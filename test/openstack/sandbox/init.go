@@ -24,7 +24,7 @@ type message struct {
 	Root string
 }
 
-// contain makes this process the container. It returns only if it cannot.
+// contain turns this process into the container. It returns only on an error.
 func contain() error {
 	runtime.LockOSThread() // thread attributes have to belong to the thread that becomes the program
 	pipe := os.NewFile(3, "specification")
@@ -274,7 +274,7 @@ func privileges(m message) error {
 			return fmt.Errorf("cannot refuse new privileges: %w", err)
 		}
 	}
-	// A program may open /dev/stderr, so that it has to be its own, as container runtimes have it.
+	// A program may open /dev/stderr, so that the container's user has to own it, as with container runtimes.
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		info, err := f.Stat()
 		if err != nil {

@@ -140,7 +140,7 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	return c, nil
 }
 
-// connect puts the end of a link into the container's network, the other one on the bridge.
+// connect moves one end of a link into the container's network, and adds the other one to the bridge.
 func (c *Container) connect() error {
 	link := "veth" + strconv.FormatInt(links.Add(1), 10)
 	return errors.Join(
@@ -155,13 +155,14 @@ func (c *Container) Link(name string) (other string, err error) {
 	pid := strconv.Itoa(c.cmd.Process.Pid)
 	return other, errors.Join(
 		ip("link", "add", other, "type", "veth", "peer", "name", name, "netns", pid), ip("link", "set", other, "up"),
-		// The kernel takes for granted that a link's other end knows packets without a checksum: who is no kernel throws them away.
+		// The kernel assumes that the other end of a link accepts packets without a checksum: programs other than the
+		// kernel drop them.
 		run("ethtool", "-K", other, "tx", "off"), run("nsenter", "--target", pid, "--net", "ethtool", "-K", name, "tx", "off"),
 		run("nsenter", "--target", pid, "--net", "ip", "link", "set", name, "up"),
 	)
 }
 
-// Done is closed when the container has ended.
+// Done returns a channel that is closed when the container has ended.
 func (c *Container) Done() <-chan struct{} { return c.done }
 
 // Running reports whether the container has not ended.
@@ -201,7 +202,7 @@ func (c *Container) Exec(ctx context.Context, args ...string) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(ctx, "nsenter", append(enter, args...)...)
 	cmd.Env = c.spec.Env
-	// Who enters a process namespace leaves a child there, which ends with the group.
+	// A process that enters a PID namespace leaves a child there, which ends with the group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd.CombinedOutput()

@@ -26,8 +26,8 @@ var (
 	horizonScript string
 )
 
-// outside are three numbers of the addresses of the network that virtual machines are reached in, of which this machine has the first
-// (https://datatracker.ietf.org/doc/html/rfc5737).
+// outside are three numbers of the addresses of the network that servers are reached in, of which this machine has the
+// first (https://datatracker.ietf.org/doc/html/rfc5737).
 const outside = "203.0.113"
 
 // announce writes the files for users, and returns a description of them.

@@ -41,7 +41,7 @@ esac
 func TestBoot(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, stack string
-		// calls and says are the expected calls of the client and outputs of the script, and never is an unexpected
+		// calls and outputs are the expected calls of the client and outputs of the script, and never is an unexpected
 		// call.
 		calls, outputs []string
 		never          string

@@ -48,7 +48,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestClaims: a cloud is made of one control plane and at most one pool, in files or in folders.
+// TestClaims checks that a cloud needs one control plane and accepts at most one pool, in files or in folders.
 func TestClaims(t *testing.T) {
 	const (
 		plane = "# a comment\nkind: ControlPlaneCluster\nspec: {openStackRelease: \"2025.2\"}\n"

@@ -166,7 +166,7 @@ func (o *options) entered(pid int) {
 	}
 }
 
-// serve is the cloud.
+// serve returns the cloud.
 func (o *options) serve() error {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 // dial connects to a host and port.
 type dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// browse lets browsers of this machine into the cloud, as their proxy, until it is interrupted.
+// browse runs a proxy that gives browsers of this machine access to the cloud, until it is interrupted.
 func (o *options) browse() error {
 	if o.running() == 0 {
 		return fmt.Errorf("no cloud runs in %s; start one with make openstack-up", o.dir)

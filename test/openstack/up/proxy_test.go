@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// TestProxy: a browser gets to hosts that only the proxy knows, by https and without, and to no others.
+// TestProxy checks that a browser gets to hosts that only the proxy resolves, by https and http, and to no others.
 func TestProxy(t *testing.T) {
 	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "at "+r.Host+r.URL.Path) })
 	httpServer, secret := httptest.NewServer(site), httptest.NewTLSServer(site)

@@ -26,7 +26,7 @@ var errUnreadable = errors.New("could not get secret data from provider")
 // reader returns the data of an entry of a store, base64.
 type reader func(ctx context.Context, entry string) (map[string]any, error)
 
-// copied makes the Secret of an ExternalSecret that names the keys which it reads, and keeps it up to date.
+// copied creates the Secret of an ExternalSecret that lists keys, and keeps it up to date.
 func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured) error {
 	s := ofExternalSecret(u)
 	is, err := o.client.Resource(secrets).Namespace(u.GetNamespace()).Get(ctx, s.name, metav1.GetOptions{})
@@ -103,7 +103,7 @@ func (o *Operators) reader(ctx context.Context, u *unstructured.Unstructured) (r
 	}, nil
 }
 
-// pushed is an entry that was pushed.
+// pushed returns an entry that was pushed.
 func (o *Operators) pushed(_ context.Context, entry string) (map[string]any, error) {
 	o.store.mu.Lock()
 	defer o.store.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // K-ORC guards the Secret that an object logs in with: a finalizer for each kind of object keeps it until no object of the kind names it.
 // https://github.com/k-orc/openstack-resource-controller, internal/util/dependency/deletion_guard.go
 
-// guardOf is the finalizer of a kind, which its objects have, too.
+// guardOf returns the finalizer of a kind, which its objects have, too.
 func guardOf(kind string) string { return korcGroup + "/" + lower(kind) }
 
 // guard keeps the Secret of an object.

@@ -92,7 +92,7 @@ func (o *Operators) live(ctx context.Context, pod *corev1.Pod) (time.Duration, e
 	return probing, nil
 }
 
-// started is a pod whose containers run.
+// started sets the status of a pod with running containers.
 func started(pod *corev1.Pod, is Running) {
 	now := metav1.Now()
 	if pod.Status.StartTime == nil {
@@ -172,7 +172,7 @@ func setReady(pod *corev1.Pod, status corev1.ConditionStatus, reason, message st
 	})
 }
 
-// missing are the ConfigMaps and Secrets that a pod cannot start without and that are not there, or lack a key.
+// missing returns the ConfigMaps and Secrets that a pod cannot start without and that are not there, or lack a key.
 func (o *Operators) missing(ctx context.Context, pod *corev1.Pod) ([]string, error) {
 	var out []string
 	for _, r := range references(pod) {

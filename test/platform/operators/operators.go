@@ -125,7 +125,7 @@ func Start(
 	return o, o.watch(ctx)
 }
 
-// watch puts everything that changes into the queue, and lets workers take it out.
+// watch adds changed objects to the queue, which workers process.
 func (o *Operators) watch(ctx context.Context) error {
 	// Waiting objects are checked anyway; this is for removed objects, such as a Secret. Real operators check as
 	// seldom, and with a hundred control planes more checks would load the API server more than the measured
@@ -356,7 +356,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// text is a text field of an object, or nothing.
+// text returns a text field of an object, or nothing.
 func text(u *unstructured.Unstructured, path ...string) string {
 	s, _, _ := unstructured.NestedString(u.Object, path...)
 	return s

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 )
 
-// planted begins every value of every Secret that is made here, and nothing else does.
+// planted is the prefix of every value of every Secret that is created here, and is contained in nothing else.
 var planted = "planted" + rand.Text()[:8]
 
 // traces are the forms of the planted value: in plain text, and in base64 at any position of a longer value.

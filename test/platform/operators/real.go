@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// RealOperator is an owner that is not faked: its program runs, as processes of this machine, for the pods that Kubernetes makes of its
+// RealOperator is an owner that is not faked: its program runs as processes of this machine, for the pods of its
 // Deployments.
 type RealOperator interface {
-	// Owns reports whether the program looks after a kind.
+	// Owns reports whether the program reconciles a kind.
 	Owns(kind schema.GroupKind) bool
 	// Runs reports whether a pod is to run the program.
 	Runs(pod *corev1.Pod) bool
-	// Run lets the program run for a pod, and reports how it is.
+	// Run runs the program for a pod, and returns its state.
 	Run(ctx context.Context, pod *corev1.Pod) (Running, error)
 	// Keep ends the processes in a namespace for other pods than these, and reports whether they have ended.
 	Keep(namespace string, pods []types.UID) bool

@@ -72,7 +72,7 @@ func ofContainer(c corev1.Container) []reference {
 	return out
 }
 
-// needs is a reference, unless it is optional.
+// needs returns a reference, unless it is optional.
 func needs(resource schema.GroupVersionResource, name string, optional *bool, keys ...string) []reference {
 	if name == "" || optional != nil && *optional {
 		return nil

@@ -17,10 +17,10 @@ import (
 type generatedSecret struct {
 	name  string
 	keys  []string
-	owned bool // it goes with the object that it was made for
+	owned bool // it is deleted with the object that it was created for
 }
 
-// secretsOf are the Secrets that the owner of an object makes for it.
+// secretsOf returns the Secrets that the owner of an object makes for it.
 func secretsOf(u *unstructured.Unstructured) []generatedSecret {
 	switch u.GetKind() {
 	case "ExternalSecret":
@@ -55,7 +55,7 @@ func secretsOf(u *unstructured.Unstructured) []generatedSecret {
 	return nil
 }
 
-// ofExternalSecret is the Secret of an ExternalSecret.
+// ofExternalSecret returns the Secret of an ExternalSecret.
 func ofExternalSecret(u *unstructured.Unstructured) generatedSecret {
 	name := text(u, "spec", "target", "name")
 	if name == "" {

@@ -130,7 +130,7 @@ func remote(of *unstructured.Unstructured) (entry, property string) {
 	return text(of, "match", "remoteRef", "remoteKey"), text(of, "match", "remoteRef", "property")
 }
 
-// fill makes an entry of a whole Secret.
+// fill creates an entry of a whole Secret.
 func (s *Store) fill(entry string, data map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *Store) has(entry, property string) bool {
 	return ok
 }
 
-// entryOf is the entry of the store that an ExternalSecret reads as a whole, or nothing.
+// entryOf returns the entry of the store that an ExternalSecret reads as a whole, or nothing.
 func entryOf(u *unstructured.Unstructured) string {
 	from, _, _ := unstructured.NestedSlice(u.Object, "spec", "dataFrom")
 	for _, f := range from {
@@ -200,7 +200,7 @@ func (o *Operators) pull(ctx context.Context, u *unstructured.Unstructured, entr
 	return secretSynced, o.create(ctx, u, s.name, data, s.owned)
 }
 
-// Entries are the names of all entries, sorted.
+// Entries returns the names of all entries, sorted.
 func (s *Store) Entries() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -81,7 +81,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestRefresh: a PushSecret is pushed when it is new or has changed, and again when its interval is over, if it has one.
+// TestRefresh checks that a PushSecret is pushed when it is new or has changed, and again when its interval is over, if
+// it has one.
 func TestRefresh(t *testing.T) {
 	const at = "2026-01-01T00:00:00Z"
 	now, err := time.Parse(time.RFC3339, at)
@@ -171,7 +172,8 @@ func TestDeletionPolicy(t *testing.T) {
 	}
 }
 
-// TestGuard: the Secret that objects of K-ORC's log in with outlives the last of them, and no longer; other finalizers stay.
+// TestGuard checks that the Secret that objects of K-ORC's log in with outlives the last of them, and no longer; other
+// finalizers stay.
 func TestGuard(t *testing.T) {
 	projects := schema.GroupVersionResource{Group: korcGroup, Version: "v1alpha1", Resource: "projects"}
 	secret := object("Secret", map[string]any{})
