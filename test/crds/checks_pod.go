@@ -43,11 +43,11 @@ func (p *pod) eachContainer(do func(c *corev1.Container, path *field.Path)) {
 // even where another request may.
 type once[T comparable] map[T]bool
 
-func (seen once[T]) check(path *field.Path, key T) field.ErrorList {
-	if seen[key] {
+func (keys once[T]) check(path *field.Path, key T) field.ErrorList {
+	if keys[key] {
 		return field.ErrorList{field.Duplicate(path, key)}
 	}
-	seen[key] = true
+	keys[key] = true
 	return nil
 }
 

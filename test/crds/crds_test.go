@@ -203,8 +203,8 @@ func TestAdd(t *testing.T) {
 	}
 	set, other := crds.Load(t), crds.Load(t)
 	set.Add(&crd)
-	thing := parse(t, "{apiVersion: test.example.org/v1, kind: Thing, metadata: {name: t}, spec: {}}")
-	if errs := set.Validate(thing); len(errs) > 0 {
+	sample := parse(t, "{apiVersion: test.example.org/v1, kind: Thing, metadata: {name: t}, spec: {}}")
+	if errs := set.Validate(sample); len(errs) > 0 {
 		t.Errorf("Validate of an added kind: want no errors, got %v", errs)
 	}
 	if other.Has("test.example.org/v1", "Thing") {
@@ -214,7 +214,7 @@ func TestAdd(t *testing.T) {
 	replaced := crd.DeepCopy()
 	replaced.Spec.Versions[0].Schema.OpenAPIV3Schema.Required = []string{"more"}
 	set.Add(replaced)
-	if diff := cmp.Diff([]string{"more: Required value"}, sentences(set.Validate(thing))); diff != "" {
+	if diff := cmp.Diff([]string{"more: Required value"}, sentences(set.Validate(sample))); diff != "" {
 		t.Errorf("Validate of a replaced kind: -want, +got:\n%s", diff)
 	}
 }

@@ -39,8 +39,8 @@ type scene struct {
 // quiet and raised return the two scenes of most alerts: no alert for good series, and an alert for bad ones.
 func quiet(reason string, series ...string) scene { return scene{reason: reason, series: series} }
 
-func raised(reason, what string, series ...string) scene {
-	return scene{reason: reason, series: series, fires: []string{what}}
+func raised(reason, label string, series ...string) scene {
+	return scene{reason: reason, series: series, fires: []string{label}}
 }
 
 // condition returns the scenes of an alert on a condition of an object.
@@ -386,8 +386,8 @@ var scenes = func() map[string][]scene {
 		}
 	}
 	maps.Copy(scenes, cephScenes())
-	for _, what := range []string{"", "Hypervisor", "Ceph"} {
-		maps.Copy(scenes, containerScenes(what))
+	for _, label := range []string{"", "Hypervisor", "Ceph"} {
+		maps.Copy(scenes, containerScenes(label))
 	}
 	maps.Copy(scenes, nodeScenes("Hypervisor", "nova-compute-x7d2f"))
 	maps.Copy(scenes, nodeScenes("Ceph", "rook-ceph-osd-0-5d8f7"))
@@ -402,18 +402,18 @@ var scenes = func() map[string][]scene {
 }()
 
 // containerScenes returns the scenes of alerts on containers.
-func containerScenes(what string) map[string][]scene {
+func containerScenes(label string) map[string][]scene {
 	const of = `{pod="api-0",container="api"`
 	restarts := func(counts string) string { return "kube_pod_container_status_restarts_total" + of + "} " + counts }
 	ended := func(reason string) string {
 		return "kube_pod_container_status_last_terminated_reason" + of + `,reason="` + reason + `"} 1x200`
 	}
 	return map[string][]scene{
-		what + "ContainerRestarting": {
+		label + "ContainerRestarting": {
 			raised("Every ten minutes.", "api-0", restarts("0x9 1x9 2x9 3x9 4x9 5x9 6x9 7x100")),
 			quiet("Twice.", restarts("0x20 1x20 2x100")), quiet("Often, before.", restarts("90x200")),
 		},
-		what + "ContainerOutOfMemory": {
+		label + "ContainerOutOfMemory": {
 			raised("Half an hour ago.", "api-0", restarts("0x30 1x100"), ended("OOMKilled")),
 			quiet("With an error.", restarts("0x30 1x100"), ended("Error")),
 			{reason: "Three hours ago.", series: []string{restarts("0x10 1x300"), strings.Replace(ended("OOMKilled"), "x200", "x400", 1)}, at: "3h10m"},
@@ -422,7 +422,7 @@ func containerScenes(what string) map[string][]scene {
 }
 
 // nodeScenes returns the scenes of alerts on the nodes of a pod.
-func nodeScenes(what, pod string) map[string][]scene {
+func nodeScenes(label, pod string) map[string][]scene {
 	on := func(pod, node string) string { return `kube_pod_info{pod="` + pod + `",node="` + node + `"} 1x100` }
 	const uname = `node_uname_info{instance="10.0.0.1:9100",nodename="node-1"} 1x100`
 	file := func(metric, mountpoint, value string) string {
@@ -442,9 +442,9 @@ func nodeScenes(what, pod string) map[string][]scene {
 		}
 	}
 	return map[string][]scene{
-		what + "NodeDiskFilling":   filling("avail_bytes", "size_bytes", "19", "21"),
-		what + "NodeInodesFilling": filling("files_free", "files", "9", "11"),
-		what + "NodeUnderPressure": {
+		label + "NodeDiskFilling":   filling("avail_bytes", "size_bytes", "19", "21"),
+		label + "NodeInodesFilling": filling("files_free", "files", "9", "11"),
+		label + "NodeUnderPressure": {
 			raised("The disk is full.", "node-1", on(pod, "node-1"), pressure("DiskPressure", "1")),
 			quiet("It is not.", on(pod, "node-1"), pressure("DiskPressure", "0")),
 			quiet("It is ready.", on(pod, "node-1"), pressure("Ready", "1")),

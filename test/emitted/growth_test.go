@@ -133,7 +133,7 @@ func lines(v any, f func(string)) {
 }
 
 // growthRow is a row of the table in docs/growth.md.
-type growthRow struct{ service, what, bound, tests string }
+type growthRow struct{ service, data, bound, tests string }
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
@@ -231,7 +231,7 @@ func TestGrowthAges(t *testing.T) {
 			for _, age := range days.FindAllStringSubmatch(r.bound, -1) {
 				checked++
 				if !regexp.MustCompile(`\b` + age[1] + `\b`).MatchString(commands[job]) {
-					t.Errorf("%s, %s: CronJob %s does not run by %s days", r.service, r.what, job, age[1])
+					t.Errorf("%s, %s: CronJob %s does not run by %s days", r.service, r.data, job, age[1])
 				}
 			}
 		}
@@ -258,12 +258,12 @@ func TestGrowthProven(t *testing.T) {
 	for _, r := range growthTable(t) {
 		names := quoted.FindAllStringSubmatch(r.tests, -1)
 		if len(names) == 0 && !strings.HasPrefix(r.tests, "None: ") {
-			t.Errorf("%s, %s: name a test, or the reason why there is none", r.service, r.what)
+			t.Errorf("%s, %s: name a test, or the reason why there is none", r.service, r.data)
 		}
 		for _, name := range names {
 			test, part, _ := strings.Cut(name[1], "/")
 			if !strings.Contains(source.String(), "func "+test+"(t *testing.T") || part != "" && !strings.Contains(source.String(), `t.Run("`+part+`"`) {
-				t.Errorf("%s, %s: there is no test %s", r.service, r.what, name[1])
+				t.Errorf("%s, %s: there is no test %s", r.service, r.data, name[1])
 			}
 		}
 	}

@@ -150,7 +150,7 @@ var podRules = []podRule{
 		return p.replicas != nil && c.StartupProbe == nil && startsAtOnce[c.Name] == "" && !isInit(p, c)
 	}},
 	{message: "has a probe at a port that no container of its pod has", container: func(p *pod, c corev1.Container) bool {
-		return !probesReach(p, c)
+		return !probesExistingPort(p, c)
 	}},
 	{message: "has a probe without TLS at a port with TLS, or the other way", container: probeSchemeDiffers},
 	{message: "stops before it is out of the Services, and has no reason to", container: func(p *pod, c corev1.Container) bool {
@@ -246,7 +246,7 @@ func probed(c corev1.Container, p *corev1.Probe) (number int, network bool) {
 	return 0, true
 }
 
-func probesReach(p *pod, c corev1.Container) bool {
+func probesExistingPort(p *pod, c corev1.Container) bool {
 	return !slices.ContainsFunc(probesOf(c), func(probe *corev1.Probe) bool {
 		n, network := probed(c, probe)
 		return network && !p.hasPort(n)

@@ -112,8 +112,8 @@ func newInventory(c Cloud) *inventory {
 		w.addPods(o)
 		w.addService(o)
 		w.addSecrets(o)
-		if makes, ok := operators[o.kind+"."+o.group]; ok {
-			makes(w, o)
+		if addOwned, ok := operators[o.kind+"."+o.group]; ok {
+			addOwned(w, o)
 		}
 	}
 	for _, p := range w.pods {

@@ -82,7 +82,7 @@ type broken struct {
 	claim     *unstructured.Unstructured
 	namespace string
 	load      *load
-	said      *said
+	history   *history
 	// requests are the requests of the load to services other than Keystone.
 	requests []request
 	// held is the tenants' data after the last fault.
@@ -126,7 +126,7 @@ func TestInfrastructureFaults(t *testing.T) {
 // sufferAll causes one fault after the other in a control plane under load, and logs the rows of docs/reliability.md.
 func (b *broken) sufferAll(ctx context.Context, t *testing.T, faults []fault) {
 	t.Helper()
-	b.said = b.listen(ctx, t)
+	b.history = b.listen(ctx, t)
 	b.load = startLoad(ctx, t, b.namespace, b.requests...)
 	if _, err := b.recovered(ctx, time.Now(), 0); err != nil {
 		t.Fatal(err)
@@ -175,21 +175,21 @@ func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 	if !back.After(from) {
 		back = from
 	}
-	unready := b.said.check(t, started, counts.outages)
+	unready := b.history.check(t, started, counts.outages)
 	before := b.held
 	b.held = holdings(ctx, t, b.namespace)
 	expected := func(name, _ string) bool { return f.schema && strings.HasPrefix(name, tables) }
 	if diff := cmp.Diff(before, b.held, cmpopts.IgnoreMapEntries(expected)); diff != "" {
 		t.Errorf("data changed: -before +after\n%s", diff)
 	}
-	lostRequests := 0
+	failures := 0
 	for name, value := range before {
 		if b.held[name] != value && !expected(name, value) {
-			lostRequests++
+			failures++
 		}
 	}
-	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.lostRequests, counts.total(),
-		counts.silence.Seconds(), back.Sub(from).Seconds(), unready.Seconds(), lostRequests)
+	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.failures, counts.total(),
+		counts.silence.Seconds(), back.Sub(from).Seconds(), unready.Seconds(), failures)
 	t.Log(row)
 	return row
 }
@@ -263,21 +263,21 @@ func (b *broken) well(ctx context.Context) error {
 }
 
 // history records the reports of a claim over time.
-type said struct {
+type history struct {
 	mu  sync.Mutex
-	all []saying
+	all []report
 }
 
-type saying struct {
+type report struct {
 	at    time.Time
 	ready bool
 	why   string
 }
 
 // listen watches the claim until the end of the test.
-func (b *broken) listen(ctx context.Context, t *testing.T) *said {
+func (b *broken) listen(ctx context.Context, t *testing.T) *history {
 	t.Helper()
-	s := &said{}
+	s := &history{}
 	ctx, cancel := context.WithCancel(ctx)
 	done := sync.WaitGroup{}
 	list := &unstructured.UnstructuredList{}
@@ -300,8 +300,8 @@ func (b *broken) listen(ctx context.Context, t *testing.T) *said {
 	return s
 }
 
-func (s *said) note(claim *unstructured.Unstructured) {
-	now := saying{at: time.Now()}
+func (s *history) note(claim *unstructured.Unstructured) {
+	now := report{at: time.Now()}
 	c, _ := platform.ConditionOf(claim, "Ready")
 	now.ready = c.Status == "True"
 	for _, c := range platform.Conditions(claim) {
@@ -318,7 +318,7 @@ func (s *said) note(claim *unstructured.Unstructured) {
 
 // check compares the claim's reports since a time with the results of clients, and returns how long it was not ready.
 // If clients got no token for longer than the detection time, it must have reported that it is not ready.
-func (s *said) check(t *testing.T, since time.Time, outages []outage) (unready time.Duration) {
+func (s *history) check(t *testing.T, since time.Time, outages []outage) (unready time.Duration) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -366,7 +366,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // awaits waits until the claim reports a reason why it is not ready.
-func (s *said) awaits(ctx context.Context, text string) error {
+func (s *history) awaits(ctx context.Context, text string) error {
 	return within(ctx, 2*time.Minute, func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()

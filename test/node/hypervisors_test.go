@@ -89,8 +89,8 @@ func TestHypervisors(t *testing.T) {
 	usage(ctx, t, g.pool)
 	t.Run("Restarts", func(t *testing.T) { g.testRestarts(ctx, t) })
 	t.Run("Delete", func(t *testing.T) {
-		const says = "1 virtual machine is on nodes of the pool"
-		if err := cluster.Client.Delete(ctx, pool.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), says) {
+		const message = "1 virtual machine is on nodes of the pool"
+		if err := cluster.Client.Delete(ctx, pool.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), message) {
 			t.Errorf("the pool is deleted with its virtual machine: %v", err)
 		}
 		if err := removed(ctx, g.compute, g.server.ID); err != nil {

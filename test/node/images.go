@@ -96,8 +96,8 @@ func (b builder) build(ctx context.Context, l layout, name string, args ...strin
 	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./hack/images"}, args...)...)
 	cmd.Dir, cmd.Env = b.root, os.Environ()
 	if out, err := cmd.CombinedOutput(); err != nil {
-		const enough = 4000
-		return fmt.Errorf("cannot build the image %s: %w\n%s", name, err, out[max(len(out)-enough, 0):])
+		const limit = 4000
+		return fmt.Errorf("cannot build the image %s: %w\n%s", name, err, out[max(len(out)-limit, 0):])
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ type load struct {
 
 // counts are the results of requests.
 type counts struct {
-	issued, validated, others, lost int
+	issued, validated, others, failed int
 	// by is the number of lost requests, by name.
 	by map[string]int
 	// first are the first errors, each with its time; from and to are the times of the first and the last one.
@@ -50,13 +50,13 @@ type counts struct {
 type outage struct{ from, to time.Time }
 
 // total returns the number of requests.
-func (c counts) total() int { return c.issued + c.validated + c.others + c.lost }
+func (c counts) total() int { return c.issued + c.validated + c.others + c.failed }
 
 // String returns a line for a log: 20 issued, 80 validated, 0 others, 0 lost.
 func (c counts) String() string {
 	text := fmt.Sprintf("%d issued, %d validated, %d others, %d lost, at most %.1f s between replies",
-		c.issued, c.validated, c.others, c.lost, c.silence.Seconds())
-	if c.lost > 0 {
+		c.issued, c.validated, c.others, c.failed, c.silence.Seconds())
+	if c.failed > 0 {
 		text += fmt.Sprintf(", lost from %s to %s", c.from.Format(time.TimeOnly), c.to.Format(time.TimeOnly))
 	}
 	return text
@@ -148,7 +148,7 @@ func (l *load) count(ctx context.Context, name string, err error) bool {
 	case err != nil && ctx.Err() != nil:
 		return false
 	case err != nil:
-		if l.now.lost++; l.now.lost == 1 {
+		if l.now.failed++; l.now.failed == 1 {
 			l.now.from = now
 		}
 		l.now.to = now

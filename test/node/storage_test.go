@@ -67,7 +67,7 @@ func TestStorage(t *testing.T) {
 	if err := cluster.Client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
-	s.said = s.listen(ctx, t)
+	s.history = s.listen(ctx, t)
 	started := time.Now()
 	apply(ctx, t, s.claim)
 	s.ready(ctx, 15*time.Minute)
@@ -145,7 +145,7 @@ func (s *stored) waiting(ctx context.Context) string {
 // logChanges logs the claim's reports since a time.
 func (s *stored) logChanges(since time.Time) {
 	s.t.Helper()
-	s.said.check(s.t, since, nil)
+	s.history.check(s.t, since, nil)
 }
 
 // ceph runs a Ceph command as administrator, in the pod of Rook's operator. The output is JSON.
@@ -417,7 +417,7 @@ func (s *stored) outages(ctx context.Context, since time.Time) ([]outage, error)
 
 // daemons are the daemons of the cluster, by name: labels of their pods, their Deployment, and the claim's report while
 // they are stopped.
-var daemons = []struct{ name, pods, deployment, said string }{
+var daemons = []struct{ name, pods, deployment, history string }{
 	{"the daemon of the device", "app=rook-ceph-osd", "rook-ceph-osd-0", "ClusterReady=False OSD_DOWN"},
 	{"the monitor", "app=rook-ceph-mon", "rook-ceph-mon-a", "HEALTH_ERR"},
 	{"the manager", "app=rook-ceph-mgr", "rook-ceph-mgr-a", "MGR_DOWN"},
@@ -436,11 +436,11 @@ func (s *stored) testFaults(ctx context.Context, t *testing.T) {
 			since := time.Now()
 			s.sufferCeph(ctx, func() error { return s.scale(ctx, d.deployment, 0) }, func() error {
 				if err := within(ctx, detection, func() error {
-					if after, ok := s.said.firstReport(d.said, since); ok {
-						t.Logf("the claim reports %s after %.0f s", d.said, after.Seconds())
+					if after, ok := s.history.firstReport(d.history, since); ok {
+						t.Logf("the claim reports %s after %.0f s", d.history, after.Seconds())
 						return nil
 					}
-					return fmt.Errorf("the claim does not report %s while %s is stopped", d.said, d.name)
+					return fmt.Errorf("the claim does not report %s while %s is stopped", d.history, d.name)
 				}); err != nil {
 					t.Error(err)
 				}
@@ -453,7 +453,7 @@ func (s *stored) testFaults(ctx context.Context, t *testing.T) {
 }
 
 // firstReport returns when the claim first reported a text, after a time.
-func (s *said) firstReport(text string, since time.Time) (after time.Duration, ok bool) {
+func (s *history) firstReport(text string, since time.Time) (after time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range s.all {
@@ -504,7 +504,7 @@ func (s *stored) sufferCeph(ctx context.Context, strike, repair func() error) {
 	for _, o := range outages {
 		t.Logf("nothing was written from %.0f s to %.0f s", o.from.Sub(started).Seconds(), o.to.Sub(started).Seconds())
 	}
-	t.Logf("not ready for %.0f s", s.said.check(t, started, outages).Seconds())
+	t.Logf("not ready for %.0f s", s.history.check(t, started, outages).Seconds())
 }
 
 // testFull fills devices, and checks that the claim reports it before Ceph does, and also when Ceph warns. Both reports
@@ -513,14 +513,14 @@ func (s *stored) testFull(ctx context.Context, t *testing.T) {
 	started := time.Now()
 	for i, step := range []struct {
 		percent int64
-		said    string
+		history string
 	}{{77, "CapacitySuffices=False NearFull"}, {87, "OSD_NEARFULL"}} {
 		s.fill(ctx, t, fmt.Sprintf("fill%d", i), step.percent)
 		from := time.Now()
 		eventually(ctx, t, detection, func() error {
-			if _, ok := s.said.firstReport(step.said, started); !ok {
+			if _, ok := s.history.firstReport(step.history, started); !ok {
 				claim, err := s.now(ctx)
-				return errors.Join(fmt.Errorf("the claim does not report %q", step.said), err, errors.New(untrue(claim)))
+				return errors.Join(fmt.Errorf("the claim does not report %q", step.history), err, errors.New(untrue(claim)))
 			}
 			return nil
 		})
@@ -541,7 +541,7 @@ func (s *stored) testFull(ctx context.Context, t *testing.T) {
 	removed := time.Now()
 	eventually(ctx, t, 5*time.Minute, func() error { return s.is(ctx) })
 	t.Logf("the claim no longer reports it after %.0f s", time.Since(removed).Seconds())
-	s.said.check(t, started, nil)
+	s.history.check(t, started, nil)
 }
 
 // fill writes until some percent of the devices are used.

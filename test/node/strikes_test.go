@@ -171,7 +171,7 @@ func loseSecret(ctx context.Context, b *broken) error {
 	if err := cluster.Client.Delete(ctx, secret); err != nil {
 		return err
 	}
-	if err := b.said.awaits(ctx, "KeystoneReady=False"); err != nil {
+	if err := b.history.awaits(ctx, "KeystoneReady=False"); err != nil {
 		return err
 	}
 	return remove(keystonePods, 1, nil)(ctx, b)
@@ -352,7 +352,7 @@ func orderImage(ctx context.Context, b *broken) error {
 	if err := b.edit(ctx, `{"services": {"keystone": {"image": {"tag": "0000000"}}}}`); err != nil {
 		return err
 	}
-	if err := b.said.awaits(ctx, "KeystoneReady=False"); err != nil {
+	if err := b.history.awaits(ctx, "KeystoneReady=False"); err != nil {
 		return err
 	}
 	wait(ctx, 15*time.Second)

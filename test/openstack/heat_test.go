@@ -360,7 +360,7 @@ func testEngines(t *testing.T, h orchestration) {
 	for _, s := range all {
 		h.signalOf(t, s, "token")
 	}
-	was := h.engines(t)
+	previous := h.engines(t)
 	d := &appsv1.Deployment{}
 	if err := h.cloud.Cluster.Patch(ctx, client.ObjectKey{Namespace: h.cloud.Namespace, Name: "heat-engine"}, d, func() {
 		d.Spec.Template.Annotations = map[string]string{"test": "rolled"}
@@ -369,8 +369,8 @@ func testEngines(t *testing.T, h orchestration) {
 	}
 	began := time.Now()
 	if err := h.cloud.Cluster.Wait(ctx, 3*time.Minute, "new engines", func(context.Context) (bool, error) {
-		is := slices.DeleteFunc(h.engines(t), func(pod string) bool { return slices.Contains(was, pod) })
-		return len(is) == len(was), nil
+		is := slices.DeleteFunc(h.engines(t), func(pod string) bool { return slices.Contains(previous, pod) })
+		return len(is) == len(previous), nil
 	}); err != nil {
 		t.Fatal(err)
 	}

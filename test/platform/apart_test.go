@@ -45,9 +45,9 @@ func listen(tap *platform.FunctionRecorder, chosen bool) func() error {
 		mu.Lock()
 		defer mu.Unlock()
 		calls++
-		for what, message := range map[string][]byte{"request": request, "response": response} {
+		for direction, message := range map[string][]byte{"request": request, "response": response} {
 			if operators.ContainsPlanted(message) {
-				shown[what+" of "+compositeOf(request)]++
+				shown[direction+" of "+compositeOf(request)]++
 			}
 		}
 	})
@@ -155,7 +155,7 @@ func TestClustersApart(t *testing.T) {
 	last := lastCalls(t)
 
 	a.order(t)
-	a.checkPlaces(t)
+	a.checkClusters(t)
 	a.checkKeys(t)
 	checkNoSecret(t, last(), cloud.Cluster, cloud.Remote, a.disks, a.nodes)
 
@@ -167,7 +167,7 @@ func TestClustersApart(t *testing.T) {
 	remove(t, a.pool)
 	a.removeStorage(t)
 	a.checkRetained(t)
-	a.checkNothingFlows(t)
+	a.checkNoCopies(t)
 
 	// The other way around, with everything.
 	for _, u := range []*unstructured.Unstructured{a.storage, a.plane} {
@@ -180,7 +180,7 @@ func TestClustersApart(t *testing.T) {
 	a.checkStorageInUse(t, a.plane)
 	remove(t, a.plane)
 	a.removeStorage(t)
-	a.checkNothingFlows(t)
+	a.checkNoCopies(t)
 	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote, a.disks} {
 		eventually(t, deletion, func() error {
 			for _, u := range []*unstructured.Unstructured{a.storage, a.plane} {
@@ -222,7 +222,7 @@ func (*multiCluster) instance(u *unstructured.Unstructured) string {
 }
 
 // checkPlaces checks that each object is in one cluster only.
-func (a *multiCluster) checkPlaces(t *testing.T) {
+func (a *multiCluster) checkClusters(t *testing.T) {
 	t.Helper()
 	storage, plane, pool := a.instance(a.storage), a.instance(a.plane), a.instance(a.pool)
 	for _, o := range []struct {
@@ -264,16 +264,16 @@ func (a *multiCluster) checkPlaces(t *testing.T) {
 func (a *multiCluster) checkKeys(t *testing.T) {
 	t.Helper()
 	storage, plane, pool := a.instance(a.storage), a.instance(a.plane), a.instance(a.pool)
-	made := map[string]any{}
+	created := map[string]any{}
 	for _, user := range []string{"glance", "cinder", "nova"} {
 		s := get(t, a.disks, secretKind, storage, "rook-ceph-client-cloud-"+user)
-		made[user] = s.Object["data"].(map[string]any)["userKey"]
+		created[user] = s.Object["data"].(map[string]any)["userKey"]
 	}
 	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote, a.nodes} {
 		has := map[string][]string{}
 		for _, s := range list(t, c, secretKind, "") {
 			for key, value := range dataOf(&s) {
-				for user, v := range made {
+				for user, v := range created {
 					raw, _ := base64.StdEncoding.DecodeString(v.(string))
 					if bytes.Contains(value, raw) {
 						has[user] = append(has[user], s.GetNamespace()+"/"+s.GetName()+"#"+key)
@@ -361,7 +361,7 @@ func (a *multiCluster) checkRetained(t *testing.T) {
 }
 
 // checkNothingFlows checks that no data of deleted claims is copied through the store any more.
-func (a *multiCluster) checkNothingFlows(t *testing.T) {
+func (a *multiCluster) checkNoCopies(t *testing.T) {
 	t.Helper()
 	pool := a.instance(a.pool)
 	eventually(t, deletion, func() error {
@@ -457,10 +457,10 @@ func checkNoSecret(t *testing.T, calls map[string][]byte, clusters ...*platform.
 	if len(values) < 50 || len(calls) < 8 || len(texts) < 100 {
 		t.Errorf("only %d values of Secrets were looked for in %d calls and %d texts in all", len(values), len(calls), len(texts))
 	}
-	for what, text := range texts {
+	for direction, text := range texts {
 		for value, of := range values {
 			if bytes.Contains(text, []byte(value)) || bytes.Contains(text, []byte(base64.StdEncoding.EncodeToString([]byte(value)))) {
-				t.Errorf("%s has %s", what, of)
+				t.Errorf("%s has %s", direction, of)
 			}
 		}
 	}

@@ -211,7 +211,7 @@ func TestRelease(t *testing.T) {
 	name := instance(t, ready(t, u))
 	old := image(t, name)
 
-	told := follow(t, name, u)
+	observedCourse := follow(t, name, u)
 	newer := claim(t, "tenant-release", set(after, "spec", "openStackRelease"))
 	order(t, newer)
 	eventually(t, timeout, func() error {
@@ -238,7 +238,7 @@ func TestRelease(t *testing.T) {
 	if diff := cmp.Diff(want, ran); diff != "" {
 		t.Errorf("Jobs: -want, +got:\n%s", diff)
 	}
-	observed := told()
+	observed := observedCourse()
 	phases := []string{"Done", "Expanding", "RollingOut", "Contracting", "Done"}
 	// The DatabaseSync may get the release before its configuration exists.
 	observed.phases = slices.DeleteFunc(observed.phases, func(p string) bool { return p == openstackv1.SyncPhasePending })

@@ -47,8 +47,8 @@ func thirdParty(ctx context.Context) ([]*unstructured.Unstructured, error) {
 
 // define creates CRDs, several in parallel.
 func (c *Cluster) define(ctx context.Context, definitions []*unstructured.Unstructured) error {
-	const several = 8
-	size := (len(definitions) + several - 1) / several
+	const workers = 8
+	size := (len(definitions) + workers - 1) / workers
 	var parts []func(context.Context) error
 	for part := range slices.Chunk(definitions, max(size, 1)) {
 		parts = append(parts, func(ctx context.Context) error { return c.applyAll(ctx, part) })

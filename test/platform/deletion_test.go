@@ -66,9 +66,9 @@ func TestRetain(t *testing.T) {
 			t.Errorf("%v was made again", id)
 		}
 	}
-	again := secretsIn(t, name)
+	recreated := secretsIn(t, name)
 	for _, secret := range []string{"mariadb-root", "keystone-database", "keystone-admin", "keystone-fernet-keys", "keystone-credential-keys"} {
-		if diff := cmp.Diff(secrets[secret], again[secret]); diff != "" {
+		if diff := cmp.Diff(secrets[secret], recreated[secret]); diff != "" {
 			t.Errorf("Secret %s changed: -before, +after:\n%s", secret, diff)
 		}
 	}

@@ -32,13 +32,13 @@ func (p *Platform) connectRemoteCluster(ctx, background context.Context, x *cros
 	if p.Remote == nil {
 		return nil
 	}
-	p.RemoteOperators, err = p.reach(ctx, background, x, p.Remote)
+	p.RemoteOperators, err = p.setUpCluster(ctx, background, x, p.Remote)
 	return err
 }
 
-// reach installs the chart in another cluster, for workloads, starts the fakes there, and configures the provider's
+// setUpCluster installs the chart in another cluster, for workloads, starts the fakes there, and configures the provider's
 // access.
-func (p *Platform) reach(ctx, background context.Context, x *crossplane, c *Cluster) (*operators.Operators, error) {
+func (p *Platform) setUpCluster(ctx, background context.Context, x *crossplane, c *Cluster) (*operators.Operators, error) {
 	if err := p.helm(ctx, c, chartOf(p.options.Tree), map[string]any{
 		"mode":     "workload",
 		"workload": map[string]any{"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": namespace, "name": remoteUser}}},
@@ -75,6 +75,6 @@ func (p *Platform) AddCluster(ctx context.Context, name string) (*Cluster, error
 	if err := c.define(ctx, p.foreign); err != nil {
 		return nil, err
 	}
-	_, err = p.reach(ctx, p.background, p.crossplane, c)
+	_, err = p.setUpCluster(ctx, p.background, p.crossplane, c)
 	return c, err
 }

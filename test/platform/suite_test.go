@@ -64,9 +64,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer cloud.Stop()
-	heard := listen(cloud.Tap, flag.Lookup("test.run").Value.String() != "")
+	findings := listen(cloud.Tap, flag.Lookup("test.run").Value.String() != "")
 	code := m.Run()
-	if err := heard(); err != nil {
+	if err := findings(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -183,8 +183,8 @@ func remove(t *testing.T, u *unstructured.Unstructured) {
 		t.Fatal(err)
 	}
 	eventually(t, deletion, func() error {
-		left, err := cloud.Get(t.Context(), u.GroupVersionKind(), client.ObjectKeyFromObject(u))
-		if err == nil && left != nil {
+		remaining, err := cloud.Get(t.Context(), u.GroupVersionKind(), client.ObjectKeyFromObject(u))
+		if err == nil && remaining != nil {
 			return fmt.Errorf("the claim is still there")
 		}
 		return err

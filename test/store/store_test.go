@@ -115,19 +115,19 @@ func testKeys(t *testing.T, w *suite) {
 		}
 	}
 	companion(t, w, repository(false))
-	seen := func() openstackv1.KeyRepositoryStatus {
+	status := func() openstackv1.KeyRepositoryStatus {
 		r := &openstackv1.KeyRepository{}
 		w.must(w.api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "fernet"}, r))
 		return r.Status
 	}
 	backedUp := func() bool {
 		got := w.entry(entry)
-		return len(got) > 0 && cmp.Equal(w.secret("fernet"), got) && meta.IsStatusConditionTrue(seen().Conditions, "BackedUp")
+		return len(got) > 0 && cmp.Equal(w.secret("fernet"), got) && meta.IsStatusConditionTrue(status().Conditions, "BackedUp")
 	}
 	w.create(repository(false))
 	w.eventually("keys that are backed up", backedUp)
 	first := w.entry(entry)
-	w.eventually("a rotation that is backed up", func() bool { return seen().Primary > 1 && backedUp() })
+	w.eventually("a rotation that is backed up", func() bool { return status().Primary > 1 && backedUp() })
 	if cmp.Equal(first, w.entry(entry)) {
 		t.Error("the store has the keys from before the rotation")
 	}

@@ -95,7 +95,7 @@ func TestImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ours := strings.Contains(reference, "/c5c3/"); !ours && !rows[versions.Image(name)] {
+		if own := strings.Contains(reference, "/c5c3/"); !own && !rows[versions.Image(name)] {
 			t.Errorf("image %s has no row", reference)
 		}
 	}

@@ -34,12 +34,12 @@ func show(conn net.Conn, name string) error {
 	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
 	init[rfbInit+rfbNameBytes-1] = byte(len(name)) //nolint:gosec // a short name
 	for _, step := range []struct {
-		tell []byte
+		send []byte
 		hear int
 	}{
 		{[]byte(rfbVersion), len(rfbVersion)}, {[]byte{1, rfbNone}, 1}, {make([]byte, rfbResult), 1}, {init, 1},
 	} {
-		if _, err := conn.Write(step.tell); err != nil {
+		if _, err := conn.Write(step.send); err != nil {
 			return err
 		}
 		if _, err := io.ReadFull(conn, make([]byte, step.hear)); err != nil {
@@ -54,17 +54,17 @@ func Look(conn io.ReadWriter) (name string, err error) {
 	version, types, result := make([]byte, len(rfbVersion)), make([]byte, rfbTypes), make([]byte, rfbResult)
 	init := make([]byte, rfbInit+rfbNameBytes)
 	for _, step := range []struct {
-		hear, tell []byte
+		hear, send []byte
 	}{
 		{version, []byte(rfbVersion)}, {types, []byte{rfbNone}}, {result, []byte{1}}, {init, nil},
 	} {
 		if _, err := io.ReadFull(conn, step.hear); err != nil {
 			return "", err
 		}
-		if len(step.tell) == 0 {
+		if len(step.send) == 0 {
 			continue
 		}
-		if _, err := conn.Write(step.tell); err != nil {
+		if _, err := conn.Write(step.send); err != nil {
 			return "", err
 		}
 	}

@@ -29,10 +29,10 @@ type Pinger struct {
 	stop  chan struct{}
 	ended sync.WaitGroup
 
-	mu     sync.Mutex
-	sent   []time.Time
-	heard  map[int]time.Time
-	failed error
+	mu       sync.Mutex
+	sent     []time.Time
+	received map[int]time.Time
+	failed   error
 }
 
 // interval is the interval of pings.
@@ -44,7 +44,7 @@ func Start(address string) (*Pinger, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pinger{conn: conn, id: int(ids.Add(1)), stop: make(chan struct{}), heard: map[int]time.Time{}}
+	p := &Pinger{conn: conn, id: int(ids.Add(1)), stop: make(chan struct{}), received: map[int]time.Time{}}
 	p.ended.Go(p.listen)
 	p.ended.Go(func() {
 		every := time.NewTicker(interval)
@@ -93,7 +93,7 @@ func (p *Pinger) listen() {
 		}
 		if echo, ok := message.Body.(*icmp.Echo); ok && echo.ID == p.id {
 			p.mu.Lock()
-			p.heard[echo.Seq] = time.Now()
+			p.received[echo.Seq] = time.Now()
 			p.mu.Unlock()
 		}
 	}
@@ -103,7 +103,7 @@ func (p *Pinger) listen() {
 func (p *Pinger) Answered() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.heard)
+	return len(p.received)
 }
 
 // Result is the number of pings that were sent and lost, and the longest time without a reply.
@@ -125,7 +125,7 @@ func (p *Pinger) End() Result {
 	out := Result{Sent: len(p.sent)}
 	last := p.sent[0]
 	for i, at := range p.sent {
-		if _, ok := p.heard[i]; ok {
+		if _, ok := p.received[i]; ok {
 			last = at
 			continue
 		}

@@ -196,17 +196,17 @@ func (c Cluster) Needed(flows []Flow) map[string]bool {
 
 // title names a port of a rule: keystone egress 1 TCP 3306. Rules count from 0.
 func title(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType, n int, r rule, port int) string {
-	what := "every port"
+	ports := "every port"
 	if len(r.ports) > 0 {
-		what = string(corev1.ProtocolTCP)
+		ports = string(corev1.ProtocolTCP)
 		if protocol := r.ports[port].Protocol; protocol != nil {
-			what = string(*protocol)
+			ports = string(*protocol)
 		}
 		if number := r.ports[port].Port; number != nil {
-			what += " " + number.String()
+			ports += " " + number.String()
 		}
 	}
-	return fmt.Sprintf("%s %s %d %s", p.Name, direction, n, what)
+	return fmt.Sprintf("%s %s %d %s", p.Name, direction, n, ports)
 }
 
 // drop returns a policy without one port of one rule.

@@ -125,6 +125,6 @@ func quiet() (release func(), err error) {
 
 // tail returns the end of an output.
 func tail(out []byte) string {
-	const enough = 2000
-	return string(out[max(len(out)-enough, 0):])
+	const limit = 2000
+	return string(out[max(len(out)-limit, 0):])
 }

@@ -41,12 +41,12 @@ func (o *Operators) outside([]byte) (http.RoundTripper, error) {
 // expired runs a reconciler only when its delay has expired by the companion's clock: each of these passes is a login
 // to Keystone.
 func (o *Operators) expired(r reconcile.Reconciler) reconcile.Reconciler {
-	return o.dueOrTriggered(r, func(context.Context, reconcile.Request) (bool, error) { return false, nil })
+	return o.scheduledOrTriggered(r, func(context.Context, reconcile.Request) (bool, error) { return false, nil })
 }
 
 // dueOrTriggered runs a reconciler when it is due or triggered. Its delay counts from its start: if the clock is set forward
 // while it runs, it is due again, and sees the earlier changes.
-func (o *Operators) dueOrTriggered(r reconcile.Reconciler, woken func(context.Context, reconcile.Request) (bool, error)) reconcile.Reconciler {
+func (o *Operators) scheduledOrTriggered(r reconcile.Reconciler, woken func(context.Context, reconcile.Request) (bool, error)) reconcile.Reconciler {
 	next := map[reconcile.Request]time.Time{}
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		wakes, err := woken(ctx, req)

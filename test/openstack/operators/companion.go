@@ -85,8 +85,8 @@ func (o *Operators) companion(ctx context.Context) {
 	with := func(more ...client.Object) []client.Object { return append(more, consumers...) }
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(rafts, with(&c5c3v1.RaftCluster{}, secret)...), &c5c3v1.RaftClusterList{}))
 	o.Cluster.Loop(ctx, pass, o.Cluster.OnChange(o.topology, append(topologyKinds(), secret)...))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOrTriggered(cells, o.cellChanges()), &openstackv1.CellMappingList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOrTriggered(catalogs, o.edits()), &openstackv1.ComputeCatalogList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.scheduledOrTriggered(cells, o.cellChanges()), &openstackv1.CellMappingList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.scheduledOrTriggered(catalogs, o.edits()), &openstackv1.ComputeCatalogList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.expired(services), &openstackv1.ServiceCheckList{}))
 	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onState(credentials, o.credential), &c5c3v1.CredentialRotationList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets, &c5c3v1.SecretAggregate{}, secret), &c5c3v1.SecretAggregateList{}))

@@ -201,13 +201,13 @@ type management struct {
 	authority               []byte
 }
 
-// manage creates a request of the broker that an object of the topology operator refers to.
+// manage sends a request to the broker of a topology operator's object.
 func (o *Operators) manage(ctx context.Context, u *unstructured.Unstructured, method, path string, body map[string]any) error {
 	api, err := o.brokerOf(ctx, u)
 	if err != nil {
 		return err
 	}
-	_, err = o.ask(ctx, api, method, path, body)
+	_, err = o.request(ctx, api, method, path, body)
 	return err
 }
 
@@ -260,10 +260,10 @@ func (o *Operators) RabbitMQ(ctx context.Context, namespace, name, method, path 
 	if err != nil {
 		return nil, err
 	}
-	return o.ask(ctx, api, method, path, body)
+	return o.request(ctx, api, method, path, body)
 }
 
-func (o *Operators) ask(ctx context.Context, api management, method, path string, body any) ([]byte, error) {
+func (o *Operators) request(ctx context.Context, api management, method, path string, body any) ([]byte, error) {
 	transport, err := o.transport(api.authority)
 	if err != nil {
 		return nil, err

@@ -124,11 +124,11 @@ func filled(u *unstructured.Unstructured, data map[string]any) (map[string]any, 
 	for key, text := range templates {
 		for name, value := range data {
 			encoded, _ := value.(string)
-			plain, err := base64.StdEncoding.DecodeString(encoded)
+			decoded, err := base64.StdEncoding.DecodeString(encoded)
 			if err != nil {
 				return nil, err
 			}
-			text = strings.ReplaceAll(text, "{{ ."+name+" }}", string(plain))
+			text = strings.ReplaceAll(text, "{{ ."+name+" }}", string(decoded))
 		}
 		out[key] = base64.StdEncoding.EncodeToString([]byte(text))
 	}
