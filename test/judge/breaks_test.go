@@ -279,7 +279,7 @@ func TestFaults(t *testing.T) {
 		},
 		"SuperfluousFromOutside": {
 			"Another namespace's pods.", with("NetworkPolicy", "mariadb", "kube-system", "spec", "ingress", 5, "from", 0, "namespaceSelector", "matchLabels", "kubernetes.io/metadata.name"),
-			`lets namespace "kube-system" to port 3306 of MariaDB mariadb, which nothing there needs`,
+			`lets namespace "kube-system" to port 3306 of MariaDB mariadb, which nothing in it needs`,
 		},
 		"SuperfluousToOutside": {
 			"SSH.", with("NetworkPolicy", "keystone", 22, "spec", "egress", 2, "ports", 0, "port"),

@@ -345,10 +345,10 @@ func (w *inventory) checkFromOutside(rule string, to *pod, h policySide, port in
 	for _, peer := range h.peers {
 		_, byHypervisors := w.needed[flow{outsider(ofHypervisors), to.String(), port}]
 		if b := peer.IPBlock; b != nil && (!byHypervisors || !slices.Contains(slices.Concat(w.hypervisors(), w.exposedTo()), b.CIDR)) {
-			w.foundf("%s lets network %s to port %d of %s, which nothing there needs.", rule, b.CIDR, port, to)
+			w.foundf("%s lets network %s to port %d of %s, which nothing in it needs.", rule, b.CIDR, port, to)
 		}
 		if s := peer.NamespaceSelector; s != nil && !allowed[nameOnly(s)] {
-			w.foundf("%s lets namespace %q to port %d of %s, which nothing there needs.", rule, nameOnly(s), port, to)
+			w.foundf("%s lets namespace %q to port %d of %s, which nothing in it needs.", rule, nameOnly(s), port, to)
 		}
 	}
 }
