@@ -31,8 +31,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// BenchmarkRunFunction measures one call: by kind, by what is observed, composed directly or wrapped for a remote cluster,
-// in the process or over gRPC. The client sends and receives bytes, so that only the server's work and the transport count.
+// BenchmarkRunFunction measures one call: by kind, by observed state, composed directly or wrapped for a remote
+// cluster, in the process or over gRPC. The client sends and receives bytes, so that only the server's work and the
+// transport count.
 func BenchmarkRunFunction(b *testing.B) {
 	wire.Register()
 	function.TuneMemory()
@@ -50,7 +51,8 @@ func BenchmarkRunFunction(b *testing.B) {
 	}
 }
 
-// poolKind, storageKind and keystoneServiceKind are claims of their own, the first and the last beside that of a control plane.
+// poolKind, storageKind and keystoneServiceKind are further kinds of claims; the first and the last refer to a control
+// plane.
 const (
 	keystoneServiceKind = "XKeystoneService.crossplane.c5c3.io"
 
@@ -58,7 +60,8 @@ const (
 	storageKind = "XStorageCluster.crossplane.c5c3.io"
 )
 
-// TestRequest: there is something to measure for every kind, and with everything observed, its function composes nothing more.
+// TestRequest checks that every kind has something to measure, and that its function composes no further objects once
+// everything is observed.
 func TestRequest(t *testing.T) {
 	runners := kinds.Runners()
 	for _, kind := range effort.Sample(slices.Sorted(maps.Keys(runners)), 4) {
@@ -99,7 +102,7 @@ func overGRPC(b *testing.B, req *fnv1.RunFunctionRequest, call func([]byte) []by
 	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
 }
 
-// raw hands bytes through, so that a benchmark does not measure its own client.
+// raw is a codec that does not decode, so that a benchmark does not measure its own client.
 type raw struct{}
 
 func (raw) Name() string { return "proto" }
@@ -113,7 +116,7 @@ func (raw) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// serve starts the functions behind gRPC and gives a way to call them.
+// serve starts the functions behind gRPC and returns a function that calls them.
 func serve(b *testing.B) func([]byte) []byte {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -144,7 +147,7 @@ func serve(b *testing.B) func([]byte) []byte {
 
 const remoteCluster = "remote"
 
-// request is the request that Crossplane makes for a kind's first composite resource of the claim.
+// request returns the request that Crossplane makes for a kind's first composite resource of the claim.
 func request(tb testing.TB, kind string, remote bool, state string) *wire.Request {
 	tb.Helper()
 	w := composite(tb, kind, remote)
@@ -165,15 +168,15 @@ func request(tb testing.TB, kind string, remote bool, state string) *wire.Reques
 	return w.Request()
 }
 
-// composite is a composite resource of a kind, for which nothing is composed yet: the claim's own, or the first one below it, as that is
-// desired when all is ready.
+// composite returns a composite resource of a kind without composed objects: the claim's, or the first one below it, in
+// its state when everything is ready.
 func composite(tb testing.TB, kind string, remote bool) *simulate.Cluster {
 	tb.Helper()
 	switch kind {
 	case poolKind:
-		return beside(tb, "hypervisor")
+		return referring(tb, "hypervisor")
 	case keystoneServiceKind:
-		return beside(tb, "keystoneservice")
+		return referring(tb, "keystoneservice")
 	case storageKind:
 		return storage(tb)
 	}
@@ -209,8 +212,8 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.Cluster {
 	return &simulate.Cluster{XR: simulate.Exist(xr).Tree(), Kinds: w.Kinds}
 }
 
-// beside is the example of a claim beside its control plane, in the one cluster that it can be in.
-func beside(tb testing.TB, folder string) *simulate.Cluster {
+// referring returns the example of a claim that refers to a control plane, in the only cluster that it can be in.
+func referring(tb testing.TB, folder string) *simulate.Cluster {
 	tb.Helper()
 	plane, err := preview.Run(example(tb, folder+"/control-plane"), examples.Platform, kinds.Runners())
 	if err != nil {
@@ -224,7 +227,7 @@ func beside(tb testing.TB, folder string) *simulate.Cluster {
 	return w
 }
 
-// storage is the example of a Ceph cluster.
+// storage returns the example of a Ceph cluster.
 func storage(tb testing.TB) *simulate.Cluster {
 	tb.Helper()
 	w, err := preview.NewCluster(example(tb, "storage/claim"), examples.Platform, kinds.Runners())
@@ -236,7 +239,7 @@ func storage(tb testing.TB) *simulate.Cluster {
 
 func kindOf(o *structpb.Struct) string { return compose.KindOf(o).GroupKind().String() }
 
-// claim is the full example with every service besides, as their examples have them, and tests of the whole.
+// claim returns the full example with every service, as their examples have them, and tests of the whole.
 func claim(tb testing.TB) []byte {
 	tb.Helper()
 	out := example(tb, "controlplane/full")
@@ -259,7 +262,7 @@ func example(tb testing.TB, name string) []byte {
 	return doc
 }
 
-// services are the sections of a claim.
+// services returns the sections of a claim.
 func services(tb testing.TB, claim []byte) map[string]any {
 	tb.Helper()
 	var c struct {
@@ -271,7 +274,7 @@ func services(tb testing.TB, claim []byte) map[string]any {
 	return c.Spec.Services
 }
 
-// message is a request as it is sent.
+// message returns a request in the form in which it is sent.
 func message(req *wire.Request) *fnv1.RunFunctionRequest {
 	m := &fnv1.RunFunctionRequest{
 		Observed: &fnv1.State{
@@ -311,7 +314,7 @@ func finish(tb testing.TB, w *simulate.Cluster) int {
 	return calls
 }
 
-// serverOwned adds what an API server adds: it is most of what a request carries.
+// serverOwned adds the fields of an API server: they are most of the size of a request.
 func serverOwned(tb testing.TB, o *structpb.Struct) {
 	tb.Helper()
 	fields := map[string]any{}
@@ -328,7 +331,7 @@ func serverOwned(tb testing.TB, o *structpb.Struct) {
 	meta.Fields["creationTimestamp"] = value(tb, "2026-01-01T00:00:00Z")
 }
 
-// shape is the field set of a value as managedFields hold it.
+// shape returns the field set of a value as managedFields hold it.
 func shape(v any) any {
 	out := map[string]any{}
 	if m, ok := v.(map[string]any); ok {

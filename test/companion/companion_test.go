@@ -74,7 +74,7 @@ func TestCompanion(t *testing.T) {
 		return r.Status.Primary > 1 && meta.IsStatusConditionTrue(r.Status.Conditions, "Distributed")
 	})
 
-	// An upgrade: contract fails once, and runs again at once when that is asked for.
+	// An upgrade: contract fails once, and is repeated immediately on request.
 	c.setExit("contract 2025.2", 3)
 	c.order("2025.2")
 	eventually(t, "the new schema", func() bool { return c.sync().Status.InstalledRelease == "2025.2" })
@@ -99,7 +99,7 @@ func TestCompanion(t *testing.T) {
 	if err := c.api.DeleteAllOf(t.Context(), &batchv1.Job{}, client.InNamespace(namespace), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "what it became", func() bool { return c.last().Step == "expand/expand" && c.last().Result == openstackv1.StepFailed })
+	eventually(t, "the result", func() bool { return c.last().Step == "expand/expand" && c.last().Result == openstackv1.StepFailed })
 	c.hold("")
 	eventually(t, "the new schema", func() bool { return c.sync().Status.InstalledRelease == "2026.1" })
 	c.rollOut("2026.1")
@@ -110,7 +110,7 @@ func TestCompanion(t *testing.T) {
 	}
 }
 
-// empty is what the database says that has nothing in it.
+// empty is the reported revision of an empty database.
 const empty = "None"
 
 var consumers = []openstackv1.Consumer{{Kind: "Deployment", Name: "keystone"}}
@@ -148,7 +148,7 @@ func (c *cluster) bounded() {
 	foreign := client.ObjectKey{Namespace: namespace, Name: "mariadb-root"}
 	s := &corev1.Secret{ObjectMeta: meta1("mariadb-root")}
 	var mine corev1.Secret
-	for what, err := range map[string]error{
+	for actor, err := range map[string]error{
 		"reads another Secret":     c.companion.Get(c.t.Context(), foreign, s),
 		"lists all Secrets":        c.companion.List(c.t.Context(), &corev1.SecretList{}, client.InNamespace(namespace)),
 		"writes another Secret":    c.companion.Update(c.t.Context(), s),
@@ -157,11 +157,11 @@ func (c *cluster) bounded() {
 		"reads another namespace":  c.companion.Get(c.t.Context(), client.ObjectKey{Namespace: "kube-system", Name: "database"}, s),
 	} {
 		if !apierrors.IsForbidden(err) {
-			c.t.Errorf("the companion %s: %v", what, err)
+			c.t.Errorf("the companion %s: %v", actor, err)
 		}
 	}
 	if err := c.companion.Get(c.t.Context(), client.ObjectKey{Namespace: namespace, Name: "database"}, &mine); err != nil {
-		c.t.Errorf("what its objects name: %v", err)
+		c.t.Errorf("objects of its namespace: %v", err)
 	}
 }
 
@@ -233,7 +233,7 @@ func start(t *testing.T) *cluster {
 	return c
 }
 
-// definitions makes our kinds known.
+// definitions adds the CRDs of this project.
 func (c *cluster) definitions() {
 	c.t.Helper()
 	f, err := os.Open("../../apis/openstack/crd.yaml")
@@ -334,7 +334,7 @@ func (c *cluster) all() []string {
 	return slices.Clone(c.ran)
 }
 
-// kubelet fakes the nodes: pods start, those of steps end, and those that are deleted stop.
+// kubelet simulates the nodes: pods start, pods of steps end, and deleted pods stop.
 func (c *cluster) kubelet(ctx context.Context) {
 	for ctx.Err() == nil {
 		pods := &corev1.PodList{}

@@ -51,14 +51,14 @@ func startKubernetes(t *testing.T) *rest.Config {
 }
 
 // eventually waits until something holds, at most three minutes.
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t *testing.T, description string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for !holds() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited too long for %s", what)
+			t.Fatalf("waited too long for %s", description)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

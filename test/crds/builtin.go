@@ -26,7 +26,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// builtin are the API groups of Kubernetes itself that we emit objects of.
+// builtin contains the API groups of Kubernetes whose objects are emitted.
 var builtin = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -35,13 +35,13 @@ var builtin = func() *runtime.Scheme {
 		rbacv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
-			panic(err) // two groups claim a kind: a mistake in this list
+			panic(err) // two groups with the same kind: an error in this list
 		}
 	}
 	return s
 }()
 
-// An object is one of Kubernetes' own, decoded, and what several checks look for in it.
+// An object is a decoded object of a built-in kind, with the parts that several checks need.
 type object struct {
 	metav1.Object
 
@@ -100,7 +100,7 @@ func validateBuiltin(obj map[string]any, gvk runtimeschema.GroupVersionKind) fie
 	return errs
 }
 
-// mistyped finds the field of a value that does not fit its Go type.
+// mistyped returns the field with a value that does not fit its Go type.
 func mistyped(err error) *field.Error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {

@@ -14,7 +14,7 @@ const (
 	workload  = "spec: {template: {spec: %s}}"
 )
 
-// TestBuiltin breaks a Kubernetes object once for each check, and wants that one error.
+// TestBuiltin violates each check in a Kubernetes object, and expects exactly its error.
 func TestBuiltin(t *testing.T) {
 	cases := map[string]struct{ sample, patch, want string }{
 		"UnknownField":    {"Deployment/keystone", "spec: {replica: 1}", "spec.replica: Forbidden: unknown field"},
@@ -37,7 +37,7 @@ func TestBuiltin(t *testing.T) {
 		"NoImage":            {"Job/db-sync", pod("{containers: [{name: a}]}"), "spec.template.spec.containers[0].image: Required value"},
 		"ContainerName":      {"Job/db-sync", pod("{containers: [{name: A, image: i}]}"), "spec.template.spec.containers[0].name: Invalid value"},
 		"ContainerTwice":     {"Job/db-sync", pod("{initContainers: [" + container + "], containers: [" + container + "]}"), `spec.template.spec.containers[0].name: Duplicate value: "a"`},
-		"VolumeWithoutKind":  {"Job/db-sync", pod("{volumes: [{name: v}]}"), `spec.template.spec.volumes[0]: Invalid value: "v": a volume has one source and a name of its own`},
+		"VolumeWithoutKind":  {"Job/db-sync", pod("{volumes: [{name: v}]}"), `spec.template.spec.volumes[0]: Invalid value: "v": a volume has one source and a unique name`},
 		"VolumeTwice":        {"Job/db-sync", pod("{volumes: [{name: v, emptyDir: {}}, {name: v, emptyDir: {}}]}"), `spec.template.spec.volumes[1].name: Duplicate value: "v"`},
 		"MountWithoutVolume": {"Deployment/keystone", pod("{volumes: [{name: tmp, emptyDir: {}}]}"), `spec.template.spec.containers[0].volumeMounts[0].name: Not found: "config"`},
 		"MountTwice":         {"StatefulSet/ovn-nb", pod("{containers: [{name: a, image: i, volumeMounts: [{name: data, mountPath: /a}, {name: data, mountPath: /a}]}]}"), `volumeMounts[1].mountPath: Duplicate value: "/a"`},
@@ -116,5 +116,5 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// pod is a patch of a workload's pod.
+// pod returns a patch of a workload's pod.
 func pod(spec string) string { return strings.Replace(workload, "%s", spec, 1) }

@@ -9,32 +9,32 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// A check is something that an API server refuses although the Go type allows it. The name says what must hold; it is the
-// error's sentence where the check gives none.
+// A check is something that an API server rejects although the Go type allows it. The name is the requirement; it is
+// the message of the error if the check returns none.
 type check struct {
 	name string
 	run  func(o object) field.ErrorList
 }
 
-// checks are all checks on Kubernetes' own kinds. Those that go beyond an API server say why.
+// checks are all checks of built-in kinds. Checks that an API server does not make state their reason.
 var checks = []check{
 	{"name, labels and annotations are valid", metadata},
 
 	{"a pod has a container", ofPod(hasContainer)},
-	{"a container has an image and a name of its own", ofPod(containerNames)},
-	{"a volume has one source and a name of its own", ofPod(volumes)},
+	{"a container has an image and a unique name", ofPod(containerNames)},
+	{"a volume has one source and a unique name", ofPod(volumes)},
 	{"a volume mount names a volume, one for each path", ofPod(ofContainer(volumeMounts))},
-	{"a container port is valid and there once", ofPod(ofContainer(ports))},
-	{"an environment variable has a valid name and one source, and is there once", ofPod(ofContainer(environment))},
-	{"a probe asks in one way, at a port that the container has", ofPod(ofContainer(probes))},
+	{"a container port is valid and unique", ofPod(ofContainer(ports))},
+	{"an environment variable has a valid name and one source, and is unique", ofPod(ofContainer(environment))},
+	{"a probe has one kind, and a port of the container", ofPod(ofContainer(probes))},
 	{"requests stay within limits", ofPod(ofContainer(resources))},
 	{"the restart policy suits the owner", ofPod(restartPolicy)},
 	{"labels of pods are valid", ofPod(podLabels)},
 
-	{"the selector is there and selects the pods of the template", selector},
+	{"the selector exists and selects the pods of the template", selector},
 	{"counts are not negative", counts},
 	{"the update strategy can make progress", strategy},
-	{"a volume claim says how it is used and how large it is", volumeClaims},
+	{"a volume claim has access modes and a size", volumeClaims},
 	{"a schedule is a cron expression in a known time zone", schedule},
 
 	{"keys are valid and the data fits into 1 MiB", data},
@@ -45,7 +45,7 @@ var checks = []check{
 	{"a disruption budget has one limit", disruptionBudget},
 	{"an autoscaler has a target and a maximum not below its minimum", autoscaler},
 
-	{"a rule names verbs and what they apply to", policyRules},
+	{"a rule has verbs and resources", policyRules},
 	{"a binding names a role and subjects", roleBinding},
 
 	{"a CustomResourceDefinition is one that an API server serves", customResourceDefinition},
@@ -57,7 +57,8 @@ var serverOwned = []string{
 	"managedFields", "resourceVersion", "selfLink", "uid",
 }
 
-// clientsOnly refuses what only the server writes, null or not: under server-side apply we would own it.
+// clientsOnly rejects fields that only the server writes, null or not: under server-side apply the client would own
+// them.
 func clientsOnly(obj map[string]any) field.ErrorList {
 	var errs field.ErrorList
 	meta, _ := obj["metadata"].(map[string]any)
@@ -102,7 +103,7 @@ func atMost(length int, rule apivalidation.ValidateNameFunc) apivalidation.Valid
 	}
 }
 
-// metadata takes a namespaced object without a namespace as sent to one.
+// metadata accepts a namespaced object without a namespace: the request sets it.
 func metadata(o object) field.ErrorList {
 	rule := nameRules[o.kind]
 	if rule == nil {

@@ -40,7 +40,7 @@ func data(o object) field.ErrorList {
 	return errs
 }
 
-// secretData is a Secret's data as the server stores it: stringData goes over data.
+// secretData returns a Secret's data as the server stores it: stringData overrides data.
 func secretData(s *corev1.Secret) map[string][]byte {
 	all := maps.Clone(s.Data)
 	if all == nil {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ofPod makes a check of pods one of objects.
+// ofPod converts a check of pods to a check of objects.
 func ofPod(run func(p *pod) field.ErrorList) func(object) field.ErrorList {
 	return func(o object) field.ErrorList {
 		if o.pod == nil {
@@ -21,7 +21,7 @@ func ofPod(run func(p *pod) field.ErrorList) func(object) field.ErrorList {
 	}
 }
 
-// ofContainer makes a check of containers one of pods.
+// ofContainer converts a check of containers to a check of pods.
 func ofContainer(run func(p *pod, c *corev1.Container, path *field.Path) field.ErrorList) func(*pod) field.ErrorList {
 	return func(p *pod) field.ErrorList {
 		var errs field.ErrorList
@@ -39,15 +39,15 @@ func (p *pod) eachContainer(do func(c *corev1.Container, path *field.Path)) {
 	}
 }
 
-// once refuses what is there twice. Lists that Kubernetes merges by a key may not hold a key twice under server-side apply,
+// once rejects duplicates. Lists that Kubernetes merges by a key may not contain a key twice under server-side apply,
 // even where another request may.
 type once[T comparable] map[T]bool
 
-func (seen once[T]) check(path *field.Path, key T) field.ErrorList {
-	if seen[key] {
+func (keys once[T]) check(path *field.Path, key T) field.ErrorList {
+	if keys[key] {
 		return field.ErrorList{field.Duplicate(path, key)}
 	}
-	seen[key] = true
+	keys[key] = true
 	return nil
 }
 
@@ -159,7 +159,7 @@ func protocol(path *field.Path, p corev1.Protocol) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, p, protocols)}
 }
 
-// environment holds names to what every supported Kubernetes takes; newer ones take more.
+// environment checks names by the rules of every supported Kubernetes version; newer versions allow more.
 func environment(_ *pod, c *corev1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := once[string]{}

@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// probes goes beyond an API server where a port is named: it takes any name, and the probe fails later.
+// probes is stricter than an API server about named ports: it accepts any name, and the probe fails later.
 func probes(_ *pod, c *corev1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, p := range []struct {
 		name  string
 		probe *corev1.Probe
-		// repeated reports whether more than one success in a row may be asked for.
+		// repeated: the probe may require more than one success in a row.
 		repeated bool
 	}{
 		{"livenessProbe", c.LivenessProbe, false},

@@ -17,7 +17,7 @@ import (
 
 var spec = field.NewPath("spec")
 
-// selector leaves Jobs out: the server makes theirs.
+// selector ignores Jobs: the server sets their selectors.
 func selector(o object) field.ErrorList {
 	var desired *metav1.LabelSelector
 	switch t := o.typed.(type) {

@@ -26,7 +26,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
-// A Set knows the kinds that objects are checked against. It is safe for concurrent use.
+// A Set contains the kinds with which objects are validated. It is safe for concurrent use.
 type Set struct {
 	own        *kinds
 	thirdParty *kinds
@@ -54,10 +54,10 @@ func Load(tb testing.TB) *Set {
 	return &Set{own: newKinds(none), thirdParty: shared}
 }
 
-// Add makes the kind of a CRD known to this set. It replaces what the set knew of that kind before.
+// Add registers the kind of a CRD in this set. It replaces an earlier registration of that kind.
 func (s *Set) Add(crd *apiextensionsv1.CustomResourceDefinition) { s.own.add(crd) }
 
-// Has reports whether the set knows a kind in a version, Kubernetes' own ones included.
+// Has reports whether the set contains a kind in a version, including built-in kinds.
 func (s *Set) Has(apiVersion, kind string) bool {
 	gvk := runtimeschema.FromAPIVersionAndKind(apiVersion, kind)
 	if builtin.Recognizes(gvk) {
@@ -96,8 +96,9 @@ func (s *Set) HasField(kind runtimeschema.GroupKind, path ...string) bool {
 	return false
 }
 
-// Validator is the compiled CRD of a kind in a version, for what Validate does not do: updates and statuses. It is nil for a
-// kind without a CRD. The error says that the CRD is there, but does not serve the version or does not compile.
+// Validator returns the compiled CRD of a kind in a version, for checks that Validate does not make: updates and
+// statuses. It is nil for a kind without a CRD. The error means that the CRD does not serve the version or does not
+// compile.
 func (s *Set) Validator(apiVersion, kind string) (*schema.Validator, error) {
 	gvk := runtimeschema.FromAPIVersionAndKind(apiVersion, kind)
 	for _, known := range []*kinds{s.own, s.thirdParty} {
@@ -108,9 +109,9 @@ func (s *Set) Validator(apiVersion, kind string) (*schema.Validator, error) {
 	return nil, nil
 }
 
-// Validate reports what is wrong with an object that we are about to create, sorted by field; none means that an API server takes it. An
-// unknown kind is an error. The manifest inside a provider-kubernetes Object is checked as well. The object may hold any Go numbers and
-// is left as it is.
+// Validate returns the errors in an object to be created, sorted by field; none means that an API server accepts it. An
+// unknown kind is an error. The manifest inside a provider-kubernetes Object is checked as well. The object may contain
+// any Go numbers and is not changed.
 func (s *Set) Validate(obj map[string]any) field.ErrorList {
 	obj, err := schema.Normalize(obj)
 	if err != nil {
@@ -129,7 +130,7 @@ func (s *Set) Validate(obj map[string]any) field.ErrorList {
 	}
 	if v == nil {
 		return field.ErrorList{field.Invalid(field.NewPath("kind"), kind,
-			fmt.Sprintf("no kind %q of apiVersion %q is known: add its CRD to the set, or its module to hack/crds/modules.txt", kind, apiVersion))}
+			fmt.Sprintf("no kind %q of apiVersion %q: add its CRD to the set, or its module to hack/crds/modules.txt", kind, apiVersion))}
 	}
 	errs := append(clientsOnly(obj), v.Validate(obj)...)
 	return append(errs, s.validateManifest(obj, gvk)...)
@@ -180,7 +181,7 @@ func (k *kinds) locked(kind runtimeschema.GroupKind) (*apiextensionsv1.CustomRes
 	return crd, err
 }
 
-// validator is nil if there is no CRD.
+// validator returns nil if there is no CRD.
 func (k *kinds) validator(gvk runtimeschema.GroupVersionKind) (*schema.Validator, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

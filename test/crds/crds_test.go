@@ -22,7 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// TestSamples holds the field shapes that we rely on against the pinned CRDs.
+// TestSamples validates the fields that the project uses with the pinned CRDs.
 func TestSamples(t *testing.T) {
 	set := crds.Load(t)
 	for name, obj := range samples(t) {
@@ -35,7 +35,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestMutations breaks a sample and expects the sentence that an API server, or a check of ours, has for it.
+// TestMutations changes a sample and expects the error of an API server, or of one of this package's checks.
 func TestMutations(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -95,13 +95,13 @@ func TestMutations(t *testing.T) {
 			want:   []string{`apiVersion: Invalid value: "external-secrets.io/v9": cannot validate externalsecrets.external-secrets.io: its CRD does not serve version "v9"`},
 		},
 		"UnknownKind": {
-			reason: "A kind that nobody knows is no valid object.",
+			reason: "An unknown kind is invalid.",
 			sample: "secrets/ExternalSecret/k",
 			patch:  "kind: InternalSecret",
-			want:   []string{`kind: Invalid value: "InternalSecret": no kind "InternalSecret" of apiVersion "external-secrets.io/v1" is known: add its CRD to the set, or its module to hack/crds/modules.txt`},
+			want:   []string{`kind: Invalid value: "InternalSecret": no kind "InternalSecret" of apiVersion "external-secrets.io/v1": add its CRD to the set, or its module to hack/crds/modules.txt`},
 		},
 		"ServerOwned": {
-			reason: "What the server writes is not ours, not even empty.",
+			reason: "Clients must not set fields of the server, not even to empty values.",
 			sample: "rook/CephClient/cinder",
 			patch:  "{metadata: {generation: 0, managedFields: []}, status: {phase: Ready}}",
 			want: []string{
@@ -111,7 +111,7 @@ func TestMutations(t *testing.T) {
 			},
 		},
 		"Manifest": {
-			reason: "What an Object carries is checked where it goes.",
+			reason: "The manifest in an Object is checked as in its cluster.",
 			sample: "crossplane/Object/ns",
 			patch:  "spec: {forProvider: {manifest: {metadata: {name: Upper}, spec: {x: 1}}}}",
 			want: []string{
@@ -140,7 +140,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestEveryCRD compiles all that is in the cache, so that no kind fails only when someone first emits it.
+// TestEveryCRD compiles all cached CRDs, so that no kind fails only when it is first emitted.
 func TestEveryCRD(t *testing.T) {
 	dir, err := source.Fetch(t.Context())
 	if err != nil {
@@ -191,7 +191,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// TestAdd shows that a set's own kinds are its own, and that it can replace one.
+// TestAdd checks that kinds added to a set do not affect other sets, and that they can be replaced.
 func TestAdd(t *testing.T) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	doc, err := yaml.Marshal(samples(t)["kubernetes/CustomResourceDefinition/things.test.example.org"])
@@ -203,8 +203,8 @@ func TestAdd(t *testing.T) {
 	}
 	set, other := crds.Load(t), crds.Load(t)
 	set.Add(&crd)
-	thing := parse(t, "{apiVersion: test.example.org/v1, kind: Thing, metadata: {name: t}, spec: {}}")
-	if errs := set.Validate(thing); len(errs) > 0 {
+	sample := parse(t, "{apiVersion: test.example.org/v1, kind: Thing, metadata: {name: t}, spec: {}}")
+	if errs := set.Validate(sample); len(errs) > 0 {
 		t.Errorf("Validate of an added kind: want no errors, got %v", errs)
 	}
 	if other.Has("test.example.org/v1", "Thing") {
@@ -214,7 +214,7 @@ func TestAdd(t *testing.T) {
 	replaced := crd.DeepCopy()
 	replaced.Spec.Versions[0].Schema.OpenAPIV3Schema.Required = []string{"more"}
 	set.Add(replaced)
-	if diff := cmp.Diff([]string{"more: Required value"}, sentences(set.Validate(thing))); diff != "" {
+	if diff := cmp.Diff([]string{"more: Required value"}, sentences(set.Validate(sample))); diff != "" {
 		t.Errorf("Validate of a replaced kind: -want, +got:\n%s", diff)
 	}
 }
@@ -262,7 +262,7 @@ func sentences(errs field.ErrorList) []string {
 	return out
 }
 
-// samples are the valid objects of testdata, by file, kind and name.
+// samples returns the valid objects of testdata, by file, kind and name.
 func samples(tb testing.TB) map[string]map[string]any {
 	tb.Helper()
 	files, err := filepath.Glob("testdata/valid/*.yaml")

@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// wrappers are the groups whose kind Object carries another object to another cluster.
+// wrappers are the API groups whose kind Object contains an object for another cluster.
 var wrappers = map[string]bool{"kubernetes.crossplane.io": true, "kubernetes.m.crossplane.io": true}
 
-// validateManifest checks what an Object of provider-kubernetes carries: the API server of the other cluster will. One that
-// only observes carries no more than a name.
+// validateManifest checks the manifest in an Object of provider-kubernetes, as the API server of the other cluster
+// does. An Object that only observes contains no more than a name.
 func (s *Set) validateManifest(obj map[string]any, gvk runtimeschema.GroupVersionKind) field.ErrorList {
 	if gvk.Kind != "Object" || !wrappers[gvk.Group] {
 		return nil
@@ -23,7 +23,7 @@ func (s *Set) validateManifest(obj map[string]any, gvk runtimeschema.GroupVersio
 	}
 	manifest, found, err := unstructured.NestedMap(obj, "spec", "forProvider", "manifest")
 	if !found || err != nil {
-		return nil // the Object's own CRD says so
+		return nil // the Object's CRD reports it
 	}
 	errs := s.Validate(manifest)
 	for _, e := range errs {

@@ -22,37 +22,38 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// A scene is what Prometheus sees, in the notation of promtool's tests of rules, a sample a minute: https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/.
-// The namespace is left out.
+// A scene is the input of an alert, in the notation of promtool's tests of rules, a sample a minute:
+// https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/. The namespace is added by the test.
 type scene struct {
 	reason string
 	series []string
-	// start of the series after 1970, and when the alert is asked after that. Default: ten minutes later than the alert waits.
+	// start of the series after 1970, and when the alert is evaluated after that. Default: ten minutes later than the
+	// alert waits.
 	start, at string
-	// fires says for what the alert is raised: one label of each.
+	// fires lists the expected alerts: one label of each.
 	fires []string
-	// only limits the scene to expressions that contain it. Empty: it is that of all expressions of the alert's name.
+	// only limits the scene to expressions that contain it. Empty: it applies to all expressions of the alert's name.
 	only string
 }
 
-// silent and raised are the two scenes of most alerts: nobody is told of series that are good, and of those that are bad someone is.
-func silent(reason string, series ...string) scene { return scene{reason: reason, series: series} }
+// quiet and raised return the two scenes of most alerts: no alert for good series, and an alert for bad ones.
+func quiet(reason string, series ...string) scene { return scene{reason: reason, series: series} }
 
-func raised(reason, what string, series ...string) scene {
-	return scene{reason: reason, series: series, fires: []string{what}}
+func raised(reason, label string, series ...string) scene {
+	return scene{reason: reason, series: series, fires: []string{label}}
 }
 
-// condition are the scenes of an alert on a condition of an object.
+// condition returns the scenes of an alert on a condition of an object.
 func condition(metric, of string) []scene {
 	return []scene{
 		raised("It is false.", "n", metric+`{name="n",condition="`+of+`"} 0x2000`),
-		silent("It is true.", metric+`{name="n",condition="`+of+`"} 1x2000`),
-		silent("Another one is false.", metric+`{name="n",condition="`+of+`"} 1x2000`, metric+`{name="n",condition="Other"} 0x2000`),
-		silent("There is no such object."),
+		quiet("It is true.", metric+`{name="n",condition="`+of+`"} 1x2000`),
+		quiet("Another one is false.", metric+`{name="n",condition="`+of+`"} 1x2000`, metric+`{name="n",condition="Other"} 0x2000`),
+		quiet("There is no such object."),
 	}
 }
 
-// overdue are those of an alert on the time of the next rotation.
+// overdue returns the scenes of an alert on the time of the next rotation.
 func overdue(metric string) []scene {
 	return []scene{
 		{reason: "It should have been two hours ago.", series: []string{metric + `{name="n"} 60x300`}, at: "3h10m", fires: []string{"n"}},
@@ -62,14 +63,15 @@ func overdue(metric string) []scene {
 	}
 }
 
-// members are those of alerts on the pods of a set: none, which is told of one set or of all together, and fewer than wanted.
+// members returns the scenes of alerts on the pods of a set: without any pod, for one set or for all together, and with
+// fewer than desired.
 func members(set, one string) (down, degraded []scene) {
 	ready, desired := `kube_statefulset_status_replicas_ready{statefulset="`+set+`"}`, `kube_statefulset_replicas{statefulset="`+set+`"} 3x100`
 	other := `kube_statefulset_status_replicas_ready{statefulset="other"} 0x100`
-	down = []scene{raised("None is there.", one, ready+" 0x100"), silent("One is.", ready+" 1x100", other)}
+	down = []scene{raised("None exists.", one, ready+" 0x100"), quiet("One is.", ready+" 1x100", other)}
 	degraded = []scene{
-		raised("One is missing.", set, ready+" 2x100", desired), silent("All are there.", ready+" 3x100", desired, other),
-		silent("One was missing for ten minutes.", ready+" 3x10 2x10 3x100", desired),
+		raised("One is missing.", set, ready+" 2x100", desired), quiet("All exist.", ready+" 3x100", desired, other),
+		quiet("One was missing for ten minutes.", ready+" 3x10 2x10 3x100", desired),
 	}
 	return down, degraded
 }
@@ -78,8 +80,8 @@ func expiring(name string) []scene {
 	const metric = "certmanager_certificate_expiration_timestamp_seconds"
 	return []scene{
 		raised("In five days.", name, metric+`{name="`+name+`"} 432000x100`),
-		silent("In two weeks.", metric+`{name="`+name+`"} 1209600x100`),
-		silent("Someone else's.", metric+`{name="other"} 432000x100`),
+		quiet("In two weeks.", metric+`{name="`+name+`"} 1209600x100`),
+		quiet("Of another object.", metric+`{name="other"} 432000x100`),
 	}
 }
 
@@ -88,12 +90,12 @@ func volume(bad, fine string) []scene {
 	claim := `{persistentvolumeclaim="storage-mariadb-0"} `
 	return []scene{
 		raised("Little is left.", "storage-mariadb-0", available+claim+bad, capacity+claim+"100x100"),
-		silent("Enough is left.", available+claim+fine, capacity+claim+"100x100"),
-		silent("Another volume.", available+`{persistentvolumeclaim="other"} 1x100`, capacity+`{persistentvolumeclaim="other"} 100x100`),
+		quiet("Enough is left.", available+claim+fine, capacity+claim+"100x100"),
+		quiet("Another volume.", available+`{persistentvolumeclaim="other"} 1x100`, capacity+`{persistentvolumeclaim="other"} 100x100`),
 	}
 }
 
-// job is one with how it ended.
+// job returns the series of a Job with its result.
 func job(name, created, end string) []string {
 	out := []string{`kube_job_created{job_name="` + name + `"} ` + created + "x100", `kube_job_status_failed{job_name="` + name + `"} 1x100`}
 	for _, how := range []string{"complete", "failed"} {
@@ -135,28 +137,28 @@ var scenes = func() map[string][]scene {
 	backup := `{job_name="mariadb-8e401227-20260101013000"`
 	scenes := map[string][]scene{
 		"KeystoneJobFailed": {
-			silent("No Job at all."),
-			silent("A pod failed, and the Job goes on.", job(failed, "1", "")...),
-			silent("A pod failed, and the next succeeded.", job(failed, "1", "complete")...),
+			quiet("No Job at all."),
+			quiet("A pod failed, and the Job continues.", job(failed, "1", "")...),
+			quiet("A pod failed, and the next succeeded.", job(failed, "1", "complete")...),
 			raised("The Job has given up.", failed, job(failed, "1", "failed")...),
-			silent("A later one succeeded.", slices.Concat(job(failed, "1", "failed"), job("keystone-bootstrap-b", "2", "complete"))...),
+			quiet("A later one succeeded.", slices.Concat(job(failed, "1", "failed"), job("keystone-bootstrap-b", "2", "complete"))...),
 			raised("A later one failed.", "keystone-bootstrap-b", slices.Concat(job(failed, "1", "complete"), job("keystone-bootstrap-b", "2", "failed"))...),
-			raised("A later one runs, which tells nothing yet.", failedToo, slices.Concat(job(failedToo, "1", "failed"), job("keystone-trust-flush-2", "2", ""))...),
+			raised("A later one runs, without a result yet.", failedToo, slices.Concat(job(failedToo, "1", "failed"), job("keystone-trust-flush-2", "2", ""))...),
 			raised("Another kind's success does not count.", failedToo, slices.Concat(job(failedToo, "1", "failed"), job("keystone-bootstrap-b", "2", "complete"))...),
 			{reason: "Both.", series: slices.Concat(job(failedToo, "1", "failed"), job(failed, "2", "failed")), fires: []string{failed, failedToo}},
-			silent("Someone else's Job.", job("glance-bootstrap-a", "1", "failed")...),
+			quiet("A Job of another service.", job("glance-bootstrap-a", "1", "failed")...),
 		},
 
-		"CompanionDown": {raised("None is there.", "companion", deployment("companion")+" 0x100"), silent("One is.", deployment("companion")+" 1x100")},
+		"CompanionDown": {raised("None exists.", "companion", deployment("companion")+" 0x100"), quiet("One is.", deployment("companion")+" 1x100")},
 		"CompanionWithoutLeader": {
-			raised("Nobody leads.", "", `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="a"} 0x100`),
-			raised("Nobody tells.", ""),
-			silent("One leads.", `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="a"} 0x100`, `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="b"} 1x100`),
+			raised("No pod leads.", "", `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="a"} 0x100`),
+			raised("No metric.", ""),
+			quiet("One leads.", `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="a"} 0x100`, `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="b"} 1x100`),
 		},
 		"CompanionFailing": {
 			raised("Every minute.", "keyrepository", `controller_runtime_reconcile_errors_total{controller="keyrepository",job="companion"} 0+1x100`),
-			silent("Three conflicts, once.", `controller_runtime_reconcile_errors_total{controller="keyrepository",job="companion"} 0x5 3x100`),
-			silent("Another program's.", `controller_runtime_reconcile_errors_total{controller="keyrepository",job="other"} 0+1x100`),
+			quiet("Three conflicts, once.", `controller_runtime_reconcile_errors_total{controller="keyrepository",job="companion"} 0x5 3x100`),
+			quiet("Another program's.", `controller_runtime_reconcile_errors_total{controller="keyrepository",job="other"} 0+1x100`),
 		},
 		"KeysNotReady":       condition("companion_key_repository_condition", "Ready"),
 		"KeysNotDistributed": condition("companion_key_repository_condition", "Distributed"),
@@ -177,17 +179,17 @@ var scenes = func() map[string][]scene {
 				series: []string{`companion_key_repository_next_rotation_timestamp_seconds{name="n"} 0x100`, `companion_key_repository_last_rotation_timestamp_seconds{name="n"} 60x100`},
 			},
 			{
-				reason: "There are none yet.", start: "61d",
+				reason: "No keys exist yet.", start: "61d",
 				series: []string{`companion_key_repository_next_rotation_timestamp_seconds{name="n"} 0x100`, `companion_key_repository_last_rotation_timestamp_seconds{name="n"} 0x100`},
 			},
 		},
 		"SchemaStepLong": {
-			raised("It runs and runs.", "n", `companion_database_sync_running{name="n"} 1x100`), silent("Nothing runs.", `companion_database_sync_running{name="n"} 0x100`),
-			silent("Two short ones.", `companion_database_sync_running{name="n"} 1x40 0x5 1x40`),
+			raised("It runs and runs.", "n", `companion_database_sync_running{name="n"} 1x100`), quiet("Nothing runs.", `companion_database_sync_running{name="n"} 0x100`),
+			quiet("Two short ones.", `companion_database_sync_running{name="n"} 1x40 0x5 1x40`),
 		},
 		"SchemaStepFailing": {
 			raised("Again and again.", "n", `companion_database_sync_failures_total{name="n",step="expand"} 0+1x100`),
-			silent("Once, before.", `companion_database_sync_failures_total{name="n",step="expand"} 5x100`),
+			quiet("Once, before.", `companion_database_sync_failures_total{name="n",step="expand"} 5x100`),
 		},
 		"SchemaNotReady":            condition("companion_database_sync_condition", "Ready"),
 		"SchemaNotContracted":       condition("companion_database_sync_condition", "Contracted"),
@@ -220,17 +222,17 @@ var scenes = func() map[string][]scene {
 		"DatabaseVolumeFull":          volume("4x100", "6x100"),
 		"DatabaseConnectionsExhausting": {
 			raised("Nine in ten.", "mariadb-0", `mysql_global_status_threads_connected{instance="mariadb-0"} 90x100`, `mysql_global_variables_max_connections{instance="mariadb-0"} 100x100`),
-			silent("Half.", `mysql_global_status_threads_connected{instance="mariadb-0"} 50x100`, `mysql_global_variables_max_connections{instance="mariadb-0"} 100x100`),
+			quiet("Half.", `mysql_global_status_threads_connected{instance="mariadb-0"} 50x100`, `mysql_global_variables_max_connections{instance="mariadb-0"} 100x100`),
 		},
-		"DatabaseMetricsMissing": {raised("It cannot.", "mariadb-0", `mysql_up{instance="mariadb-0"} 0x100`), silent("It can.", `mysql_up{instance="mariadb-0"} 1x100`)},
+		"DatabaseMetricsMissing": {raised("It cannot.", "mariadb-0", `mysql_up{instance="mariadb-0"} 0x100`), quiet("It can.", `mysql_up{instance="mariadb-0"} 1x100`)},
 		"DatabaseClusterSplit": {
 			raised("One is alone.", "mariadb-2", `mysql_global_status_wsrep_cluster_size{instance="mariadb-2"} 1x100`, `mysql_global_status_wsrep_cluster_size{instance="mariadb-0"} 3x100`),
-			silent("All see all.", `mysql_global_status_wsrep_cluster_size{instance="mariadb-0"} 3x100`),
+			quiet("All see all.", `mysql_global_status_wsrep_cluster_size{instance="mariadb-0"} 3x100`),
 		},
 		"DatabaseBackupFailed": {
 			raised("It has.", "mariadb-8e401227-20260101013000", "kube_job_failed"+backup+`,condition="true"} 1x100`),
-			silent("It has not.", "kube_job_failed"+backup+`,condition="true"} 0x100`),
-			silent("Another Job has.", `kube_job_failed{job_name="keystone-bootstrap-a",condition="true"} 1x100`),
+			quiet("It has not.", "kube_job_failed"+backup+`,condition="true"} 0x100`),
+			quiet("Another Job has.", `kube_job_failed{job_name="keystone-bootstrap-a",condition="true"} 1x100`),
 		},
 		"DatabaseBackupOld": {
 			{reason: "Of 33 hours ago.", series: []string{"kube_job_status_completion_time" + backup + "} 60x100"}, start: "33h", fires: []string{""}},
@@ -238,66 +240,66 @@ var scenes = func() map[string][]scene {
 				"kube_job_status_completion_time" + backup + "} 60x100", `kube_job_status_completion_time{job_name="mariadb-8e401227-20260102013000"} 115200x100`,
 			}},
 		},
-		"DatabaseBackupMissing": {raised("There has been none.", ""), silent("There is one.", "kube_job_status_completion_time"+backup+"} 60x2000")},
+		"DatabaseBackupMissing": {raised("No backup.", ""), quiet("One backup.", "kube_job_status_completion_time"+backup+"} 60x2000")},
 
 		"CacheDown": cacheDown, "CacheDegraded": cacheDegraded,
 		"DatabaseDeadlocks": {
 			raised("One in five seconds.", "mariadb-0", `mysql_global_status_innodb_deadlocks{instance="mariadb-0"} 0+12x100`),
-			silent("One in a minute.", `mysql_global_status_innodb_deadlocks{instance="mariadb-0"} 0+1x100`),
-			silent("Many, before.", `mysql_global_status_innodb_deadlocks{instance="mariadb-0"} 100000x100`),
+			quiet("One in a minute.", `mysql_global_status_innodb_deadlocks{instance="mariadb-0"} 0+1x100`),
+			quiet("Many, before.", `mysql_global_status_innodb_deadlocks{instance="mariadb-0"} 100000x100`),
 		},
 		"DatabaseConflicts": {
 			raised("Of both kinds.", "mariadb-0", `mysql_global_status_wsrep_local_cert_failures{instance="mariadb-0"} 0+40x100`, `mysql_global_status_wsrep_local_bf_aborts{instance="mariadb-0"} 0+40x100`),
-			silent("Few.", `mysql_global_status_wsrep_local_cert_failures{instance="mariadb-0"} 0+20x100`, `mysql_global_status_wsrep_local_bf_aborts{instance="mariadb-0"} 0+20x100`),
+			quiet("Few.", `mysql_global_status_wsrep_local_cert_failures{instance="mariadb-0"} 0+20x100`, `mysql_global_status_wsrep_local_bf_aborts{instance="mariadb-0"} 0+20x100`),
 		},
 		"DatabaseFlowControl": {
 			raised("A fifth of the time.", "mariadb-1", `mysql_global_status_wsrep_flow_control_paused_ns{instance="mariadb-1"} 0+12000000000x100`),
-			silent("A twentieth.", `mysql_global_status_wsrep_flow_control_paused_ns{instance="mariadb-1"} 0+3000000000x100`),
-			silent("An hour, before.", `mysql_global_status_wsrep_flow_control_paused_ns{instance="mariadb-1"} 3600000000000x100`),
+			quiet("A twentieth.", `mysql_global_status_wsrep_flow_control_paused_ns{instance="mariadb-1"} 0+3000000000x100`),
+			quiet("An hour, before.", `mysql_global_status_wsrep_flow_control_paused_ns{instance="mariadb-1"} 3600000000000x100`),
 		},
 		"StoreDown": storeDown, "StoreDegraded": storeDegraded,
 		"StoreWithoutPrimary": {
 			raised("All follow.", "", `redis_instance_info{pod="a",role="slave"} 1x100`, `redis_instance_info{pod="b",role="slave"} 1x100`),
-			silent("One leads.", `redis_instance_info{pod="a",role="slave"} 1x100`, `redis_instance_info{pod="b",role="master"} 1x100`),
-			silent("Nobody tells."),
+			quiet("One leads.", `redis_instance_info{pod="a",role="slave"} 1x100`, `redis_instance_info{pod="b",role="master"} 1x100`),
+			quiet("No metric."),
 		},
 		"QueueBacklog": {
-			raised("Nobody takes them.", "conductor", messages("ready", "conductor", "201")),
-			silent("A few wait.", messages("ready", "conductor", "200")),
-			silent("A stream keeps what was read.", messages("ready", "conductor_fanout", "100000")),
-			silent("They are with readers.", messages("unacked", "conductor", "201")),
-			silent("They are taken in the end.", messages("ready", "conductor", "201x10 0")),
+			raised("They are not consumed.", "conductor", messages("ready", "conductor", "201")),
+			quiet("A few wait.", messages("ready", "conductor", "200")),
+			quiet("A stream keeps consumed messages.", messages("ready", "conductor_fanout", "100000")),
+			quiet("They are with readers.", messages("unacked", "conductor", "201")),
+			quiet("They are taken in the end.", messages("ready", "conductor", "201x10 0")),
 		},
 		"QueueUnacknowledged": {
 			raised("A reader hangs.", "scheduler", messages("unacked", "scheduler", "201")),
-			silent("They are worked on.", messages("unacked", "scheduler", "200")),
-			silent("A reader of a stream hangs.", messages("unacked", "scheduler_fanout", "100000")),
+			quiet("They are worked on.", messages("unacked", "scheduler", "200")),
+			quiet("A reader of a stream hangs.", messages("unacked", "scheduler_fanout", "100000")),
 		},
 		"QueueWithoutMajority": {
-			raised("One of three.", "rabbitmq-server", queued("1")...), silent("Two of three.", queued("2")...),
+			raised("One of three.", "rabbitmq-server", queued("1")...), quiet("Two of three.", queued("2")...),
 		},
 		"QueueDegraded": queueDegraded,
 		"QueueOutOfMemory": {
 			raised("One is.", "", `rabbitmq_alarms_memory_used_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`, `rabbitmq_alarms_memory_used_watermark{pod="rabbitmq-server-0",instance="b"} 1x100`),
-			silent("None is.", `rabbitmq_alarms_memory_used_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`),
+			quiet("None is.", `rabbitmq_alarms_memory_used_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`),
 		},
 		"QueueDiskFull": {
-			raised("One is.", "", `rabbitmq_alarms_free_disk_space_watermark{pod="rabbitmq-server-0",instance="a"} 1x100`), silent("None is.", `rabbitmq_alarms_free_disk_space_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`),
+			raised("One is.", "", `rabbitmq_alarms_free_disk_space_watermark{pod="rabbitmq-server-0",instance="a"} 1x100`), quiet("None is.", `rabbitmq_alarms_free_disk_space_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`),
 		},
 		"QueuePartitioned": {
-			raised("One sees nobody.", "", links("1", "3")...), raised("Nobody sees anybody.", "", links("1", "1")...), silent("All see all.", links("3", "3")...),
+			raised("One has no link.", "", links("1", "3")...), raised("None has a link.", "", links("1", "1")...), quiet("All see all.", links("3", "3")...),
 		},
 		"QueueCertificateExpiring": expiring("rabbitmq-tls"),
 	}
-	room := func(volume string, free int) []string {
+	space := func(volume string, free int) []string {
 		in := `{persistentvolumeclaim="` + volume + `"}`
 		return []string{"kubelet_volume_stats_available_bytes" + in + fmt.Sprintf(" %dx100", free), "kubelet_volume_stats_capacity_bytes" + in + " 100x100"}
 	}
 	for name, limit := range map[string]int{"GlanceVolumeFilling": 20, "GlanceVolumeFull": 5} {
 		for _, volume := range []string{"glance-main-store", "glance-b--store", "staging-glance-0"} {
 			for _, sc := range []scene{
-				raised("A store's.", volume, room(volume, limit-1)...), silent("Room enough.", room(volume, limit)...),
-				silent("Somebody else's.", room("storage-mariadb-0", 1)...),
+				raised("A store's.", volume, space(volume, limit-1)...), quiet("Room enough.", space(volume, limit)...),
+				quiet("Of another service.", space("storage-mariadb-0", 1)...),
 			} {
 				sc.only = strings.TrimSuffix(volume, "-0")
 				scenes[name] = append(scenes[name], sc)
@@ -306,15 +308,15 @@ var scenes = func() map[string][]scene {
 	}
 	archived := "nova-archive-29384750"
 	scenes["NovaJobFailed"] = []scene{
-		raised("The last has given up.", archived, job(archived, "1", "failed")...), silent("It succeeded.", job(archived, "1", "complete")...),
-		silent("A later one succeeded.", slices.Concat(job(archived, "1", "failed"), job("nova-archive-29384751", "2", "complete"))...),
+		raised("The last has given up.", archived, job(archived, "1", "failed")...), quiet("It succeeded.", job(archived, "1", "complete")...),
+		quiet("A later one succeeded.", slices.Concat(job(archived, "1", "failed"), job("nova-archive-29384751", "2", "complete"))...),
 	}
 	for alert, purged := range map[string]string{
 		"HeatJobFailed": "heat-archive-29384750", "CinderJobFailed": "cinder-archive-29384750", "BarbicanJobFailed": "barbican-archive-29384750",
 		"GlanceJobFailed": "glance-archive-29384750",
 	} {
 		scenes[alert] = []scene{
-			raised("The last has given up.", purged, job(purged, "1", "failed")...), silent("It succeeded.", job(purged, "1", "complete")...),
+			raised("The last has given up.", purged, job(purged, "1", "failed")...), quiet("It succeeded.", job(purged, "1", "complete")...),
 		}
 	}
 	for title, name := range map[string]string{
@@ -333,12 +335,12 @@ var scenes = func() map[string][]scene {
 			existing, desired = `kube_statefulset_status_replicas_available{statefulset="`+name+`"}`, `kube_statefulset_replicas{statefulset="`+name+`"} 3x100`
 		}
 		scenes[title+"Down"] = []scene{
-			raised("None is there.", name, existing+" 0x100"), silent("One is.", existing+" 1x100", deployment("other")+" 0x100"),
+			raised("None exists.", name, existing+" 0x100"), quiet("One is.", existing+" 1x100", deployment("other")+" 0x100"),
 		}
-		scenes[title+"Degraded"] = []scene{raised("One is missing.", name, existing+" 2x100", desired), silent("All are there.", existing+" 3x100", desired)}
+		scenes[title+"Degraded"] = []scene{raised("One is missing.", name, existing+" 2x100", desired), quiet("All exist.", existing+" 3x100", desired)}
 		scenes[title+"CertificateExpiring"] = expiring(name + "-tls")
 	}
-	delete(scenes, "NovaCellDown") // It has no pods of its own.
+	delete(scenes, "NovaCellDown") // It has no pods.
 	delete(scenes, "NovaCellDegraded")
 	for _, process := range []string{"Conductor", "Scheduler", "Metadata", "CellConductor", "CellMetadata", "CellVnc", "CellSpice", "CellSerial"} {
 		delete(scenes, "Nova"+process+"CertificateExpiring") // The certificate is the service's.
@@ -347,24 +349,24 @@ var scenes = func() map[string][]scene {
 		"NeutronMaintenance", "NeutronPeriodic", "NeutronRpc", "OVNNorthd", "HeatEngine", "HeatCfn", "CinderScheduler", "CinderBackup", "BarbicanWorker",
 		"CinderVolumeCephRbd", "CinderVolumeArchive",
 	} {
-		delete(scenes, name+"CertificateExpiring") // It shows one to databases alone, or it is the service's.
+		delete(scenes, name+"CertificateExpiring") // It is only for databases, or belongs to the service.
 	}
 	raft := func(metric, at string) string {
 		return "companion_raft_cluster_" + metric + `{name="ovn-southbound"` + at + "} "
 	}
 	scenes["OVNWithoutLeader"] = []scene{
-		raised("Nobody leads.", "ovn-southbound", raft("leaders", "")+"0x100"), silent("One does.", raft("leaders", "")+"1x100"),
+		raised("No member leads.", "ovn-southbound", raft("leaders", "")+"0x100"), quiet("One does.", raft("leaders", "")+"1x100"),
 	}
 	for name, condition := range map[string]string{"OVNOtherCluster": "SameCluster", "OVNMembersMissing": "Ready"} {
 		at := raft("condition", `,condition="`+condition+`"`)
 		scenes[name] = []scene{
-			raised("It is not so.", "ovn-southbound", at+"0x100"), silent("It is.", at+"1x100"),
-			silent("Another's is not.", strings.Replace(at, "ovn-southbound", "other", 1)+"0x100"),
+			raised("It is not so.", "ovn-southbound", at+"0x100"), quiet("It is.", at+"1x100"),
+			quiet("Another's is not.", strings.Replace(at, "ovn-southbound", "other", 1)+"0x100"),
 		}
 	}
 	scenes["OVNNodesBehind"] = []scene{
 		raised("One does nothing any more.", "ovn-southbound", raft("chassis", `,state="behind"`)+"1x100"),
-		silent("All do what is wanted.", raft("chassis", `,state="behind"`)+"0x100", raft("chassis", `,state="active"`)+"3x100"),
+		quiet("All are up to date.", raft("chassis", `,state="behind"`)+"0x100", raft("chassis", `,state="active"`)+"3x100"),
 	}
 	memory := func(pod string, used int) []string {
 		in := `{pod="` + pod + `",container="ovn"`
@@ -374,53 +376,53 @@ var scenes = func() map[string][]scene {
 		}
 	}
 	scenes["OVNMemoryHigh"] = []scene{
-		raised("A member's.", "ovn-southbound-1", memory("ovn-southbound-1", 91)...), silent("Room enough.", memory("ovn-southbound-1", 90)...),
-		silent("Somebody else's.", memory("mariadb-0", 99)...),
+		raised("A member's.", "ovn-southbound-1", memory("ovn-southbound-1", 91)...), quiet("Room enough.", memory("ovn-southbound-1", 90)...),
+		quiet("Of another service.", memory("mariadb-0", 99)...),
 	}
 	for name, limit := range map[string]int{"OVNVolumeFilling": 20, "OVNVolumeFull": 5} {
 		scenes[name] = []scene{
-			raised("A member's.", "data-ovn-northbound-1", room("data-ovn-northbound-1", limit-1)...),
-			silent("Room enough.", room("data-ovn-northbound-1", limit)...), silent("Somebody else's.", room("data-mariadb-0", 1)...),
+			raised("A member's.", "data-ovn-northbound-1", space("data-ovn-northbound-1", limit-1)...),
+			quiet("Room enough.", space("data-ovn-northbound-1", limit)...), quiet("Of another service.", space("data-mariadb-0", 1)...),
 		}
 	}
 	maps.Copy(scenes, cephScenes())
-	for _, what := range []string{"", "Hypervisor", "Ceph"} {
-		maps.Copy(scenes, containerScenes(what))
+	for _, label := range []string{"", "Hypervisor", "Ceph"} {
+		maps.Copy(scenes, containerScenes(label))
 	}
 	maps.Copy(scenes, nodeScenes("Hypervisor", "nova-compute-x7d2f"))
 	maps.Copy(scenes, nodeScenes("Ceph", "rook-ceph-osd-0-5d8f7"))
 	scenes["HypervisorProgramMissing"] = []scene{
 		raised("On one node.", "libvirt", `kube_daemonset_status_number_unavailable{daemonset="libvirt"} 1x100`),
-		silent("On none.", `kube_daemonset_status_number_unavailable{daemonset="libvirt"} 0x100`),
-		silent("It was replaced.", `kube_daemonset_status_number_unavailable{daemonset="libvirt"} 1x10 0x100`),
+		quiet("On none.", `kube_daemonset_status_number_unavailable{daemonset="libvirt"} 0x100`),
+		quiet("It was replaced.", `kube_daemonset_status_number_unavailable{daemonset="libvirt"} 1x10 0x100`),
 	}
 	scenes["HypervisorCertificateExpiring"] = expiring("disk-transfer-tls")[:2]
 	scenes["OVNNorthboundCertificateExpiring"], scenes["OVNSouthboundCertificateExpiring"] = expiring("ovn-northbound-tls"), expiring("ovn-southbound-tls")
 	return scenes
 }()
 
-// containerScenes are those of alerts on containers.
-func containerScenes(what string) map[string][]scene {
+// containerScenes returns the scenes of alerts on containers.
+func containerScenes(label string) map[string][]scene {
 	const of = `{pod="api-0",container="api"`
 	restarts := func(counts string) string { return "kube_pod_container_status_restarts_total" + of + "} " + counts }
 	ended := func(reason string) string {
 		return "kube_pod_container_status_last_terminated_reason" + of + `,reason="` + reason + `"} 1x200`
 	}
 	return map[string][]scene{
-		what + "ContainerRestarting": {
+		label + "ContainerRestarting": {
 			raised("Every ten minutes.", "api-0", restarts("0x9 1x9 2x9 3x9 4x9 5x9 6x9 7x100")),
-			silent("Twice.", restarts("0x20 1x20 2x100")), silent("Often, before.", restarts("90x200")),
+			quiet("Twice.", restarts("0x20 1x20 2x100")), quiet("Often, before.", restarts("90x200")),
 		},
-		what + "ContainerOutOfMemory": {
+		label + "ContainerOutOfMemory": {
 			raised("Half an hour ago.", "api-0", restarts("0x30 1x100"), ended("OOMKilled")),
-			silent("With an error.", restarts("0x30 1x100"), ended("Error")),
+			quiet("With an error.", restarts("0x30 1x100"), ended("Error")),
 			{reason: "Three hours ago.", series: []string{restarts("0x10 1x300"), strings.Replace(ended("OOMKilled"), "x200", "x400", 1)}, at: "3h10m"},
 		},
 	}
 }
 
-// nodeScenes are those of alerts on nodes of a pod.
-func nodeScenes(what, pod string) map[string][]scene {
+// nodeScenes returns the scenes of alerts on the nodes of a pod.
+func nodeScenes(label, pod string) map[string][]scene {
 	on := func(pod, node string) string { return `kube_pod_info{pod="` + pod + `",node="` + node + `"} 1x100` }
 	const uname = `node_uname_info{instance="10.0.0.1:9100",nodename="node-1"} 1x100`
 	file := func(metric, mountpoint, value string) string {
@@ -432,32 +434,32 @@ func nodeScenes(what, pod string) map[string][]scene {
 	filling := func(remaining, all, bad, fine string) []scene {
 		return []scene{
 			raised("Little is left.", "node-1", on(pod, "node-1"), uname, file(remaining, "/", bad), file(all, "/", "100")),
-			raised("Of its own file system.", "node-1", on(pod, "node-1"), uname, file(remaining, "/var/lib/cobaltcore/nova", bad), file(all, "/var/lib/cobaltcore/nova", "100")),
-			silent("Enough is left.", on(pod, "node-1"), uname, file(remaining, "/", fine), file(all, "/", "100")),
-			silent("Of one that nothing here is on.", on(pod, "node-1"), uname, file(remaining, "/boot", bad), file(all, "/boot", "100")),
-			silent("Of another node.", on(pod, "node-2"), uname, file(remaining, "/", bad), file(all, "/", "100")),
-			silent("Of another pod's node.", on("other-0", "node-1"), uname, file(remaining, "/", bad), file(all, "/", "100")),
+			raised("Of a separate file system.", "node-1", on(pod, "node-1"), uname, file(remaining, "/var/lib/cobaltcore/nova", bad), file(all, "/var/lib/cobaltcore/nova", "100")),
+			quiet("Enough is left.", on(pod, "node-1"), uname, file(remaining, "/", fine), file(all, "/", "100")),
+			quiet("Of one that nothing here is on.", on(pod, "node-1"), uname, file(remaining, "/boot", bad), file(all, "/boot", "100")),
+			quiet("Of another node.", on(pod, "node-2"), uname, file(remaining, "/", bad), file(all, "/", "100")),
+			quiet("Of another pod's node.", on("other-0", "node-1"), uname, file(remaining, "/", bad), file(all, "/", "100")),
 		}
 	}
 	return map[string][]scene{
-		what + "NodeDiskFilling":   filling("avail_bytes", "size_bytes", "19", "21"),
-		what + "NodeInodesFilling": filling("files_free", "files", "9", "11"),
-		what + "NodeUnderPressure": {
+		label + "NodeDiskFilling":   filling("avail_bytes", "size_bytes", "19", "21"),
+		label + "NodeInodesFilling": filling("files_free", "files", "9", "11"),
+		label + "NodeUnderPressure": {
 			raised("The disk is full.", "node-1", on(pod, "node-1"), pressure("DiskPressure", "1")),
-			silent("It is not.", on(pod, "node-1"), pressure("DiskPressure", "0")),
-			silent("It is ready.", on(pod, "node-1"), pressure("Ready", "1")),
-			silent("Another node.", on(pod, "node-2"), pressure("DiskPressure", "1")),
+			quiet("It is not.", on(pod, "node-1"), pressure("DiskPressure", "0")),
+			quiet("It is ready.", on(pod, "node-1"), pressure("Ready", "1")),
+			quiet("Another node.", on(pod, "node-2"), pressure("DiskPressure", "1")),
 		},
 	}
 }
 
-// absences are the alerts on what is not there: they are raised for series of others, too.
+// absences are the alerts on missing series: they are also raised for series of other control planes.
 var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing", "CephUnknown"}
 
-// rule is an alert, for a namespace called cloud.
+// rule is an alert in the namespace cloud.
 type rule struct{ Expr, For, Severity string }
 
-// instances are names in expressions that differ between claims and cells, with those that scenes use.
+// instances replaces names in expressions that differ between claims and cells by the names in scenes.
 var instances = strings.NewReplacer("mariadb-cell-far", "mariadb", "rabbitmq-cell-far", "rabbitmq")
 
 // cellProcess matches the name of a process or a certificate of a cell.
@@ -524,20 +526,21 @@ func scenesOf(name string, r rule) []scene {
 	return slices.DeleteFunc(slices.Clone(scenes[name]), func(s scene) bool { return !strings.Contains(r.Expr, s.only) })
 }
 
-// TestEveryAlertHasScenario: no expression of an alert is without series that it is raised for, and others that it is not.
+// TestEveryAlertHasScenario checks that every expression of an alert has series for which it is raised, and others for
+// which it is not.
 func TestEveryAlertHasScenario(t *testing.T) {
 	for name, rules := range alertsOf(watched(t)...) {
 		for _, r := range rules {
 			raised := func(s scene) bool { return len(s.fires) > 0 }
-			silent := func(s scene) bool { return len(s.fires) == 0 }
-			if shown := scenesOf(name, r); !slices.ContainsFunc(shown, raised) || !slices.ContainsFunc(shown, silent) {
+			quiet := func(s scene) bool { return len(s.fires) == 0 }
+			if shown := scenesOf(name, r); !slices.ContainsFunc(shown, raised) || !slices.ContainsFunc(shown, quiet) {
 				t.Errorf("alert %s is not shown with bad series and good ones: %s", name, r.Expr)
 			}
 		}
 	}
 }
 
-// prove lets TestAlerts write which alerts it has shown their scenes.
+// prove makes TestAlerts write the list of alerts that it has evaluated in their scenes.
 var prove = flag.Bool("prove", false, "write testdata/alerts.txt, after Prometheus's engine has evaluated every alert as its scenes want (PROMQL)")
 
 // proofs returns a line for each alert: name, severity, how long it waits, a hash of its scenes, and the expression.
@@ -555,8 +558,8 @@ func proofs(all map[string][]rule) []string {
 
 const proven = "testdata/alerts.txt"
 
-// TestAlertsAreProven: each alert is one that Prometheus's engine has evaluated in its present scenes, which takes an engine that this test
-// does without. Only TestAlerts writes the list, and only if all alerts were as their scenes want.
+// TestAlertsAreProven checks that Prometheus's engine has evaluated each alert in its current scenes, without running
+// the engine. Only TestAlerts writes the list, and only if all alerts behave as in their scenes.
 func TestAlertsAreProven(t *testing.T) {
 	data, err := os.ReadFile(proven)
 	if err != nil {
@@ -566,7 +569,7 @@ func TestAlertsAreProven(t *testing.T) {
 	got := proofs(alertsOf(watched(t)...))
 	for _, p := range got {
 		if !slices.Contains(known, p) {
-			t.Errorf("Prometheus's engine has not evaluated this alert as it is now; run TestAlerts with PROMQL and -prove, and review the change: %s", p)
+			t.Errorf("Prometheus's engine has not evaluated this alert in its current form; run TestAlerts with PROMQL and -prove, and review the change: %s", p)
 		}
 	}
 	for _, k := range known {
@@ -576,8 +579,8 @@ func TestAlertsAreProven(t *testing.T) {
 	}
 }
 
-// TestAlerts: each expression of each alert is raised in the scenes that are bad, by Prometheus's own engine, and not in those that are good,
-// nor for the same series of another control plane.
+// TestAlerts checks with Prometheus's engine that each expression of each alert is raised in the bad scenes, and
+// neither in the good ones nor for the same series of another control plane.
 func TestAlerts(t *testing.T) {
 	tool := os.Getenv("PROMQL")
 	if tool == "" {
@@ -642,7 +645,7 @@ func TestAlerts(t *testing.T) {
 	for i, want := range wants {
 		var got []string
 		for _, l := range responses[i] {
-			got = append(got, what(l))
+			got = append(got, label(l))
 		}
 		slices.Sort(got)
 		if diff := cmp.Diff(want.fires, got); diff != "" {
@@ -657,8 +660,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// what an alert is raised for: the label that reports one from another.
-func what(labels map[string]string) string {
+// label returns the label that distinguishes the objects of an alert.
+func label(labels map[string]string) string {
 	for _, l := range []string{"job_name", "cronjob", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "daemonset", "queue", "nodename", "node", "pod", "instance", "ceph_daemon", "pool_id"} {
 		if labels[l] != "" {
 			return labels[l]

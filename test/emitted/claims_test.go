@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
-// specs are what examples do not ask for, by name: the spec of a claim without its release.
+// specs are claims that the examples do not cover, by name: the spec of a claim without its release.
 var specs = map[string]string{
 	"smallest":       `{}`,
 	"development":    `{size: development}`,
@@ -92,20 +92,20 @@ var specs = map[string]string{
 	"compute, not exposed": `{size: development, services: {placement: {enabled: true}, nova: {enabled: true, consoles: {graphical: None}}}, global: {exposure: {type: None}}}`,
 	"compute by paths, remote": `{cluster: {ref: {name: east}}, services: {placement: {enabled: true}, nova: {enabled: true, metadata: {replicas: 2}}},
 		global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
-	"compute, queue elsewhere": `{infrastructure: {rabbitmq: {external: {host: queue.example.com, port: 5672, managementPort: 443, user: admin, ` +
+	"compute, external queue": `{infrastructure: {rabbitmq: {external: {host: queue.example.com, port: 5672, managementPort: 443, user: admin, ` +
 		`caSecretRef: {name: a, key: ca.crt}, passwordSecretRef: {name: b, key: password}}}}, ` +
 		`services: {placement: {enabled: true}, nova: {enabled: true, hypervisorNetworks: [10.20.0.0/16]}, barbican: {enabled: true}}}`,
-	"compute and all else, Keystone elsewhere": `{global: {region: eu-de-2}, services: {keystone: {external: {authURL: "https://[fd00::1]:5001/identity/v3",
+	"compute and all else, external Keystone": `{global: {region: eu-de-2}, services: {keystone: {external: {authURL: "https://[fd00::1]:5001/identity/v3",
 		user: cloud@example.com, userDomain: staff, project: clouds, projectDomain: ops, caSecretRef: {name: corporate, key: ca.pem}, passwordSecretRef: {name: corporate, key: password}}},
 		placement: {enabled: true}, glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]}, nova: {enabled: true}, neutron: {enabled: true},
 		barbican: {enabled: true}, heat: {enabled: true}, horizon: {enabled: true},
 		cinder: {enabled: true, backends: [{name: archive, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}], volumeTypes: [{name: fast, backend: archive}]}}}`,
-	"compute and all else, database elsewhere": `{infrastructure: {mariadb: {external: {host: db.example.org, port: 3307, user: cloud-admin, secretRef: {name: corporate}}}},
+	"compute and all else, external database": `{infrastructure: {mariadb: {external: {host: db.example.org, port: 3307, user: cloud-admin, secretRef: {name: corporate}}}},
 		services: {placement: {enabled: true}, nova: {enabled: true, cells: [{name: a}, {name: b}]},
 		neutron: {enabled: true, ml2: {physicalNetworks: [{name: fast, vlanRanges: ["100:199"]}], sriov: {prohibitedVNICTypes: [direct-physical]}}},
 		barbican: {enabled: true}, heat: {enabled: true}, horizon: {enabled: true},
 		cinder: {enabled: true, backends: [{name: archive, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}]}}}`,
-	"database elsewhere, remote": `{cluster: {ref: {name: east}}, deletionPolicy: Delete, global: {secretStore: {name: openbao}},
+	"external database, remote": `{cluster: {ref: {name: east}}, deletionPolicy: Delete, global: {secretStore: {name: openbao}},
 		infrastructure: {mariadb: {external: {host: db, user: a, secretRef: {name: corporate}}}}, services: {placement: {enabled: true}}}`,
 	"name of digits": `{services: {keystone: {bootstrap: {adminUser: "1.5"}}}}`,
 }
@@ -119,17 +119,17 @@ var platforms = map[string]string{
 	"bare": `{domain: cloud.example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}], limits: [` + limittest.Everything + `]}`,
 }
 
-// referredTo are the claims that examples refer to, which come before them.
+// referredTo are the claims that examples refer to, by the referring example; they are composed first.
 var referredTo = map[string]string{
 	"storage/control-plane.yaml": "storage/claim.yaml", "complete/control-plane.yaml": "complete/storage.yaml",
 }
 
-// A testCase is what one claim becomes on one platform.
+// A testCase is the result of one claim on one platform.
 type testCase struct {
 	name    string
 	release string
-	// given are the claim and the platform.
-	given []map[string]any
+	// inputs are the claim and the platform.
+	inputs []map[string]any
 	*preview.Result
 }
 
@@ -148,9 +148,9 @@ func cases(t *testing.T) []testCase {
 func simulateAll(t *testing.T) []testCase {
 	t.Helper()
 	var out []testCase
-	add := func(name string, claim, platform []byte, beside ...testCase) {
+	add := func(name string, claim, platform []byte, others ...testCase) {
 		var existing []*structpb.Struct
-		for _, b := range beside {
+		for _, b := range others {
 			existing = append(existing, b.Existing...)
 		}
 		r, err := preview.RunWithClaims(existing, claim, platform, kinds.Runners())
@@ -164,10 +164,10 @@ func simulateAll(t *testing.T) []testCase {
 			t.Fatal(err)
 		}
 		provided := parsed(t, claim, platform)
-		for _, b := range beside { // What is there is one cloud with what it refers to.
-			r.Objects, provided = append(slices.Clone(b.Objects), r.Objects...), append(provided, b.given[0])
+		for _, b := range others { // A cloud includes the claims that it refers to.
+			r.Objects, provided = append(slices.Clone(b.Objects), r.Objects...), append(provided, b.inputs[0])
 		}
-		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, given: provided, Result: r})
+		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, inputs: provided, Result: r})
 	}
 	var files []string
 	for _, folder := range []string{"controlplane", "nova", "neutron", "barbican", "cinder", "heat", "horizon", "tempest", "storage"} {
@@ -180,14 +180,14 @@ func simulateAll(t *testing.T) []testCase {
 	files = append(files, "complete/storage.yaml", "complete/control-plane.yaml")
 	for i, f := range files {
 		if f == "storage/hypervisors.yaml" || f == "storage/objects.yaml" {
-			continue // They are no control plane, as those in hypervisor are none, or order a claim that asks one.
+			continue // The former are no control planes, like the examples in hypervisor; the latter is a claim that refers to one.
 		}
 		claim, err := examples.Files.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all := release.Releases()
-		if f == "nova/sixteen.yaml" { // Its cells are those of the others, and take longer than all of them.
+		if f == "nova/sixteen.yaml" { // Its cells are like those of the other examples, and take longer than all of them.
 			if all = []release.Release{"2025.2"}; !effort.Long() {
 				continue
 			}
@@ -196,26 +196,26 @@ func simulateAll(t *testing.T) []testCase {
 			all = []release.Release{"2025.2"}
 		}
 		if f != "controlplane/full.yaml" && f != "controlplane/development.yaml" && len(all) > 1 && !effort.Long() {
-			// Each example in one of the releases; together, they are in all of them.
+			// Each example is composed in one of the releases; together, they cover all.
 			all = all[i%len(all):][:1]
 		}
 		for _, r := range all {
 			other := strings.ReplaceAll(string(claim), `openStackRelease: "2025.2"`, fmt.Sprintf("openStackRelease: %q", r))
 			name := strings.TrimPrefix(f, "controlplane/")
-			var beside []testCase
+			var others []testCase
 			if of := referredTo[f]; of != "" {
-				beside = out[slices.IndexFunc(out, func(c testCase) bool { return strings.HasPrefix(c.name, of) }):][:1]
+				others = out[slices.IndexFunc(out, func(c testCase) bool { return strings.HasPrefix(c.name, of) }):][:1]
 			}
-			add(name+" "+string(r), []byte(other), examples.Platform, beside...)
+			add(name+" "+string(r), []byte(other), examples.Platform, others...)
 		}
 	}
-	// Ceph may be in another cluster than what keeps something there.
-	apart, err := examples.Files.ReadFile("storage/control-plane.yaml")
+	// Ceph may be in another cluster than the services that use it.
+	separate, err := examples.Files.ReadFile("storage/control-plane.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ceph := slices.IndexFunc(out, func(c testCase) bool { return strings.HasPrefix(c.name, "storage/own-cluster.yaml") })
-	add("storage/control-plane.yaml, Ceph in a cluster of its own", apart, examples.Platform, out[ceph])
+	add("storage/control-plane.yaml, Ceph in a separate cluster", separate, examples.Platform, out[ceph])
 	for i, name := range slices.Sorted(maps.Keys(specs)) {
 		all := release.Releases()
 		for _, p := range slices.Sorted(maps.Keys(platforms)) {
@@ -223,7 +223,7 @@ func simulateAll(t *testing.T) []testCase {
 				continue // It needs the authority of queues.
 			}
 			if other := p == "bare" == (i%2 == 0); other && !effort.Long() && name != "keystone" && name != "name of digits" && !strings.HasPrefix(name, "compute") {
-				continue // make test has one of the platforms for each claim.
+				continue // make test composes each claim on one of the platforms
 			}
 			spec := parse(t, specs[name])
 			if global, _ := spec["global"].(map[string]any); p == "bare" && global["exposure"] == nil {
@@ -236,7 +236,7 @@ func simulateAll(t *testing.T) []testCase {
 	return append(out, mixed(t)...)
 }
 
-// unexpose removes the host names of services: a platform without an exposure refuses them.
+// unexpose removes the host names of services: a platform without an exposure rejects them.
 func unexpose(spec map[string]any) {
 	services, _ := spec["services"].(map[string]any)
 	for _, s := range services {
@@ -246,7 +246,7 @@ func unexpose(spec map[string]any) {
 	}
 }
 
-// mixed simulates claims that ask for several things at once. Two of them may contradict each other: such a claim is refused.
+// mixed simulates claims with several features. Two of them may contradict each other: such a claim is rejected.
 func mixed(t *testing.T) []testCase {
 	t.Helper()
 	var out []testCase
@@ -269,7 +269,7 @@ func mixed(t *testing.T) []testCase {
 		} else if err != nil {
 			t.Fatalf("%s: %v", claim, err)
 		}
-		out = append(out, testCase{name: strings.Join(parts, " + "), release: string(r), given: parsed(t, claim, platform), Result: result})
+		out = append(out, testCase{name: strings.Join(parts, " + "), release: string(r), inputs: parsed(t, claim, platform), Result: result})
 	}
 	if len(out) < effort.Of(3, 20) {
 		t.Fatalf("only %d claims were accepted", len(out))
@@ -297,7 +297,7 @@ func parse(t *testing.T, text string) map[string]any {
 	return m
 }
 
-// parsed are documents as they were written.
+// parsed returns documents as maps.
 func parsed(t *testing.T, docs ...[]byte) []map[string]any {
 	t.Helper()
 	var out []map[string]any
@@ -307,7 +307,7 @@ func parsed(t *testing.T, docs ...[]byte) []map[string]any {
 	return out
 }
 
-// document is an object of ours with a spec.
+// document returns an object of this project with a spec.
 func document(t *testing.T, kind, name string, spec map[string]any, openStackRelease string) []byte {
 	t.Helper()
 	meta := map[string]any{"name": name}

@@ -25,9 +25,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 )
 
-// aggregated is the Secret that the companion makes of an emitted SecretAggregate, with Secrets as their makers leave them: who reads another
-// key than the one that he needs gets another value.
-func aggregated(t *testing.T, c testCase, name string, made map[string]map[string]string) map[string][]byte {
+// aggregated returns the Secret that the companion creates for an emitted SecretAggregate, with input Secrets as their
+// creators leave them: a reader of the wrong key gets another value.
+func aggregated(t *testing.T, c testCase, name string, values map[string]map[string]string) map[string][]byte {
 	t.Helper()
 	a := &c5c3v1.SecretAggregate{}
 	emittedAs(t, c, "SecretAggregate", name, a)
@@ -38,7 +38,7 @@ func aggregated(t *testing.T, c testCase, name string, made map[string]map[strin
 		}
 	}
 	objects := []client.Object{a}
-	for name, data := range made {
+	for name, data := range values {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: a.Namespace}, Data: map[string][]byte{}}
 		for key, value := range data {
 			s.Data[key] = []byte(value)
@@ -63,7 +63,7 @@ func aggregated(t *testing.T, c testCase, name string, made map[string]map[strin
 // hostile is a password with all that means something in YAML, JSON, templates and shells.
 const hostile = "a\"b\\c'd: #e {{ .id }} ${f} %g\t\u00e9 \n- &h *i !j |k >l @m `n ,o"
 
-// TestClouds: whatever the names and secrets are, what logs in by a clouds.yaml reads them as they are.
+// TestClouds checks that readers of a clouds.yaml get names and secrets unchanged, whatever characters they contain.
 func TestClouds(t *testing.T) {
 	type login struct{ User, Password, Project, ID, Secret string }
 	for name, want := range map[string]map[string]login{
@@ -101,8 +101,8 @@ func TestClouds(t *testing.T) {
 	}
 }
 
-// TestCephFiles: what a client of a pool reads is made of the StorageCluster's status and the key that Rook keeps, as librados and
-// os-brick look for it. A keyring without the end of its last line is none.
+// TestCephFiles checks that the files of a Ceph client are generated from the StorageCluster's status and Rook's key,
+// in the form that librados and os-brick parse. A keyring without a final newline is invalid.
 func TestCephFiles(t *testing.T) {
 	const conf = "[global]\nfsid = %s\nmon_host = %s\n[client.%s]\nkeyring = %s\n"
 	c := caseOf(t, "storage/control-plane.yaml 2025.2")

@@ -15,18 +15,18 @@ import (
 
 // unregistered are options that the services' packages do not list.
 var unregistered = map[string]bool{
-	// A claim asks for it, by allowUnknown.
+	// A claim sets it, with allowUnknown.
 	"mine flag": true,
-	// The group is that of a federation protocol: Keystone registers the option when a protocol is used for the first time
-	// (https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html).
+	// The group is named after a federation protocol: Keystone registers the option when a protocol is used for the
+	// first time (https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html).
 	"openid remote_id_attribute": true,
 }
 
-// foreign are files that others read than oslo.config: a web server, librados, and what reads Swift's accounts.
+// foreign are files that oslo.config does not read: of a web server, librados, and the reader of Swift's accounts.
 var foreign = []string{"httpd.conf", "ceph.conf", "swift.conf"}
 
-// stores are the groups that Glance's stores name: enabled_backends = <name>:<driver>, …; and those of Cinder's backends, which name their
-// driver themselves: volume_driver = cinder.volume.drivers.<driver>.<class>.
+// stores returns the groups of Glance's stores: enabled_backends = <name>:<driver>, …; and of Cinder's backends, which
+// name their driver: volume_driver = cinder.volume.drivers.<driver>.<class>.
 func stores(t *testing.T, text string) []registry.Group {
 	t.Helper()
 	file, err := oslo.Parse(text)
@@ -52,11 +52,11 @@ func stores(t *testing.T, text string) []registry.Group {
 	return out
 }
 
-// owner is the service that an object belongs to, in the release of its claim; nil if it belongs to none.
+// owner returns the service that an object belongs to, in the release of its claim; nil if it belongs to none.
 func owner(t *testing.T, o preview.Object, of string) *registry.Registry {
 	t.Helper()
 	app := labelsOf(o)["app.kubernetes.io/name"]
-	// A StorageCluster has no release, and its users of Ceph are called as the services are that they are for.
+	// A StorageCluster has no release, and its Ceph users have the names of the services that use them.
 	if len(registry.All(app)) == 0 || of == "" {
 		return nil
 	}
@@ -67,7 +67,7 @@ func owner(t *testing.T, o preview.Object, of string) *registry.Registry {
 	return known
 }
 
-// storesOf are the groups that the stores of a case's Glance name.
+// storesOf returns the groups that the stores of a case's Glance name.
 func storesOf(t *testing.T, c testCase) []registry.Group {
 	t.Helper()
 	for _, o := range c.Objects {
@@ -87,8 +87,8 @@ func labelsOf(o preview.Object) map[string]string {
 	return out
 }
 
-// TestConfiguration: each service knows every option of its configuration files, and every rule of its policy, in the release of
-// the claim, and takes each value.
+// TestConfiguration checks that each service has every option of its configuration files and every rule of its policy
+// in the release of the claim, and accepts each value.
 func TestConfiguration(t *testing.T) {
 	checked := map[string]int{}
 	for _, c := range cases(t) {
@@ -131,7 +131,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestEnvironment: every option that a pod's environment sets is one that oslo.config reads from there.
+// TestEnvironment checks that every option that a pod's environment sets is one that oslo.config reads from there.
 func TestEnvironment(t *testing.T) {
 	checked := 0
 	for _, c := range cases(t) {
@@ -179,7 +179,7 @@ func TestEnvironment(t *testing.T) {
 // optionsByVariable are the options of each registry by the variable of the environment that sets them.
 var optionsByVariable = map[*registry.Registry]map[string]*registry.Option{}
 
-// optionOf is the option that a variable of the environment sets.
+// optionOf returns the option that a variable of the environment sets.
 func optionOf(known *registry.Registry, variable string) *registry.Option {
 	options, ok := optionsByVariable[known]
 	if !ok {
@@ -197,7 +197,7 @@ func optionOf(known *registry.Registry, variable string) *registry.Option {
 	return options[variable]
 }
 
-// files are the contents of a ConfigMap, and of a Secret that an aggregate makes.
+// files returns the contents of a ConfigMap, and of a Secret that an aggregate makes.
 func files(o preview.Object) map[string]string {
 	path := map[string][]string{"ConfigMap": {"data"}, "SecretAggregate": {"spec", "template"}}[o.Kind]
 	if path == nil {
@@ -231,10 +231,10 @@ func checkOptions(t *testing.T, known *registry.Registry, at, text string) {
 				continue
 			}
 			if len(values) > 1 && !targets[0].Multi {
-				t.Errorf("%s: [%s] %s is there %d times", at, group, option, len(values))
+				t.Errorf("%s: [%s] %s is set %d times", at, group, option, len(values))
 			}
 			for _, v := range values {
-				// What the companion fills in is in double braces; a dollar sign is written twice.
+				// Values that the companion fills in are in double braces; a dollar sign is written twice.
 				if strings.HasPrefix(v, "{{") {
 					continue
 				}

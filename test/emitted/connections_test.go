@@ -27,8 +27,8 @@ var (
 	slots = regexp.MustCompile(`(?m)^(processes|threads) = (\d+)$`)
 )
 
-// pool is how many connections a process keeps to a database that says nothing of it (max_pool_size of oslo.db). What does one thing at a
-// time never has more.
+// pool is the default number of connections of a process to a database (max_pool_size of oslo.db). A process that does
+// one thing at a time never has more.
 const pool = 5
 
 // Processes of a daemon that each have a pool: the parent, and a child where it has any.
@@ -42,9 +42,9 @@ var processesOf = []struct {
 // databaseClient is a workload that opens connections to databases.
 type databaseClient struct {
 	name string
-	// databases are those that its environment names, by "server/database".
+	// databases are the databases named by its environment, by "server/database".
 	databases []string
-	// each is how many connections all its pods open to each of them.
+	// each is the number of connections that all its pods open to each of them.
 	each int
 }
 
@@ -126,8 +126,8 @@ func inPod(t *testing.T, name, namespace string, pod corev1.PodSpec, configs map
 	return workers * pool
 }
 
-// scaled are claims of which each asks for many pods of one service, more than the size of a claim has connections for: then the server
-// has to take what they open.
+// scaled are claims each with many pods of one service, more than the claim's size has connections for: the server must
+// be configured with as many as they open.
 var scaled = map[string]string{
 	"keystone":  `{services: {keystone: {replicas: 32, uwsgi: {processes: 8, threads: 8}, resources: {limits: {memory: 8Gi}}}}}`,
 	"placement": `{services: {placement: {enabled: true, replicas: 32, uwsgi: {processes: 8, threads: 8}, resources: {limits: {memory: 8Gi}}}}}`,
@@ -159,12 +159,12 @@ func scaledCases(t *testing.T) []testCase {
 	return out
 }
 
-// perGiB is how many connections a GiB of a server's memory holds at most. A claim that asks for more threads than that has to give the server
-// more memory (docs/operations.md).
+// perGiB is the maximum number of connections per GiB of a server's memory. A claim with more threads than that must
+// give the server more memory (docs/operations.md).
 const perGiB = 4096
 
-// TestConnectionsFit: a server of databases takes the connections of all clients while each pod is replaced by another one that starts before
-// the old one has ended.
+// TestConnectionsFit checks that a database server accepts the connections of all clients during a rolling update in
+// which each new pod starts before the old one has ended.
 func TestConnectionsFit(t *testing.T) {
 	const rollOut = 2
 	checked := 0
@@ -196,9 +196,9 @@ func TestConnectionsFit(t *testing.T) {
 			}
 		}
 		for _, server := range slices.Sorted(maps.Keys(open)) {
-			limit, ours := limits[server]
-			if !ours {
-				continue // A server of the tenant's.
+			limit, found := limits[server]
+			if !found {
+				continue // A server of the tenant.
 			}
 			if checked++; open[server] > limit && limit != most[server] {
 				t.Errorf("%s: clients open %d connections to %s while they are replaced, which takes %d", c.name, open[server], server, limit)

@@ -20,20 +20,20 @@ import (
 )
 
 // apartPlatform has a cluster for each claim.
-const apartPlatform = `{domain: cloud.example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, allowedNamespaces: [gateways]},
+const multiClusterPlatform = `{domain: cloud.example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, allowedNamespaces: [gateways]},
 	tls: {issuerRef: {name: letsencrypt}}, secretStore: {name: openbao}, limits: [` + limittest.Everything + `], clusters: [
 	{name: west, providerConfig: west, allowedNamespaces: ["*"]}, {name: planes, providerConfig: planes, allowedNamespaces: ["*"]}, {name: nodes, providerConfig: nodes, allowedNamespaces: ["*"]}]}`
 
-// A living claim is one that somebody may delete.
+// An appliedClaim is a claim that may be deleted.
 type appliedClaim struct {
 	kind, name string
-	world      *simulate.Cluster
-	// there are the claim and its composite resource, for others.
-	there []*structpb.Struct
+	cluster    *simulate.Cluster
+	// existing are the claim and its composite resource, for others.
+	existing []*structpb.Struct
 }
 
-// multiClusterClaims are a StorageCluster, a control plane and its hypervisors, each in a cluster of its own, and all ready. The first two say what
-// becomes of their data.
+// multiClusterClaims returns a StorageCluster, a control plane and its hypervisors, each in a separate cluster, and all
+// ready. The first two set the deletion policy of their data.
 func multiClusterClaims(t *testing.T, policy string) []*appliedClaim {
 	t.Helper()
 	read := func(file string, edits ...string) []byte {
@@ -55,7 +55,7 @@ func multiClusterClaims(t *testing.T, policy string) []*appliedClaim {
 		{"HypervisorCluster", "hypervisors", read("storage/hypervisors.yaml",
 			"\nspec:\n", "\nspec:\n  cluster: {ref: {name: nodes}}\n  agents: {metadata: {enabled: false}}\n")},
 	}
-	platform := document(t, "PlatformConfig", "default", parse(t, apartPlatform), "")
+	platform := document(t, "PlatformConfig", "default", parse(t, multiClusterPlatform), "")
 	var out []*appliedClaim
 	var existing []*structpb.Struct
 	for _, c := range claims {
@@ -76,11 +76,11 @@ func multiClusterClaims(t *testing.T, policy string) []*appliedClaim {
 	return out
 }
 
-// keeps says in whose words somebody keeps a claim from being deleted. Nil: nobody does.
-func keeps(all []*appliedClaim, of *appliedClaim) []string {
+// blockers returns the messages with which others prevent the deletion of a claim. Nil: none does.
+func blockers(all []*appliedClaim, of *appliedClaim) []string {
 	var out []string
 	for _, l := range all {
-		for _, o := range l.world.Observed {
+		for _, o := range l.cluster.Observed {
 			if o.At("kind").Text() == "Usage" && o.At("spec", "of", "kind").Text() == of.kind &&
 				o.At("spec", "of", "resourceRef", "name").Text() == of.name {
 				out = append(out, l.kind+": "+o.At("spec", "reason").Text())
@@ -91,7 +91,7 @@ func keeps(all []*appliedClaim, of *appliedClaim) []string {
 	return out
 }
 
-// body is an object itself, wherever it is wrapped.
+// body returns an object itself, wherever it is wrapped.
 func body(o encoded.Struct) encoded.Struct {
 	if inner, ok := wrapper.Desired(o); ok {
 		return inner
@@ -99,15 +99,15 @@ func body(o encoded.Struct) encoded.Struct {
 	return o
 }
 
-// composed are the objects that there are after a call of the function now, with what is there besides, and what the claim says.
+// composed returns the objects after a call of the function in the presence of other claims, and the claim's message.
 func (l *appliedClaim) composed(others []*appliedClaim) (names []string, message string) {
 	var existing []*structpb.Struct
 	for _, o := range others {
 		if o != l {
-			existing = append(existing, o.there...)
+			existing = append(existing, o.existing...)
 		}
 	}
-	w := *l.world
+	w := *l.cluster
 	w.RequiredResources = existing
 	rsp := kinds.Runners()["X"+l.kind+".crossplane.c5c3.io"].Run(w.Request())
 	for _, c := range rsp.Conditions {
@@ -123,24 +123,25 @@ func (l *appliedClaim) composed(others []*appliedClaim) (names []string, message
 	return slices.Sorted(maps.Keys(rsp.Composed)), message
 }
 
-// dataKinds are those of objects that hold data, or that data is read with.
+// dataKinds are the kinds of objects that hold data, or that are required to read it.
 var dataKinds = []string{
 	"CephCluster", "CephBlockPool", "CephClient", "CephObjectStore", "CephFilesystem", "MariaDB", "RabbitmqCluster", "Valkey", "Namespace",
 	"PersistentVolumeClaim",
 }
 
-// TestDeletionOrders: of Ceph, a control plane that keeps something there, and hypervisors that do, in a cluster each, somebody deletes one
-// after the other, in every order, and tries again what is refused. Ceph is kept as long as anybody keeps something there, and it is said
-// who; what stays is not changed by what goes, and says what it misses; by default nothing with data goes; and in the end all are gone.
+// TestDeletionOrders deletes Ceph, a control plane with data in it, and hypervisors with data in it, in a separate
+// cluster each, in every order, and retries rejected deletions. Ceph must be kept as long as it is in use, and the
+// message must name its users; the remaining claims must stay unchanged, and report missing references; by default no
+// object with data is deleted; and in the end all claims are gone.
 func TestDeletionOrders(t *testing.T) {
 	for _, policy := range []string{"Retain", "Delete"} {
 		all := multiClusterClaims(t, policy)
 		for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-			var words []string
+			var names []string
 			for _, i := range order {
-				words = append(words, all[i].kind)
+				names = append(names, all[i].kind)
 			}
-			t.Run(policy+" "+strings.Join(words, ", "), func(t *testing.T) {
+			t.Run(policy+" "+strings.Join(names, ", "), func(t *testing.T) {
 				remaining, rejected := slices.Clone(all), 0
 				for round := 0; len(remaining) > 0; round++ {
 					if round == len(all) {
@@ -151,7 +152,7 @@ func TestDeletionOrders(t *testing.T) {
 						if !slices.Contains(remaining, claim) {
 							continue
 						}
-						by := keeps(remaining, claim)
+						by := blockers(remaining, claim)
 						if users := len(remaining) - 1; claim.kind == "StorageCluster" && len(by) != users || claim.kind != "StorageCluster" && len(by) > 0 {
 							t.Errorf("%s is kept by %q, with %d others there", claim.kind, by, users)
 						}
@@ -162,42 +163,43 @@ func TestDeletionOrders(t *testing.T) {
 						remaining = slices.DeleteFunc(remaining, func(l *appliedClaim) bool { return l == claim })
 						checkLeftovers(t, claim, policy)
 						for _, l := range remaining {
-							checkStays(t, l, remaining, claim)
+							checkUnaffected(t, l, remaining, claim)
 						}
 					}
 				}
 				if first := all[order[2]].kind == "StorageCluster"; (rejected == 0) != first {
-					t.Errorf("%d times somebody was refused", rejected)
+					t.Errorf("%d deletions were rejected", rejected)
 				}
 			})
 		}
 	}
 }
 
-// checkLeftovers holds what a claim that is deleted leaves: all that has data, unless it says otherwise, and nothing that would go on bringing
-// Secrets from cluster to cluster.
+// checkLeftovers checks that a deleted claim leaves all objects with data, unless its policy is Delete, and nothing
+// that would continue to copy Secrets from cluster to cluster.
 func checkLeftovers(t *testing.T, l *appliedClaim, policy string) {
 	t.Helper()
-	for name, o := range l.world.Observed {
+	for name, o := range l.cluster.Observed {
 		kind, retained := body(o).At("kind").Text(), wrapper.OrphansOnDelete(o)
 		switch deletes := policy == "Delete" && l.kind != "HypervisorCluster"; {
 		case slices.Contains(dataKinds, kind) && retained == deletes:
 			t.Errorf("%s %s of %s stays: %t, with policy %s", kind, name, l.kind, retained, policy)
 		case kind == "PushSecret" && retained:
-			t.Errorf("%s of %s goes on pushing", name, l.kind)
+			t.Errorf("%s of %s continues to push", name, l.kind)
 		}
 	}
 }
 
-// checkStays holds that a claim goes on with all that it had when another one is gone, and says so if it needs that.
-func checkStays(t *testing.T, l *appliedClaim, remaining []*appliedClaim, removed *appliedClaim) {
+// checkUnaffected checks that a claim keeps all its objects when another one is deleted, and reports it if it refers to
+// that one.
+func checkUnaffected(t *testing.T, l *appliedClaim, remaining []*appliedClaim, removed *appliedClaim) {
 	t.Helper()
 	got, message := l.composed(remaining)
-	if want := slices.Sorted(maps.Keys(l.world.Observed)); !slices.Equal(got, want) {
+	if want := slices.Sorted(maps.Keys(l.cluster.Observed)); !slices.Equal(got, want) {
 		t.Errorf("without %s, %s has %d objects of %d", removed.kind, l.kind, len(got), len(want))
 	}
 	needs := map[string][]string{"HypervisorCluster": {"ControlPlaneCluster", "StorageCluster"}, "ControlPlaneCluster": {"StorageCluster"}}
 	if slices.Contains(needs[l.kind], removed.kind) && !strings.Contains(message, fmt.Sprintf("there is no %s %s", removed.kind, removed.name)) {
-		t.Errorf("without %s, %s says %q", removed.kind, l.kind, message)
+		t.Errorf("without %s, %s reports %q", removed.kind, l.kind, message)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// severities are what docs/operations.md says of each alert: whether it wakes someone.
+// severities returns the severity of each alert in docs/operations.md: whether it pages an operator.
 func severities(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/operations.md")
@@ -39,8 +39,8 @@ func severities(t *testing.T) map[string]string {
 	return out
 }
 
-// TestAlertsDocumented: the page of alerts names each one that the examples have, and no other; who is to be woken is; each one says what is
-// wrong and what to do, and after how long.
+// TestAlertsDocumented checks that the page of alerts lists exactly the alerts of the examples with their severities,
+// and that each alert has a summary, a description and a duration.
 func TestAlertsDocumented(t *testing.T) {
 	duration := regexp.MustCompile(`^[1-9][0-9]*[smhd]$`)
 	got := map[string]string{}
@@ -68,7 +68,7 @@ func TestAlertsDocumented(t *testing.T) {
 					}
 					for _, message := range []string{requested("annotations", "summary"), requested("annotations", "description")} {
 						if !strings.HasSuffix(message, ".") {
-							t.Errorf("%s: alert %q of %s says %q, which is no sentence", c.name, requested("alert"), o.Name, message)
+							t.Errorf("%s: alert %q of %s has message %q, which is no sentence", c.name, requested("alert"), o.Name, message)
 						}
 					}
 				}

@@ -16,26 +16,26 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// composed is an object, and where it comes from.
+// composed is an object with its source.
 type composed struct {
 	from, apiVersion, kind, name string
 	fields                       map[string]any
 }
 
-// allComposed returns the objects of all claims, and those that the functions of each kind compose in their own tests, among them what is on
-// hypervisors.
+// allComposed returns the objects of all claims, and those that the functions of each kind compose in their tests,
+// including the ones on hypervisors.
 //
 // Tests must not change them.
 func allComposed(t *testing.T) []composed {
 	t.Helper()
-	if everything == nil {
-		everything = readComposed(t)
+	if allObjects == nil {
+		allObjects = readComposed(t)
 	}
-	return everything
+	return allObjects
 }
 
-// everything is what allComposed returns, nil before its first call.
-var everything []composed
+// everything caches the result of allComposed.
+var allObjects []composed
 
 func readComposed(t *testing.T) []composed {
 	t.Helper()
@@ -133,7 +133,7 @@ func lines(v any, f func(string)) {
 }
 
 // growthRow is a row of the table in docs/growth.md.
-type growthRow struct{ service, what, bound, tests string }
+type growthRow struct{ service, data, bound, tests string }
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
@@ -160,7 +160,7 @@ func growthTable(t *testing.T) []growthRow {
 	return out
 }
 
-// boundBy returns what a bound names of one kind: "CronJob `nova-archive`" names nova-archive.
+// boundBy returns the names of one kind in the bounds: "CronJob `nova-archive`" contains nova-archive.
 func boundBy(kind string, rows []growthRow) map[string]bool {
 	named := regexp.MustCompile(kind + " `([^`]+)`")
 	out := map[string]bool{}
@@ -172,8 +172,8 @@ func boundBy(kind string, rows []growthRow) map[string]bool {
 	return out
 }
 
-// TestGrowthDocumented proves that docs/growth.md has a row for each CronJob, each option that bounds something and each service that is
-// composed, and none for what is not.
+// TestGrowthDocumented checks that docs/growth.md has a row for each composed CronJob, for each option with a limit and
+// for each composed service, and no other rows.
 func TestGrowthDocumented(t *testing.T) {
 	rows := growthTable(t)
 	jobs, options, services := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -196,10 +196,10 @@ func TestGrowthDocumented(t *testing.T) {
 		delete(services, part)
 	}
 	if diff := cmp.Diff(jobs, boundBy("CronJob", rows)); diff != "" || len(jobs) < 8 {
-		t.Errorf("CronJobs that are composed, and those of the table (-composed +documented):\n%s", diff)
+		t.Errorf("composed CronJobs, and CronJobs in the table (-composed +documented):\n%s", diff)
 	}
 	if diff := cmp.Diff(options, boundBy("Option", rows)); diff != "" || len(options) < 8 {
-		t.Errorf("options that are composed, and those of the table (-composed +documented):\n%s", diff)
+		t.Errorf("composed options, and options in the table (-composed +documented):\n%s", diff)
 	}
 	documented := map[string]bool{}
 	for _, r := range rows {
@@ -207,7 +207,7 @@ func TestGrowthDocumented(t *testing.T) {
 	}
 	for service := range services {
 		if !documented[service] {
-			t.Errorf("%s has no row: what of it grows, and what bounds that?", service)
+			t.Errorf("%s has no row: list its growing data and the bounds", service)
 		}
 	}
 	t.Logf("%d CronJobs, %d options, services %v", len(jobs), len(options), slices.Sorted(maps.Keys(services)))
@@ -231,7 +231,7 @@ func TestGrowthAges(t *testing.T) {
 			for _, age := range days.FindAllStringSubmatch(r.bound, -1) {
 				checked++
 				if !regexp.MustCompile(`\b` + age[1] + `\b`).MatchString(commands[job]) {
-					t.Errorf("%s, %s: CronJob %s does not run by %s days", r.service, r.what, job, age[1])
+					t.Errorf("%s, %s: CronJob %s does not run by %s days", r.service, r.data, job, age[1])
 				}
 			}
 		}
@@ -258,12 +258,12 @@ func TestGrowthProven(t *testing.T) {
 	for _, r := range growthTable(t) {
 		names := quoted.FindAllStringSubmatch(r.tests, -1)
 		if len(names) == 0 && !strings.HasPrefix(r.tests, "None: ") {
-			t.Errorf("%s, %s: name a test, or the reason why there is none", r.service, r.what)
+			t.Errorf("%s, %s: name a test, or the reason why there is none", r.service, r.data)
 		}
 		for _, name := range names {
 			test, part, _ := strings.Cut(name[1], "/")
 			if !strings.Contains(source.String(), "func "+test+"(t *testing.T") || part != "" && !strings.Contains(source.String(), `t.Run("`+part+`"`) {
-				t.Errorf("%s, %s: there is no test %s", r.service, r.what, name[1])
+				t.Errorf("%s, %s: there is no test %s", r.service, r.data, name[1])
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// identity are the objects of the example of identity as code, by the names of its files.
+// identity returns the objects of the example of identity as code, by the names of its files.
 func identity(t *testing.T) map[string][]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string][]*unstructured.Unstructured{}
@@ -28,7 +28,7 @@ func identity(t *testing.T) map[string][]*unstructured.Unstructured {
 	return all
 }
 
-// example are the objects of a file of the examples.
+// example returns the objects of a file of the examples.
 func example(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	data, err := examples.Files.ReadFile(file)
@@ -47,7 +47,7 @@ func example(t *testing.T, file string) []*unstructured.Unstructured {
 	}
 }
 
-// TestIdentity: API servers accept every object of the example, by the released operators' definitions.
+// TestIdentity checks that API servers accept every object of the example, by the released operators' definitions.
 func TestIdentity(t *testing.T) {
 	set := crds.Load(t)
 	own, err := definition.All()
@@ -66,8 +66,9 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestNetworks: API servers accept every object of the example of networks, what one names is there, all log in as the project, and the rules of
-// its security group are in an order that K-ORC gets right: those with ports first (docs/networks-as-code.md).
+// TestNetworks checks the example of networks: API servers accept every object, referenced objects exist, all objects
+// log in as the project, and the rules of its security group are in an order that K-ORC handles correctly: rules with
+// ports first (docs/networks-as-code.md).
 func TestNetworks(t *testing.T) {
 	set, existing := crds.Load(t), map[string]bool{}
 	objects := example(t, "networks/project.yaml")
@@ -101,7 +102,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// references are the objects that an object of K-ORC's names, at any depth: "Network web".
+// references returns the objects that an object of K-ORC's names, at any depth: "Network web".
 func references(value any) []string {
 	kinds := map[string]string{
 		"networkRef": "Network", "floatingNetworkRef": "Network", "subnetRef": "Subnet", "routerRef": "Router", "portRef": "Port",
@@ -134,7 +135,7 @@ func references(value any) []string {
 	return out
 }
 
-// TestIdentityClaim: the rules of the example's control plane are ones that Keystone reads.
+// TestIdentityClaim checks that the rules of the example's control plane are ones that Keystone reads.
 func TestIdentityClaim(t *testing.T) {
 	claim, err := examples.Files.ReadFile("identity/claim.yaml")
 	if err != nil {
@@ -150,7 +151,8 @@ var kindOfRef = map[string]string{
 	"domainRef": "Domain", "projectRef": "Project", "defaultProjectRef": "Project", "userRef": "User", "groupRef": "Group", "roleRef": "Role",
 }
 
-// TestIdentityReferences: what an object names is there, in its own namespace, and none names a login of another namespace's.
+// TestIdentityReferences checks that referenced objects exist in the same namespace, and that no object uses a login of
+// another namespace.
 func TestIdentityReferences(t *testing.T) {
 	logins := map[string]string{"acme-administration": "administrator", "acme-identity": "manager"}
 	all := identity(t)
@@ -179,7 +181,8 @@ func TestIdentityReferences(t *testing.T) {
 	}
 }
 
-// TestIdentityRights: the domain's people may make what the example makes, in one namespace, and a companion reads no Secret but the login.
+// TestIdentityRights checks that the users of the domain may create the objects of the example, in one namespace, and
+// that a companion reads no Secret except the login.
 func TestIdentityRights(t *testing.T) {
 	all := identity(t)
 	rules := map[string][]any{}

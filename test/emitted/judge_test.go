@@ -11,9 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// cloud is a case as the judge sees it.
+// cloud returns a case as input of the judge.
 func cloud(c testCase, set *crds.Set) judge.Cloud {
-	out := judge.Cloud{Given: c.given, HasTLS: func(group, kind string) bool {
+	out := judge.Cloud{Given: c.inputs, HasTLS: func(group, kind string) bool {
 		return set.HasField(schema.GroupKind{Group: group, Kind: kind}, "spec", "tls")
 	}}
 	for _, o := range c.Objects {
@@ -22,7 +22,7 @@ func cloud(c testCase, set *crds.Set) judge.Cloud {
 	return out
 }
 
-// TestWiring: the judge finds nothing.
+// TestWiring checks that the judge has no findings.
 func TestWiring(t *testing.T) {
 	set := crds.Load(t)
 	for _, c := range cases(t) {
@@ -34,7 +34,7 @@ func TestWiring(t *testing.T) {
 	}
 }
 
-// TestTLSFields: what has no spec.tls where its kind has the field is found, and kinds that have it are known.
+// TestTLSFields checks that a missing spec.tls is found in kinds that have the field, and that these kinds are known.
 func TestTLSFields(t *testing.T) {
 	set := crds.Load(t)
 	c := cloud(caseOf(t, "full.yaml 2025.2"), set)
@@ -52,7 +52,7 @@ func TestTLSFields(t *testing.T) {
 		if !slices.ContainsFunc(judge.Judge(c), func(f string) bool {
 			return strings.HasPrefix(f, kind+" ") && strings.HasSuffix(f, "it has no spec.tls.")
 		}) {
-			t.Errorf("nobody notices that %s has no TLS", kind)
+			t.Errorf("no finding about %s without TLS", kind)
 		}
 	}
 }

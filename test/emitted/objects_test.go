@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// TestObjects: the API server of each cluster takes every object, as it is composed and, where that is an Object of
-// provider-kubernetes, the one inside.
+// TestObjects checks that the API server of each cluster accepts every object, and for Objects of provider-kubernetes
+// also the wrapped one.
 func TestObjects(t *testing.T) {
 	set := crds.Load(t)
 	own, err := definition.All()
@@ -42,14 +42,14 @@ func TestObjects(t *testing.T) {
 					strings.Join([]string{cluster, strings.Split(o.APIVersion, "/")[0], o.Kind, o.Namespace, o.Name}, "/"),
 				} {
 					if names[key] {
-						t.Errorf("%s is there twice", key)
+						t.Errorf("%s exists twice", key)
 					}
 					names[key] = true
 				}
 			}
 		})
 	}
-	// What is never composed is never checked.
+	// Kinds that are never composed would never be checked.
 	for _, kind := range []string{
 		"BackendTLSPolicy", "Certificate", "ConfigMap", "CredentialRotation", "CronJob", "Database", "DatabaseSync", "Deployment", "Domain", "Endpoint", "EndpointRegion", "ExternalSecret", "Grant",
 		"HTTPRoute", "IdentityCheck", "Ingress", "Issuer", "Job", "KeyRepository", "Keystone", "MariaDB", "MaxScale", "Namespace", "NetworkPolicy", "Password",

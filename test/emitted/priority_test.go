@@ -15,16 +15,17 @@ var infrastructure = map[string]bool{
 
 // unimportant are the apps whose pods may wait, and have no class.
 var unimportant = map[string]string{
-	"tempest": "Tests must not take the place of what they test.",
+	"tempest": "Tests must not preempt the tested services.",
 }
 
-// classPaths are where operators' kinds have the PriorityClass of their pods.
+// classPaths are the fields of operators' kinds with the PriorityClass of their pods.
 var classPaths = map[string][]string{
 	"MariaDB": {"priorityClassName"}, "MaxScale": {"priorityClassName"}, "Valkey": {"priorityClassName"},
 	"RabbitmqCluster": {"override", "statefulSet", "spec", "template", "spec", "priorityClassName"},
 }
 
-// TestPodsHavePriority proves that each pod has the PriorityClass of what depends on it. Pods on hypervisors have Kubernetes' own.
+// TestPodsHavePriority checks that each pod has the PriorityClass of its importance. Pods on hypervisors have
+// Kubernetes' classes.
 func TestPodsHavePriority(t *testing.T) {
 	observed := map[string]bool{}
 	for _, o := range allComposed(t) {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestRightsAreThePlatforms: a pod that gets a token of the Kubernetes API runs an image of the platform, with the platform's pull secrets, on
-// a platform and with claims that name others.
+// TestRightsAreThePlatforms checks that a pod that gets a token of the Kubernetes API runs an image of the platform,
+// with the platform's pull secrets, on a platform and with claims that name others.
 func TestRightsAreThePlatforms(t *testing.T) {
 	observed := 0
 	for _, c := range cases(t) {
@@ -41,12 +41,12 @@ func TestRightsAreThePlatforms(t *testing.T) {
 	}
 }
 
-// pods are all pod specs in an object, however deep they lie.
+// pods returns all pod specs in an object, at any depth.
 func pods(v any) []corev1.PodSpec {
 	var out []corev1.PodSpec
 	switch v := v.(type) {
 	case map[string]any:
-		if containers, _ := v["containers"].([]any); len(containers) > 0 { // What is laid over a pod may have none.
+		if containers, _ := v["containers"].([]any); len(containers) > 0 { // A patch of a pod may have no containers.
 			data, err := json.Marshal(v)
 			p := corev1.PodSpec{}
 			if err == nil && json.Unmarshal(data, &p) == nil {

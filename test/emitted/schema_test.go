@@ -29,7 +29,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// emittedAs finds the only object of a kind that has a name, and reads it.
+// emittedAs decodes the only object of a kind with a name.
 func emittedAs(t *testing.T, c testCase, kind, name string, into any) {
 	t.Helper()
 	for _, o := range c.Objects {
@@ -58,8 +58,9 @@ func caseOf(t *testing.T, name string) testCase {
 	return all[i]
 }
 
-// TestSchemaJobs: the companion makes Jobs of all steps that the functions declare, from a new database through an upgrade; their
-// pods are as restricted as the others, run the release's image, and are neither behind a Service nor counted as one of a workload.
+// TestSchemaJobs checks that the companion creates Jobs of all steps that the functions declare, from a new database
+// through an upgrade, and that their pods are as restricted as all others, run the release's image, and are neither
+// selected by a Service nor counted as pods of a workload.
 func TestSchemaJobs(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, openstackv1.AddToScheme} {
@@ -75,7 +76,7 @@ func TestSchemaJobs(t *testing.T) {
 		WithStatusSubresource(&openstackv1.DatabaseSync{}, &batchv1.Job{}, &appsv1.Deployment{}).Build()
 	r := &databasesync.Reconciler{
 		Client: api, Reader: api, Events: events.NewFakeRecorder(1000), Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)),
-		// What keystone-manage db_version prints of an empty database.
+		// The output of keystone-manage db_version for an empty database.
 		Output: func(context.Context, *corev1.Pod, string) (string, error) { return "None\n", nil },
 	}
 	bringReferences(t, api, &sync.Spec.Template.Spec)
@@ -133,7 +134,7 @@ func TestSchemaJobs(t *testing.T) {
 	}
 }
 
-// asMap is an object as an API server gets it.
+// asMap returns an object as an API server gets it.
 func asMap(t *testing.T, o *batchv1.Job) map[string]any {
 	t.Helper()
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -165,7 +166,7 @@ func selector(manifest map[string]any, kind string) labels.Selector {
 	return set.AsSelector()
 }
 
-// bringReferences makes what a pod needs to start: External Secrets, the keys' companion and Crossplane do so.
+// bringReferences creates the objects that a pod references, as External Secrets, the companion and Crossplane do.
 func bringReferences(t *testing.T, api client.Client, pod *corev1.PodSpec) {
 	t.Helper()
 	bring := func(o client.Object, name string) {
@@ -211,7 +212,7 @@ func namespaceOf(t *testing.T, api client.Client) string {
 	return list.Items[0].Namespace
 }
 
-// endPod makes the pod of a Job, which has ended well.
+// endPod creates the pod of a Job, which has ended well.
 func endPod(t *testing.T, api client.Client, j *batchv1.Job) {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: *j.Spec.Template.ObjectMeta.DeepCopy(), Spec: j.Spec.Template.Spec}
@@ -260,6 +261,6 @@ func runSchema(t *testing.T, api client.Client, r *databasesync.Reconciler, sync
 			return out
 		}
 	}
-	t.Fatalf("does not come to an end: %+v", sync.Status.Conditions)
+	t.Fatalf("does not complete: %+v", sync.Status.Conditions)
 	return nil
 }

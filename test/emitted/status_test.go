@@ -39,8 +39,8 @@ func (s statusChecker) Explain(req *wire.Request) (*wire.Response, compose.Plan,
 	return rsp, plan, nil
 }
 
-// TestStatus: from the first call to the last, the API server takes what a function says of its composite resource. A status
-// that it refused would stay for ever as it was.
+// TestStatus checks that the API server accepts every status that a function returns for its composite resource, from
+// the first call to the last. A rejected status would stay unchanged forever.
 func TestStatus(t *testing.T) {
 	for name, claim := range map[string][]byte{
 		"smallest":    examples.Claim,

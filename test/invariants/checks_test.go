@@ -20,16 +20,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// The numbers of invariants are those of docs/architecture.md.
+// The numbers of invariants refer to docs/architecture.md.
 
-// endSegment holds invariant 1 over all calls with one spec. What is observed stays desired if the spec ever wants it, and a
-// revision also if it does not, until all is ready. Nothing else is left to doubt: what a spec wants does not depend on what
-// is observed, but for revisions and for what lingers.
+// endSegment checks invariant 1 over all calls with one spec. An observed resource stays desired if the spec ever wants
+// it, and an older revision stays until everything is ready. Nothing else may differ: the resources that a spec wants
+// do not depend on the observed state, except for revisions and lingering resources.
 func (w *simulation) endSegment(t *rapid.T) {
-	wanted := map[string]bool{}
+	latest := map[string]bool{}
 	for _, s := range w.steps {
-		for name := range s.wanted {
-			wanted[name] = true
+		for name := range s.latest {
+			latest[name] = true
 		}
 	}
 	for i, s := range w.steps {
@@ -39,8 +39,8 @@ func (w *simulation) endSegment(t *rapid.T) {
 			case slices.Contains(w.lingering, name):
 			case w.isRevision(name) && !s.ready:
 				t.Errorf("1: call %d: the revision %s is observed but not desired, while not all is ready", i, name)
-			case w.isRevision(name): // One of a release that was asked for before it was known that there is no way back to it.
-			case wanted[name]:
+			case w.isRevision(name): // A revision of a release that was requested before it was known that a downgrade is impossible.
+			case latest[name]:
 				t.Errorf("1: call %d: %s is observed and wanted, but not desired: it would be deleted", i, name)
 			}
 		}
@@ -48,9 +48,9 @@ func (w *simulation) endSegment(t *rapid.T) {
 	w.steps = nil
 }
 
-// note takes down a call for endSegment, and holds that an object stays the same one.
+// note records a call for endSegment, and holds that an object stays the same one.
 func (w *simulation) note(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
-	s := step{observed: map[string]bool{}, desired: map[string]bool{}, wanted: map[string]bool{}, ready: plan.Ready()}
+	s := step{observed: map[string]bool{}, desired: map[string]bool{}, latest: map[string]bool{}, ready: plan.Ready()}
 	for name := range w.observed {
 		s.observed[name] = true
 	}
@@ -62,13 +62,13 @@ func (w *simulation) note(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compos
 	}
 	for _, p := range plan.Parts {
 		for _, i := range p.Items {
-			s.wanted[i.Name] = true
+			s.latest[i.Name] = true
 		}
 	}
 	w.steps = append(w.steps, s)
 }
 
-// checkFatal holds invariants 2 and 8 for a response that is an error.
+// checkFatal checks invariants 2 and 8 for a response that is an error.
 func checkFatal(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
 	if rsp.GetDesired() != nil {
 		t.Errorf("2: an error leaves %d objects desired: the others would be deleted", len(rsp.GetDesired().GetResources()))
@@ -80,7 +80,7 @@ func checkFatal(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) 
 	c, warning, fatal := conditions[0], results[0], results[1]
 	for _, other := range []string{respond.SpecValid, respond.Composed, respond.Current} {
 		if n := len(slices.DeleteFunc(slices.Clone(conditions), func(c *fnv1.Condition) bool { return c.GetType() != other })); n != 1 {
-			t.Errorf("8: an error says %s %d times", other, n)
+			t.Errorf("8: an error sets condition %s %d times", other, n)
 		}
 	}
 	if c.GetType() != typ || c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || c.GetMessage() != message || c.GetReason() == "" {
@@ -102,13 +102,13 @@ func checkFatal(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) 
 	}
 }
 
-// checkLastValid holds the invariants for the response to an invalid spec, if the last valid one can be composed: what is desired is exactly
-// what that one asks for, as it is known from asking for it.
+// checkLastValid checks the invariants of the response to an invalid spec, if the last valid one can be composed: the
+// desired state is exactly that of the last valid spec, as composed for the control request.
 func (w *simulation) checkLastValid(t *rapid.T, rsp, control *fnv1.RunFunctionResponse, message string) {
 	want, got := control.GetDesired(), rsp.GetDesired()
 	if !bytes.Equal(marshal(t, &fnv1.RunFunctionResponse{Desired: &fnv1.State{Resources: want.GetResources()}}),
 		marshal(t, &fnv1.RunFunctionResponse{Desired: &fnv1.State{Resources: got.GetResources()}})) {
-		t.Errorf("1: an invalid spec is answered by other objects than the last valid one")
+		t.Errorf("1: an invalid spec results in other objects than the last valid one")
 	}
 	if got.GetComposite().GetReady() != fnv1.Ready_READY_FALSE {
 		t.Errorf("7: the composite resource is %v while its spec is invalid", got.GetComposite().GetReady())
@@ -132,17 +132,18 @@ func (w *simulation) checkLastValid(t *rapid.T, rsp, control *fnv1.RunFunctionRe
 			}
 		default:
 			if !proto.Equal(c, previous[typ]) {
-				t.Errorf("8: the condition is %v, want it as it is: %v", c, previous[typ])
+				t.Errorf("8: the condition is %v, want it unchanged: %v", c, previous[typ])
 			}
 		}
 		delete(previous, c.GetType())
 	}
 	if len(previous) > 0 {
-		t.Errorf("8: the conditions %v are left out", previous)
+		t.Errorf("8: the conditions %v are missing", previous)
 	}
 }
 
-// checkData holds invariant 9: data is kept unless the spec says otherwise, and the status does not promise more than is true.
+// checkData checks invariant 9: data is retained unless the spec requests its deletion, and the status is correct about
+// it.
 func (w *simulation) checkData(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 	requested := policyOf(w.xr["spec"])
 	inForce := rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().GetFields()["deletionPolicy"].GetStringValue()
@@ -152,22 +153,23 @@ func (w *simulation) checkData(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan c
 		}
 		composed := deletes(rsp.GetDesired().GetResources()[i.Name].GetResource())
 		if composed && requested != "Delete" {
-			t.Errorf("9: %s is composed to be deleted with the claim, which says %q", i.Name, requested)
+			t.Errorf("9: %s is composed to be deleted with the claim, whose policy is %q", i.Name, requested)
 		}
 		if o := w.observed[i.Name]; inForce == "Retain" && (composed || o != nil && deletes(o)) {
-			t.Errorf("9: the status says that data is kept, but %s would be deleted", i.Name)
+			t.Errorf("9: the status reports that data is retained, but %s would be deleted", i.Name)
 		}
 	}
 }
 
-// policyOf is what a spec says of its data, if it is one.
+// policyOf returns the deletion policy of a spec, if the spec is an object.
 func policyOf(spec any) string {
 	s, _ := spec.(object)
 	policy, _ := s["deletionPolicy"].(string)
 	return policy
 }
 
-// deletes reports whether something that holds data would be deleted with its composite resource: what is no Object always is.
+// deletes reports whether a resource with data would be deleted with its composite resource: only an Object can be
+// retained.
 func deletes(s *structpb.Struct) bool {
 	if !wrapper.IsObject(encoded.Of(s)) {
 		return true
@@ -176,7 +178,7 @@ func deletes(s *structpb.Struct) bool {
 	return len(policies) == 0 || slices.Contains(policies, any("*")) || slices.Contains(policies, any("Delete"))
 }
 
-// checkReported holds invariants 7 and 8 for a successful response.
+// checkReported checks invariants 7 and 8 for a successful response.
 func checkReported(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 	ready, ttl := fnv1.Ready_READY_FALSE, 2*time.Minute
 	if plan.Ready() {
@@ -203,7 +205,7 @@ func checkReported(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan)
 			t.Errorf("8: the claim does not report %v", c)
 		}
 		if c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE && c.GetMessage() == "" {
-			t.Errorf("8: %v does not say why", c)
+			t.Errorf("8: %v has no message", c)
 		}
 	}
 	for _, typ := range []string{respond.SpecValid, respond.Composed} {
@@ -221,7 +223,8 @@ func checkReported(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan)
 	}
 }
 
-// checkGates holds the first half of invariant 6: what is new has what it needs, as the orders say. The next revision of a file is not new.
+// checkGates checks the first half of invariant 6: the dependencies of new resources are met, as in the orders. The
+// next revision of a file is not new.
 func (w *simulation) checkGates(t *rapid.T, plan compose.Plan) {
 	items := plan.Items()
 	for _, i := range items {
@@ -242,11 +245,11 @@ func (w *simulation) checkGates(t *rapid.T, plan compose.Plan) {
 	}
 }
 
-// revised is a name that ends in the hash of what it is the name of.
+// revised matches a name with the hash of its contents as suffix.
 var revised = regexp.MustCompile("^(.+)-[0-9a-f]{10}$")
 
-// checkFiles holds that pods which are there are given no file that is not: that whose earlier revision is there is desired with them. What
-// they have already somebody may have deleted.
+// checkFiles checks that existing pods reference only files that exist: a file with an existing earlier revision is
+// desired with them. Files that the pods use already may have been deleted by a user.
 func (w *simulation) checkFiles(t *rapid.T, plan compose.Plan) {
 	desired, earlier := map[string]bool{}, map[string]bool{}
 	for _, i := range plan.Items() {
@@ -269,13 +272,14 @@ func (w *simulation) checkFiles(t *rapid.T, plan compose.Plan) {
 				continue
 			}
 			if before := w.observed[i.Name].String(); !strings.Contains(before, name) {
-				t.Errorf("6: pods of %s are there, and are to read ConfigMap %s, which is not", called(i.Body), name)
+				t.Errorf("6: pods of %s exist, and would read ConfigMap %s, which does not", called(i.Body), name)
 			}
 		}
 	}
 }
 
-// checkHashes holds the second half of invariant 6: what is ready is up to date, and the hash shows it. What is only looked at has none.
+// checkHashes checks the second half of invariant 6: a ready resource is up to date according to its hash. Resources
+// that are only observed have no hash.
 func (w *simulation) checkHashes(t *rapid.T, plan compose.Plan) {
 	for _, p := range plan.Parts {
 		for _, i := range p.Items {
@@ -307,7 +311,8 @@ func annotation(s *structpb.Struct) string {
 	return metadata(s)["annotations"].GetStructValue().GetFields()[compose.HashAnnotation].GetStringValue()
 }
 
-// checkDeterministic holds invariant 3: the same request gives the same bytes, decoded or not, in whatever order its maps were filled.
+// checkDeterministic checks invariant 3: the same request results in the same bytes, decoded or not, in whatever order
+// its maps were filled.
 func (w *simulation) checkDeterministic(t *rapid.T, response []byte) {
 	req := w.request(t)
 	for how, r := range map[string]*fnv1.RunFunctionRequest{"decoded": proto.CloneOf(req), "sent again": sent(t, req)} {
@@ -325,7 +330,7 @@ func marshal(t *rapid.T, rsp *fnv1.RunFunctionResponse) []byte {
 	return b
 }
 
-// checkSecrets holds invariant 4.
+// checkSecrets checks invariant 4.
 func checkSecrets(t *rapid.T, rsp *fnv1.RunFunctionResponse, response []byte) {
 	if bytes.Contains(response, []byte(marker)) {
 		t.Errorf("4: a secret that is observed stands in the answer")
@@ -351,11 +356,12 @@ var (
 	secretName = regexp.MustCompile(`(?i)passw|passphrase|secret|private_?key`)
 	// secretField is the path of a field whose value is secret.
 	secretField = regexp.MustCompile(`(?i)\.(password|passphrase|secret|privatekey)$`)
-	// secretLine is a line of a file that gives a secret, in INI, YAML and Apache's form. A policy's rule may be called secret:delete.
+	// secretLine matches a line with a secret in a file, in INI, YAML and Apache's format. A policy's rule may be named
+	// secret:delete.
 	secretLine = regexp.MustCompile(`(?im)^\s*[a-z0-9_.]*(?:password|passphrase|secret)(?:\s*=\s*|\s*:\s+|\s+)(\S.*)$`)
 	// secretURL is an address with a password in it.
 	secretURL = regexp.MustCompile(`://[^/\s:@]*:([^@\s/]*)@`)
-	// placeholder is what Kubernetes, Apache, the companion or Nova puts a secret in place of, or whether there is to be one.
+	// placeholder matches the values that Kubernetes, Apache, the companion or Nova replaces by a secret, and booleans.
 	placeholder = regexp.MustCompile(`^"?(true|false|\$\([A-Z_]+\)|\$\{[A-Z_]+\}|\{password\}|\{\{ \.[a-z0-9]+(?: \| quote)? \}\})"?$`)
 )
 
@@ -387,12 +393,12 @@ func each(v *structpb.Value, path string, visit func(path string, v *structpb.Va
 	}
 }
 
-// serverOwnedMetadata are the fields of metadata that servers own.
+// serverOwnedMetadata are the metadata fields that servers own.
 var serverOwnedMetadata = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
 }
 
-// checkFields holds invariant 5: only fields that we own.
+// checkFields checks invariant 5: only fields that the function owns.
 func checkFields(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	for name, r := range rsp.GetDesired().GetResources() {
 		objects := []*structpb.Struct{r.GetResource()}
@@ -420,8 +426,8 @@ func checkFields(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	}
 }
 
-// checkStatus holds that the status is one that an API server takes: one that it does not take keeps Crossplane from writing
-// anything.
+// checkStatus checks that the status is one that an API server takes: one that it does not take keeps Crossplane from
+// writing anything.
 func checkStatus(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	got := rsp.GetDesired().GetComposite().GetResource().AsMap()
 	v, err := definition.Validator(got["apiVersion"].(string), got["kind"].(string))
@@ -435,8 +441,8 @@ func checkStatus(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	}
 }
 
-// checkTenantNames holds that a Secret's name which a tenant gave names that Secret alone: in the right to read it, and where it is copied from.
-// Whatever else reads it reads the copy.
+// checkTenantNames checks that a Secret's name given by a tenant refers to that Secret only: in the permission to read
+// it, and in the copy of it. All other readers read the copy.
 func checkTenantNames(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	for name, r := range rsp.GetDesired().GetResources() {
 		o := r.GetResource().AsMap()

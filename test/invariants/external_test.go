@@ -2,8 +2,9 @@ package invariants
 
 import "maps"
 
-// elsewhere lets a claim whose Keystone somebody else runs say nothing of it, nor have anything of it done, that is up to whoever runs it.
-func elsewhere(spec object) {
+// withoutOperations removes everything from a claim with an external Keystone that only the operator of that Keystone
+// configures.
+func withoutOperations(spec object) {
 	keystone := keystoneOf(spec)
 	if _, ok := keystone["external"]; !ok {
 		return
@@ -22,14 +23,14 @@ func elsewhere(spec object) {
 	delete(spec, "keystoneServices")
 }
 
-// keystoneOf is what a claim says of its Keystone.
+// keystoneOf returns the Keystone section of a claim.
 func keystoneOf(spec object) object {
 	services, _ := spec["services"].(object)
 	keystone, _ := services["keystone"].(object)
 	return keystone
 }
 
-// externalServer lets a claim whose database or queue somebody else runs say nothing else of it, nor a cell have one to itself.
+// externalServer removes all other settings of an external database or queue from a claim, and separate ones of cells.
 func externalServer(spec object, server string) {
 	requested := serverOf(spec, server)
 	if _, ok := requested["external"]; !ok {
@@ -47,17 +48,18 @@ func externalServer(spec object, server string) {
 	}
 }
 
-// serverOf is what a claim says of its database or its queue.
+// serverOf returns the database or queue section of a claim.
 func serverOf(spec object, server string) object {
 	infrastructure, _ := spec["infrastructure"].(object)
 	requested, _ := infrastructure[server].(object)
 	return requested
 }
 
-// ownQueue is what a service is told of a queue of the control plane's own. That of somebody else is drawn in claims.
+// ownQueue removes the settings of an external queue from a service whose control plane has its own queue. External
+// queues are drawn in claims.
 func ownQueue(queue object) {
 	if _, ok := queue["caSecretRef"]; !ok {
-		return // It is the order of one.
+		return // It is the section of a queue.
 	}
 	delete(queue, "connectionSecretRef")
 	delete(queue, "sharedAs")
@@ -66,7 +68,8 @@ func ownQueue(queue object) {
 	}
 }
 
-// externalIn says what somebody else runs of a spec: what it is of, its Keystone, its queue, its database, or that of a service.
+// externalIn reports which external services a spec has: the subject itself, its Keystone, its queue, its database, or
+// the queue of a service.
 func externalIn(spec object) [5]bool {
 	_, itself := spec["external"]
 	_, keystone := keystoneOf(spec)["external"]

@@ -12,7 +12,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
-// disturb does to a world what operators, clusters and people do to one, and a tenant by another spec.
+// disturb creates a random change of the kinds that operators, clusters and users make, or changes the spec as a tenant
+// would.
 func (w *simulation) disturb(t *rapid.T) {
 	for range rapid.IntRange(1, 5).Draw(t, "flips") {
 		name := rapid.SampledFrom(slices.Sorted(maps.Keys(flips))).Draw(t, "flip")
@@ -20,7 +21,7 @@ func (w *simulation) disturb(t *rapid.T) {
 	}
 }
 
-// flips change what is observed.
+// flips change the observed state.
 var flips = map[string]func(*rapid.T, *simulation){
 	"lost": func(t *rapid.T, w *simulation) {
 		if name, ok := w.any(t); ok {
@@ -98,8 +99,8 @@ func (w *simulation) any(t *rapid.T) (string, bool) {
 	return rapid.SampledFrom(w.names()).Draw(t, "resource"), true
 }
 
-// inWrapper is a flip that changes an observed resource as it is composed, inObject one that changes the object inside where it
-// is wrapped.
+// inWrapper returns a flip that changes an observed resource as composed, inObject one that changes the object inside
+// the wrapper.
 func inWrapper(change func(*rapid.T, object)) func(*rapid.T, *simulation) {
 	return func(t *rapid.T, w *simulation) {
 		if name, ok := w.any(t); ok {
@@ -133,7 +134,7 @@ func deleted(_ *rapid.T, o object) {
 	o["metadata"].(object)["deletionTimestamp"] = "2026-01-02T00:00:00Z"
 }
 
-// failing makes one of an object's conditions something else than true.
+// failing sets one of an object's conditions to another status than true.
 func failing(t *rapid.T, o object) {
 	status, _ := o["status"].(object)
 	conditions, _ := status["conditions"].(list)
@@ -149,7 +150,7 @@ func failing(t *rapid.T, o object) {
 	c["message"] = rapid.SampledFrom([]string{"It fails: ä€.", ""}).Draw(t, "message")
 }
 
-// garbage is what a status never is.
+// garbage are invalid statuses.
 var garbage = []any{
 	"text", 1.5, true, list{}, list{"text", object{}}, object{}, object{"conditions": "text"}, object{"conditions": list{"text", 1.0, nil, object{"type": 1.0}}},
 	object{"components": "text", "phase": 7.0, "updatePhase": object{}}, object{"phase": "Ready", "components": list{object{"name": "api", "phase": "Ready"}}},
@@ -159,7 +160,7 @@ var garbage = []any{
 
 func nonsense(t *rapid.T, o object) { o["status"] = rapid.SampledFrom(garbage).Draw(t, "status") }
 
-// strangers are what no spec wants: Secrets above all.
+// strangers are resources that no spec wants, especially Secrets.
 var strangers = []object{
 	{"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": "a", "namespace": "b"}, "data": object{"password": marker}},
 	{
@@ -175,7 +176,7 @@ var strangers = []object{
 	{"apiVersion": "example.org/v1", "kind": "Thing", "metadata": object{"name": "a"}},
 }
 
-// olderRevisions makes as if an earlier spec made other revisions, which are called after their content.
+// olderRevisions adds revisions of an earlier spec, which are named after their content.
 func olderRevisions(t *rapid.T, w *simulation) {
 	older := rapid.SampledFrom([]string{"0000000000", "ffffffffff"}).Draw(t, "revision")
 	for _, name := range w.names() {
@@ -200,8 +201,8 @@ func olderRevisions(t *rapid.T, w *simulation) {
 	}
 }
 
-// isCut reports whether the name of an Object around one of two revisions is cut, so that the other one's does not follow from it. What is
-// too long, is in internal/engine/respond.
+// isCut reports whether the name of an Object around one of two revisions is truncated, so that the other name cannot
+// be derived from it. The limit is in internal/engine/respond.
 func isCut(object, name, other string) bool {
 	prefix, full := strings.CutSuffix(object, "-"+name)
 	return !full || len(prefix+"-"+other) > 128-len("provider-kubernetes/")
@@ -209,7 +210,7 @@ func isCut(object, name, other string) bool {
 
 var runners = kinds.Runners()
 
-// anotherRelease makes as if another release had been installed before. The function may refuse to go on from it.
+// anotherRelease makes a different release appear as installed. The function may refuse an upgrade from it.
 func anotherRelease(t *rapid.T, w *simulation) {
 	release := rapid.SampledFrom([]string{"2025.1", "2025.2", "2026.1", "2026.2", "zed", ""}).Draw(t, "release")
 	for _, name := range w.names() {
@@ -231,12 +232,12 @@ func anotherRelease(t *rapid.T, w *simulation) {
 	}
 }
 
-// anotherSpec changes everything that a tenant may change, and more: admission would not let all of it through.
+// anotherSpec changes everything that a tenant may change, and more: admission would reject some changes.
 func anotherSpec(t *rapid.T, w *simulation) {
 	xr, _ := w.draw(t)
 	previous, spec := w.xr["spec"].(object), xr["spec"].(object)
 	if externalIn(previous) != externalIn(spec) {
-		return // What somebody else runs stays with whoever runs it.
+		return // External services stay external.
 	}
 	for _, field := range w.keep {
 		delete(spec, field)

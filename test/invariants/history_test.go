@@ -25,14 +25,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rounds is how many calls bring any world to rest: more than there are stages in all components of a kind.
+// rounds is the number of calls after which any simulation is stable: more than there are stages in all components of a
+// kind.
 const rounds = 25
 
-// counts are what happened in all histories. A case is one state, and the response to it.
-var counts struct{ cases, thorough, refused, held, refusedSpecs, longest atomic.Int64 }
+// counts summarizes all histories. A case is one state, and the response to it.
+var counts struct{ cases, thorough, rejected, held, rejectedSpecs, longest atomic.Int64 }
 
-// TestHistories runs through the lives of composite resources: what is desired comes into being, calls on calls, and is disturbed in
-// between, and mistakes and garbage come in. Every answer is held to the invariants, and in the end, undisturbed, all becomes ready.
+// TestHistories simulates the lifecycles of composite resources: desired resources are created call by call, with
+// disturbances, invalid specs and garbage in between. Every response is checked for the invariants, and at the end,
+// undisturbed, everything becomes ready.
 func TestHistories(t *testing.T) {
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
@@ -41,9 +43,9 @@ func TestHistories(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
-		t.Logf("%d cases, %d of them held to all invariants, %d refused, %d of those answered by the last valid spec; %d of %d valid specs refused; %d calls at most to rest",
-			counts.cases.Load(), counts.thorough.Load(), counts.refused.Load(), counts.held.Load(), counts.refusedSpecs.Load(), drawn.Load(), counts.longest.Load())
-		if most := int64(effort.Of(10, 2)); counts.refusedSpecs.Load()*100 > drawn.Load()*most {
+		t.Logf("%d cases, %d of them checked for all invariants, %d rejected, %d of those composed from the last valid spec; %d of %d valid specs rejected; %d calls at most until stable",
+			counts.cases.Load(), counts.thorough.Load(), counts.rejected.Load(), counts.held.Load(), counts.rejectedSpecs.Load(), drawn.Load(), counts.longest.Load())
+		if most := int64(effort.Of(10, 2)); counts.rejectedSpecs.Load()*100 > drawn.Load()*most {
 			t.Errorf("more than %d %% of the valid specs are refused", most)
 		}
 	})
@@ -52,7 +54,7 @@ func TestHistories(t *testing.T) {
 func history(t *rapid.T, s *subject) {
 	w := newSimulation(t, s)
 	if rsp := w.run(w.request(t)); len(rsp.GetResults()) > 0 {
-		counts.refusedSpecs.Add(1)
+		counts.rejectedSpecs.Add(1)
 		t.Skipf("the spec is refused: %v", rsp.GetResults()[0])
 	}
 	for range rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "disturbances") {
@@ -65,7 +67,7 @@ func history(t *rapid.T, s *subject) {
 		w.disturb(t)
 		rsp := w.call(t, true)
 		if rsp == nil {
-			w = before // Whoever caused it fixes it.
+			w = before // The cause of the error reverts the change.
 			continue
 		}
 		w.reconcileUntilStable(t, rsp)
@@ -83,19 +85,19 @@ func (w *simulation) fix(t *rapid.T) {
 		w.refusable = true
 		rsp := w.call(t, rapid.Bool().Draw(t, "thoroughly"))
 		if rsp == nil {
-			t.Fatalf("1: what was answered by the last valid spec is not any more")
+			t.Fatalf("1: an invalid spec is no longer composed from the last valid one")
 		}
 		w.reconcileUntilStable(t, rsp)
 		if !w.held {
-			return // What it was refused for has gone by itself.
+			return // The reason for the rejection has disappeared.
 		}
 	}
 	w.xr = maps.Clone(w.xr)
 	w.xr["spec"], w.held = w.lastValid().xr["spec"], false
 }
 
-// call makes one call and holds the response to the invariants; thoroughly: to all of them, of which some take long. It returns nil if
-// the function refuses what it may refuse.
+// call creates one call and checks the response for the invariants; thoroughly: for all of them, some of which take
+// long. It returns nil if the function rejects a request that it may reject.
 func (w *simulation) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 	counts.cases.Add(1)
 	if thoroughly {
@@ -104,17 +106,17 @@ func (w *simulation) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse
 	req := sent(t, w.request(t))
 	rsp, plan, err := w.explain(req)
 	if err != nil {
-		counts.refused.Add(1)
+		counts.rejected.Add(1)
 		if !w.refusable {
-			t.Fatalf("the function refuses what it took before: %v", err)
+			t.Fatalf("the function rejects a request that it accepted before: %v", err)
 		}
-		if w.checkRefused(t, w.run(req), err); rsp == nil {
+		if w.checkRejected(t, w.run(req), err); rsp == nil {
 			return nil
 		}
 		counts.held.Add(1)
 	}
 	if w.held && err == nil {
-		w.endSegment(t) // Another spec is composed from now on: what it was refused for has gone by itself.
+		w.endSegment(t) // Another spec is composed from now on: the reason for the rejection has disappeared.
 	}
 	w.note(t, rsp, plan)
 	w.checkGates(t, plan)
@@ -140,8 +142,9 @@ func (w *simulation) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse
 	return rsp
 }
 
-// checkRefused holds the invariants for a response to what the function refuses: a fatal one, or that of the last valid spec.
-func (w *simulation) checkRefused(t *rapid.T, rsp *fnv1.RunFunctionResponse, err error) {
+// checkRejected checks the invariants of the response to a rejected request: a fatal one, or one composed from the last
+// valid spec.
+func (w *simulation) checkRejected(t *rapid.T, rsp *fnv1.RunFunctionResponse, err error) {
 	typ := respond.Composed
 	if invalid.Is(err) {
 		typ = respond.SpecValid
@@ -157,7 +160,7 @@ func (w *simulation) checkRefused(t *rapid.T, rsp *fnv1.RunFunctionResponse, err
 	w.checkDeterministic(t, marshal(t, rsp))
 }
 
-// errorOf is the first result of a response.
+// errorOf returns the first result of a response.
 func errorOf(rsp *fnv1.RunFunctionResponse) string {
 	if len(rsp.GetResults()) == 0 {
 		return ""
@@ -165,8 +168,8 @@ func errorOf(rsp *fnv1.RunFunctionResponse) string {
 	return rsp.GetResults()[0].GetMessage()
 }
 
-// lastValid is the world with the spec that its status says was composed last, and data that is kept if its own spec keeps it; nil if the
-// status does not say.
+// lastValid returns the simulation with the last valid spec in its status, and retained data if its current spec
+// retains it; nil if the status has no such spec.
 func (w *simulation) lastValid() *simulation {
 	status, _ := w.xr["status"].(object)
 	stored, _ := status["lastValidSpec"].(object)
@@ -186,8 +189,8 @@ func (w *simulation) lastValid() *simulation {
 	return last
 }
 
-// rest holds the last part of invariant 6: if everything that is desired is made to exist and be ready, all is ready before
-// long, and stays so.
+// rest checks the last part of invariant 6: if every desired resource is made to exist and be ready, everything becomes
+// ready within a limited number of calls, and stays ready.
 func (w *simulation) rest(t *rapid.T) {
 	for n := range rounds {
 		rsp := w.call(t, false)
@@ -199,9 +202,9 @@ func (w *simulation) rest(t *rapid.T) {
 		if longest := counts.longest.Load(); int64(n) > longest {
 			counts.longest.Store(int64(n))
 		}
-		again := w.call(t, true)
-		if again.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_TRUE {
-			t.Errorf("6: what was ready is not ready any more, and nothing has happened")
+		second := w.call(t, true)
+		if second.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_TRUE {
+			t.Errorf("6: not ready any more, and nothing has changed")
 		}
 		w.endSegment(t)
 		return

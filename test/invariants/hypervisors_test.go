@@ -28,7 +28,7 @@ var hypervisors = &definedKind{
 	},
 }
 
-// ofPool makes a pool keep what rules ask of it, and slices apart.
+// ofPool adjusts a pool to the validation rules, with disjoint slices.
 func ofPool(spec object) {
 	spec["controlPlaneRef"] = object{"namespace": "tenant-a", "name": "cloud"}
 	processors(spec)
@@ -75,11 +75,11 @@ func ofPool(spec object) {
 	}
 	agentsOf(spec)
 	if cluster, _ := spec["cluster"].(object); cluster != nil && cluster["ref"].(object)["name"] == "east" {
-		apart(spec)
+		inOtherCluster(spec)
 	}
 }
 
-// agentsOf makes agents of a pool keep what they need.
+// agentsOf adds the settings that agents of a pool require.
 func agentsOf(spec object) {
 	agents, _ := spec["agents"].(object)
 	lifecycle, _ := spec["lifecycle"].(object)
@@ -93,8 +93,8 @@ func agentsOf(spec object) {
 	}
 }
 
-// apart makes a pool say nothing that takes somebody who sees its nodes from the control plane's cluster.
-func apart(spec object) {
+// inOtherCluster removes all settings of a pool that need access to its nodes from the control plane's cluster.
+func inOtherCluster(spec object) {
 	slices, _ := spec["slices"].(list)
 	for _, of := range append(list{spec}, slices...) {
 		delete(of.(object), "availabilityZone")
@@ -111,7 +111,7 @@ func apart(spec object) {
 	put(spec, false, "agents", "metadata", "enabled")
 }
 
-// processors makes those of a pool or a slice keep the rules about them.
+// processors adjusts the CPU settings of a pool or a slice to the validation rules.
 func processors(of object) {
 	cpu, ok := of["cpu"].(object)
 	if !ok {
@@ -126,7 +126,8 @@ func processors(of object) {
 	}
 }
 
-// devices says of each PCI device both who makes it and what it is, and of a network card both where it is and where it leads to.
+// devices sets both vendor and product of each PCI device, and both interface and physical network of each network
+// card.
 func devices(of object) {
 	all, _ := of["pciDevices"].(list)
 	for i, d := range all {
@@ -144,7 +145,7 @@ func devices(of object) {
 	}
 }
 
-// bridges gives each physical network a bridge.
+// bridges adds a bridge to each physical network.
 func bridges(of object) {
 	networks, _ := of["networks"].(object)
 	mappings, _ := networks["bridgeMappings"].(list)
@@ -207,7 +208,7 @@ status:
 `,
 }
 
-// around is what the function asks for, and finds.
+// around returns the required resources that the function requests.
 func around(platform object) (map[string][]*structpb.Struct, error) {
 	required := admission.Requirements()
 	s, err := structpb.NewStruct(platform)
@@ -228,7 +229,7 @@ func around(platform object) (map[string][]*structpb.Struct, error) {
 	return required, aroundPools(required)
 }
 
-// agents are what nodes are told of a control plane without OVN.
+// agents are the network settings of nodes of a control plane without OVN.
 const agents = `    networks:
       mechanism: OVS
       agents:
@@ -240,7 +241,7 @@ const agents = `    networks:
         servicePlugins: [qos]
 `
 
-// withoutOVN makes a control plane have agents in its place.
+// withoutOVN configures a control plane with agents instead of OVN.
 func withoutOVN(required map[string][]*structpb.Struct) error {
 	before, rest, _ := strings.Cut(known["control-plane"], "    networks:")
 	_, after, _ := strings.Cut(rest, "    volumes:")
@@ -254,7 +255,7 @@ func withoutOVN(required map[string][]*structpb.Struct) error {
 	return err
 }
 
-// byAgents makes a pool say nothing that takes OVN.
+// byAgents removes all settings of a pool that require OVN.
 func byAgents(spec object) {
 	slices, _ := spec["slices"].(list)
 	for _, of := range append(list{spec}, slices...) {
@@ -275,7 +276,7 @@ func genHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	delete(spec, "compositeDeletePolicy") // Crossplane's, of claims only.
 	spec["claimRef"] = object{"apiVersion": hypervisors.apiVersion, "kind": hypervisors.kind, "namespace": namespace, "name": name}
 	platform := platforms.draw(t, "", "default")
-	platform["spec"].(object)["limits"] = list{everything}
+	platform["spec"].(object)["limits"] = list{allowAll}
 	withClusters(platform)
 	required, err := around(platform)
 	if err != nil {
@@ -293,7 +294,8 @@ func genHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}, required
 }
 
-// pool is the one of its function's tests that has most, with disks in a pool of storage, and pull secrets.
+// pool returns the pool with the most features from its function's tests, with disks in a pool of storage, and pull
+// secrets.
 func pool(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	w := poolOf(t, "slices", object{
@@ -315,8 +317,9 @@ func pool(t *testing.T) *simulate.Cluster {
 	return w
 }
 
-// apartPool is one in a cluster of its own. It has neither of these, of which copies in two clusters are called alike.
-func apartPool(t *testing.T) *simulate.Cluster {
+// otherClusterPool returns a pool in a separate cluster, without these features, whose copies in two clusters have the
+// same name.
+func otherClusterPool(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	w := poolOf(t, "apart", object{}, object{})
 	spec := w.XR.GetFields()["spec"].GetStructValue()
@@ -329,7 +332,7 @@ func apartPool(t *testing.T) *simulate.Cluster {
 	return w
 }
 
-// agentPool is one of a control plane without OVN.
+// agentPool returns a pool of a control plane without OVN.
 func agentPool(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	w := poolOf(t, "mechanism-ovs", object{"images": object{"pullSecrets": list{"registry"}}}, object{
@@ -341,7 +344,7 @@ func agentPool(t *testing.T) *simulate.Cluster {
 	return w
 }
 
-// cardPool is one whose nodes have network cards.
+// cardPool returns a pool whose nodes have network cards.
 func cardPool(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	return poolOf(t, "cards", object{"images": object{"pullSecrets": list{"registry"}}}, object{
@@ -349,7 +352,7 @@ func cardPool(t *testing.T) *simulate.Cluster {
 	})
 }
 
-// poolOf is one of its function's tests on a platform, with more in its spec.
+// poolOf returns a pool from its function's tests on a platform, with additional fields in its spec.
 func poolOf(t *testing.T, file string, platform, more object) *simulate.Cluster {
 	t.Helper()
 	xr := composite(t, hypervisors.apiVersion, "XHypervisorCluster", "pool", file)
@@ -362,7 +365,7 @@ func poolOf(t *testing.T, file string, platform, more object) *simulate.Cluster 
 		}
 		xr.GetFields()["spec"].GetStructValue().Fields[field] = structpb.NewStructValue(s)
 	}
-	platform["domain"], platform["limits"] = "example.com", list{everything}
+	platform["domain"], platform["limits"] = "example.com", list{allowAll}
 	required, err := around(withClusters(object{"spec": platform}))
 	if err != nil {
 		t.Fatal(err)
@@ -370,12 +373,12 @@ func poolOf(t *testing.T, file string, platform, more object) *simulate.Cluster 
 	return &simulate.Cluster{XR: xr, Kinds: kinds.Runners(), Required: required}
 }
 
-// hypervisorMistakes are what a pool is refused for.
-var hypervisorMistakes = map[string]invalidChange{
-	"nodes that are not left to it": {typ: respond.SpecValid, words: "spec.nodeSelector: no limit of the platform allows", make: func(w *simulation, _ object) {
+// invalidHypervisors are the invalid changes of a pool.
+var invalidHypervisors = map[string]invalidChange{
+	"nodes that are not left to it": {typ: respond.SpecValid, wantMessage: "spec.nodeSelector: no limit of the platform allows", make: func(w *simulation, _ object) {
 		w.require("platform", platformWith(object{"domain": "example.com"}))
 	}},
-	"agents of OVN and others": {typ: respond.SpecValid, edit: true, words: "networks of that control plane are made by ", make: func(_ *simulation, spec object) {
+	"agents of OVN and others": {typ: respond.SpecValid, edit: true, wantMessage: "networks of that control plane are made by ", make: func(_ *simulation, spec object) {
 		put(spec, object{
 			"neutron":       object{"resources": object{"requests": object{"cpu": "100m"}}},
 			"ovnController": object{"resources": object{"requests": object{"cpu": "100m"}}},
@@ -386,8 +389,8 @@ var hypervisorMistakes = map[string]invalidChange{
 		}
 	}},
 	"network cards that lead nowhere": in(list{
-		object{"name": "a", "vendorID": "8086", "productID": "1889", "interface": "ens1", "physicalNetwork": "elsewhere"},
-	}, `spec.pciDevices[0].physicalNetwork: the control plane has no physical network "elsewhere"`, "pciDevices"),
+		object{"name": "a", "vendorID": "8086", "productID": "1889", "interface": "ens1", "physicalNetwork": "other"},
+	}, `spec.pciDevices[0].physicalNetwork: the control plane has no physical network "other"`, "pciDevices"),
 	"a network card that leads to two networks": in(list{
 		object{"name": "a", "vendorID": "8086", "productID": "1889", "interface": "ens1", "physicalNetwork": "physnet1"},
 		object{"name": "b", "vendorID": "8086", "productID": "188a", "interface": "ens1", "physicalNetwork": "physnet2"},
@@ -396,49 +399,49 @@ var hypervisorMistakes = map[string]invalidChange{
 		object{"name": "a", "nodeSelector": object{"a": "a"}}, object{"name": "b", "nodeSelector": object{"b": "b"}},
 	}, "spec.slices[1].nodeSelector: a node could belong to", "slices"),
 	"a cell that is not there": in("west", "spec.cell: the control plane", "cell"),
-	"a driver that nobody has": in("cloud-hypervisor", "spec.virtualization.driver: ", "virtualization", "driver"),
-	"disks in a pool of images": {typ: respond.SpecValid, edit: true, words: "spec.storage", make: func(_ *simulation, spec object) {
+	"an unknown driver":        in("cloud-hypervisor", "spec.virtualization.driver: ", "virtualization", "driver"),
+	"disks in a pool of images": {typ: respond.SpecValid, edit: true, wantMessage: "spec.storage", make: func(_ *simulation, spec object) {
 		put(spec, object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": "images"}, "storage")
 	}},
-	"disks in a pool of nobody": {typ: respond.SpecValid, words: "spec.storage", make: func(w *simulation, spec object) {
+	"disks in a pool of a missing namespace": {typ: respond.SpecValid, wantMessage: "spec.storage", make: func(w *simulation, spec object) {
 		put(spec, object{"clusterRef": object{"namespace": "nobody", "name": "ceph"}, "pool": "vms"}, "storage")
 		w.require("storage-claim.nobody.ceph")
 	}},
-	"two who empty nodes": {typ: respond.SpecValid, words: "spec.virtualization.evictOnCordon: with lifecycle", make: func(_ *simulation, spec object) {
+	"two who empty nodes": {typ: respond.SpecValid, wantMessage: "spec.virtualization.evictOnCordon: with lifecycle", make: func(_ *simulation, spec object) {
 		put(spec, object{"enabled": true, "credentialsSecretRef": object{"name": "operator"}}, "lifecycle")
 		put(spec, true, "virtualization", "evictOnCordon")
 		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
 		delete(spec, "cluster")
 	}},
-	"an agent that sees nothing": {typ: respond.SpecValid, words: "spec.agents.kvmNodeAgent.enabled: the KVM node agent", make: func(_ *simulation, spec object) {
+	"an agent that sees nothing": {typ: respond.SpecValid, wantMessage: "spec.agents.kvmNodeAgent.enabled: the KVM node agent", make: func(_ *simulation, spec object) {
 		put(spec, true, "agents", "kvmNodeAgent", "enabled")
 		put(spec, object{"mode": "Managed"}, "virtualization", "libvirt")
 	}},
 	"an image of another release": in(object{"image": object{"tag": "stable-2024.2"}},
 		"spec.agents.novaCompute.image.tag: the control plane says the release", "agents", "novaCompute"),
-	"images of anywhere": {typ: respond.SpecValid, edit: true, words: "spec.images.registry: no limit of the platform allows", make: func(w *simulation, spec object) {
+	"images of anywhere": {typ: respond.SpecValid, edit: true, wantMessage: "spec.images.registry: no limit of the platform allows", make: func(w *simulation, spec object) {
 		put(spec, "registry.anywhere.example.com", "images", "registry")
 		w.require("platform", platformWith(object{"domain": "example.com", "limits": list{
 			object{"name": "nodes", "namespaces": list{"*"}, "hypervisorNodes": list{"*"}, "tolerations": list{"*"}, "registries": list{"*"}},
 		}}))
 	}},
-	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: cluster \"nobody\" is not available", "cluster"),
-	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *simulation, _ object) {
+	"an unknown cluster": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: cluster \"nobody\" is not available", "cluster"),
+	"a control plane that is not there": {typ: respond.SpecValid, wantMessage: "spec.controlPlaneRef: there is no", make: func(w *simulation, _ object) {
 		w.require("control-plane-claim")
 	}},
-	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *simulation, _ object) { w.require("platform") }},
+	"no platform": {typ: respond.Composed, wantMessage: "there is no PlatformConfig", make: func(w *simulation, _ object) { w.require("platform") }},
 }
 
-// hypervisorOrders say what comes first in a pool.
+// hypervisorOrders are the creation orders in a pool.
 var hypervisorOrders = []order{
-	{first: `DaemonSet\.apps nova-compute.*`, then: `PrometheusRule\.monitoring.* .*`, exists: true, why: "alerts on what is not there would fire, and those on pods must not wait for all of them"},
+	{first: `DaemonSet\.apps nova-compute.*`, then: `PrometheusRule\.monitoring.* .*`, exists: true, why: "alerts on missing objects would fire, and those on pods must not wait for all of them"},
 	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, why: "they are in it"},
 	{first: `Namespace .*`, then: `(ConfigMap control-plane|NetworkPolicy\.networking.* default-deny)`, why: "they are in it"},
-	{first: `ConfigMap control-plane`, then: `(Certificate\.cert-manager\.io|(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*)) .*(-ovn|control-plane-secrets)`, why: "it says who signs, and from whom they come"},
-	{first: `ConfigMap control-plane`, then: `PushSecret\.external-secrets\.io .*-(control-plane|volume-key)-.*`, why: "it says where they are"},
+	{first: `ConfigMap control-plane`, then: `(Certificate\.cert-manager\.io|(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*)) .*(-ovn|control-plane-secrets)`, why: "it has the issuer, and the source of the Secrets"},
+	{first: `ConfigMap control-plane`, then: `PushSecret\.external-secrets\.io .*-(control-plane|volume-key)-.*`, why: "it has their location"},
 	{first: `PushSecret\.external-secrets\.io .*-control-plane-nova-credential`, then: `ExternalSecret\.external-secrets\.io control-plane-nova-credential`, why: "it is read where it was pushed to"},
 	{first: `PushSecret\.external-secrets\.io .*-volume-key-.*`, then: `ExternalSecret\.external-secrets\.io volume-key-.*`, why: "it is read where it was pushed to"},
-	{first: `ConfigMap control-plane`, then: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, why: "it says which networks"},
+	{first: `ConfigMap control-plane`, then: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, why: "it has the networks"},
 	{first: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, then: `ConfigMap ovn-controller-config-.*`, exists: true, why: "it connects through them"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*control-plane-secrets`, then: `SecretStore\.external-secrets\.io control-plane-secrets`, why: "it reads with that account"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, then: `SecretStore\.external-secrets\.io .*pull-secrets`, why: "it reads with that account"},
@@ -465,20 +468,20 @@ var hypervisorOrders = []order{
 	{first: `ConfigMap metadata-config-.*`, then: `DaemonSet\.apps metadata.*`, why: "its pods run it"},
 	{first: `ConfigMap nova-compute-config-.*`, then: `DaemonSet\.apps nova-compute.*`, why: "its pods run it"},
 	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `ConfigMap (ovn-controller|metadata|nova-compute)-config-.*`, why: "they log in with it"},
-	{first: `ConfigMap control-plane`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, why: "it says from whom they come"},
+	{first: `ConfigMap control-plane`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, why: "it has the source of the Secrets"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount volume-secrets`, why: "the image that reads the keys is pulled with it"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, then: `SecretStore\.external-secrets\.io volume-secrets`, why: "it reads with that account"},
 	{first: `SecretStore\.external-secrets\.io volume-secrets`, then: `ExternalSecret\.external-secrets\.io volume-key-.*`, why: "they are read by it"},
-	{first: `ExternalSecret\.external-secrets\.io volume-key-.*`, then: `ConfigMap volume-keys-config-.*`, why: "libvirt is told of them"},
-	{first: `DaemonSet\.apps libvirt.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, exists: true, why: "its pods tell it the keys"},
-	{first: `ConfigMap control-plane`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*storage-secrets`, why: "it says whose user they are"},
+	{first: `ExternalSecret\.external-secrets\.io volume-key-.*`, then: `ConfigMap volume-keys-config-.*`, why: "libvirt is configured with them"},
+	{first: `DaemonSet\.apps libvirt.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, exists: true, why: "its pods pass the keys to it"},
+	{first: `ConfigMap control-plane`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*storage-secrets`, why: "it names the owner of the keys"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*storage-secrets`, then: `SecretStore\.external-secrets\.io storage-secrets`, why: "it reads with that account"},
 	{first: `SecretStore\.external-secrets\.io storage-secrets`, then: `ExternalSecret\.external-secrets\.io storage-key-.*`, why: "they are read by it"},
 	{first: `ExternalSecret\.external-secrets\.io storage-key-.*`, then: `ConfigMap storage`, why: "a pool without a key is none yet"},
-	{first: `ExternalSecret\.external-secrets\.io storage-key-.*`, then: `DaemonSet\.apps volume-keys.*`, why: "libvirt is told of it"},
+	{first: `ExternalSecret\.external-secrets\.io storage-key-.*`, then: `DaemonSet\.apps volume-keys.*`, why: "libvirt is configured with it"},
 	{first: `ConfigMap storage`, then: `(ConfigMap nova-compute-config-.*|DaemonSet\.apps nova-compute.*)`, why: "virtual machines start with the key"},
 	{first: `ConfigMap volume-keys-config-.*`, then: `DaemonSet\.apps volume-keys.*`, why: "its pods run it"},
-	{first: `DaemonSet\.apps openvswitch.*`, then: `ConfigMap (ovn-controller|metadata)-config-.*`, exists: true, why: "they speak to it"},
+	{first: `DaemonSet\.apps openvswitch.*`, then: `ConfigMap (ovn-controller|metadata)-config-.*`, exists: true, why: "they connect to it"},
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
 	{first: `NetworkPolicy\.networking.* .*-(queue|apis)`, then: `ConfigMap openvswitch-agent-config-.*`, exists: true, why: "it connects through them"},
 	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `ConfigMap (openvswitch|l3|dhcp|sriov)-agent-config-.*`, why: "they log in with it"},
@@ -486,37 +489,37 @@ var hypervisorOrders = []order{
 	{first: `ConfigMap openvswitch-agent-config-.*`, then: `DaemonSet\.apps openvswitch-agent.*`, why: "its pods run it"},
 	{first: `ConfigMap l3-agent-config-.*`, then: `DaemonSet\.apps l3-agent.*`, why: "its pods run it"},
 	{first: `ConfigMap dhcp-agent-config-.*`, then: `DaemonSet\.apps dhcp-agent.*`, why: "its pods run it"},
-	{first: `DaemonSet\.apps openvswitch(-slice-.*)?`, then: `ConfigMap openvswitch-agent-config-.*`, exists: true, why: "it speaks to it"},
-	{first: `DaemonSet\.apps openvswitch-agent.*`, then: `ConfigMap (l3|dhcp)-agent-config-.*`, exists: true, why: "nobody would connect what they plug in"},
-	{first: `RemoteConsumer\.c5c3.*`, then: `ConfigMap (openvswitch|l3|dhcp|sriov)-agent-config-.*`, why: "nobody takes a login away from pods that are known"},
+	{first: `DaemonSet\.apps openvswitch(-slice-.*)?`, then: `ConfigMap openvswitch-agent-config-.*`, exists: true, why: "it connects to it"},
+	{first: `DaemonSet\.apps openvswitch-agent.*`, then: `ConfigMap (l3|dhcp)-agent-config-.*`, exists: true, why: "their ports would not be connected"},
+	{first: `RemoteConsumer\.c5c3.*`, then: `ConfigMap (openvswitch|l3|dhcp|sriov)-agent-config-.*`, why: "logins of known pods are not revoked"},
 	{first: `NetworkPolicy\.networking.* .*-(queue|apis)`, then: `ConfigMap sriov-agent-config-.*`, exists: true, why: "it connects through them"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ConfigMap sriov-agent-config-.*`, why: "its image is pulled with it"},
 	{first: `ConfigMap sriov-agent-config-.*`, then: `DaemonSet\.apps sriov-agent.*`, why: "its pods run it"},
-	{first: `DaemonSet\.apps sriov-agent.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "no port is given to a node whose cards nobody has told of"},
-	{first: `DaemonSet\.apps (l3|dhcp)-agent.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for an address when they start"},
-	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},
-	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},
-	{first: `ConfigMap control-plane`, then: `RemoteConsumer\.c5c3.*`, why: "it says whose logins the pool has"},
-	{first: `RemoteConsumer\.c5c3.*`, then: `(ConfigMap nova-compute-config-.*|DaemonSet\.apps nova-compute.*)`, why: "nobody takes a login away from pods that are known"},
-	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*operator-secrets`, why: "what it asks is verified by an authority of these"},
+	{first: `DaemonSet\.apps sriov-agent.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "Neutron binds no port on a node before the cards are reported"},
+	{first: `DaemonSet\.apps (l3|dhcp)-agent.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they request an address when they start"},
+	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a known hypervisor gets servers"},
+	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they read metadata when they start"},
+	{first: `ConfigMap control-plane`, then: `RemoteConsumer\.c5c3.*`, why: "it names the owner of the pool's logins"},
+	{first: `RemoteConsumer\.c5c3.*`, then: `(ConfigMap nova-compute-config-.*|DaemonSet\.apps nova-compute.*)`, why: "logins of known pods are not revoked"},
+	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*operator-secrets`, why: "it verifies servers by a CA certificate of these"},
 	{first: `DaemonSet\.apps nova-compute.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*operator-secrets`, exists: true, why: "it waits for nodes that Nova knows"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*operator-secrets`, then: `SecretStore\.external-secrets\.io operator-secrets`, why: "it reads with that account"},
 	{first: `SecretStore\.external-secrets\.io operator-secrets`, then: `ExternalSecret\.external-secrets\.io operator-login-.*`, why: "they are read by it"},
 	{first: `ExternalSecret\.external-secrets\.io operator-login-.*`, then: `Deployment\.apps hypervisor-operator`, why: "it logs in with it"},
-	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*|Issuer.*) .*hypervisor-operator`, then: `Deployment\.apps hypervisor-operator`, why: "it ends where it may not ask"},
-	{first: `Deployment\.apps hypervisor-operator`, then: `(ServiceAccount|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*kvm-node-agent`, why: "it ends where its node has no Hypervisor"},
-	{first: `(ServiceAccount|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*kvm-node-agent`, then: `DaemonSet\.apps kvm-node-agent.*`, why: "it asks the API server as it starts"},
+	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*|Issuer.*) .*hypervisor-operator`, then: `Deployment\.apps hypervisor-operator`, why: "it exits without permissions"},
+	{first: `Deployment\.apps hypervisor-operator`, then: `(ServiceAccount|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*kvm-node-agent`, why: "it exits if its node has no Hypervisor"},
+	{first: `(ServiceAccount|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*kvm-node-agent`, then: `DaemonSet\.apps kvm-node-agent.*`, why: "it calls the API server when it starts"},
 	{first: `ConfigMap control-plane`, then: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, why: "a pool is of a control plane"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount .*ovs-agent`, why: "its image is pulled with it"},
 	{first: `DaemonSet\.apps openvswitch(-slice-.*)?`, then: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, exists: true, why: "it looks at the switch"},
-	{first: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, then: `DaemonSet\.apps ovs-agent.*`, why: "it asks the API server as it starts"},
+	{first: `(ServiceAccount|RoleBinding\.rbac.*) .*ovs-agent`, then: `DaemonSet\.apps ovs-agent.*`, why: "it calls the API server when it starts"},
 	{first: `Namespace .*`, then: `(ServiceAccount|Issuer\.cert-manager\.io|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*) .*labels-injector`, why: "they are in it"},
 	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount (labels-injector|hypervisor-operator)`, why: "its image is pulled with it"},
-	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*labels-injector`, then: `Deployment\.apps labels-injector`, why: "it asks the API server as it starts"},
+	{first: `(ServiceAccount|RoleBinding\.rbac.*|ClusterRoleBinding\.rbac.*|NetworkPolicy.*) .*labels-injector`, then: `Deployment\.apps labels-injector`, why: "it calls the API server when it starts"},
 	{first: `Issuer\.cert-manager\.io labels-injector`, then: `Certificate\.cert-manager\.io labels-injector-tls`, why: "it signs it"},
 	{first: `Certificate\.cert-manager\.io labels-injector-tls`, then: `Deployment\.apps labels-injector`, why: "its pod mounts it"},
-	{first: `Deployment\.apps labels-injector`, then: `ValidatingWebhookConfiguration.*`, why: "a webhook that nobody serves is waited for"},
-	{first: `ConfigMap control-plane`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, why: "it says whose companion looks where pods are"},
+	{first: `Deployment\.apps labels-injector`, then: `ValidatingWebhookConfiguration.*`, why: "calls of a webhook without a server time out"},
+	{first: `ConfigMap control-plane`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, why: "it names the companion that looks up the nodes of pods"},
 	{first: `DaemonSet\.apps nova-compute.*`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, exists: true, why: "Nova knows a node by its pod"},
 	{first: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, then: `(ComputeCatalog|ServiceCheck)\.openstack.*`, why: "the companion finds the nodes with these rights"},
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// TestWiring: the judge of the emitted graph finds nothing in what random claims on random platforms become.
+// TestWiring checks that the judge has no findings about the objects composed for random claims on random platforms.
 func TestWiring(t *testing.T) {
 	t.Parallel()
 	judged, withCells, found := 0, 0, false
 	rapid.Check(t, func(t *rapid.T) {
-		if judged == clouds && !found { // What was found is looked for again, in less.
+		if judged == clouds && !found { // A failure is reproduced with fewer clouds while rapid shrinks it.
 			return
 		}
 		claim, platform := claims.draw(t, "tenant-a", "cloud"), platforms.draw(t, "", "default")
 		spec := platform["spec"].(object)
-		spec["limits"] = list{everything}
+		spec["limits"] = list{allowAll}
 		spec["clusters"] = list{object{"name": "east", "providerConfig": "east", "allowedNamespaces": list{"*"}},
 			object{"name": "here", "providerConfig": "in-cluster", "allowedNamespaces": list{"*"}}}
 		if spec["secretStore"] == nil {
@@ -56,7 +56,8 @@ func TestWiring(t *testing.T) {
 	t.Logf("%d clouds were judged, %d with cells of Nova", judged, withCells)
 }
 
-// withNova orders Nova, as the claim says it if it says anything, with what it cannot do without: a claim seldom has all of that by chance.
+// withNova enables Nova with everything that it requires, and keeps the claim's other settings for it: a random claim
+// seldom has all of that.
 func withNova(claim, platform object) {
 	platform["queueIssuer"] = "queues"
 	services := under(claim, "services")
@@ -68,7 +69,7 @@ func withNova(claim, platform object) {
 	}
 }
 
-// under is what lies under a field, and is made if nothing does.
+// under returns the object in a field, which it creates if it is missing.
 func under(o object, field string) object {
 	in, ok := o[field].(object)
 	if !ok {
@@ -78,7 +79,7 @@ func under(o object, field string) object {
 	return in
 }
 
-// clouds is how many clouds are judged: each takes as long as a hundred states of a history.
+// clouds is the number of judged clouds: each takes as long as a hundred states of a history.
 var clouds = effort.Of(2, 40)
 
 func marshalYAML(t *rapid.T, o object) []byte {
@@ -89,8 +90,8 @@ func marshalYAML(t *rapid.T, o object) []byte {
 	return b
 }
 
-// unsynced asks for no comparison of Neutron with OVN: its tool is told of services, and has logins, that it asks for nothing (sync of
-// functions/neutron), which a judge of what is let through cannot know.
+// unsynced disables the comparison of Neutron with OVN: its tool is configured with services and logins that it does
+// not use (sync of functions/neutron), which the judge of network policies cannot detect.
 func unsynced(claim object) {
 	services, _ := claim["services"].(object)
 	neutron, _ := services["neutron"].(object)

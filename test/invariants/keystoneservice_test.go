@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
-// keystoneServices are services of somebody's own.
+// keystoneServices are custom services.
 var keystoneServices = &definedKind{
 	folder: "keystoneservice", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "KeystoneService",
 	new: func() any { return &keystoneservicev1.KeystoneService{} },
@@ -39,8 +39,8 @@ var keystoneServices = &definedKind{
 // meters begin the names of the resources that have revisions, by where the claim is.
 var meters = []string{kubenames.Instance("tenant-a", "meter") + "-meter-", kubenames.Instance("t", "meter") + "-meter-"}
 
-// guests gives each service that a control plane lets in a name and a place of its own.
-func guests(spec object) {
+// customServices sets a unique name and folder for each custom service that a control plane admits.
+func customServices(spec object) {
 	all, _ := spec["keystoneServices"].(list)
 	for i, g := range all {
 		g, _ := g.(object)
@@ -76,7 +76,7 @@ control-plane:
     components: [{name: catalog, phase: Ready}]
 `
 
-// aroundKeystoneService is what the function asks for, and finds.
+// aroundKeystoneService returns the required resources that the function requests.
 func aroundKeystoneService(platform object) (map[string][]*structpb.Struct, error) {
 	existing := map[string]object{}
 	if err := yaml.UnmarshalStrict([]byte(letIn), &existing); err != nil {
@@ -109,7 +109,7 @@ func genKeystoneService(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}, required
 }
 
-// keystoneService is the one of its function's tests that has most.
+// keystoneService returns the one with the most features from its function's tests.
 func keystoneService(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	xr := composite(t, keystoneServices.apiVersion, "XKeystoneService", "meter", "limes")
@@ -128,7 +128,8 @@ func keystoneService(t *testing.T) *simulate.Cluster {
 	return &simulate.Cluster{XR: xr, Kinds: kinds.Runners(), Required: required}
 }
 
-// keystoneServiceOrders: the account is there before what is made of it, and the companion may read what it makes it of.
+// keystoneServiceOrders: the account exists before the objects created from it, and the companion may read their
+// sources.
 var keystoneServiceOrders = []order{
 	{first: `ConfigMap [^-]+-keystone`, then: `((Role|RoleBinding)\.rbac.* .*-companion|NetworkPolicy.*|ConfigMap .*-in-use)`, why: "there is a control plane then"},
 	{first: `ConfigMap .*-in-use`, then: `Usage.*`, why: "it looks for its user with a growing backoff"},
@@ -139,23 +140,23 @@ var keystoneServiceOrders = []order{
 	{first: `(User|Role)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to it"},
 	{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
 	{first: `SecretAggregate.*`, then: `ExternalSecret.* .*-keystone`, why: "it is a copy of its Secret"},
-	{first: `RoleAssignment.*`, then: `ExternalSecret.* .*-keystone`, why: "whoever reads it logs in, and a token has the roles of that time"},
+	{first: `RoleAssignment.*`, then: `ExternalSecret.* .*-keystone`, why: "its readers log in, and a token keeps the roles of its creation"},
 	{first: `SecretStore.*`, then: `ExternalSecret.* .*-keystone`, why: "it is read by it"},
 }
 
-// keystoneServiceMistakes are what a service is refused for.
-var keystoneServiceMistakes = map[string]invalidChange{
-	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *simulation, _ object) {
+// invalidKeystoneServices are the invalid changes of a custom service.
+var invalidKeystoneServices = map[string]invalidChange{
+	"a control plane that is not there": {typ: respond.SpecValid, wantMessage: "spec.controlPlaneRef: there is no", make: func(w *simulation, _ object) {
 		w.require("control-plane-claim")
 		delete(w.observed, "control-plane")
 	}},
 	"a service of OpenStack's own": in(object{
 		"type": "compute", "name": "nova", "endpoints": object{"public": "https://a.example.com", "internal": "https://a.b.svc"},
 	}, "spec.catalog.type: ", "catalog"),
-	"a second place of OpenStack's own": {typ: respond.SpecValid, words: "spec.additionalCatalog[0].type: ", make: func(_ *simulation, spec object) {
+	"a second place of OpenStack's own": {typ: respond.SpecValid, wantMessage: "spec.additionalCatalog[0].type: ", make: func(_ *simulation, spec object) {
 		ends := object{"public": "https://a.example.com", "internal": "https://a.b.svc"}
 		spec["catalog"] = object{"type": "metering", "name": "ceilometer", "endpoints": ends}
 		spec["additionalCatalog"] = list{object{"type": "network", "name": "neutron", "endpoints": ends}}
 	}},
-	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *simulation, _ object) { w.require("platform") }},
+	"no platform": {typ: respond.Composed, wantMessage: "there is no PlatformConfig", make: func(w *simulation, _ object) { w.require("platform") }},
 }

@@ -29,11 +29,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// An order says what must be ready before something else is made. It is written by hand, of objects as a cluster has them, and knows nothing
-// of components: each side is a pattern of "Kind.group name".
+// An order defines which object must be ready before another one is created. Orders are written by hand for objects as
+// in a cluster, independently of components: each side is a pattern of "Kind.group name".
 type order struct {
 	first, then string
-	// exists: it is enough that the first is there.
+	// exists: the first object need not be ready.
 	exists bool
 	why    string
 }
@@ -65,32 +65,32 @@ var orders = map[string][]order{
 
 		{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) companion`, then: `Deployment\.apps companion`, why: "it would start without rights"},
 		{first: `ExternalSecret\.external-secrets\.io mariadb-root`, then: `MariaDB\.k8s.*`, why: "its root has that password"},
-		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-database`, then: `ExternalMariaDB\..*`, why: "its operator logs in elsewhere with it"},
-		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-database`, then: `ExternalSecret\.external-secrets\.io mariadb-authority`, why: "what is not there is said of the tenant's"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-database`, then: `ExternalMariaDB\..*`, why: "its operator logs in to the external server with it"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-database`, then: `ExternalSecret\.external-secrets\.io mariadb-authority`, why: "the condition names the tenant's Secret if it is missing"},
 		{first: `Certificate\.cert-manager\.io rabbitmq-tls`, then: `RabbitmqCluster.*`, why: "it serves it"},
 		{first: `MariaDB\.k8s.*`, then: `MaxScale.*`, why: "it makes its users there"},
 		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `PhysicalBackup.*`, why: "there would be nothing to back up"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-backup-s3`, then: `PhysicalBackup.*`, why: "it logs in to the bucket with it"},
-		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* (mariadb|maxscale)`, exists: true, why: "alerts on what is not there would fire"},
-		{first: `RabbitmqCluster.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* rabbitmq`, exists: true, why: "alerts on what is not there would fire"},
-		{first: `Valkey.*`, then: `PrometheusRule\.monitoring.* valkey`, exists: true, why: "alerts on what is not there would fire"},
-		{first: `Deployment\.apps companion`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* companion`, exists: true, why: "alerts on what is not there would fire"},
+		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* (mariadb|maxscale)`, exists: true, why: "alerts on missing objects would fire"},
+		{first: `RabbitmqCluster.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* rabbitmq`, exists: true, why: "alerts on missing objects would fire"},
+		{first: `Valkey.*`, then: `PrometheusRule\.monitoring.* valkey`, exists: true, why: "alerts on missing objects would fire"},
+		{first: `Deployment\.apps companion`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* companion`, exists: true, why: "alerts on missing objects would fire"},
 		{first: `IdentityCatalog.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, exists: true, why: "monitoring comes last"},
 
-		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `Keystone.*`, why: "its database is there"},
+		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `Keystone.*`, why: "its database is in it"},
 		{first: `ExternalMariaDB\..*`, then: `Keystone.*`, why: "its database is made there"},
 		{first: `ExternalSecret\.external-secrets\.io mariadb-authority`, then: `Keystone.*`, why: "its pods verify the database by it"},
 		{first: `ExternalMariaDB\..*`, then: `Usage.* database-uses-.*`, exists: true, why: "a Usage looks for its user"},
-		{first: `(StatefulSet\.apps|Service) memcached`, then: `Keystone.*`, why: "its pods ask it"},
+		{first: `(StatefulSet\.apps|Service) memcached`, then: `Keystone.*`, why: "its pods connect to it"},
 		{first: `Deployment\.apps companion`, then: `Keystone.*`, why: "it makes its keys and its schema"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
-		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-keystone`, then: `Keystone.*`, why: "it logs in elsewhere with it"},
-		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-queue`, then: `ExternalSecret\.external-secrets\.io rabbitmq-(connection|tls)`, why: "what is not there is said of the tenant's"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-keystone`, then: `Keystone.*`, why: "it logs in to the external Keystone with it"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-corporate-queue`, then: `ExternalSecret\.external-secrets\.io rabbitmq-(connection|tls)`, why: "the condition names the tenant's Secret if it is missing"},
 		{first: `ExternalSecret\.external-secrets\.io rabbitmq-(connection|tls)`, then: `(Nova|Neutron)\..*`, why: "their virtual hosts are made with it, and their pods verify it"},
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
 		{first: `IdentityCatalog.*`, then: `Horizon\..*`, why: "users find services there"},
-		{first: `IdentityCatalog.*`, then: `(Placement|Barbican|Glance|Nova|Neutron|Cinder|Heat)\..*`, why: "its user gets a role that is there"},
+		{first: `IdentityCatalog.*`, then: `(Placement|Barbican|Glance|Nova|Neutron|Cinder|Heat)\..*`, why: "its user is assigned an existing role"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
@@ -121,7 +121,7 @@ var orders = map[string][]order{
 		{first: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs)`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "pods would be cut off"},
 		{first: `NetworkPolicy\.networking\.k8s\.io companion`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "the companion would be cut off"},
 		{first: `NetworkPolicy\.networking\.k8s\.io memcached`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "memcached would be cut off"},
-		{first: `(Keystone|OVNCluster).*`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "it brings the policy of its own pods"},
+		{first: `(Keystone|OVNCluster).*`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "it creates the policy of its pods"},
 		{first: `Keystone.*`, then: `Usage.* keystone-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `IdentityCatalog.*`, then: `Usage.* catalog-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 	}...),
@@ -139,12 +139,12 @@ var orders = map[string][]order{
 		{first: `KeyRepository.*`, then: `DatabaseSync.*`, why: "its Jobs mount the keys"},
 		{first: `SecretAggregate.* .*-domains`, then: `DatabaseSync.*`, why: "its Jobs mount it"},
 		{first: `DatabaseSync.*`, then: `Job\.batch .*-bootstrap-.*`, why: "there are no tables before"},
-		{first: `Job\.batch .*-bootstrap-.*`, then: `Deployment\.apps .*`, why: "nobody could log in before"},
-		{first: `Job\.batch .*-bootstrap-.*`, then: `CronJob\.batch .*`, why: "there is nothing to flush before"},
+		{first: `Job\.batch .*-bootstrap-.*`, then: `Deployment\.apps .*`, why: "no user can log in before"},
+		{first: `Job\.batch .*-bootstrap-.*`, then: `CronJob\.batch .*`, why: "nothing is to be flushed before"},
 		{first: `(Deployment\.apps|Service) .*`, then: `CredentialRotation.*`, why: "it logs in there"},
 		{first: `(Deployment\.apps|Service) .*`, then: `IdentityCheck.*`, why: "it logs in there"},
 		{first: `SecretAggregate.* [^-]+-clouds`, then: `IdentityCheck.*`, why: "it logs in with it"},
-		{first: `(Deployment\.apps|Service) .*`, then: `SecretAggregate.* [^-]+-korc-clouds`, why: "nobody makes its source before"},
+		{first: `(Deployment\.apps|Service) .*`, then: `SecretAggregate.* [^-]+-korc-clouds`, why: "its source does not exist before"},
 		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* [^-]+-tls`, why: "the companion writes its Secret"},
 		{first: `Certificate.* [^-]+-authority`, then: `SecretAggregate.* [^-]+-tls`, why: "it is made of it"},
 		{first: `SecretAggregate.* [^-]+-tls`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of it"},
@@ -154,11 +154,11 @@ var orders = map[string][]order{
 	"Horizon": {
 		{first: `ExternalSecret.* .*-secret-key`, then: `ConfigMap .*-config-.*`, why: "pods read all of them"},
 		{first: `ConfigMap .*`, then: `Deployment\.apps .*`, why: "pods read all of them"},
-		{first: `Certificate\.cert-manager\.io .*([^c]|[^i]c)-tls`, then: `Deployment\.apps .*`, why: "pods read it, and not that of the public name"},
-		{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are told its authority"},
+		{first: `Certificate\.cert-manager\.io .*([^c]|[^i]c)-tls`, then: `Deployment\.apps .*`, why: "pods read it, not the certificate of the public name"},
+		{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are configured with its CA certificate"},
 	},
 	"Tempest": {
-		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `RoleAssignment.*`, why: "the companion reads what it logs in by"},
+		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `RoleAssignment.*`, why: "the companion reads its login"},
 		{first: `ExternalSecret.* .*-user`, then: `User\.openstack\.k-orc\.cloud .*`, why: "it has that password"},
 		{first: `(User|Project)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to them"},
 		{first: `(RoleAssignment.*|ConfigMap .*|TestReport.*)`, then: `CronJob\.batch .*`, why: "its pods log in, read it, and are reported"},
@@ -169,14 +169,14 @@ var orders = map[string][]order{
 		order{first: `CellMapping.*`, then: `NovaCell.*`, why: "cell0 is the first"},
 		order{first: `NovaCell.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "who has read which cells there are does not look again"},
 		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
-		order{first: `(Deployment\.apps nova|StatefulSet\.apps .*|Service nova|Endpoint\.openstack\.k-orc\.cloud .*)`, then: `ServiceCheck.*`, why: "it asks it"},
-		order{first: `(Deployment\.apps nova|Service nova|Endpoint\.openstack\.k-orc\.cloud .*)`, then: `ComputeCatalog.*`, why: "it asks Nova, where Keystone's catalog says it is"},
-		order{first: `(Deployment\.apps|Service) nova`, then: `CronJob\.batch .*`, why: "there is nothing to archive before"},
+		order{first: `(Deployment\.apps nova|StatefulSet\.apps .*|Service nova|Endpoint\.openstack\.k-orc\.cloud .*)`, then: `ServiceCheck.*`, why: "it calls it"},
+		order{first: `(Deployment\.apps nova|Service nova|Endpoint\.openstack\.k-orc\.cloud .*)`, then: `ComputeCatalog.*`, why: "it calls Nova at the address in Keystone's catalog"},
+		order{first: `(Deployment\.apps|Service) nova`, then: `CronJob\.batch .*`, why: "nothing is to be archived before"},
 	),
 	"Neutron": append(slices.Clone(clientOrders),
-		order{first: `Certificate.* .*-ovn-tls`, then: `DatabaseSync.*`, why: "the check before an upgrade asks OVN with it"},
+		order{first: `Certificate.* .*-ovn-tls`, then: `DatabaseSync.*`, why: "the check before an upgrade connects to OVN with it"},
 		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
-		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `OVNSync.*`, why: "the API writes what it compares"},
+		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `OVNSync.*`, why: "the API writes the data that it compares"},
 	),
 	"Heat": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `(Domain|Role|User)\.openstack\.k-orc\.cloud heat.*`, why: "the companion gives them rights"},
@@ -185,41 +185,41 @@ var orders = map[string][]order{
 		order{first: `(Domain\.openstack\.k-orc\.cloud heat|User\.openstack\.k-orc\.cloud heat-domain-admin)`, then: `RoleAssignment.* heat-domain-admin`, why: "it refers to them"},
 		order{first: `((Domain|Role|User)\.openstack\.k-orc\.cloud|RoleAssignment\..*) .*`, then: `Deployment\.apps heat-engine`, why: "it makes users of stacks there"},
 		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
-		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can do what it is asked for"},
-		order{first: `(Deployment\.apps|Service) heat`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
+		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can serve requests"},
+		order{first: `(Deployment\.apps|Service) heat`, then: `CronJob\.batch .*`, why: "nothing is to be removed before"},
 	),
 	"Barbican": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `(KeyRepository|SecretAggregate).* .*`, why: "the companion writes its Secret"},
 		order{first: `(KeyRepository.* .*|SecretAggregate.* .*-vault)`, then: `Deployment\.apps .*`, why: "its pods read it"},
 		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
-		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can do what it is asked for"},
-		order{first: `(Deployment\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
+		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can serve requests"},
+		order{first: `(Deployment\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "nothing is to be removed before"},
 	),
 	"Cinder": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-volume-.*`, why: "the companion writes its Secret"},
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `PersistentVolumeClaim .*`, why: "it is a part of the same"},
 		order{first: `(SecretAggregate.* .*-volume-.*|PersistentVolumeClaim .*)`, then: `StatefulSet\.apps .*-(volume-.*|backup)`, why: "its pods read it"},
 		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
-		order{first: `(Deployment\.apps|Service) [^-]+`, then: `(Job\.batch|ServiceCheck\..*) .*`, why: "it asks the API"},
+		order{first: `(Deployment\.apps|Service) [^-]+`, then: `(Job\.batch|ServiceCheck\..*) .*`, why: "it calls the API"},
 		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `ServiceCheck.*`, why: "it finds it in the catalog"},
 		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `Job\.batch .*`, why: "users may choose from types when they find it"},
-		order{first: `(Deployment\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
+		order{first: `(Deployment\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "nothing is to be removed before"},
 	),
 	"NovaCell": {
 		{first: `ExternalSecret\.external-secrets\.io mariadb-.*-root`, then: `MariaDB\..*`, why: "its root has that password"},
 		{first: `Certificate\.cert-manager\.io rabbitmq-.*`, then: `RabbitmqCluster\..*`, why: "it listens with it"},
-		{first: `(MariaDB|RabbitmqCluster)\..*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* (mariadb|rabbitmq)-.*`, exists: true, why: "alerts on what is not there would fire"},
+		{first: `(MariaDB|RabbitmqCluster)\..*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* (mariadb|rabbitmq)-.*`, exists: true, why: "alerts on missing objects would fire"},
 		{first: `MariaDB\..*`, then: `((Database|User|Grant)\.k8s\.mariadb\.com|PhysicalBackup\..*) .*`, why: "they are in it, where it is the cell's own"},
 		{first: `ExternalSecret.* .*-database`, then: `ConfigMap .*`, why: "pods read both"},
 		{first: `RabbitmqCluster\..*`, then: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, why: "they are in it, where it is the cell's own"},
 		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `CredentialRotation.*`, why: "the companion writes its Secret"},
 		{first: `DatabaseSync.*`, then: `(StatefulSet|Deployment)\.apps .*`, why: "there are no tables before"},
 		{first: `DatabaseSync.*`, then: `CellMapping.*`, why: "hypervisors are looked for in its tables"},
-		{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `CellMapping.*`, why: "whoever knows the cell speaks to it there"},
+		{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `CellMapping.*`, why: "clients of the cell connect to it there"},
 		{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
 	},
 	"OVNCluster": {
-		{first: `((Role|RoleBinding)\.rbac|NetworkPolicy\.networking).* [^-]+-companion`, then: `RaftCluster.*`, why: "the companion asks its members"},
+		{first: `((Role|RoleBinding)\.rbac|NetworkPolicy\.networking).* [^-]+-companion`, then: `RaftCluster.*`, why: "the companion calls its members"},
 		{first: `Issuer.* .*-self-signed`, then: `Certificate.* [^-]+-ca`, why: "it is signed by it"},
 		{first: `Certificate.* [^-]+-ca`, then: `Issuer.* [^-]+-ca`, why: "it signs with it"},
 		{first: `Issuer.* [^-]+-ca`, then: `Certificate.* .*-tls`, why: "they are signed by it"},
@@ -239,11 +239,11 @@ var orders = map[string][]order{
 	"Glance": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-store`, why: "the companion writes its Secret"},
 		order{first: `SecretAggregate.* .*-store`, then: `StatefulSet\.apps .*`, why: "its pods read it"},
-		order{first: `(StatefulSet\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
+		order{first: `(StatefulSet\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "nothing is to be removed before"},
 	),
 }
 
-// serviceOrders are those of every service.
+// serviceOrders are the orders of every service.
 var serviceOrders = []order{
 	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* [^-]+-clouds`, why: "the companion writes its Secret"},
 	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `ConfigMap .*-config-.*`, why: "a DatabaseSync follows it, whose consumers the companion rolls out"},
@@ -251,11 +251,11 @@ var serviceOrders = []order{
 	{first: `(Database|User|Grant)\.k8s\.mariadb\.com .*`, then: `DatabaseSync.*`, why: "its Jobs use the account"},
 	{first: `ConfigMap .*-config-.*`, then: `DatabaseSync.*`, why: "its Jobs mount it"},
 	{first: `Certificate.* [^-]+-tls`, then: `(Deployment|StatefulSet)\.apps .*`, why: "it serves it"},
-	{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are told its authority"},
+	{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are configured with its CA certificate"},
 	{first: `SecretAggregate.* [^-]+-clouds`, then: `CredentialRotation.* .*-(credential|korc)`, why: "it logs in with it"},
 }
 
-// clientOrders are those of every service that logs in to Keystone.
+// clientOrders are the orders of every service that logs in to Keystone.
 var clientOrders = []order{
 	{first: `ExternalSecret.* .*-user`, then: `User\.openstack\.k-orc\.cloud [^-]+`, why: "it has that password"},
 	{first: `ExternalSecret.* .*-user`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of it"},
@@ -265,11 +265,11 @@ var clientOrders = []order{
 	{first: `RoleAssignment.* [^-]+-(admin|service)`, then: `CredentialRotation.* .*-credential`, why: "a credential has the roles that its user had when it was made"},
 	{first: `DatabaseSync.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "there are no tables before"},
 	{first: `CredentialRotation.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in with it"},
-	{first: `((Deployment|StatefulSet)\.apps|Service) .*`, then: `(Service|Endpoint)\.openstack\.k-orc\.cloud .*`, why: "whoever finds it in the catalog asks it"},
+	{first: `((Deployment|StatefulSet)\.apps|Service) .*`, then: `(Service|Endpoint)\.openstack\.k-orc\.cloud .*`, why: "clients find it in the catalog and call it"},
 	{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
 }
 
-// ordersOf are those of a kind.
+// ordersOf returns the orders of a kind.
 func ordersOf(subject string) []order {
 	switch subject {
 	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "KeystoneService", "Horizon", "Tempest": // None has a database of a service.
@@ -295,7 +295,7 @@ func matches(pattern, name string) bool {
 	return m.(bool)
 }
 
-// called is what an order calls an object.
+// called returns the name of an object in orders.
 func called(o encoded.Struct) string {
 	if inner, ok := wrapper.Desired(o); ok {
 		o = inner
@@ -308,31 +308,31 @@ func called(o encoded.Struct) string {
 	return kind + " " + o.At("metadata", "name").Text()
 }
 
-// A settled composite resource is one of which everything is ready.
-type settled struct {
+// A converged case is a composite resource of which everything is ready.
+type converged struct {
 	subject string
-	world   *simulate.Cluster
+	cluster *simulate.Cluster
 	// named are the objects of its resources as orders call them.
 	named map[string]string
-	// plan is what its function composes when everything is ready.
+	// plan is the plan that the function composes when everything is ready.
 	plan compose.Plan
 }
 
-// settledOnce holds the result of settledWorlds, which no test changes.
-var settledOnce map[string]settled
+// convergedOnce is the result of convergedSimulations, which no test changes.
+var convergedOnce map[string]converged
 
-// settledSimulations are the levels of the examples.
-func settledSimulations(t *testing.T) map[string]settled {
+// convergedSimulations returns the sizes of the examples and further cases, by name.
+func convergedSimulations(t *testing.T) map[string]converged {
 	t.Helper()
-	if settledOnce != nil {
-		return settledOnce
+	if convergedOnce != nil {
+		return convergedOnce
 	}
-	out := map[string]settled{}
+	out := map[string]converged{}
 	add := func(name, subject string, w *simulate.Cluster) {
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)
 		}
-		s := settled{subject: subject, world: w, named: map[string]string{}}
+		s := converged{subject: subject, cluster: w, named: map[string]string{}}
 		_, plan, err := runnerOf(subject).Explain(w.Request())
 		if err != nil {
 			t.Fatal(err)
@@ -378,7 +378,7 @@ func settledSimulations(t *testing.T) map[string]settled {
 			add(file+"'s "+kind, kind, &simulate.Cluster{XR: xr.Tree(), Kinds: runners})
 		}
 	}
-	// What no claim orders yet.
+	// Not enabled by any claim yet.
 	for _, kind := range []string{"Nova", "NovaCell"} {
 		for _, file := range []string{"small", "medium"} {
 			add(file+"'s "+kind, kind, &simulate.Cluster{XR: composite(t, novas.apiVersion, kind, "nova", file), Kinds: kinds.Runners()})
@@ -388,23 +388,23 @@ func settledSimulations(t *testing.T) map[string]settled {
 		add(file+"'s OVNCluster", "OVNCluster", &simulate.Cluster{XR: composite(t, ovns.apiVersion, "OVNCluster", "ovn", file), Kinds: kinds.Runners()})
 	}
 	add("pool", "HypervisorCluster", pool(t))
-	add("pool apart", "HypervisorCluster", apartPool(t))
+	add("pool apart", "HypervisorCluster", otherClusterPool(t))
 	add("pool with agents", "HypervisorCluster", poolOf(t, "agents", object{}, object{}))
 	add("pool whose networks agents make", "HypervisorCluster", agentPool(t))
 	add("pool with network cards", "HypervisorCluster", cardPool(t))
 	add("pools", "ControlPlane", pooled(t))
 	add("storage", "StorageCluster", storage(t, "everything"))
-	add("storage in a cluster of its own", "StorageCluster", apartStorage(t))
+	add("storage in a separate cluster", "StorageCluster", otherClusterStorage(t))
 	add("objects of clouds", "StorageCluster", storage(t, "keystone"))
 	add("storage in two zones", "StorageCluster", storage(t, "stretched"))
 	add("storage of two sites", "StorageCluster", storage(t, "mirrored"))
-	add("somebody's storage", "StorageCluster", storage(t, "external"))
+	add("external storage", "StorageCluster", storage(t, "external"))
 	add("service", "KeystoneService", keystoneService(t))
-	settledOnce = out
+	convergedOnce = out
 	return out
 }
 
-// composite is one that its function's tests compose.
+// composite returns a composite resource from its function's tests.
 func composite(t *testing.T, apiVersion, kind, name, file string) *structpb.Struct {
 	t.Helper()
 	folder := strings.ToLower(kind)
@@ -435,9 +435,9 @@ func composite(t *testing.T, apiVersion, kind, name, file string) *structpb.Stru
 	return xr
 }
 
-// early yields what is made, of some resources, though what must come first is not there. Each pair of resources that tries takes costs a call
-// of the function.
-func (s settled) early(t *testing.T, runner function.Runner, of []string, tries func(first string, then []string) bool) iter.Seq[string] {
+// early yields the objects that are created without one of their prerequisites. Each tried pair of resources costs a
+// call of the function.
+func (s converged) early(t *testing.T, runner function.Runner, of []string, tries func(first string, then []string) bool) iter.Seq[string] {
 	t.Helper()
 	resources := slices.Sorted(maps.Keys(s.named))
 	return func(yield func(string) bool) {
@@ -450,11 +450,11 @@ func (s settled) early(t *testing.T, runner function.Runner, of []string, tries 
 				if !matches(o.first, s.named[first]) || slices.Contains(then, first) || !tries(first, then) {
 					continue
 				}
-				observed := maps.Clone(s.world.Observed)
+				observed := maps.Clone(s.cluster.Observed)
 				for _, removed := range append(slices.Clone(then), first) {
 					delete(observed, removed)
 				}
-				without := *s.world
+				without := *s.cluster
 				without.Observed = observed
 				rsp, _, err := runner.Explain(without.Request())
 				if err != nil {
@@ -470,18 +470,19 @@ func (s settled) early(t *testing.T, runner function.Runner, of []string, tries 
 	}
 }
 
-// TestOrder: nothing is made before what it needs.
+// TestOrder checks that nothing is created before its prerequisites.
 func TestOrder(t *testing.T) {
 	both := map[string]map[order]bool{}
-	worlds, tried := settledSimulations(t), map[[3]string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(worlds)) {
-		s := worlds[name]
+	simulations, tried := convergedSimulations(t), map[[3]string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(simulations)) {
+		s := simulations[name]
 		t.Run(name, func(t *testing.T) {
 			for found := range s.early(t, runnerOf(s.subject), slices.Sorted(maps.Keys(s.named)), func(first string, then []string) bool {
 				if effort.Long() {
 					return true
 				}
-				// Examples have many objects in common, so each pair is tried in one of them, and of many objects that come before others a third.
+				// Examples have many objects in common, so each pair is tried in only one of them, and of many objects
+				// before others only a third.
 				if crc32.ChecksumIEEE([]byte(first))%3 != 0 {
 					return false
 				}
@@ -527,15 +528,15 @@ var unnoticed = map[string]string{
 	"HypervisorCluster/hypervisor-operator without pull-secrets": "no example with an operator has Secrets to pull images with",
 }
 
-// TestEveryNeed: a component that loses one of its needs, a resource that loses what it comes after, and stages that are made together are
-// each noticed by the orders above.
+// TestEveryNeed checks that the orders detect each removed dependency of a component, each removed prerequisite of a
+// resource, and stages that are merged.
 func TestEveryNeed(t *testing.T) {
-	worlds := settledSimulations(t)
+	simulations := convergedSimulations(t)
 	for _, s := range subjects {
 		subject := s.name
-		var those []settled
-		for _, name := range slices.Sorted(maps.Keys(worlds)) {
-			if s := worlds[name]; s.subject == subject {
+		var those []converged
+		for _, name := range slices.Sorted(maps.Keys(simulations)) {
+			if s := simulations[name]; s.subject == subject {
 				those = append(those, s)
 			}
 		}
@@ -544,7 +545,8 @@ func TestEveryNeed(t *testing.T) {
 				if why := unnoticed[subject+"/"+m.name]; why != "" {
 					t.Skip(why)
 				}
-				// What is no longer waited for is tried first, because it notices most mutants. One order that notices is enough.
+				// Resources that are no longer waited for are tried first, because they detect most mutants. One
+				// violated order is enough.
 				for _, likely := range []bool{true, false} {
 					for _, s := range those {
 						need := s.resources(m.need)
@@ -555,14 +557,14 @@ func TestEveryNeed(t *testing.T) {
 						}
 					}
 				}
-				t.Error("nobody notices")
+				t.Error("not detected")
 			})
 		}
 	}
 }
 
-// resources are those of a component.
-func (s settled) resources(component string) []string {
+// resources returns the resources of a component.
+func (s converged) resources(component string) []string {
 	part, _ := s.plan.ComponentStatus(component)
 	out := []string{}
 	for _, i := range part.Items {
@@ -579,12 +581,13 @@ type mutant struct {
 	runner function.Runner
 }
 
-// mutants are the function of a kind with one need less each: those that make a difference in some world.
-func mutants(t *testing.T, r function.Runner, worlds []settled) []mutant {
+// mutants returns the function of a kind with one dependency removed each: those that make a difference in any
+// simulation.
+func mutants(t *testing.T, r function.Runner, simulations []converged) []mutant {
 	t.Helper()
 	var out []mutant
 	graph := reflect.ValueOf(r).FieldByName("Graph")
-	differs := stagingsThatDiffer(t, r, worlds)
+	differs := stagingsThatDiffer(t, r, simulations)
 	for i := range graph.Len() {
 		name := graph.Index(i).FieldByName("Name").String()
 		for _, field := range []string{"Needs", "Follows"} {
@@ -595,9 +598,9 @@ func mutants(t *testing.T, r function.Runner, worlds []settled) []mutant {
 				})})
 			}
 		}
-		for what, change := range stagings {
-			if differs[i][what] {
-				out = append(out, mutant{name + " " + what, name, name, changed(r, i, func(c reflect.Value) {
+		for variant, change := range stagings {
+			if differs[i][variant] {
+				out = append(out, mutant{name + " " + variant, name, name, changed(r, i, func(c reflect.Value) {
 					replaceStages(c, func(stages []compose.Stage) []compose.Stage {
 						stages, _ = change(stages)
 						return stages
@@ -609,9 +612,9 @@ func mutants(t *testing.T, r function.Runner, worlds []settled) []mutant {
 	return out
 }
 
-// stagingsThatDiffer are, by the index of a component, the changes of its stages that make a difference in some world. One call of the function
-// for each world shows the stages of all components.
-func stagingsThatDiffer(t *testing.T, r function.Runner, worlds []settled) map[int]map[string]bool {
+// stagingsThatDiffer returns, by the index of a component, the changes of its stages that make a difference in any
+// simulation. One call of the function for each simulation records the stages of all components.
+func stagingsThatDiffer(t *testing.T, r function.Runner, simulations []converged) map[int]map[string]bool {
 	t.Helper()
 	out := map[int]map[string]bool{}
 	recorder := r
@@ -619,28 +622,28 @@ func stagingsThatDiffer(t *testing.T, r function.Runner, worlds []settled) map[i
 		out[i] = map[string]bool{}
 		recorder = changed(recorder, i, func(c reflect.Value) {
 			replaceStages(c, func(stages []compose.Stage) []compose.Stage {
-				for what, change := range stagings {
+				for variant, change := range stagings {
 					cloned := slices.Clone(stages)
 					for i := range cloned {
 						cloned[i] = slices.Clone(cloned[i])
 					}
 					if _, created := change(cloned); created {
-						out[i][what] = true
+						out[i][variant] = true
 					}
 				}
 				return stages
 			})
 		})
 	}
-	for _, s := range worlds {
-		if _, _, err := recorder.Explain(s.world.Request()); err != nil {
+	for _, s := range simulations {
+		if _, _, err := recorder.Explain(s.cluster.Request()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return out
 }
 
-// replaceStages lets a component build what change makes of its stages.
+// replaceStages changes the stages that a component builds.
 func replaceStages(component reflect.Value, change func([]compose.Stage) []compose.Stage) {
 	build := component.FieldByName("Build")
 	previous := reflect.ValueOf(build.Interface())
@@ -668,7 +671,7 @@ var stagings = map[string]func([]compose.Stage) ([]compose.Stage, bool){
 	},
 }
 
-// together makes a stage with the next one.
+// together merges a stage with the next one.
 func together(n int) func([]compose.Stage) ([]compose.Stage, bool) {
 	return func(stages []compose.Stage) ([]compose.Stage, bool) {
 		if len(stages) < n+2 {
@@ -678,7 +681,7 @@ func together(n int) func([]compose.Stage) ([]compose.Stage, bool) {
 	}
 }
 
-// changed is the function of a kind with a component that is changed.
+// changed returns the function of a kind with a component that is changed.
 func changed(r function.Runner, component int, change func(reflect.Value)) function.Runner {
 	c := reflect.New(reflect.TypeOf(r)).Elem()
 	c.Set(reflect.ValueOf(r))

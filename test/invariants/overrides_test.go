@@ -19,7 +19,7 @@ type setting struct {
 	value         any
 }
 
-// options draws some of a service's own options.
+// options draws some options of a service.
 func options(service string) constraint {
 	return someOf(service, func(release string, over common.Overrides) error {
 		_, err := override.Options(service, release, over, "spec")
@@ -67,7 +67,7 @@ func settings(service string, check func(release string, over common.Overrides) 
 	return out
 }
 
-// rules draws some of a service's own rules.
+// rules draws some rules of a service.
 func rules(service string) constraint {
 	all := sync.OnceValue(func() []string {
 		releases := registry.All(service)

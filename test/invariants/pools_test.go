@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// pools are those of a StorageCluster that everybody may use, by what is kept in them.
+// pools returns a constraint with pools of a StorageCluster that all tenants may use, by purpose.
 func pools(purpose string) constraint {
 	return sample(
 		object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": purpose},
@@ -42,7 +42,7 @@ func keyRevisions() []string {
 	return out
 }
 
-// aroundPools adds what a claim with pools asks for, and finds.
+// aroundPools adds the required resources of a claim with pools.
 func aroundPools(required map[string][]*structpb.Struct) error {
 	for ref, instance := range storageInstances {
 		for name, text := range map[string]string{
@@ -87,10 +87,10 @@ status:
 	return nil
 }
 
-// storageClients tell a service how each pool is reached that it names.
-func storageClients(spec object, places map[string]object) {
+// storageClients adds the connections of a service to each pool that it names.
+func storageClients(spec object, locations map[string]object) {
 	var out list
-	for place, of := range places {
+	for place, of := range locations {
 		if of["ceph"] == nil {
 			continue
 		}
@@ -106,20 +106,20 @@ func storageClients(spec object, places map[string]object) {
 	}
 }
 
-// ofImages makes a Glance keep what it is asked, and know its pools.
+// ofImages adjusts a Glance to the validation rules, and adds connections to its pools.
 func ofImages(spec object) {
 	stores(spec)
-	places := map[string]object{}
+	locations := map[string]object{}
 	for _, s := range spec["stores"].(list) {
 		s := s.(object)
-		places["stores."+s["name"].(string)] = s
+		locations["stores."+s["name"].(string)] = s
 	}
-	storageClients(spec, places)
+	storageClients(spec, locations)
 }
 
-// ofVolumes does the same for a Cinder.
+// ofVolumes does the same for Cinder.
 func ofVolumes(spec object) {
-	places(spec)
+	validBackends(spec)
 	named := map[string]object{}
 	for _, b := range spec["backends"].(list) {
 		b := b.(object)
@@ -131,7 +131,7 @@ func ofVolumes(spec object) {
 	storageClients(spec, named)
 }
 
-// pooled is the example of a control plane whose images and volumes are in pools, with the StorageCluster beside it.
+// pooled returns the example of a control plane with images and volumes in pools, and its StorageCluster.
 func pooled(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	read := func(file string) []byte {
@@ -153,25 +153,25 @@ func pooled(t *testing.T) *simulate.Cluster {
 	return w
 }
 
-// image is a Glance with a pool.
+// image returns a Glance with a pool.
 func image(pool string) object {
 	return object{"enabled": true, "stores": list{object{
 		"name": "main", "ceph": object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": pool},
 	}}}
 }
 
-// poolMistakes are what a control plane is refused for that keeps images in a pool.
-var poolMistakes = map[string]invalidChange{
-	"a pool of nobody": {typ: respond.SpecValid, words: "spec.services.glance.stores[0].ceph.clusterRef: there is no StorageCluster ceph", make: func(w *simulation, spec object) {
+// invalidPools are the invalid changes of a control plane with images in a pool.
+var invalidPools = map[string]invalidChange{
+	"a pool of a missing StorageCluster": {typ: respond.SpecValid, wantMessage: "spec.services.glance.stores[0].ceph.clusterRef: there is no StorageCluster ceph", make: func(w *simulation, spec object) {
 		put(spec, image("images"), "services", "glance")
 		w.require("storage-claim.storage.ceph")
 	}},
-	"a pool for something else": {typ: respond.SpecValid, edit: true, words: "spec.services.glance.stores[0].ceph.pool: pool volumes", make: func(_ *simulation, spec object) {
+	"a pool for something else": {typ: respond.SpecValid, edit: true, wantMessage: "spec.services.glance.stores[0].ceph.pool: pool volumes", make: func(_ *simulation, spec object) {
 		put(spec, image("volumes"), "services", "glance")
 	}},
 }
 
-// poolOrders say what comes first where services keep something in pools.
+// poolOrders are the creation orders of services with data in pools.
 var poolOrders = []order{
 	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*storage-[0-9a-f]+-keys`, why: "they are in it"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*storage-[0-9a-f]+-keys`, then: `SecretStore\.external-secrets\.io storage-.*`, why: "it reads with that account"},
@@ -183,8 +183,8 @@ var poolOrders = []order{
 	{first: `ConfigMap storage-cinder`, then: `Cinder\..*`, why: "its volumes are kept there"},
 }
 
-// TestRevoked: a StorageCluster that consents no more, or is gone, takes nothing away from what runs: every object stays as it is, and the
-// claim says what is wrong.
+// TestRevoked checks that a StorageCluster that withdraws its consent or is deleted affects no running object: every
+// object stays unchanged, and the claim reports the error.
 func TestRevoked(t *testing.T) {
 	w := pooled(t)
 	if err := w.Run(func(simulate.Step) {}); err != nil {
@@ -195,17 +195,17 @@ func TestRevoked(t *testing.T) {
 	previous := runner.Run(w.Request())
 	const rejected = "spec.services.glance.stores[0].ceph.clusterRef: "
 	for name, tc := range map[string]struct {
-		// kind of the object that changes, and how. Nil: it goes.
-		kind   string
-		change func(o *structpb.Struct)
-		words  string
+		// kind of the changed object, and the change. Nil: it is deleted.
+		kind        string
+		change      func(o *structpb.Struct)
+		wantMessage string
 	}{
 		"The claim is gone":   {"StorageCluster", nil, rejected + "there is no StorageCluster storage"},
 		"Nothing is composed": {"XStorageCluster", nil, "waits for storage cluster storage of namespace tenant-a, of which nothing is composed yet"},
-		"It says nothing": {
+		"Without status": {
 			"XStorageCluster", func(o *structpb.Struct) { delete(o.Fields, "status") }, "waits for storage cluster storage of namespace tenant-a, which says nothing",
 		},
-		"Somebody else's": {
+		"Of another tenant": {
 			"XStorageCluster", func(o *structpb.Struct) {
 				o.Fields["spec"].GetStructValue().Fields["claimRef"].GetStructValue().Fields["name"] = structpb.NewStringValue("other")
 			}, rejected + "there is no StorageCluster storage",
@@ -231,7 +231,7 @@ func TestRevoked(t *testing.T) {
 			rsp := runner.Run(w.Request())
 			for resource, r := range previous.Composed {
 				if now, ok := rsp.Composed[resource]; !ok || now.Object.Hash() != r.Object.Hash() {
-					t.Errorf("%s is there: %t, and not as it was", resource, ok)
+					t.Errorf("%s exists: %t, and it changed", resource, ok)
 				}
 			}
 			requested := ""
@@ -240,8 +240,8 @@ func TestRevoked(t *testing.T) {
 					requested = c.GetMessage()
 				}
 			}
-			if !strings.Contains(requested, tc.words) {
-				t.Errorf("the claim says %q, want %q", requested, tc.words)
+			if !strings.Contains(requested, tc.wantMessage) {
+				t.Errorf("the claim reports %q, want %q", requested, tc.wantMessage)
 			}
 		})
 	}

@@ -12,12 +12,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A drawer draws values that a schema takes, by types, enums, patterns and bounds. Constraints say what CEL rules and functions ask
-// beyond that. Every optional field may be there, so that one that is new in a schema is tried from then on.
+// A drawer draws values that a schema accepts, by types, enums, patterns and bounds. Constraints are the additional
+// requirements of CEL rules and functions. Every optional field may be set, so that new fields of a schema are covered.
 type drawer struct {
 	t           *rapid.T
 	constraints map[string]constraint
-	// present draws whether an optional field is there.
+	// present draws whether an optional field is set.
 	present *rapid.Generator[bool]
 }
 
@@ -30,7 +30,7 @@ type constraint struct {
 }
 
 const (
-	// most is how many elements a list or map has, whatever its schema takes.
+	// most is the maximum number of elements of a list or map, independent of its schema.
 	most = 2
 	// longest is the length of text without a pattern.
 	longest = 20
@@ -97,7 +97,7 @@ func (d drawer) list(path string, s *apiextensionsv1.JSONSchemaProps) []any {
 		low = *s.MinItems
 	}
 	out := []any{}
-	seen := map[string]bool{}
+	known := map[string]bool{}
 	for range rapid.Int64Range(low, max(low, most)).Draw(d.t, "length of "+path) {
 		e := d.draw(path+"[]", s.Items.Schema)
 		key := fmt.Sprint(e)
@@ -107,15 +107,15 @@ func (d drawer) list(path string, s *apiextensionsv1.JSONSchemaProps) []any {
 				key += fmt.Sprintf("%v,", o[k])
 			}
 		}
-		if !seen[key] { // Lists are sets or maps.
+		if !known[key] { // Lists are sets or maps.
 			out = append(out, e)
 		}
-		seen[key] = true
+		known[key] = true
 	}
 	return out
 }
 
-// constraint finds the constraint with the longest end of a path.
+// constraint returns the constraint with the longest matching suffix of a path.
 func (d drawer) constraint(path string) constraint {
 	for {
 		if w, ok := d.constraints[path]; ok {
@@ -129,7 +129,7 @@ func (d drawer) constraint(path string) constraint {
 	}
 }
 
-// patterns are the generators of strings, by what their schema says.
+// patterns are the generators of strings, by pattern.
 var patterns sync.Map
 
 // pattern generates strings that a schema takes.

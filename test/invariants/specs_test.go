@@ -52,7 +52,7 @@ func sample(values ...any) constraint {
 // odd draws the number of members of something that votes.
 var odd = sample(int64(1), int64(3), int64(5), int64(9))
 
-// constraints are what rules and functions ask of a spec beyond its schema.
+// constraints are the requirements of rules and functions on a spec, in addition to its schema.
 var constraints = map[string]constraint{
 	// Rules (CEL) of the definitions.
 	"mariadb.replicas":  odd,
@@ -69,7 +69,7 @@ var constraints = map[string]constraint{
 			o["replicas"] = int64(3)
 		}
 	}},
-	// At a Gateway, also at the platform's, nobody asks an issuer.
+	// With a Gateway, including the platform's, no issuer is used.
 	"spec.global": {fix: func(o object) {
 		exposure, _ := o["exposure"].(object)
 		if tls, ok := o["tls"].(object); ok && exposure["type"] != "Ingress" {
@@ -122,12 +122,12 @@ var constraints = map[string]constraint{
 		global, _ := o["global"].(object)
 		exposure, _ := global["exposure"].(object)
 		services, _ := o["services"].(object)
-		elsewhere(o)
+		withoutOperations(o)
 		externalServer(o, "mariadb")
 		externalServer(o, "rabbitmq")
 		knownProvider(services)
 		testsOfIdentity(o)
-		guests(o)
+		customServices(o)
 		reachableServices(services, exposure["type"] != nil && exposure["type"] != "None")
 	}},
 	"tls": {fix: func(o object) {
@@ -194,7 +194,7 @@ var constraints = map[string]constraint{
 	// Places of volumes.
 	"services.cinder": {fix: func(o object) {
 		if o["enabled"] == true {
-			places(o)
+			validBackends(o)
 		} else {
 			delete(o, "defaultVolumeType")
 			delete(o, "volumeTypes")
@@ -219,7 +219,7 @@ var constraints = map[string]constraint{
 		}
 	}},
 
-	// Flavors have IDs of their own, and hosts are in one zone.
+	// Flavors have unique IDs, and hosts are in one zone.
 	"flavors[]": {fix: func(o object) {
 		if _, ok := o["id"]; ok {
 			o["id"] = o["name"]
@@ -230,14 +230,14 @@ var constraints = map[string]constraint{
 	}},
 	"aggregates[].availabilityZone": sample("az-east"),
 
-	// What the platform offers, and what else only a function can find out.
+	// Settings that depend on the platform, or that only a function can validate.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),
 	"schedule":     crons, "rotationSchedule": rotationCrons,
 	"tokenExpirationSeconds": sample(int64(300), int64(86400)), "allowExpiredWindowSeconds": sample(int64(0), int64(3600)), "maxActiveKeys": sample(int64(110), int64(200)),
 	"processes": sample(int64(1), int64(4)), "tag": sample("a1b2c3d", "0123456789abcdef0123456789abcdef01234567"),
 	"suffix": names, "userTreeDN": names, "groupTreeDN": names, "user": names,
 	"options":     sample(object{}, object{"user_objectclass": "inetOrgPerson", "query_scope": "sub", "page_size": int64(100)}),
-	"spec.limits": sample(list{everything}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}, everything}),
+	"spec.limits": sample(list{allowAll}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}, allowAll}),
 	"ldap.url":    sample("ldaps://10.0.0.1:3636", "ldaps://LDAP.example.com", "ldaps://[fd00::1]"),
 	"metadataURL": providers, "issuer": providers,
 	"cache.servers[]": sample("memcached-0.memcached.cloud.svc:11211", "10.0.0.1:11211"),
@@ -259,12 +259,13 @@ var constraints = map[string]constraint{
 // cores and memory of one of several processes.
 var cores, memory = sample("500m", "1.5", int64(2)), sample("768Mi", "1Gi")
 
-// ofTenant and longOfTenant are Secrets that a tenant names. Nothing of ours is called like them.
+// ofTenant and longOfTenant are Secrets that a tenant names. No composed Secret has these names.
 const ofTenant = "secret-of-a-tenant"
 
 var longOfTenant = strings.Repeat("of-a-tenant.", 21) + "1"
 
-// secretConstraints are Secrets that a tenant may name: his, and one that is called like ours; secretKeys are keys of them.
+// secretConstraints are Secrets that a tenant may name: the tenant's, and one with the name of a composed Secret;
+// secretKeys are their keys.
 var secretConstraints = sample(object{"name": ofTenant}, object{"name": longOfTenant}, object{"name": "keystone-admin"})
 
 var secretKeys = sample(object{"name": ofTenant, "key": "password"}, object{"name": longOfTenant, "key": "ca.crt"},
@@ -285,8 +286,8 @@ var (
 	names = sample("dc=example,dc=com", `cn="a b",ou=Käse,dc=example`, "o=$x")
 )
 
-// everything is a limit that denies nothing.
-var everything = func() object {
+// allowAll is a limit that permits everything.
+var allowAll = func() object {
 	o := object{}
 	if err := yaml.Unmarshal([]byte(limittest.Everything), &o); err != nil {
 		panic(err)
@@ -298,7 +299,7 @@ var addresses = sample("https://keystone.example.com/v3", "http://[fd00::1]:5000
 
 var providers = sample("https://id.example.com/realms/a", "https://[::1]:8080/a%20b")
 
-// disableAllBut leaves nothing of what is off but that, and its storage class, which cannot be taken back.
+// disableAllBut removes all settings of a disabled section except enabled, and its storage class, which is immutable.
 func disableAllBut(o object) {
 	if o["enabled"] != false {
 		return
@@ -310,14 +311,14 @@ func disableAllBut(o object) {
 	}
 }
 
-// stores gives a Glance a store if it has none, each a volume that all of its pods can share, and a default that is one of them.
+// stores adds a store to a Glance without one, sets volumes that all pods can share, and an existing default store.
 func stores(o object) {
 	all, _ := o["stores"].(list)
 	if len(all) == 0 {
 		all = list{object{"name": "main", "file": object{"storageSize": "1Gi"}}}
 	}
 	for i, s := range all {
-		apartFrom(s.(object), i, "main")
+		separate(s.(object), i, "main")
 		if file, ok := s.(object)["file"].(object); ok && o["replicas"] != int64(1) {
 			delete(file, "accessMode")
 		}
@@ -328,7 +329,7 @@ func stores(o object) {
 	}
 }
 
-// reachableServices leaves services the host names at which somebody answers.
+// reachableServices removes host names of services without exposure.
 func reachableServices(services object, exposed bool) {
 	for _, service := range services {
 		if service, ok := service.(object); ok && !exposed {
@@ -353,8 +354,8 @@ func reachableServices(services object, exposed bool) {
 	}
 }
 
-// apartFrom gives the i-th store or backend a place of its own: no two keep their data in one.
-func apartFrom(o object, i int, name string) {
+// separate gives the i-th store or backend a separate location: no two keep their data in one.
+func separate(o object, i int, name string) {
 	own := name + strconv.Itoa(i)
 	for driver, field := range map[string]string{"s3": "bucket", "rbd": "pool", "swift": "container"} {
 		if of, ok := o[driver].(object); ok {
@@ -374,7 +375,7 @@ func apartFrom(o object, i int, name string) {
 	}
 }
 
-// driver leaves a store one place to keep images.
+// driver keeps one location of a store's images.
 func driver(o object) {
 	drivers := []string{"ceph", "s3", "swift", "rbd", "file"}
 	i := slices.IndexFunc(drivers, func(name string) bool { return o[name] != nil })
@@ -387,9 +388,9 @@ func driver(o object) {
 	}
 }
 
-// places gives a Cinder a backend if it has none, managers of which there is one each, volume types of backends that there are, and a default
-// that is one of them.
-func places(o object) {
+// validBackends adds a backend to a Cinder without one, limits managers of backends that allow only one, and sets
+// volume types of existing backends, and an existing default volume type.
+func validBackends(o object) {
 	all, _ := o["backends"].(list)
 	if len(all) == 0 {
 		all = list{object{"name": "ceph-rbd", "rbd": object{"secretRef": object{"name": ofTenant}}}}
@@ -398,7 +399,7 @@ func places(o object) {
 	for i, b := range all {
 		b := b.(object)
 		b["name"] = "backend-" + strconv.Itoa(i)
-		apartFrom(b, i, "volumes")
+		separate(b, i, "volumes")
 		if volume, ok := b["volume"].(object); ok {
 			delete(volume, "replicas")
 		}
@@ -427,10 +428,10 @@ func places(o object) {
 	}
 }
 
-// backupPlace leaves backups one place.
+// backupPlace keeps one location of backups.
 func backupPlace(o object) { one(o, "rbd", "ceph", "s3", "swift", "nfs", "file") }
 
-// one leaves one of several fields, and makes the first if there is none.
+// one keeps one of several fields, and sets the first if there is none.
 func one(o object, fields ...string) {
 	i := slices.IndexFunc(fields, func(name string) bool { return o[name] != nil })
 	if i < 0 {
@@ -448,19 +449,19 @@ func tagOrDigest(o object) {
 	}
 }
 
-// A definedKind is a kind of ours whose specs are drawn.
+// A definedKind is a kind of this project whose specs are drawn.
 type definedKind struct {
 	folder, apiVersion, kind string
 	// service whose options and rules it has. Empty: the folder's.
 	service string
 	// new makes an empty object of the kind's Go type, into which everything that is drawn has to fit.
 	new func() any
-	// spec is the schema of the spec, as we wrote it: without what Crossplane adds to it.
+	// spec is the schema of the spec as written, without Crossplane's additions.
 	spec func() *apiextensionsv1.JSONSchemaProps
 	// fix makes a spec keep a rule that other kinds do not have, and own are constraints of this kind alone.
 	fix func(object)
 	own map[string]constraint
-	// constraints are those of all kinds, and the kind's own.
+	// constraints are the common constraints and the kind's.
 	constraints map[string]constraint
 }
 
@@ -552,7 +553,7 @@ func init() { //nolint:gochecknoinits // the table refers to itself
 		}
 		maps.Copy(k.constraints, k.own)
 	}
-	// Options and rules are each service's own.
+	// Options and rules are specific to each service.
 	for _, k := range definedKinds {
 		service := cmp.Or(k.service, k.folder)
 		if len(registry.All(service)) == 0 {
@@ -585,7 +586,7 @@ func reachableMembers(o object) {
 	}
 }
 
-// majorities are those of 1, 3 and 5 members, in pods that have room for a process.
+// majorities sets 1, 3 or 5 members, in pods with enough memory for a process.
 func majorities(spec object) {
 	for _, part := range []string{"northbound", "southbound", "northd", "relay"} {
 		o, ok := spec[part].(object)
@@ -601,10 +602,11 @@ func majorities(spec object) {
 	}
 }
 
-// databases are where OVN's may be, and the processes are those that go with what makes networks.
+// databases removes the combinations of OVN settings that are invalid: the databases, and the processes that depend on
+// the mechanism.
 func databases(spec object) {
-	only := func(name string, wanted bool) {
-		if !wanted {
+	only := func(name string, enabled bool) {
+		if !enabled {
 			delete(spec, name)
 		} else if spec[name] == nil {
 			spec[name] = object{}
@@ -637,7 +639,7 @@ func databases(spec object) {
 	}
 }
 
-// novaLimits keeps limits in Nova: those in Keystone are refused.
+// novaLimits keeps limits in Nova: limits in Keystone are rejected.
 func novaLimits(spec object) {
 	if quotas, ok := spec["quotas"].(object); ok {
 		delete(quotas, "unifiedLimits")
@@ -670,7 +672,7 @@ func specSchema(folder string) (*apiextensionsv1.JSONSchemaProps, error) {
 	return &s, nil
 }
 
-// drawn counts the specs that were drawn, discarded those that are not valid.
+// drawn counts the drawn specs, discarded the invalid ones.
 var drawn, discarded atomic.Int64
 
 // draw draws an object that an API server takes, with its defaults. One that it does not take is discarded.
@@ -699,7 +701,7 @@ func (k *definedKind) draw(t *rapid.T, namespace, name string) object {
 	return o
 }
 
-// checkType holds that an object fits its Go type, or functions would not see all of it.
+// checkType checks that an object fits its Go type, or functions would not see all of it.
 func (k *definedKind) checkType(t *rapid.T, o object) {
 	b, err := json.Marshal(o)
 	if err != nil {
@@ -707,11 +709,11 @@ func (k *definedKind) checkType(t *rapid.T, o object) {
 	}
 	unknown, err := strict.UnmarshalStrict(b, k.new())
 	if err != nil || len(unknown) > 0 {
-		t.Fatalf("the schema takes what the Go type of %s does not: %v %v in %s", k.kind, err, unknown, b)
+		t.Fatalf("the schema accepts fields that the Go type of %s does not have: %v %v in %s", k.kind, err, unknown, b)
 	}
 }
 
-// TestDraw: nearly all that is drawn is valid. What is not is no case of the other tests.
+// TestDraw checks that nearly all drawn specs are valid. Invalid ones are discarded by the other tests.
 func TestDraw(t *testing.T) {
 	for _, k := range definedKinds {
 		t.Run(k.kind, rapid.MakeCheck(func(t *rapid.T) { k.draw(t, "", "example") }))
@@ -721,7 +723,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// limitTestsToEnabledServices lets a Tempest test services that it is told of.
+// limitTestsToEnabledServices limits a Tempest to tests of services that it is configured with.
 func limitTestsToEnabledServices(o object) {
 	services, _ := o["services"].(list)
 	tests, _ := o["tests"].(object)
@@ -734,7 +736,8 @@ func limitTestsToEnabledServices(o object) {
 	}
 }
 
-// testsOfIdentity lets a claim test what every cloud has, where it says what, and lets tests administrate the cloud.
+// testsOfIdentity limits the tests of a claim to the services of every cloud, if the claim has a list, and permits
+// tests to administrate the cloud.
 func testsOfIdentity(o object) {
 	tempest, ok := o["tempest"].(object)
 	if ok {
@@ -745,7 +748,7 @@ func testsOfIdentity(o object) {
 	}
 }
 
-// knownProvider lets a dashboard send users to the identity provider that Keystone has, or to none.
+// knownProvider sets the identity provider of a dashboard to Keystone's, or to none.
 func knownProvider(services object) {
 	keystone, _ := services["keystone"].(object)
 	horizon, _ := services["horizon"].(object)

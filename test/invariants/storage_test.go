@@ -34,10 +34,10 @@ var storages = &definedKind{
 	},
 }
 
-// ofStorage makes a claim keep what rules ask of it: nodes for all copies, one kind of redundancy, names that differ.
+// ofStorage adjusts a claim to the validation rules: nodes for all copies, one kind of redundancy, unique names.
 func ofStorage(spec object) {
 	delete(spec, "nodes")
-	delete(spec, "external") // Nothing else is said beside it, and no update sets or removes it: what it composes is held to the orders alone.
+	delete(spec, "external") // It excludes all other fields and is immutable: its objects are only checked for orders.
 	if spec["deviceSelector"] == nil {
 		var nodes list
 		for i := range 9 {
@@ -126,7 +126,7 @@ func remoteStorage(spec object) bool {
 	return cluster != nil && cluster["ref"].(object)["name"] == "east"
 }
 
-// inTwoZones makes a claim keep what stretch mode asks of it: nodes in two zones, and pools that are all alike.
+// inTwoZones adjusts a claim to the rules of stretch mode: nodes in two zones, and identical pools.
 func inTwoZones(spec object) {
 	spec["stretched"] = object{"zones": list{"a", "b"}, "arbiter": object{"zone": "c"}}
 	spec["replicationFactor"] = int64(4)
@@ -158,17 +158,17 @@ func inTwoZones(spec object) {
 	}
 }
 
-// outside is by what a platform exposes.
+// outside is the exposure of a platform.
 var outside = object{"type": "GatewayAPI", "gateway": object{"name": "public", "namespace": "gateways"}}
 
-// either leaves a pool copies or pieces.
+// either keeps either the replicas or the erasure coding of a pool.
 func either(pool object) {
 	if pool["replicated"] != nil {
 		delete(pool, "erasureCoded")
 	}
 }
 
-// aroundStorage is what the function asks for, and finds.
+// aroundStorage returns the required resources that the function requests.
 func aroundStorage(platform object) (map[string][]*structpb.Struct, error) {
 	required := admission.Requirements()
 	for name, o := range map[string]object{
@@ -189,7 +189,7 @@ func genStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	delete(spec, "compositeDeletePolicy") // Crossplane's, of claims only.
 	spec["claimRef"] = object{"apiVersion": storages.apiVersion, "kind": storages.kind, "namespace": namespace, "name": name}
 	platform := platforms.draw(t, "", "default")
-	platform["spec"].(object)["limits"], platform["spec"].(object)["exposure"] = list{everything}, outside
+	platform["spec"].(object)["limits"], platform["spec"].(object)["exposure"] = list{allowAll}, outside
 	platform["spec"].(object)["rook"] = object{"csi": object{}}
 	withClusters(platform)
 	required, err := aroundStorage(platform)
@@ -201,7 +201,7 @@ func genStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}, required
 }
 
-// storage is one of its function's tests.
+// storage returns a StorageCluster from its function's tests.
 func storage(t *testing.T, file string) *simulate.Cluster {
 	t.Helper()
 	xr := composite(t, storages.apiVersion, "XStorageCluster", "storage", file)
@@ -212,7 +212,7 @@ func storage(t *testing.T, file string) *simulate.Cluster {
 	}
 	xr.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(ref)
 	required, err := aroundStorage(object{"spec": object{
-		"domain": "example.com", "limits": list{everything}, "exposure": outside, "images": object{"pullSecrets": list{"registry"}},
+		"domain": "example.com", "limits": list{allowAll}, "exposure": outside, "images": object{"pullSecrets": list{"registry"}},
 		"rook": object{"csi": object{}},
 	}})
 	if err != nil {
@@ -221,11 +221,12 @@ func storage(t *testing.T, file string) *simulate.Cluster {
 	return &simulate.Cluster{XR: xr, Kinds: kinds.Runners(), Required: required}
 }
 
-// apartStorage is one in a cluster of its own, without pull secrets, of which copies in two clusters are called alike.
-func apartStorage(t *testing.T) *simulate.Cluster {
+// otherClusterStorage returns a StorageCluster in a separate cluster, without pull secrets, whose copies in two
+// clusters have the same name.
+func otherClusterStorage(t *testing.T) *simulate.Cluster {
 	t.Helper()
 	w := storage(t, "apart")
-	required, err := aroundStorage(withClusters(object{"spec": object{"domain": "example.com", "limits": list{everything}}}))
+	required, err := aroundStorage(withClusters(object{"spec": object{"domain": "example.com", "limits": list{allowAll}}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,12 +234,12 @@ func apartStorage(t *testing.T) *simulate.Cluster {
 	return w
 }
 
-// storageMistakes are what a Ceph cluster is refused for.
-var storageMistakes = map[string]invalidChange{
-	"nodes that are not left to it": {typ: respond.SpecValid, words: "no limit of the platform allows", make: func(w *simulation, _ object) {
+// invalidStorage are the invalid changes of a Ceph cluster.
+var invalidStorage = map[string]invalidChange{
+	"nodes that are not left to it": {typ: respond.SpecValid, wantMessage: "no limit of the platform allows", make: func(w *simulation, _ object) {
 		w.require("platform", platformWith(object{"domain": "example.com"}))
 	}},
-	"more monitors than nodes": {typ: respond.SpecValid, words: "spec.monitors.count: a node has one monitor", make: func(_ *simulation, spec object) {
+	"more monitors than nodes": {typ: respond.SpecValid, wantMessage: "spec.monitors.count: a node has one monitor", make: func(_ *simulation, spec object) {
 		delete(spec, "deviceSelector")
 		delete(spec, "stretched") // whose zones one node does not have
 		spec["nodes"] = list{object{"name": "a", "devices": list{object{"name": "sda"}}}}
@@ -247,8 +248,8 @@ var storageMistakes = map[string]invalidChange{
 	"two pools of a name": in(
 		list{object{"name": "builtin-mgr", "application": "rgw"}}, "spec.pools[0].name: its pool would be called", "pools",
 	),
-	"a cluster of nobody": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: cluster \"nobody\" is not available", "cluster"),
-	"a zone with one copy": {typ: respond.SpecValid, words: "spec.nodes: zone b holds two copies", make: func(_ *simulation, spec object) {
+	"an unknown cluster": in(object{"ref": object{"name": "nobody"}}, "spec.cluster.ref.name: cluster \"nobody\" is not available", "cluster"),
+	"a zone with one copy": {typ: respond.SpecValid, wantMessage: "spec.nodes: zone b holds two copies", make: func(_ *simulation, spec object) {
 		delete(spec, "deviceSelector")
 		device := list{object{"name": "sda"}}
 		spec["nodes"] = list{
@@ -261,7 +262,7 @@ var storageMistakes = map[string]invalidChange{
 		}
 		spec["monitors"], spec["failureDomain"] = object{"count": int64(3)}, "host"
 	}},
-	"another cluster anywhere": {typ: respond.SpecValid, words: "spec.mirroring.peer: ", make: func(w *simulation, spec object) {
+	"another cluster anywhere": {typ: respond.SpecValid, wantMessage: "spec.mirroring.peer: ", make: func(w *simulation, spec object) {
 		w.require("platform", platformWith(object{"domain": "example.com", "exposure": outside, "limits": list{object{
 			"name": "some", "namespaces": list{"*"}, "storageNodes": list{"*"}, "storageDevices": list{"*"}, "storageNetworks": list{"10.0.0.0/8"},
 			"tolerations": list{"*"}, "monitoringLabels": list{"*"}, "domains": list{"*"}, "storageImages": list{"*"}, "registries": list{"*"},
@@ -271,7 +272,7 @@ var storageMistakes = map[string]invalidChange{
 		spec["network"] = object{"host": true, "publicCIDRs": list{"10.0.1.0/24"}}
 		spec["mirroring"] = object{"peer": object{"secretRef": object{"name": "other"}, "direction": "rx-tx"}}
 	}},
-	"a host name of others": {typ: respond.SpecValid, words: "spec.objectStores[0].hostname: ", make: func(w *simulation, spec object) {
+	"a host name of others": {typ: respond.SpecValid, wantMessage: "spec.objectStores[0].hostname: ", make: func(w *simulation, spec object) {
 		w.require("platform", platformWith(object{"domain": "example.com", "exposure": outside, "limits": list{object{
 			"name": "some", "namespaces": list{"*"}, "storageNodes": list{"*"}, "storageDevices": list{"*"}, "storageNetworks": list{"*"},
 			"tolerations": list{"*"}, "monitoringLabels": list{"*"}, "domains": list{"{namespace}.example.com"},
@@ -280,10 +281,10 @@ var storageMistakes = map[string]invalidChange{
 		delete(spec, "cluster") // which this platform does not offer
 		spec["objectStores"] = list{object{"name": "o", "hostname": "others.example.com"}}
 	}},
-	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *simulation, _ object) { w.require("platform") }},
+	"no platform": {typ: respond.Composed, wantMessage: "there is no PlatformConfig", make: func(w *simulation, _ object) { w.require("platform") }},
 }
 
-// storageOrders say what comes first in a Ceph cluster.
+// storageOrders are the creation orders in a Ceph cluster.
 var storageOrders = []order{
 	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*|Issuer.*|ConfigMap) .*`, why: "they are in it"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, then: `SecretStore\.external-secrets\.io .*pull-secrets`, why: "it reads with that account"},
@@ -294,33 +295,33 @@ var storageOrders = []order{
 	{first: `(RoleBinding|ClusterRoleBinding)\.rbac.* .*rook.*`, then: `CephCluster.*`, why: "its pods have these rights"},
 	{first: `ExternalSecret\.external-secrets\.io (platform|claim)-pull-.*`, then: `CephCluster.*`, why: "images are pulled with it"},
 	{first: `CephCluster.*`, then: `ConfigMap rook-ceph-mon-endpoints`, why: "Rook makes it, and it is looked at"},
-	{first: `ConfigMap rook-ceph-mon-endpoints`, then: `ConfigMap access`, why: "it says what that says"},
+	{first: `ConfigMap rook-ceph-mon-endpoints`, then: `ConfigMap access`, why: "it contains its data"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*keystone-logins`, then: `SecretStore\.external-secrets\.io keystone-logins`, why: "it reads with that account"},
 	{first: `SecretStore\.external-secrets\.io keystone-logins`, then: `ExternalSecret\.external-secrets\.io keystone-.*`, why: "they are read by it"},
 	{first: `KeystoneService\..*`, then: `ExternalSecret\.external-secrets\.io keystone-.*`, why: "they are copies of its Secrets"},
 	{first: `ExternalSecret\.external-secrets\.io keystone-objects`, then: `CephObjectStore.* objects`, why: "Rook reads it, and does nothing without"},
 	{first: `ExternalSecret\.external-secrets\.io keystone-buckets`, then: `CephObjectStore.* buckets`, why: "the same"},
-	{first: `CephCluster.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, why: "nobody is alerted to what is being installed"},
+	{first: `CephCluster.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, why: "no alerts fire during the installation"},
 	{first: `Deployment\.apps check-.*`, then: `PrometheusRule\.monitoring.*`, why: "the same"},
 	{first: `CephCluster.*`, then: `Usage.*`, exists: true, why: "a Usage whose user is not there backs off"},
 	{first: `CephCluster.*`, then: `(CephBlockPool.* ([^b]|b[^u]).*|CephFilesystem.*|Certificate.* rook-ceph-rgw-.*|ConfigMap access).*`, why: "it keeps them"},
 	{first: `CephFilesystem.*`, then: `Usage.* filesystem-.*`, exists: true, why: "a Usage whose user is not there backs off"},
-	{first: `CephCluster.*`, then: `CephBlockPool.* builtin-mgr`, exists: true, why: "with two zones, Rook calls it ready once that pool is there"},
-	{first: `CephObjectStore.*`, then: `(HTTPRoute|BackendTLSPolicy)\..*`, why: "nothing leads to what does not serve"},
+	{first: `CephCluster.*`, then: `CephBlockPool.* builtin-mgr`, exists: true, why: "with two zones, Rook reports it ready once that pool exists"},
+	{first: `CephObjectStore.*`, then: `(HTTPRoute|BackendTLSPolicy)\..*`, why: "no route leads to a missing backend"},
 	{first: `CephObjectStore.*`, then: `Usage.* object-store-.*`, exists: true, why: "a Usage whose user is not there backs off"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*mirror-peer.*`, then: `SecretStore\.external-secrets\.io mirror-peer`, why: "it reads with that account"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*mirror-token.*`, then: `SecretStore\.external-secrets\.io mirror-token-.*`, why: "the same"},
 	{first: `SecretStore\.external-secrets\.io mirror-peer`, then: `ExternalSecret\.external-secrets\.io peer-.*`, why: "they are read by it"},
 	{first: `SecretStore\.external-secrets\.io mirror-token-.*`, then: `ExternalSecret\.external-secrets\.io .*-mirror-token`, why: "they are read by it"},
 	{first: `CephCluster.*`, then: `ExternalSecret\.external-secrets\.io .*-mirror-token`, why: "Rook makes the token"},
-	{first: `(CephBlockPool.* production-.*|ExternalSecret\.external-secrets\.io peer-.*)`, then: `CephRBDMirror.*`, why: "there is something to fetch, and somebody to fetch from"},
-	{first: `(CephFilesystem.*|CephBlockPool.* builtin-nfs)`, then: `CephNFS.*`, why: "they serve that, as the pool says"},
+	{first: `(CephBlockPool.* production-.*|ExternalSecret\.external-secrets\.io peer-.*)`, then: `CephRBDMirror.*`, why: "both the pool and its peer exist"},
+	{first: `(CephFilesystem.*|CephBlockPool.* builtin-nfs)`, then: `CephNFS.*`, why: "they serve it"},
 	{first: `CephNFS.*`, then: `Usage.* nfs-servers-.*`, exists: true, why: "a Usage whose user is not there backs off"},
 	{first: `CephBlockPool.* production-.*`, then: `StorageClass\..*`, why: "volumes are in them"},
 	{first: `CephRBDMirror.*`, then: `Usage.* mirror-.*`, exists: true, why: "a Usage whose user is not there backs off"},
-	{first: `ConfigMap access`, then: `Deployment\.apps check-.*`, why: "it looks at what that says"},
+	{first: `ConfigMap access`, then: `Deployment\.apps check-.*`, why: "it checks its addresses"},
 	{first: `ExternalSecret\.external-secrets\.io .*`, then: `Deployment\.apps check-.*`, why: "it logs in with the key, and its image is pulled with a Secret"},
-	{first: `CephBlockPool.* ([^b]|b[^u]).*`, then: `CephClient.*`, why: "what users may do names them"},
+	{first: `CephBlockPool.* ([^b]|b[^u]).*`, then: `CephClient.*`, why: "the capabilities of users name them"},
 	{first: `Issuer.* self-signed`, then: `Certificate.* gateway-ca`, why: "it signs it"},
 	{first: `Certificate.* gateway-ca`, then: `Issuer.* gateway-ca`, why: "it signs with it"},
 	{first: `Issuer.* gateway-ca`, then: `Certificate.* rook-ceph-rgw-.*`, why: "it signs it"},

@@ -24,15 +24,16 @@ import (
 type subject struct {
 	name   string
 	runner function.Runner
-	// draw draws a composite resource, and what its Composition asks for.
+	// draw draws a composite resource, and the resources that its Composition requires.
 	draw func(t *rapid.T) (xr object, required map[string][]*structpb.Struct)
-	// claimed says that a tenant's claim is behind it.
+	// claimed: the composite resource has a tenant's claim.
 	claimed bool
 	// keep lists fields of the spec that no update changes: data does not move.
 	keep []string
 	// revisions are the beginnings of the names of resources that have revisions.
 	revisions []string
-	// lingering are resources that stay, where the spec does not want them any more, until nobody uses them.
+	// lingering are prefixes of resources that stay until they are unused, although the spec does not want them any
+	// more.
 	lingering []string
 }
 
@@ -130,7 +131,7 @@ var subjects = []*subject{
 		name:      "NovaCell",
 		runner:    kinds.Runners()["NovaCell.nova.openstack.c5c3.io"],
 		draw:      genService(novacells, "nova-cell1", "n-c", "compute.eu-a"),
-		keep:      []string{"target", "cell", "database", "queue"}, // Its Nova says where its servers are, once.
+		keep:      []string{"target", "cell", "database", "queue"}, // Its Nova sets the location of its servers, once.
 		revisions: []string{"config-"},
 	},
 	{
@@ -192,10 +193,10 @@ func genControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}
 	platform := platforms.draw(t, "", "default")
 	if spec := platform["spec"].(object); spec["limits"] == nil {
-		spec["limits"] = list{everything}
+		spec["limits"] = list{allowAll}
 	}
 	withClusters(platform)
-	if strings.Contains(fmt.Sprint(spec), "name:ssd") { // Its keys come from a namespace in which a SecretStore of the claim is not.
+	if strings.Contains(fmt.Sprint(spec), "name:ssd") { // Its keys come from a namespace without the claim's SecretStore.
 		put(platform, "ClusterSecretStore", "spec", "secretStore", "kind")
 		if global, _ := spec["global"].(object); global["secretStore"] != nil {
 			put(spec, "ClusterSecretStore", "global", "secretStore", "kind")
@@ -209,7 +210,7 @@ func genControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	return xr, required
 }
 
-// withClusters is a platform with clusters for whoever names one, and a store by which Secrets come there.
+// withClusters adds clusters to a platform, and a store through which Secrets get there.
 func withClusters(platform object) object {
 	spec := platform["spec"].(object)
 	spec["clusters"] = list{
@@ -233,7 +234,7 @@ func genService(k *definedKind, names ...string) func(*rapid.T) (object, map[str
 
 func genCatalog(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	xr, required := genService(catalogs, "catalog", "c")(t)
-	// One without anything is nothing to hold to the invariants.
+	// A claim without any service has nothing to check.
 	spec := xr["spec"].(object)
 	spec["services"] = true
 	if _, external := spec["shared"]; external {
@@ -242,51 +243,52 @@ func genCatalog(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	return xr, required
 }
 
-// A world is a composite resource and what is observed of all that is composed for it.
+// A simulation is a composite resource and the observed state of its composed resources.
 type simulation struct {
 	*subject
 
 	xr       object
 	required map[string][]*structpb.Struct
 	observed map[string]*structpb.Struct
-	// made are the objects that desired ones have become, by the hash of those.
-	made map[string]*structpb.Struct
+	// created are the objects created from desired ones, by the hash of the desired ones.
+	created map[string]*structpb.Struct
 	// hashed are desired objects, in bytes, by name and hash.
 	hashed map[string][]byte
-	// held says that the spec is invalid, and the last valid one is composed.
+	// held: the spec is invalid, and the last valid one is composed.
 	held bool
-	// refusable says that something is observed which the function may refuse.
+	// refusable: the observed state is one that the function may reject.
 	refusable bool
 	steps     []step
 }
 
-// A step is a call whose response was successful: what was observed and desired, by resource name.
+// A step is a call with a successful response: the observed and desired resources, by name.
 type step struct {
 	observed, desired map[string]bool
-	// wanted is what is desired, without older revisions that are only kept.
-	wanted map[string]bool
+	// latest is desired without older revisions that are only retained.
+	latest map[string]bool
 	ready  bool
 }
 
 func newSimulation(t *rapid.T, s *subject) *simulation {
 	w := &simulation{
-		subject: s, observed: map[string]*structpb.Struct{}, made: map[string]*structpb.Struct{}, hashed: map[string][]byte{},
+		subject: s, observed: map[string]*structpb.Struct{}, created: map[string]*structpb.Struct{}, hashed: map[string][]byte{},
 	}
 	w.xr, w.required = s.draw(t)
 	return w
 }
 
-// copy is a world that can be changed without changing w: what is observed is replaced, and never changed.
+// copy returns a copy of w that can be changed independently: observed objects are replaced, and never changed.
 func (w *simulation) copy() *simulation {
 	c := *w
 	c.xr, c.observed = maps.Clone(w.xr), maps.Clone(w.observed)
 	return &c
 }
 
-// marker is a secret: it stands wherever a function could come by one, and in no response.
+// marker is a secret: it is in every place that a function could read, and must be in no response.
 const marker = "correct-horse-battery-staple"
 
-// request is the request that Crossplane would make now. Connection details and credentials hold secrets, as they do.
+// request returns the request that Crossplane would make now. Connection details and credentials hold secrets, as they
+// do.
 func (w *simulation) request(t *rapid.T) *fnv1.RunFunctionRequest {
 	secret := map[string][]byte{"password": []byte(marker)}
 	req := &fnv1.RunFunctionRequest{
@@ -310,7 +312,7 @@ func (w *simulation) request(t *rapid.T) *fnv1.RunFunctionRequest {
 	return req
 }
 
-// sent is a request after the way over the wire: composed resources are bytes.
+// sent returns a request after the way over the wire: composed resources are bytes.
 func sent(t *rapid.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 	b, err := proto.Marshal(req)
 	if err != nil {
@@ -323,12 +325,12 @@ func sent(t *rapid.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 	return out
 }
 
-// run is the function's answer to a request.
+// run returns the function's answer to a request.
 func (s *subject) run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 	return s.runner.Run(wire.RequestOf(req)).Message()
 }
 
-// explain is the response with the plan behind it. There may be none.
+// explain returns the response with the plan behind it. There may be none.
 func (s *subject) explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
 	rsp, plan, err := s.runner.Explain(wire.RequestOf(req))
 	if rsp == nil {
@@ -337,14 +339,14 @@ func (s *subject) explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionRespon
 	return rsp.Message(), plan, err
 }
 
-// reconcileUntilStable makes everything that is desired exist, with today's content and finished, and removes what is not desired.
+// reconcileUntilStable makes every desired resource exist, up to date and ready, and removes all others.
 func (w *simulation) reconcileUntilStable(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	desired := rsp.GetDesired().GetResources()
 	maps.DeleteFunc(w.observed, func(name string, _ *structpb.Struct) bool { return desired[name] == nil })
 	for name, r := range desired {
 		body := encoded.Of(r.GetResource())
 		key := body.Hash()
-		if w.made[key] == nil {
+		if w.created[key] == nil {
 			o, err := simulate.Finish(simulate.Exist(body))
 			if err != nil {
 				t.Fatalf("cannot make %s ready: %v", name, err)
@@ -355,13 +357,13 @@ func (w *simulation) reconcileUntilStable(t *rapid.T, rsp *fnv1.RunFunctionRespo
 					serverOwned(part["metadata"].(object))
 				}
 			}
-			w.made[key] = structOf(t, m)
+			w.created[key] = structOf(t, m)
 		}
-		w.observed[name] = w.made[key]
+		w.observed[name] = w.created[key]
 	}
 }
 
-// serverOwned adds to metadata what an API server adds.
+// serverOwned adds the metadata that an API server adds.
 func serverOwned(meta object) object {
 	meta["uid"] = "0b5f7a3c-0c1e-4a53-9d3f-7f6f1f0c5b1e"
 	meta["resourceVersion"] = "123456789"
@@ -373,7 +375,7 @@ func serverOwned(meta object) object {
 	return meta
 }
 
-// inside is the object that an observed Object has seen in its cluster; nil if there is none, or o is no Object.
+// inside returns the object that an observed Object reports from its cluster; nil if there is none, or o is no Object.
 func inside(o object) object {
 	if kind, _ := o["kind"].(string); kind != "Object" {
 		return nil
@@ -384,15 +386,15 @@ func inside(o object) object {
 	return manifest
 }
 
-// names are the names of what is observed, sorted.
+// names returns the names of the observed resources, sorted.
 func (w *simulation) names() []string { return slices.Sorted(maps.Keys(w.observed)) }
 
-// isRevision reports whether a name is that of a revision.
+// isRevision reports whether a name is the name of a revision.
 func (w *simulation) isRevision(name string) bool {
 	return slices.ContainsFunc(w.revisions, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// replaces reports whether another revision is observed of what a name is a revision of.
+// replaces reports whether another revision of the same resource is observed.
 func (w *simulation) replaces(name string) bool {
 	for _, prefix := range w.revisions {
 		for other := range w.observed {

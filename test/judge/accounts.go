@@ -10,9 +10,11 @@ import (
 )
 
 var (
-	// databaseURL is how SQLAlchemy is told of a database; the password is a variable (https://docs.sqlalchemy.org/en/20/core/engines.html).
+	// databaseURL is the database URL of SQLAlchemy; the password is a variable
+	// (https://docs.sqlalchemy.org/en/20/core/engines.html).
 	databaseURL = regexp.MustCompile(`^mysql\+\w+://([^:/@]+):\$\((\w+)\)@([^:/]+):\d+/([^?]+)`)
-	// queueURL is how oslo.messaging is told of a virtual host (https://docs.openstack.org/oslo.messaging/latest/reference/transport.html).
+	// queueURL is the transport URL of oslo.messaging
+	// (https://docs.openstack.org/oslo.messaging/latest/reference/transport.html).
 	queueURL = regexp.MustCompile(`^rabbit://([^:/@]+):\$\((\w+)\)@([^:/]+):\d+/([^?]+)`)
 	// cloudLogin is a login by password in a clouds.yaml.
 	cloudLogin = regexp.MustCompile(`username: "?([^"\n]+?)"?\n\s*password: \{\{ *\.(\w+)`)
@@ -20,7 +22,7 @@ var (
 	userFlag = regexp.MustCompile(`^--([a-z-]+-)username$`)
 )
 
-// checkAccounts holds that who logs in does so with the password of the user that he names, and that there is such a user.
+// checkAccounts checks that each login uses the password of the user that it names, and that the user exists.
 func (w *inventory) checkAccounts() {
 	for _, p := range w.pods {
 		if p.spec == nil {
@@ -57,7 +59,8 @@ func (w *inventory) checkAccounts() {
 	}
 }
 
-// checkRemoteConsumer holds that what somebody elsewhere uses is a credential that is replaced here: for another it would wait for ever.
+// checkRemoteConsumer checks that each credential of a remote consumer is rotated here: the consumer waits forever for
+// any other.
 func (w *inventory) checkRemoteConsumer(o object) {
 	for _, c := range list(o.manifest, "spec", "credentials") {
 		rotated, rotates := false, false
@@ -66,7 +69,7 @@ func (w *inventory) checkRemoteConsumer(o object) {
 				rotates, rotated = true, rotated || text(r.manifest, "spec", "secretName") == text(c, "secretName")
 			}
 		}
-		if rotates && !rotated { // A pool alone is shown without its control plane.
+		if rotates && !rotated { // A pool may be judged without its control plane.
 			w.foundf("%s uses Secret %s, whose credential no CredentialRotation there replaces.", o, text(c, "secretName"))
 		}
 	}
@@ -77,7 +80,7 @@ func (w *inventory) checkPasswordOf(o object, field, user string) {
 	w.checkRead(o, configRead{secretName: secretName{o.namespaceRef, text(ref, "name")}, key: text(ref, "key"), as: field, means: password, of: user})
 }
 
-// checkServerOf holds that there is the server that something is made on, of the kind that is said.
+// checkServerOf checks that the database server referenced by an object exists and is of the referenced kind.
 func (w *inventory) checkServerOf(o object) {
 	kind := cmp.Or(text(o.manifest, "spec", "mariaDbRef", "kind"), "MariaDB")
 	if _, ok := w.find(o.namespaceRef, kind+".k8s.mariadb.com", text(o.manifest, "spec", "mariaDbRef", "name")); !ok {
@@ -85,7 +88,8 @@ func (w *inventory) checkServerOf(o object) {
 	}
 }
 
-// checkDatabaseLogin holds that the user of a database is one that the server has, with this password, and with rights to this database.
+// checkDatabaseLogin checks that the user of a database exists on the server, with this password and with privileges
+// for this database.
 func (w *inventory) checkDatabaseLogin(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		m := databaseURL.FindStringSubmatch(e.Value)
@@ -115,7 +119,8 @@ func (w *inventory) checkDatabaseLogin(p *pod, c corev1.Container) {
 	}
 }
 
-// checkQueueLogin holds that the user of a virtual host is one that is made in the queue, with this password, and with rights there.
+// checkQueueLogin checks that the user of a virtual host is created in the queue, with this password and with
+// permissions in it.
 func (w *inventory) checkQueueLogin(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		m := queueURL.FindStringSubmatch(e.Value)
@@ -127,10 +132,10 @@ func (w *inventory) checkQueueLogin(p *pod, c corev1.Container) {
 		named, key := variable(c, p.namespaceRef, strings.TrimSuffix(strings.TrimPrefix(m[1], "$("), ")"))
 		queue := w.brokerAt(p.namespaceRef, m[3])
 		if !w.hasQueueUser(p.namespaceRef, secret, queue, "") {
-			w.foundf("%s: container %s logs in to %s with %s, of which nobody makes a user there.", p, c.Name, queue, secret)
+			w.foundf("%s: container %s logs in to %s with %s, for which no user is created there.", p, c.Name, queue, secret)
 		}
 		if named != secret || key != "username" {
-			w.foundf("%s: container %s logs in to %s as %s with %s, which is somebody else's.", p, c.Name, queue, m[1], secret)
+			w.foundf("%s: container %s logs in to %s as %s with %s, which belongs to another user.", p, c.Name, queue, m[1], secret)
 		}
 		exists := slices.ContainsFunc(w.objects, func(o object) bool {
 			return o.namespaceRef == p.namespaceRef && o.is("Vhost.rabbitmq.com") && text(o.manifest, "spec", "name") == vhost &&
@@ -143,8 +148,8 @@ func (w *inventory) checkQueueLogin(p *pod, c corev1.Container) {
 	}
 }
 
-// brokerAt is the queue at a host: the RabbitmqCluster whose Service that is, or the Secret with which one outside is administrated, which
-// has to be at that host, too.
+// brokerAt returns the queue at a host: the RabbitmqCluster of the Service, or the Secret of the external queue's
+// administrator, which has to be for the same host.
 func (w *inventory) brokerAt(where namespaceRef, host string) string {
 	for _, o := range w.objects {
 		uri := text(o.manifest, "spec", "target", "template", "data", "uri")
@@ -156,7 +161,7 @@ func (w *inventory) brokerAt(where namespaceRef, host string) string {
 	return queue
 }
 
-// brokerIn is the name of the broker that a reference names, by a RabbitmqCluster or by a Secret.
+// brokerIn returns the name of the broker that a reference names, by a RabbitmqCluster or by a Secret.
 func brokerIn(reference any, cluster, secret string) string {
 	for _, path := range [][]string{{cluster}, {cluster, "name"}, {secret, "name"}} {
 		if name := text(reference, path...); name != "" {
@@ -166,8 +171,8 @@ func brokerIn(reference any, cluster, secret string) string {
 	return ""
 }
 
-// hasQueueUser reports whether the companion makes a user of the Secret in a queue, with rights in a virtual host if one is named
-// (apis/c5c3/v1alpha1, the target QueueUser).
+// hasQueueUser reports whether the companion creates a user of the Secret in a queue, with permissions in a virtual
+// host if one is named (apis/c5c3/v1alpha1, the target QueueUser).
 func (w *inventory) hasQueueUser(where namespaceRef, secret secretName, queue, vhost string) bool {
 	return slices.ContainsFunc(w.objects, func(o object) bool {
 		return o.namespaceRef == where && o.is("CredentialRotation.c5c3.io") && text(o.manifest, "spec", "target") == "QueueUser" &&
@@ -178,7 +183,7 @@ func (w *inventory) hasQueueUser(where namespaceRef, secret secretName, queue, v
 	})
 }
 
-// variable is where the value of an environment variable comes from.
+// variable returns the source of an environment variable's value.
 func variable(c corev1.Container, where namespaceRef, name string) (secret secretName, key string) {
 	for _, v := range c.Env {
 		if v.Name == name && v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {

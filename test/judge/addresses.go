@@ -15,7 +15,7 @@ var notSpoken = []string{
 // kubernetes is the Service of the API server, which every cluster has.
 const kubernetes = "kubernetes.default.svc"
 
-// isKnownExternalHost reports whether people named a host: the claim, the platform, or a route of ours to it.
+// isKnownExternalHost reports whether the claim, the platform or a composed route names a host.
 func (w *inventory) isKnownExternalHost(host string) bool {
 	if host == "localhost" || strings.HasPrefix(host, "127.") || host == "[::1]" || strings.Contains(w.userProvidedText(), host) {
 		return true
@@ -29,21 +29,21 @@ func (w *inventory) isKnownExternalHost(host string) bool {
 	})
 }
 
-// userProvidedText is all that people wrote.
+// userProvidedText returns the claim and the platform as JSON.
 func (w *inventory) userProvidedText() string {
-	b, err := json.Marshal(w.given)
+	b, err := json.Marshal(w.inputs)
 	if err != nil {
 		panic(err)
 	}
 	return string(b)
 }
 
-// checkAddresses holds that every address leads to a Service that exists, at a port that it has, by a name in the certificate that is
-// served there; or to a host outside that people named.
+// checkAddresses checks that every address leads to an existing Service and port, by a name in the certificate that is
+// served there; or to an external host that the claim or the platform names.
 func (w *inventory) checkAddresses() {
 	outsiders := map[string]bool{}
 	for _, o := range w.objects {
-		// OVN's certificates name pods that may come, and clients that nobody reaches.
+		// OVN's certificates name future pods, and clients that are not servers.
 		spare := o.is("Certificate.cert-manager.io") && text(o.manifest, "metadata", "labels", "app.kubernetes.io/name") == "ovn"
 		if spare || o.is(notSpoken...) || text(o.manifest, "metadata", "labels", "grafana_dashboard") != "" {
 			continue
@@ -55,14 +55,14 @@ func (w *inventory) checkAddresses() {
 		each(o.spec(), nil, func(_ []string, m fields) {
 			for k, v := range m {
 				for _, t := range append(texts(m, k), str(v)) {
-					for _, a := range addresses(strings.ReplaceAll(t, "$(POD_NAME)", o.name+"-0")) { // Each pod of a set has its own.
+					for _, a := range addresses(strings.ReplaceAll(t, "$(POD_NAME)", o.name+"-0")) { // Each pod of a set has a separate port.
 						if n, ok := number(m, "port"); ok && a.port == 0 && t == a.host {
 							a.port = n
 						}
 						w.checkAddress(o, where, a, outsiders)
 					}
 					if e := endpoint.FindStringSubmatch(t); e != nil && k == "endpoint" && !w.isKnownExternalHost(e[1]) {
-						w.foundf("%s leads to %s, which is no Service here, and which nobody named.", o, t)
+						w.foundf("%s leads to %s, which is neither a Service here nor named by the claim or the platform.", o, t)
 					}
 				}
 			}
@@ -81,7 +81,7 @@ func (w *inventory) checkAddress(o object, where namespaceRef, a address, outsid
 			outsiders[a.host] = w.isKnownExternalHost(a.host)
 		}
 		if !outsiders[a.host] {
-			w.foundf("%s leads to %s, which is no Service here, and which nobody named.", o, a)
+			w.foundf("%s leads to %s, which is neither a Service here nor named by the claim or the platform.", o, a)
 		}
 		return
 	}
@@ -95,7 +95,7 @@ func (w *inventory) checkAddress(o object, where namespaceRef, a address, outsid
 		return
 	}
 	if a.pod != "" && a.pod != "*" && !w.hasPod(s, a.pod) {
-		w.foundf("%s leads to %s: %s has no pod %s of its own name.", o, a, s, a.pod)
+		w.foundf("%s leads to %s: %s has no pod named %s.", o, a, s, a.pod)
 	}
 	if a.port == 0 {
 		return
@@ -105,36 +105,36 @@ func (w *inventory) checkAddress(o object, where namespaceRef, a address, outsid
 		w.foundf("%s leads to %s: %s has no port %d.", o, a, s, a.port)
 		return
 	}
-	for _, p := range w.behind(s) {
+	for _, p := range w.podsOf(s) {
 		cert, tls := p.tls[p.target(sp)]
 		switch {
 		case tls && a.scheme == "http":
-			w.foundf("%s speaks http to %s, which speaks TLS.", o, a)
+			w.foundf("%s uses http for %s, which requires TLS.", o, a)
 		case !tls && a.scheme == "https":
-			w.foundf("%s speaks https to %s, which does not.", o, a)
+			w.foundf("%s uses https for %s, which has no TLS.", o, a)
 		case tls && !slices.ContainsFunc(cert.names, func(n string) bool { return covers(n, a.named) }):
 			w.foundf("%s leads to %s, a name that is not in the certificate of %s.", o, a, p)
 		}
 	}
 }
 
-// covers reports whether a name of a certificate is that of a host (RFC 6125: an asterisk is one label).
+// covers reports whether a name of a certificate matches a host (RFC 6125: an asterisk is one label).
 func covers(name, host string) bool {
 	if rest, ok := strings.CutPrefix(name, "*."); ok {
-		_, domain, more := strings.Cut(host, ".")
-		return more && rest == domain
+		_, domain, found := strings.Cut(host, ".")
+		return found && rest == domain
 	}
 	return name == host
 }
 
-// hasPod reports whether a Service gives a pod a name: a headless one, to the pods of a set that has so many.
+// hasPod reports whether a Service gives a pod a DNS name: a headless Service does for the ordinals of its StatefulSet.
 func (w *inventory) hasPod(s *service, name string) bool {
-	return s.headless && slices.ContainsFunc(w.behind(s), func(p *pod) bool {
+	return s.headless && slices.ContainsFunc(w.podsOf(s), func(p *pod) bool {
 		return p.replicas != nil && slices.Contains(ordinals(p.of.name, *p.replicas), name)
 	})
 }
 
-// checkMonitors holds that a ServiceMonitor finds Services with the ports that it asks at, and speaks as they do.
+// checkMonitors checks that a ServiceMonitor selects Services that have its port, and that it uses the port's scheme.
 func (w *inventory) checkMonitors() {
 	for _, o := range w.objects {
 		if !o.is("ServiceMonitor.monitoring.coreos.com") {
@@ -152,13 +152,13 @@ func (w *inventory) checkMonitors() {
 						continue
 					}
 					here = true
-					for _, p := range w.behind(s) {
+					for _, p := range w.podsOf(s) {
 						w.checkScrape(o, e, s, p, sp)
 					}
 				}
 			}
 			if !here {
-				w.foundf("%s asks at port %q, which no Service has that it selects.", o, text(e, "port"))
+				w.foundf("%s scrapes port %q, which no selected Service has.", o, text(e, "port"))
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func (w *inventory) checkMonitors() {
 func (w *inventory) checkScrape(o object, e any, s *service, p *pod, sp servicePort) {
 	cert, tls := p.tls[p.target(sp)]
 	if tls != (text(e, "scheme") == "https") {
-		w.foundf("%s does not ask %s as it speaks: one of the two speaks TLS.", o, s)
+		w.foundf("%s and %s use different schemes: one of the two uses TLS.", o, s)
 	}
 	if !tls {
 		return
@@ -181,7 +181,7 @@ func (w *inventory) checkScrape(o object, e any, s *service, p *pod, sp serviceP
 	}
 }
 
-// monitored are the Services that a ServiceMonitor selects.
+// monitored returns the Services that a ServiceMonitor selects.
 func (w *inventory) monitored(o object) []*service {
 	var out []*service
 	for _, s := range w.services {
@@ -213,8 +213,8 @@ func backends(o object) []backend {
 	return out
 }
 
-// checkRoutes holds that what comes from outside leads to a Service at a port that it has, and that a gateway speaks TLS to it where it
-// does.
+// checkRoutes checks that each route leads to a Service at an existing port, and that a gateway uses TLS for a backend
+// with TLS.
 func (w *inventory) checkRoutes() {
 	for _, o := range w.objects {
 		if !o.is("HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io") {
@@ -235,7 +235,7 @@ func (w *inventory) checkRoutes() {
 				w.foundf("%s leads to port %d of %s, which has none.", o, b.port, s)
 				continue
 			}
-			for _, p := range w.behind(s) {
+			for _, p := range w.podsOf(s) {
 				if cert, tls := p.tls[p.target(sp)]; tls && o.kind == "HTTPRoute" {
 					w.checkBackendTLS(o, s, cert)
 				}
@@ -244,11 +244,11 @@ func (w *inventory) checkRoutes() {
 	}
 }
 
-// checkHosts holds that the certificate that an Ingress serves is for its hosts.
+// checkHosts checks that the certificate that an Ingress serves is for its hosts.
 func (w *inventory) checkHosts(o object) {
 	for _, tls := range list(o.manifest, "spec", "tls") {
 		if text(tls, "secretName") == "" {
-			continue // The controller's own certificate.
+			continue // The controller's default certificate.
 		}
 		for _, host := range texts(tls, "hosts") {
 			if !slices.ContainsFunc(w.objects, func(c object) bool {
@@ -277,5 +277,5 @@ func (w *inventory) checkBackendTLS(route object, s *service, cert servedCertifi
 			return
 		}
 	}
-	w.foundf("%s leads to %s, which speaks TLS, and no BackendTLSPolicy says so.", route, s)
+	w.foundf("%s leads to %s, which requires TLS, and no BackendTLSPolicy enables it.", route, s)
 }

@@ -18,7 +18,7 @@ import (
 
 type fields = map[string]any
 
-// example is what an example of a control plane becomes.
+// example returns the objects composed for an example of a control plane.
 func example(t *testing.T, name string) judge.Cloud {
 	t.Helper()
 	return exampleAt(t, "controlplane/"+name)
@@ -48,7 +48,7 @@ func exampleAt(t *testing.T, path string) judge.Cloud {
 	return c
 }
 
-// copied is a cloud that can be broken without the other.
+// copied returns a cloud that can be broken without the other.
 func copied(t *testing.T, c judge.Cloud) judge.Cloud {
 	t.Helper()
 	out := judge.Cloud{Given: c.Given, HasTLS: c.HasTLS}
@@ -66,7 +66,7 @@ func copied(t *testing.T, c judge.Cloud) judge.Cloud {
 	return out
 }
 
-// inner is the object itself.
+// inner returns the object itself.
 func inner(m fields) fields {
 	if m["kind"] == "Object" {
 		return m["spec"].(fields)["forProvider"].(fields)["manifest"].(fields)
@@ -77,7 +77,7 @@ func inner(m fields) fields {
 // A breaking breaks a cloud.
 type breaking func(t *testing.T, c *judge.Cloud)
 
-// in finds the object of a kind and the beginning of its name, "" for any kind of ours.
+// in returns the object of a kind whose name has a prefix, "" for any composed kind.
 func in(t *testing.T, c *judge.Cloud, kind, name string) *judge.Object {
 	t.Helper()
 	for i, o := range c.Objects {
@@ -90,7 +90,7 @@ func in(t *testing.T, c *judge.Cloud, kind, name string) *judge.Object {
 	return nil
 }
 
-// replace puts one text in the place of another wherever it stands in an object.
+// replace substitutes a text everywhere in an object.
 func replace(kind, name, from, to string) breaking {
 	return func(t *testing.T, c *judge.Cloud) {
 		o := in(t, c, kind, name)
@@ -108,10 +108,10 @@ func replace(kind, name, from, to string) breaking {
 	}
 }
 
-// without takes what lies at a path away; numbers are indices of lists.
+// without removes the value at a path; numbers are indices of lists.
 func without(kind, name string, path ...any) breaking { return with(kind, name, nil, path...) }
 
-// with puts a value at a path.
+// with sets the value at a path.
 func with(kind, name string, value any, path ...any) breaking {
 	return func(t *testing.T, c *judge.Cloud) {
 		var at any = inner(in(t, c, kind, name).Manifest)
@@ -136,8 +136,8 @@ func with(kind, name string, value any, path ...any) breaking {
 	}
 }
 
-// gone takes an object away.
-func gone(kind, name string) breaking {
+// deleted removes an object.
+func deleted(kind, name string) breaking {
 	return func(t *testing.T, c *judge.Cloud) {
 		o := in(t, c, kind, name)
 		c.Objects = slices.DeleteFunc(c.Objects, func(other judge.Object) bool { return &other.Manifest == &o.Manifest || same(other, *o) })
@@ -156,18 +156,19 @@ var (
 
 func below(path []any, more ...any) []any { return append(slices.Clone(path), more...) }
 
-// sampled are the names of a third of the mistakes in make test, and of all in make test-long: to judge a cloud takes a tenth of a CPU-second.
-func sampled[T any](mistakes map[string]T) []string {
-	return effort.Sample(slices.Sorted(maps.Keys(mistakes)), 3)
+// sampled returns the names of a third of the faults in make test, and of all in make test-long: judging a cloud takes
+// a tenth of a CPU-second.
+func sampled[T any](faults map[string]T) []string {
+	return effort.Sample(slices.Sorted(maps.Keys(faults)), 3)
 }
 
-// TestFaults: the judge finds nothing in an example, and each of these mistakes, with the sentence that says what is wrong.
+// TestFaults checks that an example has no findings, and that each fault results in the finding that describes it.
 func TestFaults(t *testing.T) {
 	full := example(t, "full.yaml")
 	if found := judge.Judge(full); len(found) > 0 {
-		t.Fatalf("an example is not good: %q", found)
+		t.Fatalf("an example has findings: %q", found)
 	}
-	mistakes := map[string]struct {
+	faults := map[string]struct {
 		reason string
 		breaks breaking
 		want   string
@@ -177,12 +178,12 @@ func TestFaults(t *testing.T) {
 			"Secret keystone-federation-client has no key secret",
 		},
 		"HalfABackup": {
-			"What is restored is no login.", replace("PushSecret", "keystone-database", `"secretKey":"password"`, `"secretKey":"username"`),
+			"The restored Secret is no login.", replace("PushSecret", "keystone-database", `"secretKey":"password"`, `"secretKey":"username"`),
 			"Secret keystone-database is pushed to a store without its key password",
 		},
 		"SecretNobodyMakes": {
-			"The generator and its Secret are gone.", gone("ExternalSecret", "keystone-federation"),
-			"Deployment keystone reads key password of Secret keystone-federation as OIDC_CRYPTO_PASSPHRASE: nobody makes Secret keystone-federation",
+			"The generator and its Secret are gone.", deleted("ExternalSecret", "keystone-federation"),
+			"Deployment keystone reads key password of Secret keystone-federation as OIDC_CRYPTO_PASSPHRASE: no object creates Secret keystone-federation",
 		},
 		"UserNameForPassword": {
 			"The wrong key of the right Secret.", replace("Job", "keystone-bootstrap", `"key":"password","name":"keystone-admin"`, `"key":"username","name":"keystone-admin"`),
@@ -190,7 +191,7 @@ func TestFaults(t *testing.T) {
 		},
 		"PasswordOfSomebodyElse": {
 			"The right key of the wrong Secret.", replace("Job", "keystone-bootstrap", `"key":"password","name":"keystone-admin"`, `"key":"password","name":"keystone-database"`),
-			"reads key password of Secret keystone-database as OS_BOOTSTRAP_PASSWORD of admin: it is that of keystone",
+			"reads key password of Secret keystone-database as OS_BOOTSTRAP_PASSWORD of admin: it belongs to keystone",
 		},
 		"PasswordOfNoDatabaseUser": {
 			"The database knows another one.", replace("Deployment", "keystone", `"key":"password","name":"keystone-database"`, `"key":"password","name":"keystone-admin"`),
@@ -201,7 +202,7 @@ func TestFaults(t *testing.T) {
 			"uses database keystone as keystone, for which there is no Database or no Grant",
 		},
 		"CertificateForAuthority": {
-			"Nobody is trusted by a server's certificate.", replace("SecretAggregate", "keystone-clouds", `"key":"ca.crt"`, `"key":"tls.crt"`),
+			"A server's certificate is no CA certificate.", replace("SecretAggregate", "keystone-clouds", `"key":"ca.crt"`, `"key":"tls.crt"`),
 			"reads key tls.crt of Secret keystone-tls as ca, which is the certificate of an authority: it is a certificate",
 		},
 		"KeyForCertificate": {
@@ -210,7 +211,7 @@ func TestFaults(t *testing.T) {
 		},
 		"FileNotMounted": {
 			"The configuration names a file that is nowhere.", replace("ConfigMap", "keystone-config", "policy_file = /etc/keystone/policy.yaml", "policy_file = /etc/keystone/policy.json"),
-			"container keystone is told to read /etc/keystone/policy.json, which is not mounted",
+			"container keystone is configured to read /etc/keystone/policy.json, which is not mounted",
 		},
 		"KeysOfTheBucketExchanged": {
 			"The store would refuse them.", replace("PhysicalBackup", "mariadb", `"key":"access-key-id"`, `"key":"secret-access-key"`),
@@ -221,7 +222,7 @@ func TestFaults(t *testing.T) {
 			"Service keystone leads port 5000 to port http of Deployment keystone, which has none",
 		},
 		"ServiceToNobody": {
-			"Its selector is not that of the pods.", with("Service", "companion", "companions", "spec", "selector", "app.kubernetes.io/component"),
+			"Its selector does not match the pods.", with("Service", "companion", "companions", "spec", "selector", "app.kubernetes.io/component"),
 			"Service companion leads to 0 kinds of pods",
 		},
 		"ServiceToJobs": {
@@ -234,15 +235,15 @@ func TestFaults(t *testing.T) {
 		},
 		"AddressOfNoPod": {
 			"There are three.", replace("ConfigMap", "keystone-config", "memcached-2.memcached.", "memcached-3.memcached."),
-			"Service memcached has no pod memcached-3 of its own name",
+			"Service memcached has no pod named memcached-3",
 		},
 		"AddressOfNoPort": {
-			"The database listens elsewhere.", replace("Deployment", "keystone", "svc:3306/", "svc:3307/"),
+			"The database listens at another port.", replace("Deployment", "keystone", "svc:3306/", "svc:3307/"),
 			"Service maxscale has no port 3307",
 		},
 		"AddressOutsideNobodyNamed": {
 			"It would leave the cluster.", replace("ConfigMap", "keystone-config", "https://keycloak.example.com", "https://keycloak.example.org"),
-			"leads to keycloak.example.org:443, which is no Service here, and which nobody named",
+			"leads to keycloak.example.org:443, which is neither a Service here nor named by the claim or the platform",
 		},
 		"NameNotInCertificate": {
 			"No client would trust it.", replace("Certificate", "keystone-tls", "keystone.tenant-a-production-dbd4d4ccb406adfdad45.svc\"", "keystone.example.svc\""),
@@ -250,14 +251,14 @@ func TestFaults(t *testing.T) {
 		},
 		"PlainLogin": {
 			"The password would travel in the open.", replace("SecretAggregate", "keystone-clouds", "auth_url: https://", "auth_url: http://"),
-			"SecretAggregate keystone-clouds speaks http to keystone.tenant-a-production-dbd4d4ccb406adfdad45.svc:5000, which speaks TLS",
+			"SecretAggregate keystone-clouds uses http for keystone.tenant-a-production-dbd4d4ccb406adfdad45.svc:5000, which requires TLS",
 		},
 		"MonitorOfNothing": {
-			"It asks at a port that no Service has.", with("ServiceMonitor", "rabbitmq", "prometheus", "spec", "endpoints", 0, "port"),
-			`ServiceMonitor rabbitmq asks at port "prometheus", which no Service has that it selects`,
+			"It scrapes a port that no Service has.", with("ServiceMonitor", "rabbitmq", "prometheus", "spec", "endpoints", 0, "port"),
+			`ServiceMonitor rabbitmq scrapes port "prometheus", which no selected Service has`,
 		},
 		"RouteNotTLS": {
-			"A gateway would speak http to it.", gone("BackendTLSPolicy", "keystone"), "which speaks TLS, and no BackendTLSPolicy says so",
+			"A gateway would use http.", deleted("BackendTLSPolicy", "keystone"), "which requires TLS, and no BackendTLSPolicy enables it",
 		},
 		"FlowNotLetIn": {
 			"The server does not take its proxy's connections.", without("NetworkPolicy", "maxscale", "spec", "ingress"),
@@ -268,7 +269,7 @@ func TestFaults(t *testing.T) {
 			"No policy of Deployment keystone lets through Deployment keystone to port 3306 of MaxScale maxscale",
 		},
 		"JobsNotLetOut": {
-			"A component is missing of those of Jobs: what the companion makes of keys would wait for ever.",
+			"A component of Jobs is missing: the companion's Jobs for keys would wait forever.",
 			with("NetworkPolicy", "service-jobs", []any{"bootstrap", "schema", "trust-flush"}, "spec", "podSelector", "matchExpressions", 0, "values"),
 			"No policy of KeyRepository keystone-credential-keys's migration lets through",
 		},
@@ -278,7 +279,7 @@ func TestFaults(t *testing.T) {
 		},
 		"SuperfluousFromOutside": {
 			"Another namespace's pods.", with("NetworkPolicy", "mariadb", "kube-system", "spec", "ingress", 5, "from", 0, "namespaceSelector", "matchLabels", "kubernetes.io/metadata.name"),
-			`lets namespace "kube-system" to port 3306 of MariaDB mariadb, which nothing there needs`,
+			`lets namespace "kube-system" to port 3306 of MariaDB mariadb, which nothing in it needs`,
 		},
 		"SuperfluousToOutside": {
 			"SSH.", with("NetworkPolicy", "keystone", 22, "spec", "egress", 2, "ports", 0, "port"),
@@ -288,12 +289,12 @@ func TestFaults(t *testing.T) {
 			"Pods would be cut off until their policies come.", func(t *testing.T, c *judge.Cloud) { in(t, c, "NetworkPolicy", "memcached").Stage = 1000 },
 			"NetworkPolicy default-deny comes before NetworkPolicy memcached",
 		},
-		"NoDenial": {"Every flow would be let through.", gone("NetworkPolicy", "default-deny"), "deny what no other lets through, want one"},
+		"NoDenial": {"Every flow would be allowed.", deleted("NetworkPolicy", "default-deny"), "deny all other traffic, want one"},
 		"TLSOff": {
 			"Connections to the database are plain.", with("MariaDB", "mariadb", false, "spec", "tls", "enabled"), "MariaDB mariadb has TLS switched off in spec.tls",
 		},
-		"TLSNotRequired":  {"They may be plain.", with("MariaDB", "mariadb", false, "spec", "tls", "required"), "does not ask for no connection without TLS"},
-		"QueueWithoutTLS": {"It listens in the open, too.", without("RabbitmqCluster", "rabbitmq", "spec", "tls", "disableNonTLSListeners"), "RabbitmqCluster rabbitmq does not ask for no connection without TLS"},
+		"TLSNotRequired":  {"Connections may be without TLS.", with("MariaDB", "mariadb", false, "spec", "tls", "required"), "does not request connections with TLS only"},
+		"QueueWithoutTLS": {"It also listens without TLS.", without("RabbitmqCluster", "rabbitmq", "spec", "tls", "disableNonTLSListeners"), "RabbitmqCluster rabbitmq does not request connections with TLS only"},
 		"CertificateOfNobody": {
 			"Its issuer does not exist.", with("Certificate", "keystone-tls", "ca", "spec", "issuerRef", "name"), "Certificate keystone-tls is to be issued by Issuer ca, which does not exist",
 		},
@@ -306,7 +307,7 @@ func TestFaults(t *testing.T) {
 			"container keystone has a probe at a port that no container of its pod has",
 		},
 		"ProbeWithoutTLS": {
-			"It would never be ready.", without("Deployment", "keystone", below(container, "startupProbe", "httpGet", "scheme")...), "has a probe that does not speak TLS to a port that does",
+			"It would never be ready.", without("Deployment", "keystone", below(container, "startupProbe", "httpGet", "scheme")...), "has a probe without TLS at a port with TLS",
 		},
 		"NoDrain": {"Requests would be lost.", without("Deployment", "keystone", below(container, "lifecycle")...), "container keystone stops before it is out of the Services"},
 		"NoGrace": {
@@ -316,30 +317,30 @@ func TestFaults(t *testing.T) {
 			"The first has some.", without("Deployment", "keystone", below(podSpec, "containers", 1, "resources")...), "container federation-proxy has no limit of memory",
 		},
 		"NoSpread": {"All on one node.", without("Deployment", "keystone", below(podSpec, "topologySpreadConstraints")...), "Deployment keystone is not spread over nodes and zones"},
-		"NoBudget": {"A drained node takes all of them.", gone("PodDisruptionBudget", "keystone"), "Deployment keystone has 3 pods and 0 disruption budgets"},
+		"NoBudget": {"A drained node takes all of them.", deleted("PodDisruptionBudget", "keystone"), "Deployment keystone has 3 pods and 0 disruption budgets"},
 		"BlockingBudget": {
 			"No node can be drained.", with("PodDisruptionBudget", "keystone", 0, "spec", "maxUnavailable"), "PodDisruptionBudget keystone does not let exactly one pod of Deployment keystone go at a time",
 		},
-		"QueueWithoutBudget": {"Its operator makes none.", gone("PodDisruptionBudget", "rabbitmq"), "RabbitmqCluster rabbitmq has 3 pods and no disruption budget"},
+		"QueueWithoutBudget": {"Its operator makes none.", deleted("PodDisruptionBudget", "rabbitmq"), "RabbitmqCluster rabbitmq has 3 pods and no disruption budget"},
 		"Root":               {"It may be root.", without("Deployment", "keystone", below(podSpec, "securityContext", "runAsNonRoot")...), "container keystone may run as root"},
 		"MetricNobodyExports": {
 			"The alert would never fire.", replace("PrometheusRule", "keystone", "kube_deployment_status_replicas_available", "kube_deployment_available"),
-			"PrometheusRule keystone asks for kube_deployment_available, which nobody is known to export",
+			"PrometheusRule keystone queries kube_deployment_available, which no known exporter exports",
 		},
 		"DashboardOfNothing": {
-			"An empty panel.", replace("ConfigMap", "companion-dashboard", "companion_key_repository_keys", "companion_keys"), "asks for companion_keys, which nobody is known to export",
+			"An empty panel.", replace("ConfigMap", "companion-dashboard", "companion_key_repository_keys", "companion_keys"), "queries companion_keys, which no known exporter exports",
 		},
 		"AlertOfAllNamespaces": {
-			"Someone else's pods.", replace("PrometheusRule", "keystone", `namespace=\"tenant-a-production-dbd4d4ccb406adfdad45\",deployment`, `deployment`), "asks for series that may be of other namespaces",
+			"The series include pods of other tenants.", replace("PrometheusRule", "keystone", `namespace=\"tenant-a-production-dbd4d4ccb406adfdad45\",deployment`, `deployment`), "queries series that may be of other namespaces",
 		},
 		"KindNobodyKnows": {
 			"Its operator may make anything.", func(_ *testing.T, c *judge.Cloud) {
 				c.Objects = append(c.Objects, judge.Object{Manifest: fields{"apiVersion": "example.org/v1", "kind": "Thing", "metadata": fields{"name": "a"}}})
-			}, "nobody has told the judge what its operator makes of it",
+			}, "the table of operators has no entry for it",
 		},
 	}
-	for _, name := range sampled(mistakes) {
-		tc := mistakes[name]
+	for _, name := range sampled(faults) {
+		tc := faults[name]
 		t.Run(name, func(t *testing.T) {
 			c := copied(t, full)
 			tc.breaks(t, &c)
@@ -351,7 +352,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestServiceNotYetEnabled: what is composed for a service that nobody has thought of is judged without a line about it.
+// TestServiceNotYetEnabled checks that the objects of a future service are judged without any code for it.
 func TestServiceNotYetEnabled(t *testing.T) {
 	c := copied(t, example(t, "full.yaml"))
 	for _, kind := range []string{"Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"} {
@@ -379,10 +380,10 @@ func TestServiceNotYetEnabled(t *testing.T) {
 		want   string
 	}{
 		"Probe":  {without("Deployment", "glance", below(container, "livenessProbe")...), "Deployment glance: container keystone has no liveness probe"},
-		"Secret": {replace("Deployment", "glance", `"name":"keystone-database"`, `"name":"glance-database"`), "nobody makes Secret glance-database"},
+		"Secret": {replace("Deployment", "glance", `"name":"keystone-database"`, `"name":"glance-database"`), "no object creates Secret glance-database"},
 		"Port":   {with("Service", "glance", "http", "spec", "ports", 0, "targetPort"), "Service glance leads port 5000 to port http of Deployment glance"},
 		"Flow":   {without("NetworkPolicy", "glance", "spec", "egress"), "No policy of Deployment glance lets through Deployment glance to port 3306"},
-		"Budget": {gone("PodDisruptionBudget", "glance"), "Deployment glance has 3 pods and 0 disruption budgets"},
+		"Budget": {deleted("PodDisruptionBudget", "glance"), "Deployment glance has 3 pods and 0 disruption budgets"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			broken := copied(t, c)
@@ -394,7 +395,7 @@ func TestServiceNotYetEnabled(t *testing.T) {
 	}
 }
 
-// TestIngress: the certificate that an Ingress serves is for its host.
+// TestIngress checks that the certificate that an Ingress serves is for its host.
 func TestIngress(t *testing.T) {
 	const host = "identity.production.tenant-a.example.com"
 	for name, want := range map[string]bool{host: false, "*.production.tenant-a.example.com": false, "keystone.tenant-a.svc": true} {

@@ -11,22 +11,23 @@ import (
 // login is the variable by which a program logs in to Keystone, with the group of options that it is in.
 var login = regexp.MustCompile(`^OS_([A-Z0-9_]+?)__(?:APPLICATION_CREDENTIAL_SECRET|PASSWORD)$`)
 
-// found are the types of the services that a program looks up in the catalog by a login, by its group: OpenStack's programs name the group
-// after what they ask (https://docs.openstack.org/nova/latest/configuration/config.html). By service_user they show who they
-// are beside the token of whoever they ask for; see forUsers.
+// found maps option groups with a login to the types of the services that a program looks up in the catalog with it:
+// OpenStack's programs name the group after the service
+// (https://docs.openstack.org/nova/latest/configuration/config.html). A service_user authenticates the service in
+// addition to the user's token; see forUsers.
 var found = map[string]string{
 	"placement": "placement", "neutron": "network", "cinder": "block-storage", "nova": "compute", "glance": "image", "service_user": "image",
 	"barbican_service_user": "key-manager",
 }
 
-// delegated are the types of the services in which a program does what users delegate to it by trusts, for which it has a login of its own
+// delegated are the types of the services in which a program acts for users by trusts, with a separate login
 // (heat/engine/clients/os).
 var delegated = []string{"compute", "network", "image", "block-storage", "key-manager"}
 
 // trustee is the group of that login.
 const trustee = "trustee"
 
-// logins are the groups by which a container logs in.
+// logins returns the groups by which a container logs in.
 func logins(c corev1.Container) []string {
 	var out []string
 	for _, e := range c.Env {
@@ -37,13 +38,13 @@ func logins(c corev1.Container) []string {
 	return out
 }
 
-// forUsers reports whether a program that has service_user does what users ask for, with all that belongs to a virtual machine: it
-// asks Glance, too, for which there is no other login. Others show who they are to the services that they log in to.
+// forUsers reports whether a program with service_user acts for users on all resources of a server: it also calls
+// Glance, for which there is no other login. Other programs use service_user for the services that they log in to.
 func forUsers(logins []string) bool {
 	return !slices.ContainsFunc([]string{"placement", "neutron", "cinder"}, func(g string) bool { return !slices.Contains(logins, g) })
 }
 
-// needFromCatalog takes down what a program finds in the catalog.
+// needFromCatalog records the flows to the services that a program finds in the catalog.
 func (w *inventory) needFromCatalog(p *pod, c corev1.Container) {
 	groups := logins(c)
 	for _, group := range groups {
@@ -59,19 +60,21 @@ func (w *inventory) needFromCatalog(p *pod, c corev1.Container) {
 	}
 }
 
-// settings is the variable of a web site of Django's that is the dashboard, and shown are the types of the services that it asks for its
-// users, as far as they are in the catalog (https://opendev.org/openstack/horizon/src/branch/master/openstack_dashboard/api).
+// settings is the variable by which a Django site is identified as the dashboard, and shown are the types of the
+// services that it calls for its users if they are in the catalog
+// (https://opendev.org/openstack/horizon/src/branch/master/openstack_dashboard/api).
 const settings = "DJANGO_SETTINGS_MODULE"
 
 var shown = []string{"compute", "image", "network", "placement", "block-storage", "orchestration"}
 
-// imageOption is where Cinder looks Glance up in the catalog. In 2025.1 it asks as the user alone, and has no login for it
+// imageOption is the option by which Cinder looks up Glance in the catalog. In 2025.1, Cinder calls Glance as the user
+// only and has no login for it
 // (https://docs.openstack.org/cinder/latest/configuration/block-storage/config-options.html).
 const imageOption = "glance_catalog_info"
 
-// needImages takes down that a program which looks Glance up so speaks to it.
+// needImages records the flow to Glance of a program that looks up Glance this way.
 func (w *inventory) needImages(p *pod, c corev1.Container) {
-	if p.replicas == nil { // a Job asks for no image
+	if p.replicas == nil { // a Job reads no image
 		return
 	}
 	for _, m := range w.mounts(p, c) {
@@ -83,19 +86,19 @@ func (w *inventory) needImages(p *pod, c corev1.Container) {
 	}
 }
 
-// needShown takes down what a dashboard asks, and that somebody comes to it: from where, a route says, or nobody.
+// needShown records the flows of a dashboard to services, and from its users: through a route, or from anywhere.
 func (w *inventory) needShown(p *pod, c corev1.Container) {
 	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == settings }) {
 		return
 	}
 	for _, t := range shown {
-		w.needType(p, t, "it shows users what there is")
+		w.needType(p, t, "it shows users their resources")
 	}
 	if !w.routed(p.String()) {
-		probed := healthPorts(p) // only the kubelet asks there
+		probed := healthPorts(p) // only the kubelet connects there
 		for _, listens := range p.ports {
 			if !slices.Contains(probed, listens.number) {
-				w.need(outsider(anywhere), p.String(), listens.number, "it is a web site, and nobody says where users come from")
+				w.need(outsider(anywhere), p.String(), listens.number, "it is a web site, and the networks of its users are unknown")
 			}
 		}
 	}
@@ -107,7 +110,8 @@ const administrator = "OS_AUTH__ADMIN_PASSWORD"
 
 var tested = []string{"compute", "image", "network", "placement", "block-storage", "key-manager"}
 
-// needTested takes down what tests ask: Keystone where their configuration says that it is, and what they find in the catalog.
+// needTested records the flows of tests: to Keystone at the configured address, and to the services that they find in
+// the catalog.
 func (w *inventory) needTested(p *pod, c corev1.Container) {
 	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == administrator }) {
 		return
@@ -126,7 +130,7 @@ func (w *inventory) needTested(p *pod, c corev1.Container) {
 	}
 }
 
-// needType takes down that a pod speaks to the services of a type, at their internal addresses.
+// needType records the flows of a pod to the services of a type, at their internal addresses.
 func (w *inventory) needType(p *pod, serviceType, why string) {
 	for _, s := range w.objects {
 		if !s.is("Service.openstack.k-orc.cloud") || serviceType == "" || text(s.manifest, "spec", "resource", "type") != serviceType {
@@ -145,9 +149,10 @@ func (w *inventory) needType(p *pod, serviceType, why string) {
 	}
 }
 
-// asks are the types of the services that an object makes the companion ask, besides Keystone (companion/servicecheck,
-// companion/cellmapping). Where there is Nova, pools may come, and what their nodes have left is asked of three.
-func asks(o object) []string {
+// calledServices returns the types of the services that the companion calls for an object, in addition to Keystone
+// (companion/servicecheck, companion/cellmapping). With Nova, hypervisor pools may be added, and the companion removes
+// the records of their former nodes from three services.
+func calledServices(o object) []string {
 	switch {
 	case o.kind == "CellMapping":
 		return []string{"compute"}
@@ -157,18 +162,21 @@ func asks(o object) []string {
 	return []string{text(o.manifest, "spec", "service")}
 }
 
-// filledIn is part of an address that is recorded, and that whoever reads the record fills in with its own account
+// filledIn is the part of a recorded address that each reader replaces by its own account
 // (https://docs.openstack.org/nova/latest/admin/cells.html#template-urls-in-cell-mappings).
 const filledIn = "{password}"
 
-// readsCells is the variable of the database in which Nova records its cells: who has it, and goes on, speaks to all of them.
+// readsCells is the variable of the database in which Nova records its cells: a long-running program with it connects
+// to all cells.
 const readsCells = "OS_API_DATABASE__CONNECTION"
 
-// everyCell are the commands that look into the databases of all cells, and come to an end. They send no messages.
-// https://docs.openstack.org/nova/latest/cli/nova-manage.html, https://docs.openstack.org/nova/latest/cli/nova-status.html
+// everyCell matches the commands that read the databases of all cells and then exit. They send no messages.
+// https://docs.openstack.org/nova/latest/cli/nova-manage.html,
+// https://docs.openstack.org/nova/latest/cli/nova-status.html
 var everyCell = regexp.MustCompile(`--all-cells\b|^nova-status$`)
 
-// runsEverywhere reports whether some command of an object is such a one. It may stand beside the template of the pods that run it.
+// runsEverywhere reports whether any command of an object matches everyCell. The command may be outside of the template
+// of the pods that run it.
 func (o object) runsEverywhere() bool {
 	found := false
 	each(o.spec(), nil, func(_ []string, m fields) {
@@ -177,7 +185,7 @@ func (o object) runsEverywhere() bool {
 	return found
 }
 
-// needCells takes down that what reads the records of cells speaks to their databases and message queues.
+// needCells records the flows of programs that read the records of cells to the cells' databases and message queues.
 func (w *inventory) needCells(p *pod, c corev1.Container) {
 	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == readsCells }) {
 		return

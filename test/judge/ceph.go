@@ -7,16 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// cephClient: github.com/rook/rook v1.18.8 and v1.20.6, pkg/operator/ceph/client/controller.go: a Secret with the user's key under two
-// names. What Rook makes of its other kinds are pods of its own, mostly with the node's network: no policy of a cloud holds for them.
+// cephClient: github.com/rook/rook v1.18.8 and v1.20.6, pkg/operator/ceph/client/controller.go: a Secret with the
+// user's key under two names. Rook creates its own pods for its other kinds, mostly on the host network: the network
+// policies of a cloud do not apply to them.
 func cephClient(w *inventory, o object) {
 	w.make(o.namespaceRef, "rook-ceph-client-"+o.name, o.String(), map[string]value{
 		o.name: {is: cephKey, free: true}, "userID": {is: userName}, "userKey": {is: cephKey},
 	})
 }
 
-// cephCluster: the same versions, pkg/operator/ceph/cluster/{mgr,nodedaemon}: Services of metrics, unless they are switched off, of pods
-// that are none of the cloud; controller/mirror_peer.go: a Secret with a token for other clusters, in which there is a key.
+// cephCluster: the same versions, pkg/operator/ceph/cluster/{mgr,nodedaemon}: Services of metrics, unless they are
+// disabled, of pods that do not belong to the cloud; controller/mirror_peer.go: a Secret with a token for other
+// clusters, which contains a key.
 func cephCluster(w *inventory, o object) {
 	w.make(o.namespaceRef, "cluster-peer-token-"+o.name, o.String(), map[string]value{"token": {is: cephKey}, "cluster": {is: public}})
 	if truth(o.manifest, "spec", "monitoring", "metricsDisabled") {
@@ -47,7 +49,7 @@ func cephObjectStore(w *inventory, o object) {
 	}
 }
 
-// storeReads are the authorities by which gateways verify a Keystone that they ask (the same versions, object/spec.go).
+// storeReads returns the authorities by which gateways verify Keystone (the same versions, object/spec.go).
 func storeReads(o object) []configRead {
 	var out []configRead
 	if bundle := text(o.manifest, "spec", "gateway", "caBundleRef"); bundle != "" {
@@ -56,7 +58,7 @@ func storeReads(o object) []configRead {
 	return out
 }
 
-// poolReads are the tokens by which Rook gets through to another cluster (pool/peers.go of v1.18.8).
+// poolReads returns the tokens by which Rook gets through to another cluster (pool/peers.go of v1.18.8).
 func poolReads(o object) []configRead {
 	var out []configRead
 	for _, name := range texts(o.manifest, "spec", "mirroring", "peers", "secretNames") {
@@ -66,15 +68,16 @@ func poolReads(o object) []configRead {
 	return out
 }
 
-// monitors begins the line of a client's configuration that says where Ceph's monitors are
+// monitors is the option of a client's configuration with the addresses of Ceph's monitors
 // (https://docs.ceph.com/en/latest/rados/configuration/common/).
 const monitors = "mon_host"
 
-// cephPorts are those of monitors, by both protocols, and the first of those of daemons
+// cephPorts are the ports of monitors, by both protocols, and the first port of daemons
 // (https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/).
 var cephPorts = []int{3300, 6789, 6800}
 
-// needCeph takes down that who has the configuration of a client of Ceph reaches monitors and daemons. What a person wrote nobody has read.
+// needCeph records the flows of pods with a Ceph client configuration to monitors and daemons. User-provided
+// configurations are not read.
 func (w *inventory) needCeph(p *pod, c corev1.Container) {
 	for _, m := range w.mounts(p, c) {
 		for line := range strings.SplitSeq(m.value.content, "\n") {
@@ -82,13 +85,13 @@ func (w *inventory) needCeph(p *pod, c corev1.Container) {
 				continue
 			}
 			for _, port := range cephPorts {
-				w.need(p.String(), outsider(ofCeph), port, m.path+" says where they are")
+				w.need(p.String(), outsider(ofCeph), port, m.path+" has their addresses")
 			}
 		}
 	}
 }
 
-// outsiders are the peers by which a policy may let out to a role: everything, or the pods of a Ceph cluster.
+// outsiders returns the peers by which a policy may allow egress to a role: everything, or the pods of a Ceph cluster.
 func (w *inventory) outsiders(to string) []peer {
 	out := []peer{everywhere}
 	if to == outsider(ofCeph) {

@@ -8,40 +8,40 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// egress is where a policy lets out to by a rule: by the first, names are looked up.
+// egress returns the path of an egress rule of a policy: the first rule is for DNS.
 func egress(rule int) []any { return []any{"spec", "egress", rule} }
 
-// TestNovaFaults: each of these mistakes is found in what has a message queue, daemons and hypervisors.
+// TestNovaFaults checks that each fault is found in a cloud with a message queue, daemons and hypervisors.
 func TestNovaFaults(t *testing.T) {
 	full := example(t, "services.yaml")
 	if found := judge.Judge(full); len(found) > 0 {
-		t.Fatalf("an example is not good: %q", found)
+		t.Fatalf("an example has findings: %q", found)
 	}
 	open := []any{map[string]any{"ports": []any{map[string]any{"port": 8775.0, "protocol": "TCP"}}}}
-	mistakes := map[string]struct {
+	faults := map[string]struct {
 		reason string
 		breaks breaking
 		want   string
 	}{
 		"HealthShowsRequests": {
 			"The headers of requests have tokens.", replace("ConfigMap", "placement-config", "health-address = ", "stats = "),
-			"has a probe that does not speak TLS to a port that does",
+			"has a probe without TLS at a port with TLS",
 		},
 		"HealthWithoutScript": {
-			"No process answers the probes.", replace("ConfigMap", "placement-config", "mule = /etc/placement/health.py", "mule = true"),
-			"has a probe that does not speak TLS to a port that does",
+			"No process serves the probes.", replace("ConfigMap", "placement-config", "mule = /etc/placement/health.py", "mule = true"),
+			"has a probe without TLS at a port with TLS",
 		},
 		"MetadataForEverybody": {
-			"Whoever knows the port could ask.", with("NetworkPolicy", "nova-metadata", open, "spec", "ingress"),
-			"lets everybody to port 8775 of Deployment nova-metadata; only [] needs it",
+			"Any client could use the port.", with("NetworkPolicy", "nova-metadata", open, "spec", "ingress"),
+			"opens port 8775 of Deployment nova-metadata to everything; only [] needs it",
 		},
 		"MetadataForNobody": {
 			"Virtual machines start without keys.", without("NetworkPolicy", "nova-metadata", "spec", "ingress"),
 			"No policy of Deployment nova-metadata lets through outside: hypervisors to port 8775",
 		},
 		"MetadataForOthers": {
-			"No hypervisor is there.", replace("NetworkPolicy", "nova-metadata", "10.20.0.0/16", "10.0.0.0/8"),
-			"lets network 10.0.0.0/8 to port 8775 of Deployment nova-metadata, which nothing there needs",
+			"The network has no hypervisor.", replace("NetworkPolicy", "nova-metadata", "10.20.0.0/16", "10.0.0.0/8"),
+			"lets network 10.0.0.0/8 to port 8775 of Deployment nova-metadata, which nothing in it needs",
 		},
 		"ConsolesWithoutScreens": {
 			"Half of the range is missing.", replace("NetworkPolicy", "nova-cell1-vnc", "6923", "6400"),
@@ -53,7 +53,7 @@ func TestNovaFaults(t *testing.T) {
 		},
 		"ConsolesToOthers": {
 			"The same.", replace("NetworkPolicy", "nova-cell1-vnc", "10.20.0.0/16", "10.21.0.0/16"),
-			"NetworkPolicy nova-cell1-vnc lets out to network 10.21.0.0/16, which nobody named",
+			"NetworkPolicy nova-cell1-vnc allows egress to network 10.21.0.0/16, which is not named by the claim or the platform",
 		},
 		"NoPlacement": {
 			"Nothing is placed.", replace("NetworkPolicy", "nova-scheduler", "8778", "8777"),
@@ -72,7 +72,7 @@ func TestNovaFaults(t *testing.T) {
 			"Policies let through DatabaseSync nova-api to port 5671 of RabbitmqCluster rabbitmq, which nothing needs",
 		},
 		"QueueNotReached": {
-			"It has the hypervisors of every cell do what is asked.", replace("NetworkPolicy", "nova-conductor", "5671", "5672"),
+			"It forwards requests to the hypervisors of every cell.", replace("NetworkPolicy", "nova-conductor", "5671", "5672"),
 			"lets through StatefulSet nova-conductor to port 5671 of RabbitmqCluster rabbitmq",
 		},
 		"CompanionWithoutNova": {
@@ -84,19 +84,19 @@ func TestNovaFaults(t *testing.T) {
 			"StatefulSet nova-conductor: container nova has no liveness probe",
 		},
 		"UserNobodyMakes": {
-			"The queue would not let it in.", gone("CredentialRotation", "nova-cell1-queue"),
-			"container nova logs in to rabbitmq with Secret nova-cell1-queue, of which nobody makes a user there",
+			"The queue would not let it in.", deleted("CredentialRotation", "nova-cell1-queue"),
+			"container nova logs in to rabbitmq with Secret nova-cell1-queue, for which no user is created there",
 		},
 		"PasswordOfAnotherUser": {
 			"The same.", replace("StatefulSet", "nova-cell1-conductor", `"key":"password","name":"nova-cell1-queue"`, `"key":"password","name":"nova-queue"`),
-			"container nova logs in to rabbitmq as $(QUEUE_USERNAME) with Secret nova-queue, which is somebody else's",
+			"container nova logs in to rabbitmq as $(QUEUE_USERNAME) with Secret nova-queue, which belongs to another user",
 		},
 		"NoPermission": {
 			"Its own user could do nothing.", replace("CredentialRotation", "nova-cell1-queue", `"vhost":"nova_cell1"`, `"vhost":"nova"`),
 			"container nova uses virtual host nova_cell1 of rabbitmq with Secret nova-cell1-queue, for which there is no Vhost or no permission",
 		},
 		"NovaMayNotReadOfTheCell": {
-			"Nova could not speak to the cell.", replace("CredentialRotation", "nova-queue", `"vhost":"nova_cell1"`, `"vhost":"nova"`),
+			"Nova could not reach the cell.", replace("CredentialRotation", "nova-queue", `"vhost":"nova_cell1"`, `"vhost":"nova"`),
 			"container nova uses virtual host nova_cell1 of rabbitmq with Secret nova-queue, for which there is no Vhost or no permission",
 		},
 		"VhostOfAnotherName": {
@@ -105,11 +105,11 @@ func TestNovaFaults(t *testing.T) {
 		},
 		"QueuesThatAreLost": {
 			"With the member that they are on.", with("Vhost", "nova", "classic", "spec", "defaultQueueType"),
-			"Vhost nova does not ask for queues that outlive the loss of a member",
+			"Vhost nova does not request queues that outlive the loss of a member",
 		},
 	}
-	for _, name := range sampled(mistakes) {
-		tc := mistakes[name]
+	for _, name := range sampled(faults) {
+		tc := faults[name]
 		t.Run(name, func(t *testing.T) {
 			c := copied(t, full)
 			tc.breaks(t, &c)
@@ -121,12 +121,12 @@ func TestNovaFaults(t *testing.T) {
 	}
 }
 
-// TestCellFaults: Jobs that look into every cell reach those with a database to themselves, whose address is in no pod but in Nova's
-// records of its cells.
+// TestCellFaults checks that Jobs that read every cell can reach cells with a separate database, whose address is in no
+// pod but only in Nova's records of its cells.
 func TestCellFaults(t *testing.T) {
 	full := exampleAt(t, "nova/servers.yaml")
 	if found := judge.Judge(full); len(found) > 0 {
-		t.Fatalf("an example is not good: %q", found)
+		t.Fatalf("an example has findings: %q", found)
 	}
 	const server = "MariaDB mariadb-cell-far"
 	for name, tc := range map[string]struct {
@@ -135,7 +135,7 @@ func TestCellFaults(t *testing.T) {
 		want   []string
 	}{
 		"NoPolicy": {
-			"Every upgrade is refused, and nothing is archived.", gone("NetworkPolicy", "nova-cell-databases"), []string{
+			"Every upgrade is refused, and nothing is archived.", deleted("NetworkPolicy", "nova-cell-databases"), []string{
 				"No policy of DatabaseSync nova-api lets through DatabaseSync nova-api to port 3306 of " + server,
 				"No policy of CronJob nova-archive lets through CronJob nova-archive to port 3306 of " + server,
 			},
@@ -145,7 +145,7 @@ func TestCellFaults(t *testing.T) {
 			[]string{"No policy of CronJob nova-archive lets through CronJob nova-archive to port 3306 of " + server},
 		},
 		"OtherJobs": {
-			"What makes cell0's schema looks into no cell.", replace("NetworkPolicy", "nova-cell-databases", `"archive"`, `"archive","schema"`),
+			"The Job for cell0's schema reads no cell.", replace("NetworkPolicy", "nova-cell-databases", `"archive"`, `"archive","schema"`),
 			[]string{"Policies let through DatabaseSync nova-cell0 to port 3306 of " + server + ", which nothing needs"},
 		},
 		"Conductor": {
@@ -166,7 +166,7 @@ func TestCellFaults(t *testing.T) {
 	}
 }
 
-// TestRemoteConsumers: what somebody elsewhere uses is replaced here.
+// TestRemoteConsumers checks that credentials of remote consumers are rotated here.
 func TestRemoteConsumers(t *testing.T) {
 	full := example(t, "services.yaml")
 	i := slices.IndexFunc(full.Objects, func(o judge.Object) bool {
@@ -187,15 +187,16 @@ func TestRemoteConsumers(t *testing.T) {
 	}
 }
 
-// TestClosed: where nobody says where hypervisors are, nothing is let through to them or from them, and the judge asks for nothing.
+// TestClosed checks that without networks of hypervisors no traffic to or from hypervisors is allowed, and that none is
+// required.
 func TestClosed(t *testing.T) {
 	full := example(t, "services.yaml")
 	services := full.Given[0]["spec"].(fields)["services"].(fields)["nova"].(fields)
 	delete(services, "hypervisorNetworks")
 	found := judge.Judge(full)
 	for _, want := range []string{
-		"NetworkPolicy nova-cell1-vnc lets out to network 10.20.0.0/16, which nobody named",
-		"lets network 10.20.0.0/16 to port 8775 of Deployment nova-metadata, which nothing there needs",
+		"NetworkPolicy nova-cell1-vnc allows egress to network 10.20.0.0/16, which is not named by the claim or the platform",
+		"lets network 10.20.0.0/16 to port 8775 of Deployment nova-metadata, which nothing in it needs",
 	} {
 		if !slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, want) }) {
 			t.Errorf("want %q, found:\n%s", want, strings.Join(found, "\n"))

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A Description is what the judge has found out about a cloud before it judges: what runs, who speaks to whom, who makes and who reads
-// which Secret. The pages of the documentation are made of it, so that they say what is judged.
+// A Description is the model of a cloud on which the findings are based: its workloads, connections, logins and
+// Secrets. Pages of the documentation are generated from it.
 type Description struct {
 	Workloads []Workload
 	Hops      []Connection
@@ -19,24 +19,27 @@ type Description struct {
 	Secrets   []Secret
 }
 
-// An ID names an object, or a Secret that an object makes. Cluster is empty for that of Crossplane, and the Group of core kinds.
+// An ID names an object, or a Secret that an object creates. Cluster is empty for Crossplane's cluster, and Group for
+// core kinds.
 type ID struct{ Cluster, Namespace, Group, Kind, Name string }
 
 func (id ID) String() string { return id.Kind + " " + id.Name }
 
 // A Workload is a kind of pods that all look alike.
 type Workload struct {
-	// Of is the object that they are made of, and Part what they are of it, where an operator makes several kinds of pods of one.
+	// Of is the object that creates the pods, and Part their role if an operator creates several kinds of pods for one
+	// object.
 	Of   ID
 	Part string
-	// Operated: an operator makes them, and nobody here says which containers they have. Ends: they come to an end.
+	// Operated: an operator creates the pods, and their containers are unknown. Ends: the pods run to completion.
 	Operated, Ends bool
-	// Containers that go on, or in a pod that ends, those that do its work.
+	// Containers: the long-running ones, or in a pod that runs to completion, the main ones.
 	Containers []corev1.Container
 	Ports      []Port
 }
 
-// A Port is one that pods listen at. Issuer is the name of whose certificate they serve there; empty where nobody says that they speak TLS.
+// A Port is a port at which pods listen. Issuer is the issuer of the certificate that they serve there; empty if they
+// are not known to use TLS.
 type Port struct {
 	Name   string
 	Number int
@@ -50,10 +53,12 @@ type Connection struct {
 	Port     int
 	// Reason there is to be such traffic: one reason of several.
 	Reason string
-	// Issuer is the name of whose certificate the server serves; empty where nobody says that it speaks TLS. Plain is why it does not.
+	// Issuer is the issuer of the server's certificate; empty if the server is not known to use TLS. PlaintextReason is
+	// the reason if it does not.
 	Issuer, PlaintextReason string
-	// Trusts are the Secrets, or ConfigMaps, in which the client has the certificate of that authority: in files and variables of its pods, or
-	// in what objects tell it. Nothing: who looks after it knows the authority, and no object says so.
+	// Trusts are the Secrets or ConfigMaps with the CA certificate of that issuer that the client reads: in files and
+	// variables of its pods, or by references in objects. Empty: the controller of the client knows the CA without a
+	// reference.
 	Trusts []string
 }
 
@@ -75,21 +80,21 @@ type Login struct {
 	CreatedBy ID
 	// Queue: it is a virtual host, and no database.
 	Queue bool
-	// Name of it, and the Service at which it is asked for.
+	// Name of the database or virtual host, and the Service that serves it.
 	Name, Server string
 	// Secret with the password.
 	Secret string
 }
 
-// A Secret is one that someone makes, with all that read it.
+// A Secret is a Secret that is created by an object or a user, with all its readers.
 type Secret struct {
 	ID
 
-	// Maker is the object that it is made of, or nobody's name where people make it.
+	// Maker is the object that it is generated from; empty if users create it.
 	Maker Manifest
-	// Keys that it has, in order; nil: some that nobody names.
+	// Keys in order; nil: the names of some keys are unknown.
 	Keys []string
-	// From are the Secrets that it is a copy of, or that are put into it.
+	// From are the Secrets of which it is a copy, or that it contains.
 	From []Source
 	// Readers in order, each once.
 	Readers []Reader
@@ -97,30 +102,30 @@ type Secret struct {
 	Stores []string
 }
 
-// A Manifest is an object and what it says.
+// A Manifest is an object with its fields.
 type Manifest struct {
 	ID
 
 	Fields map[string]any
 }
 
-// A Source is a Secret that is copied: one of a namespace, or an entry of a store.
+// A Source is a copied Secret: one of a namespace, or an entry of a store.
 type Source struct {
 	ID
 
-	// Store is where the entry lies; empty: it is read from a namespace. Given: people make it.
+	// Store is the store of the entry; empty: the Secret is read from a namespace. Given: users create it.
 	Store string
 	Given bool
 }
 
-// A Reader is an object that reads a Secret: by its pods, or by whoever looks after the object.
+// A Reader is an object that reads a Secret: its pods do, or its controller.
 type Reader struct {
 	ID
 
 	Pods bool
 }
 
-// Describe says what there is in a cloud.
+// Describe returns the model of a cloud.
 func Describe(c Cloud) Description {
 	w := newInventory(c)
 	w.deriveFlows()
@@ -155,13 +160,13 @@ func (w *inventory) workload(p *pod) Workload {
 	return out
 }
 
-// end finds the pods of a flow's end.
+// end returns the pods at an end of a flow.
 func (w *inventory) end(name string) (Endpoint, *pod) {
 	if role, ok := strings.CutPrefix(name, outsider("")); ok {
 		return Endpoint{Outside: role}, nil
 	}
 	p := w.pod(name)
-	if p == nil { // What an operator's table names, and nobody emits.
+	if p == nil { // named by an operator's table, and not emitted
 		return Endpoint{Outside: name}, nil
 	}
 	return Endpoint{Of: p.of.id(), Part: p.part}, p
@@ -176,7 +181,7 @@ func (w *inventory) hop(f flow) Connection {
 	}
 	out.Issuer = server.tls[f.port].issuer
 	if out.Issuer == "" && server.spec != nil {
-		out.PlaintextReason = plain[containerOf(server, f.port)]
+		out.PlaintextReason = plaintextContainers[containerOf(server, f.port)]
 	}
 	if out.Issuer != "" {
 		out.Trusts = w.trusts(from, client, out.Issuer)
@@ -184,18 +189,18 @@ func (w *inventory) hop(f flow) Connection {
 	return out
 }
 
-// tellers are the groups of kinds by which a client that is no pod of ours, or the companion, is told whom to trust.
-var tellers = map[string]string{
+// trustGroups are the API groups that configure the trust of clients without emitted pods, and of the companion.
+var trustGroups = map[string]string{
 	controller: "c5c3.io", ofPrometheus: "monitoring.coreos.com", ofExposure: "gateway.networking.k8s.io", ofKORC: "openstack.k-orc.cloud",
 }
 
-// trusts are the Secrets and ConfigMaps in which a client has the certificate of an authority.
+// trusts returns the Secrets and ConfigMaps in which a client has the certificate of an authority.
 func (w *inventory) trusts(from Endpoint, p *pod, issuer string) []string {
 	var reads []configRead
-	reported := tellers[from.Outside]
+	reported := trustGroups[from.Outside]
 	if p != nil {
-		reported = tellers[p.labels["app.kubernetes.io/name"]]
-		if p.spec == nil { // It is made after a container of ours.
+		reported = trustGroups[p.labels["app.kubernetes.io/name"]]
+		if p.spec == nil { // It is copied from an emitted container.
 			p = w.likeness(p)
 		}
 	}
@@ -219,7 +224,7 @@ func (w *inventory) trusts(from Endpoint, p *pod, issuer string) []string {
 		}
 		for _, key := range keys {
 			v, wrong := w.value(r.secretName, key)
-			// Who fills in a ConfigMap with a certificate does not say of whom.
+			// A ConfigMap with a certificate has no reference to its issuer.
 			if public := v.of == "" && strings.HasPrefix(r.name, "configmap/"); wrong == "" && v.is == authority && (v.of == issuer || public) {
 				out = append(out, r.name)
 			}
@@ -229,7 +234,7 @@ func (w *inventory) trusts(from Endpoint, p *pod, issuer string) []string {
 	return slices.Compact(out)
 }
 
-// likeness are the pods that those of an operator are made after; nil: of nobody here.
+// likeness returns the pods from which the pods of an operator are copied; nil: none is known.
 func (w *inventory) likeness(p *pod) *pod {
 	for _, c := range list(p.of.manifest, "spec", "consumers") {
 		for _, q := range w.pods {
@@ -241,7 +246,7 @@ func (w *inventory) likeness(p *pod) *pod {
 	return nil
 }
 
-// uses are the logins of a pod's containers, at the addresses that their environment says.
+// uses returns the logins of a pod's containers, at the addresses in their environment.
 func uses(p *pod) []Login {
 	if p.spec == nil {
 		return nil
@@ -267,7 +272,7 @@ func uses(p *pod) []Login {
 	return out
 }
 
-// described are all Secrets that someone makes or reads, by place and name.
+// described returns all Secrets that are created or read, by namespace and name.
 func (w *inventory) described() []Secret {
 	all := map[secretName]*Secret{}
 	get := func(s secretName) *Secret {
@@ -291,7 +296,7 @@ func (w *inventory) described() []Secret {
 	}
 	for _, o := range w.objects {
 		if at(o.manifest, "spec", "target", "providerConfig") != nil {
-			continue // A composite resource names Secrets, and nobody reads them by it.
+			continue // Composite resources only pass on names of Secrets.
 		}
 		for _, r := range w.fieldReads(o) {
 			if !skip(r.secretName) {
@@ -341,7 +346,7 @@ func (s *Secret) addReader(r Reader) {
 	}
 }
 
-// maker is the object that a Secret is made of.
+// maker returns the object that creates a Secret.
 func (w *inventory) maker(s secretName, m *generatedObject) (object, bool) {
 	i := slices.IndexFunc(w.objects, func(o object) bool { return o.namespaceRef == s.namespaceRef && o.String() == m.createdBy })
 	if i < 0 {
@@ -350,7 +355,7 @@ func (w *inventory) maker(s secretName, m *generatedObject) (object, bool) {
 	return w.objects[i], true
 }
 
-// sources are the Secrets that an object copies, or puts into its own.
+// sources returns the Secrets that an object copies, or includes in its own.
 func (w *inventory) sources(o object) []Source {
 	var out []Source
 	add := func(s Source) {
@@ -374,7 +379,7 @@ func (w *inventory) sources(o object) []Source {
 		}
 		add(source)
 	}
-	for _, s := range list(o.manifest, "spec", "sources") { // Some are waited for, and not put in.
+	for _, s := range list(o.manifest, "spec", "sources") { // Some are only waited for, and not included.
 		name := text(s, "secretKeyRef", "name")
 		if used := regexp.MustCompile(`\.` + regexp.QuoteMeta(text(s, "name")) + `\b`); name != "" && slices.ContainsFunc(
 			slices.Collect(maps.Values(stringMap(o.manifest, "spec", "template"))), used.MatchString) {

@@ -7,7 +7,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// TestDescribe: what a page says of a cloud is what is emitted for it.
+// TestDescribe checks that the described model matches the emitted objects.
 func TestDescribe(t *testing.T) {
 	full := example(t, "services.yaml")
 	hop := func(from, to string, port int, issuer string) func(judge.Description) bool {
@@ -25,49 +25,49 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		reason string
-		says   func(judge.Description) bool
-		// breaks takes away what it is said by.
+		reason    string
+		described func(judge.Description) bool
+		// breaks removes the described fact.
 		breaks breaking
 	}{
 		"Verified": {
-			"A pod has the authority of the server that it asks.", hop("StatefulSet nova-scheduler", "Deployment keystone", 5000, "internal-ca"),
+			"A pod has the authority of its server.", hop("StatefulSet nova-scheduler", "Deployment keystone", 5000, "internal-ca"),
 			with("Certificate", "keystone-tls", "other", "spec", "issuerRef", "name"),
 		},
 		"ByObject": {
 			"The companion has it by its objects.", hop("Deployment companion", "StatefulSet ovn-northbound", 6641, "ovn-ca"),
-			gone("RaftCluster", "ovn-northbound"),
+			deleted("RaftCluster", "ovn-northbound"),
 		},
 		"ByPods": {
-			"Pods read a password.", reads("nova-metadata-secret", "Deployment nova-metadata", true), gone("Deployment", "nova-metadata"),
+			"Pods read a password.", reads("nova-metadata-secret", "Deployment nova-metadata", true), deleted("Deployment", "nova-metadata"),
 		},
-		"ByOwner": {"An operator reads one for its object.", reads("mariadb-root", "MariaDB mariadb", false), gone("MariaDB", "mariadb")},
+		"ByOwner": {"An operator reads one for its object.", reads("mariadb-root", "MariaDB mariadb", false), deleted("MariaDB", "mariadb")},
 		"Copied": {
-			"A tenant's Secret is copied.", reads("ceph-volumes", "ExternalSecret tenant-ceph-volumes", false), gone("ExternalSecret", "tenant-ceph-volumes"),
+			"A tenant's Secret is copied.", reads("ceph-volumes", "ExternalSecret tenant-ceph-volumes", false), deleted("ExternalSecret", "tenant-ceph-volumes"),
 		},
 		"Vhost": {
 			"A process uses a virtual host.", func(d judge.Description) bool {
 				return slices.ContainsFunc(d.Uses, func(u judge.Login) bool {
 					return u.CreatedBy.String() == "StatefulSet nova-cell1-conductor" && u.Queue && u.Name == "nova_cell1" && u.Secret == "nova-cell1-queue"
 				})
-			}, gone("StatefulSet", "nova-cell1-conductor"),
+			}, deleted("StatefulSet", "nova-cell1-conductor"),
 		},
 		"MadeOf": {
-			"A clouds.yaml is made of what is put into it, and not of what is only waited for.", func(d judge.Description) bool {
+			"A clouds.yaml is made of the values in it, and not of the objects that it only waits for.", func(d judge.Description) bool {
 				return slices.ContainsFunc(d.Secrets, func(s judge.Secret) bool {
 					return s.Name == "glance-clouds" && s.Maker.Kind == "SecretAggregate" && len(s.From) == 2
 				})
-			}, gone("SecretAggregate", "glance-clouds"),
+			}, deleted("SecretAggregate", "glance-clouds"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !tc.says(judge.Describe(full)) {
-				t.Errorf("%s Nobody says so.", tc.reason)
+			if !tc.described(judge.Describe(full)) {
+				t.Errorf("%s Not described.", tc.reason)
 			}
 			broken := copied(t, full)
 			tc.breaks(t, &broken)
-			if tc.says(judge.Describe(broken)) {
-				t.Errorf("%s It is said of a cloud without it, too.", tc.reason)
+			if tc.described(judge.Describe(broken)) {
+				t.Errorf("%s Also described for a cloud without it.", tc.reason)
 			}
 		})
 	}

@@ -12,13 +12,13 @@ import (
 // A mounted file or folder of a container.
 type mounted struct {
 	path string
-	// open: a folder of which nobody says which files are in it.
+	// open: a folder with unknown files.
 	open bool
 	// value of a file.
 	value value
 }
 
-// mounts are the files of a container.
+// mounts returns the files of a container.
 func (w *inventory) mounts(p *pod, c corev1.Container) []mounted {
 	var out []mounted
 	for _, m := range c.VolumeMounts {
@@ -56,7 +56,7 @@ func (w *inventory) mounts(p *pod, c corev1.Container) []mounted {
 	return out
 }
 
-// mount reads what the containers of a pod mount.
+// mount sets the contents of the files that the containers of a pod mount.
 func (w *inventory) mount(p *pod) {
 	if p.spec == nil {
 		return
@@ -71,7 +71,7 @@ func (w *inventory) mount(p *pod) {
 	}
 }
 
-// readBy are all texts that a container reads: its arguments, its environment, and the files that it mounts.
+// readBy returns all texts that a container reads: its arguments, its environment, and its mounted files.
 func (w *inventory) readBy(p *pod, c corev1.Container) []string {
 	out := slices.Concat(c.Command, c.Args)
 	for _, e := range c.Env {
@@ -84,15 +84,15 @@ func (w *inventory) readBy(p *pod, c corev1.Container) []string {
 }
 
 var (
-	// filePath is the path of a file in a text: not that of a URL.
+	// filePath matches the path of a file in a text, not the path of a URL.
 	filePath = regexp.MustCompile(`(?:^|[\s=,"'(])(/[A-Za-z0-9_.\-/]+)`)
 	// optionName is the name of an option in front of its value.
 	optionName = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_-]*)[\s=:"]*$`)
 )
 
-// checkFiles holds that every file that a container is told to read is mounted, and is what the option says: a key where it asks for a key.
-// Files of an image are not known: only those beside a mounted one are asked for. Nor is what
-// a script says that the container does not run.
+// checkFiles checks that every file named in the configuration of a container is mounted, and has the type that the
+// option requires: a key if it requires a key. The files of an image are unknown: only files in the folder of a mounted
+// file are checked. Scripts that the container does not run are ignored.
 func (w *inventory) checkFiles() {
 	for _, p := range w.pods {
 		if p.spec == nil {
@@ -117,7 +117,7 @@ func (w *inventory) checkFiles() {
 // isScript reports whether a text is a program for an interpreter.
 func isScript(text string) bool { return strings.HasPrefix(text, "#!") }
 
-// runs reports whether a container's command names the mounted file of a script, or a script that it names does.
+// runs reports whether a container's command names the mounted file of a script, directly or through another script.
 func runs(c corev1.Container, mounts []mounted, script string) bool {
 	requested := strings.Join(slices.Concat(c.Command, c.Args), "\n")
 	for _, m := range mounts {
@@ -131,34 +131,34 @@ func runs(c corev1.Container, mounts []mounted, script string) bool {
 var (
 	// ofBackend is an option that each group of a backend has, in the file that Cinder's managers share.
 	ofBackend = regexp.MustCompile(`(?m)^volume_driver\s*=`)
-	// group is where a group of options begins.
+	// group matches the header of a group of options.
 	group = regexp.MustCompile(`(?m)^\[`)
 )
 
-// enabledBackend is the variable by which a manager is told which of these groups is its own
+// enabledBackend is the variable that selects the group of a manager
 // (https://docs.openstack.org/cinder/latest/admin/multi-backend.html).
 const enabledBackend = "OS_DEFAULT__ENABLED_BACKENDS"
 
-// ownBackend leaves out of a text the groups of other backends than a container's own.
+// ownBackend removes the groups of other backends from a text.
 func ownBackend(c corev1.Container, text string) string {
 	at := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == enabledBackend })
 	if at < 0 {
 		return text
 	}
 	var out strings.Builder
-	begin := 0
+	start := 0
 	for _, next := range append(group.FindAllStringIndex(text, -1), []int{len(text)}) {
-		part := text[begin:next[0]]
+		part := text[start:next[0]]
 		if name, _, _ := strings.Cut(strings.TrimPrefix(part, "["), "]"); name == c.Env[at].Value || !ofBackend.MatchString(part) {
 			out.WriteString(part)
 		}
-		begin = next[0]
+		start = next[0]
 	}
 	return out.String()
 }
 
 func (w *inventory) checkFile(p *pod, c corev1.Container, mounts []mounted, before, name string) {
-	beside := false
+	inMountedFolder := false
 	for _, m := range mounts {
 		inFolder := m.open && strings.HasPrefix(name, m.path+"/")
 		if inFolder || m.path == name || strings.HasPrefix(m.path, name+"/") {
@@ -167,15 +167,15 @@ func (w *inventory) checkFile(p *pod, c corev1.Container, mounts []mounted, befo
 				option = o[1]
 			}
 			for _, as := range []string{option, path.Base(name)} {
-				if read := means(as); m.path == name && !m.value.free && !m.value.is.fits(read) {
+				if read := means(as); m.path == name && !m.value.free && !m.value.is.matches(read) {
 					w.foundf("%s: container %s reads %s as %s, which is %s: it is %s.", p, c.Name, name, as, read, m.value.is)
 				}
 			}
 			return
 		}
-		beside = beside || path.Dir(name) != "/" && path.Dir(m.path) == path.Dir(name) || m.open && m.path == path.Dir(name)
+		inMountedFolder = inMountedFolder || path.Dir(name) != "/" && path.Dir(m.path) == path.Dir(name) || m.open && m.path == path.Dir(name)
 	}
-	if beside {
-		w.foundf("%s: container %s is told to read %s, which is not mounted.", p, c.Name, name)
+	if inMountedFolder {
+		w.foundf("%s: container %s is configured to read %s, which is not mounted.", p, c.Name, name)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestRuns: a script is read by who runs it, or runs one that does.
+// TestRuns checks that a script is read by containers that run it, directly or through another script.
 func TestRuns(t *testing.T) {
 	const keys, start = "#!/bin/sh\ncat /etc/x/keys/0", "#!/bin/sh\nexec sh /etc/x/keys.sh \"$@\""
 	mounts := []mounted{

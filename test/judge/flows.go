@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A flow is traffic (TCP) from someone to a port: from and to pods, or to or from outside.
+// A flow is TCP traffic to a port: between pods, or between pods and a role outside.
 type flow struct {
 	from, to string
 	port     int
@@ -18,38 +18,39 @@ type flow struct {
 
 func (f flow) String() string { return fmt.Sprintf("%s to port %d of %s", f.from, f.port, f.to) }
 
-// outsider is a role outside: a neighbour's, or anywhere.
+// outsider returns the name of a role outside: a neighbor's, or anywhere.
 func outsider(role string) string { return "outside: " + role }
 
-// proxied says that a proxy passes on to a server what it is asked.
+// proxied pairs a proxy with the server to which it forwards.
 type proxied struct{ proxy, server string }
 
-// need takes down a flow that there has to be, and why.
+// need records a required flow with its reason.
 func (w *inventory) need(from, to string, port int, why string) { w.needed[flow{from, to, port}] = why }
 
-// needAPIServer takes down that a pod speaks to the API server.
+// needAPIServer records the flow of a pod to the API server.
 func (w *inventory) needAPIServer(p *pod, why string) {
 	for _, n := range w.apiPorts() {
 		w.need(p.String(), outsider(anywhere), n, why)
 	}
 }
 
-// advertisedAddressOptions are the options whose address a program tells others, and does not speak to, with the program.
+// advertisedAddressOptions are the options with addresses that a program publishes and does not connect to.
 var advertisedAddressOptions = []*regexp.Regexp{
 	regexp.MustCompile(`^--bootstrap-[a-z]+-url$`),                   // keystone-manage writes it into the catalog
-	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),                      // a browser goes there
+	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),                      // for browsers
 	regexp.MustCompile(`^trusted_dashboard$`),                        // the same
 	regexp.MustCompile(`^host_href$`),                                // the same
-	regexp.MustCompile(`^public_endpoint$`),                          // answers refer to it
+	regexp.MustCompile(`^public_endpoint$`),                          // part of responses
 	regexp.MustCompile(`^compute_link_prefix$`),                      // the same
-	regexp.MustCompile(`^WEBSSO_KEYSTONE_URL$`),                      // a browser goes there
+	regexp.MustCompile(`^WEBSSO_KEYSTONE_URL$`),                      // for browsers
 	regexp.MustCompile(`^www_authenticate_uri$`),                     // who has no token is sent there
 	regexp.MustCompile(`^heat_(metadata|waitcondition)_server_url$`), // virtual machines are sent there
 	regexp.MustCompile(`^ServerName$`),
 }
 
-// spoken are the addresses that a container speaks to. What comes to an end mounts the files of its service, and speaks to what its
-// arguments and environment name, and to Keystone if it has a login: a schema is changed without directories, caches and messages.
+// spoken returns the addresses that a container connects to. A container that runs to completion mounts the files of
+// its service, but connects only to the addresses in its arguments and environment, and to Keystone if it has a login:
+// a schema migration uses no directories, caches or messages.
 func (w *inventory) spoken(p *pod, c corev1.Container) []address {
 	var out []address
 	args := slices.Concat(c.Command, c.Args)
@@ -67,12 +68,12 @@ func (w *inventory) spoken(p *pod, c corev1.Container) []address {
 	}
 	for _, m := range w.mounts(p, c) {
 		for line := range strings.SplitSeq(m.value.content, "\n") {
-			words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' })
-			if len(words) == 0 || isAdvertisedAddress(words[0]) {
+			namePurposes := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' })
+			if len(namePurposes) == 0 || isAdvertisedAddress(namePurposes[0]) {
 				continue
 			}
-			logsIn := words[0] == authURL && len(logins(c)) > 0
-			if p.replicas == nil && !logsIn && !strings.HasPrefix(words[0], ovnOption) {
+			logsIn := namePurposes[0] == authURL && len(logins(c)) > 0
+			if p.replicas == nil && !logsIn && !strings.HasPrefix(namePurposes[0], ovnOption) {
 				continue
 			}
 			out = append(out, addresses(line)...)
@@ -81,22 +82,23 @@ func (w *inventory) spoken(p *pod, c corev1.Container) []address {
 	return out
 }
 
-// messaging is the scheme of a message queue. What comes to an end calls nobody by it: it needs the address to read records that refer
-// to it, and oslo.messaging connects with the first call (nova/cmd/manage.py, oslo_messaging/_drivers/impl_rabbit.py).
+// messaging is the scheme of a message queue. Programs that run to completion do not connect to it: they need the
+// address to read records that refer to it, and oslo.messaging connects with the first call (nova/cmd/manage.py,
+// oslo_messaging/_drivers/impl_rabbit.py).
 const messaging = "rabbit"
 
-// ovnOption begins the options that say where OVN's databases are: Neutron's check before an upgrade asks them
-// (neutron/cmd/upgrade_checks/checks.py).
+// ovnOption is the prefix of the options with the addresses of OVN's databases: Neutron's upgrade check connects to
+// them (neutron/cmd/upgrade_checks/checks.py).
 const ovnOption = "ovn_"
 
-// authURL is the option of keystoneauth that says where to log in.
+// authURL is the option of keystoneauth with the address of Keystone.
 const authURL = "auth_url"
 
 func isAdvertisedAddress(option string) bool {
 	return slices.ContainsFunc(advertisedAddressOptions, func(r *regexp.Regexp) bool { return r.MatchString(option) })
 }
 
-// needAddress takes down the flow to an address.
+// needAddress records the flow to an address.
 func (w *inventory) needAddress(p *pod, a address, why string) {
 	if a.host == kubernetes || strings.HasPrefix(a.host, "127.") || a.port == 0 {
 		return
@@ -110,7 +112,7 @@ func (w *inventory) needAddress(p *pod, a address, why string) {
 	}
 }
 
-// resolvePods are the pods, and their port, that an address inside leads to.
+// resolvePods returns the pods, and their port, that an address inside leads to.
 func (w *inventory) resolvePods(where namespaceRef, a address) []flow {
 	var out []flow
 	s := w.service(where, a.service)
@@ -118,23 +120,23 @@ func (w *inventory) resolvePods(where namespaceRef, a address) []flow {
 		return nil
 	}
 	if sp, ok := s.port(a.port); ok {
-		for _, q := range w.behind(s) {
+		for _, q := range w.podsOf(s) {
 			out = append(out, flow{to: q.String(), port: q.target(sp)})
 		}
 	}
 	return out
 }
 
-// controller is the name of the pods that read our own kinds (cmd: companion/main.go).
+// controller is the name of the pods that reconcile this project's kinds (cmd: companion/main.go).
 const controller = "companion"
 
-// deriveFlows takes down what the configurations, monitors and routes need.
+// deriveFlows records the flows required by configurations, monitors and routes.
 func (w *inventory) deriveFlows() {
 	for _, p := range w.pods {
 		for _, e := range p.copiedEnv {
 			for _, a := range addresses(e.Value) {
-				if a.scheme != messaging { // It comes to an end.
-					w.needAddress(p, a, "it does what "+p.of.String()+" asks")
+				if a.scheme != messaging { // It runs to completion.
+					w.needAddress(p, a, "it runs for "+p.of.String())
 				}
 			}
 		}
@@ -143,7 +145,7 @@ func (w *inventory) deriveFlows() {
 		}
 		for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
 			for _, a := range w.spoken(p, c) {
-				w.needAddress(p, a, "it is told of "+a.String())
+				w.needAddress(p, a, "its configuration has "+a.String())
 			}
 			w.needFromCatalog(p, c)
 			w.needImages(p, c)
@@ -168,13 +170,13 @@ func (w *inventory) deriveFlows() {
 	w.needExposed()
 }
 
-// needMembersOf takes down that the companion asks the members of a cluster of databases (companion/raftcluster).
+// needMembersOf records the flows of the companion to the members of a cluster of databases (companion/raftcluster).
 func (w *inventory) needMembersOf(o object) {
 	n, _ := number(o.manifest, "spec", "port")
 	for _, p := range w.controllers(o) {
 		for _, q := range w.pods {
 			if q.namespaceRef == o.namespaceRef && q.of.kind == "StatefulSet" && q.of.name == text(o.manifest, "spec", "statefulSetName") {
-				w.need(p.String(), q.String(), n, o.String()+" makes it ask")
+				w.need(p.String(), q.String(), n, o.String()+" makes it connect")
 			}
 		}
 	}
@@ -185,8 +187,8 @@ func (w *inventory) deriveFrom(o object) {
 		login, _ := w.value(secretName{o.namespaceRef, secret}, "clouds.yaml")
 		if strings.HasSuffix(o.group, "c5c3.io") {
 			for _, p := range w.controllers(o) {
-				for _, typ := range asks(o) { // It finds them wherever it logs in.
-					w.needType(p, typ, o.String()+" makes it ask")
+				for _, typ := range calledServices(o) { // It finds them wherever it logs in.
+					w.needType(p, typ, o.String()+" makes it connect")
 				}
 			}
 		}
@@ -198,7 +200,7 @@ func (w *inventory) deriveFrom(o object) {
 					}
 				}
 				if !w.routed(q.to) {
-					w.need(outsider(anywhere), q.to, q.port, "nobody says where users come from")
+					w.need(outsider(anywhere), q.to, q.port, "the networks of its users are unknown")
 				}
 			}
 		}
@@ -217,7 +219,7 @@ func (w *inventory) deriveFrom(o object) {
 	}
 	switch {
 	case o.is("CredentialRotation.c5c3.io"):
-		// What is rotated, and no pod uses, is for whoever makes catalogs: K-ORC.
+		// Rotated credentials without a consuming pod are for the creator of catalogs: K-ORC.
 		for _, c := range list(o.manifest, "spec", "consumers") {
 			login, _ := w.value(secretName{o.namespaceRef, text(c, "name")}, "clouds.yaml")
 			for _, a := range addresses(login.content) {
@@ -230,7 +232,7 @@ func (w *inventory) deriveFrom(o object) {
 		for _, a := range addresses(text(o.manifest, "spec", "resource", "url")) {
 			for _, q := range w.resolvePods(namespaceRef{o.cluster, a.namespace}, a) {
 				if !w.routed(q.to) {
-					w.need(outsider(anywhere), q.to, q.port, o.String()+" is in the catalog, and nobody says where users come from")
+					w.need(outsider(anywhere), q.to, q.port, o.String()+" is in the catalog, and the networks of its users are unknown")
 				}
 			}
 		}
@@ -238,14 +240,14 @@ func (w *inventory) deriveFrom(o object) {
 		for _, s := range w.monitored(o) {
 			for _, e := range list(o.manifest, "spec", "endpoints") {
 				for _, sp := range s.ports {
-					for _, p := range w.behind(s) {
+					for _, p := range w.podsOf(s) {
 						if sp.name != text(e, "port") {
 							continue
 						}
-						w.need(outsider(ofPrometheus), p.String(), p.target(sp), o.String()+" asks it")
+						w.need(outsider(ofPrometheus), p.String(), p.target(sp), o.String()+" selects it")
 						for _, t := range texts(e, "params", "target") {
 							for _, a := range addresses("x://" + t) {
-								w.needAddress(p, a, o.String()+" makes it ask")
+								w.needAddress(p, a, o.String()+" makes it connect")
 							}
 						}
 					}
@@ -256,7 +258,7 @@ func (w *inventory) deriveFrom(o object) {
 		for _, b := range backends(o) {
 			if s := w.service(o.namespaceRef, b.name); s != nil {
 				sp, _ := s.port(b.port)
-				for _, p := range w.behind(s) {
+				for _, p := range w.podsOf(s) {
 					w.need(outsider(ofExposure), p.String(), p.target(sp), o.String()+" leads there")
 				}
 			}
@@ -264,22 +266,22 @@ func (w *inventory) deriveFrom(o object) {
 	}
 }
 
-// routed reports whether something brings pods to the outside.
+// routed reports whether a route or Ingress leads to the pods.
 func (w *inventory) routed(to string) bool {
 	return slices.ContainsFunc(w.objects, func(o object) bool {
 		return o.is("HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io") && slices.ContainsFunc(backends(o), func(b backend) bool {
 			s := w.service(o.namespaceRef, b.name)
-			return s != nil && slices.ContainsFunc(w.behind(s), func(p *pod) bool { return p.String() == to })
+			return s != nil && slices.ContainsFunc(w.podsOf(s), func(p *pod) bool { return p.String() == to })
 		})
 	})
 }
 
-// needMembers takes down that members of a cluster of databases reach each other, and object stores that have copies
+// needMembers records that members of a cluster of databases reach each other, and object stores that have copies
 // (functions/ovn/member.sh, bucket.sh).
 func (w *inventory) needMembers(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		if e.Name == "ENDPOINT" {
-			w.need(p.String(), outsider(anywhere), portOf(e.Value), "the bucket is there")
+			w.need(p.String(), outsider(anywhere), portOf(e.Value), "it stores objects in the bucket")
 		}
 		if n, err := strconv.Atoi(e.Value); err == nil && e.Name == "RAFT_PORT" {
 			w.need(p.String(), p.String(), n, "its members agree")
@@ -287,8 +289,8 @@ func (w *inventory) needMembers(p *pod, c corev1.Container) {
 	}
 }
 
-// needLocks takes down that who keeps locks in a Valkey reaches its members, and its sentinels if they are asked for the primary: the
-// Secret of its operator says where they are (functions/cinder/coordination.go).
+// needLocks records the flows of a program that keeps locks in a Valkey: to its members, and to its sentinels if it
+// looks up the primary there. The Secret of the operator has their addresses (functions/cinder/coordination.go).
 func (w *inventory) needLocks(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		port := map[string]int{"COORDINATION_PASSWORD": 6379, "COORDINATION_PRIMARY": 26379}[e.Name]
@@ -303,8 +305,8 @@ func (w *inventory) needLocks(p *pod, c corev1.Container) {
 	}
 }
 
-// needExposed takes down what a Service lets in that has an address outside: from the networks that the claim names there, or from
-// anywhere.
+// needExposed records the ingress of a Service with an external address: from the networks that the claim names, or
+// from anywhere.
 func (w *inventory) needExposed() {
 	role := anywhere
 	if len(w.exposedTo()) > 0 {
@@ -315,17 +317,17 @@ func (w *inventory) needExposed() {
 			continue
 		}
 		for _, sp := range s.ports {
-			for _, q := range w.behind(s) {
+			for _, q := range w.podsOf(s) {
 				w.need(outsider(role), q.String(), q.target(sp), s.String()+" has an address outside")
 			}
 		}
 	}
 }
 
-// exposedTo are the networks from which people say that members are reached.
+// exposedTo returns the networks from which members are reached, as named by users.
 func (w *inventory) exposedTo() []string {
 	var out []string
-	for _, doc := range w.given {
+	for _, doc := range w.inputs {
 		each(doc, nil, func(path []string, m fields) {
 			if !slices.Contains(path, "limits") {
 				out = append(out, texts(m, "exposure", "networks")...)

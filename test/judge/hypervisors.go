@@ -7,21 +7,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// screens are the first and the last port that a program connects to on hypervisors: libvirt gives screens those from 5900 on, the lowest
-// that is free (src/qemu/qemu.conf: remote_display_port_min), of which a hypervisor has some hundreds at most; nova-compute gives serial
-// consoles those of [serial_console] port_range.
+// screens are the first and the last port that a program connects to on hypervisors: libvirt assigns screens the lowest
+// free port from 5900 on (src/qemu/qemu.conf: remote_display_port_min), of which a hypervisor uses some hundreds at
+// most; nova-compute assigns serial consoles the ports of [serial_console] port_range.
 var screens = map[string][2]int{
 	"nova-novncproxy": {5900, 6923}, "nova-spicehtml5proxy": {5900, 6923}, "nova-serialproxy": {10000, 20000},
 }
 
-// signed is the variable of the secret by which Neutron's agents on hypervisors sign the requests of virtual machines
+// signed is the variable of the secret by which Neutron's agents on hypervisors sign the requests of servers
 // (https://docs.openstack.org/nova/latest/admin/metadata-service.html).
 const signed = "OS_NEUTRON__METADATA_PROXY_SHARED_SECRET"
 
-// hypervisors are the networks in which people say that they are; what a limit says is where they may be.
+// hypervisors returns the hypervisor networks that users name; the networks of a limit are only upper bounds.
 func (w *inventory) hypervisors() []string {
 	var out []string
-	for _, doc := range w.given {
+	for _, doc := range w.inputs {
 		each(doc, nil, func(path []string, m fields) {
 			if !slices.Contains(path, "limits") {
 				out = append(out, texts(m, "hypervisorNetworks")...)
@@ -31,10 +31,11 @@ func (w *inventory) hypervisors() []string {
 	return out
 }
 
-// hypervisorsOf are the networks of those that a pod has to do with: of its cell, if it is one of a cell that people name.
+// hypervisorsOf returns the hypervisor networks that a pod communicates with: if users name networks for the pod's
+// cell, those.
 func (w *inventory) hypervisorsOf(p *pod) []string {
 	out := w.hypervisors()
-	for _, doc := range w.given {
+	for _, doc := range w.inputs {
 		each(doc, nil, func(_ []string, m fields) {
 			for _, cell := range list(m, "cells") {
 				if "nova-"+text(cell, "name") != p.labels["app.kubernetes.io/instance"] {
@@ -49,7 +50,7 @@ func (w *inventory) hypervisorsOf(p *pod) []string {
 	return out
 }
 
-// needHypervisors takes down what goes on between a control plane and its hypervisors. Where nobody says where they are, nothing does.
+// needHypervisors records the flows between a control plane and its hypervisors: none if the networks are unknown.
 func (w *inventory) needHypervisors(p *pod, c corev1.Container) {
 	if len(w.hypervisorsOf(p)) == 0 {
 		return
@@ -57,7 +58,7 @@ func (w *inventory) needHypervisors(p *pod, c corev1.Container) {
 	for _, word := range slices.Concat(c.Command, c.Args) {
 		if ports, ok := screens[word]; ok {
 			for _, port := range ports {
-				w.need(p.String(), outsider(ofHypervisors), port, "screens are there")
+				w.need(p.String(), outsider(ofHypervisors), port, "screens listen there")
 			}
 		}
 	}
@@ -67,16 +68,17 @@ func (w *inventory) needHypervisors(p *pod, c corev1.Container) {
 	health := healthPorts(p)
 	for _, q := range p.ports {
 		if !slices.Contains(health, q.number) {
-			w.need(outsider(ofHypervisors), p.String(), q.number, "virtual machines ask there")
+			w.need(outsider(ofHypervisors), p.String(), q.number, "servers read their metadata there")
 		}
 	}
 }
 
-// checkNetworks finds networks that a policy lets out to and that nobody named. What is not for private networks names none.
+// checkNetworks finds networks to which a policy allows egress and that users did not name. Blocks with exceptions name
+// no network: they exclude private ones.
 func (w *inventory) checkNetworks(p policy, h policySide) {
 	for _, peer := range h.peers {
 		if b := peer.IPBlock; b != nil && len(b.Except) == 0 && !strings.Contains(w.userProvidedText(), `"`+b.CIDR+`"`) {
-			w.foundf("%s lets out to network %s, which nobody named.", p.object, b.CIDR)
+			w.foundf("%s allows egress to network %s, which is not named by the claim or the platform.", p.object, b.CIDR)
 		}
 	}
 }

@@ -1,25 +1,27 @@
-// Package judge reads the Kubernetes objects that a claim becomes, and nothing else of ours: it imports neither the functions nor any
-// package that decides what they emit, only the reader of option files and the data on OpenStack's packages. It says in sentences what
-// would not work, or would not be safe, if exactly these objects were applied. Whatever is not emitted is told by tables, each with its
-// source: what operators make of their objects (operated.go), what names mean (meaning.go), who has a reason to be different (the tables
-// beside the rules).
+// Package judge validates the Kubernetes objects composed for a claim. It is independent of the composition functions:
+// it imports neither them nor any package that decides what they emit, only the reader of option files and the data on
+// OpenStack's packages. Each finding is a sentence about something that would not work, or would not be secure, if
+// exactly these objects were applied. Tables, each with its source, describe everything that is not emitted: the
+// objects that operators create (operated.go), the meaning of names (meaning.go), and justified exceptions (the tables
+// next to the rules).
 //
 //	for _, finding := range judge.Judge(judge.Cloud{Objects: objects, Given: []map[string]any{claim, platform}}) { … }
 //
-// A rule is about kinds of objects and never about a service, so that those of a service to come are judged without a line about it.
+// A rule is about kinds of objects and never about a service, so that it also covers future services.
 package judge
 
 import (
 	"slices"
 )
 
-// A Cloud is what is judged.
+// A Cloud is the input of Judge.
 type Cloud struct {
-	// Objects are all that are there when everything is ready.
+	// Objects are all objects that exist when everything is ready.
 	Objects []Object
-	// Given are the claim and the PlatformConfig as people wrote them: they name hosts outside, Secrets of their own and namespaces.
+	// Given are the claim and the PlatformConfig as written by users: they name external hosts, user-provided Secrets
+	// and namespaces.
 	Given []map[string]any
-	// HasTLS reports whether objects of a kind have a field spec.tls, by the kind's schema. Nil: nobody knows.
+	// HasTLS reports whether objects of a kind have a field spec.tls, by the kind's schema. Nil: unknown.
 	HasTLS func(group, kind string) bool
 }
 
@@ -31,7 +33,7 @@ type Object struct {
 	Manifest map[string]any
 }
 
-// rules find what is wrong, each in one way.
+// rules are the checks; each finds one kind of error.
 var rules = []struct {
 	about string
 	find  func(*inventory)
@@ -53,7 +55,7 @@ var rules = []struct {
 	{"options", (*inventory).checkOptions},
 }
 
-// Judge says what is wrong, each finding once, in order.
+// Judge returns the findings, sorted and without duplicates.
 func Judge(c Cloud) []string {
 	w := newInventory(c)
 	for _, r := range rules {
@@ -63,7 +65,7 @@ func Judge(c Cloud) []string {
 	return slices.Compact(w.findings)
 }
 
-// Pods says what is wrong with the pods of one object.
+// Pods returns the findings about the pods of one object.
 func Pods(manifest map[string]any) []string {
 	w := newInventory(Cloud{Objects: []Object{{Manifest: manifest}}})
 	w.checkPods()

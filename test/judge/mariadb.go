@@ -29,10 +29,10 @@ func mariaDB(w *inventory, o object) {
 		w.operatedService(o, p, o.name+"-primary", false, l, sql)
 		w.operatedService(o, p, o.name+"-secondary", false, l, sql)
 		for _, q := range galera {
-			w.need(p.String(), p.String(), q.number, "members of a Galera cluster speak to each other")
+			w.need(p.String(), p.String(), q.number, "members of a Galera cluster replicate")
 		}
-		w.need(outsider(ofMariaDBOperator), p.String(), 5555, "the operator asks the agents")
-		w.needAPIServer(p, "the agents ask who they are")
+		w.need(outsider(ofMariaDBOperator), p.String(), 5555, "the operator calls the agents")
+		w.needAPIServer(p, "the agents review tokens")
 	}
 	if truth(o.manifest, "spec", "tls", "enabled") {
 		p.tls[3306] = servedCertificate{names, issuerOf(o, "serverCertIssuerRef")}
@@ -47,22 +47,23 @@ func mariaDB(w *inventory, o object) {
 	}
 }
 
-// externalMariaDB: the same, pkg/sql/sql.go: nothing is made of it; the operator logs in there, in its own namespace, and verifies the
-// server by the key ca.crt.
+// externalMariaDB: the same, pkg/sql/sql.go: no object is created for it; the operator, in its namespace, logs in to
+// the server and verifies it by the key ca.crt.
 func externalMariaDB(w *inventory, o object) {
 	if !truth(o.manifest, "spec", "tls", "enabled") {
-		w.foundf("%s: the administrator's password goes over the network as it is.", o)
+		w.foundf("%s: the administrator's password is sent in plain text.", o)
 	}
 	ca := secretName{o.namespaceRef, text(o.manifest, "spec", "tls", "serverCASecretRef", "name")}
 	w.checkRead(o, configRead{secretName: ca, key: "ca.crt", as: "serverCASecretRef", means: authority})
 }
 
-// exporter: the same, pkg/builder/deployment_builder.go: a Deployment whose pod asks the server, and is asked by Prometheus.
+// exporter: the same, pkg/builder/deployment_builder.go: a Deployment whose pod queries the server, and is scraped by
+// Prometheus.
 func exporter(w *inventory, o object, server *pod, metrics, queried int) {
 	p := w.operated(o, "exporter", app("exporter", o.name+"-metrics"), new(int), port{"metrics", metrics})
 	w.operatedService(o, p, o.name+"-metrics", false, p.labels, port{"metrics", metrics})
-	w.need(p.String(), server.String(), queried, "it asks the server")
-	w.need(outsider(ofPrometheus), p.String(), metrics, "it is there to be asked")
+	w.need(p.String(), server.String(), queried, "it queries the server")
+	w.need(outsider(ofPrometheus), p.String(), metrics, "it is scraped")
 }
 
 // maxScale: the same, internal/controller/maxscale_controller.go, api/v1alpha1/maxscale_{keys,types}.go.
@@ -90,7 +91,7 @@ func maxScale(w *inventory, o object) {
 	w.make(o.namespaceRef, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o, "listenerCertIssuerRef")}})
 	w.need(outsider(ofMariaDBOperator), p.String(), 8989, "the operator sets it up")
 	server := "MariaDB " + text(o.manifest, "spec", "mariaDbRef", "name")
-	w.need(p.String(), server, 3306, "it passes on what it is asked")
+	w.need(p.String(), server, 3306, "it forwards queries")
 	w.proxied = append(w.proxied, proxied{p.String(), server})
 	if truth(o.manifest, "spec", "metrics", "enabled") {
 		exporter(w, o, p, 9105, 8989)
@@ -112,10 +113,10 @@ func physicalBackup(w *inventory, o object) {
 func bucketJob(w *inventory, o object, part, bucket string, server *pod) {
 	p := w.operated(o, part, labels.Set{jobLabel: o.name}, nil)
 	w.need(p.String(), server.String(), 3306, "it copies the database")
-	w.need(p.String(), outsider(anywhere), portOf(bucket), "the bucket is there")
+	w.need(p.String(), outsider(anywhere), portOf(bucket), "it stores objects in the bucket")
 }
 
-// portOf is the port of an object store, which is that of HTTPS where none is named.
+// portOf returns the port of an object store; by default, the port of HTTPS.
 func portOf(endpoint string) int {
 	if _, port, ok := strings.Cut(endpoint, ":"); ok {
 		n, _ := strconv.Atoi(port)

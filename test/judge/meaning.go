@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A meaning is what a value is for.
+// A valueKind is the purpose of a value.
 type valueKind string
 
 const (
@@ -27,9 +27,9 @@ const (
 	public           valueKind = "a text that is no secret"
 )
 
-// words are what names mean, the first that fits: names of environment variables, of fields, of options, of keys and files, in lower case
-// with underscores.
-var words = []struct {
+// namePurposes maps names to purposes; the first match counts: names of environment variables, fields, options, keys and
+// files, in lower case with underscores.
+var namePurposes = []struct {
 	pattern *regexp.Regexp
 	means   valueKind
 }{
@@ -51,15 +51,16 @@ var words = []struct {
 var (
 	boundary = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 	noLetter = regexp.MustCompile(`[^a-z0-9]+`)
-	// reference is the end of a field's name that says nothing but that a Secret is referred to, and a number that of one of several.
+	// reference matches the suffix of a field's name that only marks a reference to a Secret, or a number of several
+	// references.
 	reference = regexp.MustCompile(`(_secret)?(_key)?(_ref)?[0-9]*$`)
 )
 
-// means reports what a name means; empty if it says nothing.
+// means returns the purpose of a name; empty if it is unknown.
 func means(name string) valueKind {
 	name = noLetter.ReplaceAllString(strings.ToLower(boundary.ReplaceAllString(name, "${1}_${2}")), "_")
 	for _, n := range []string{name, reference.ReplaceAllString(name, "")} {
-		for _, w := range words {
+		for _, w := range namePurposes {
 			if w.pattern.MatchString(n) {
 				return w.means
 			}
@@ -68,7 +69,7 @@ func means(name string) valueKind {
 	return ""
 }
 
-// fits reports whether a value that is one thing can be read as another.
-func (is valueKind) fits(read valueKind) bool {
+// matches reports whether a value of one kind can be read as another.
+func (is valueKind) matches(read valueKind) bool {
 	return is == read || read == userName && is == public || is == "" || read == ""
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// exported are the metrics that exist, by whoever exports them: their names, or how they begin.
+// exported are the existing metrics by exporter: names or prefixes.
 var exported = map[string][]string{
 	// https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics
 	"kube-state-metrics": {
@@ -85,7 +85,7 @@ var (
 	keywords   = []string{"and", "or", "unless", "bool", "offset", "atan2"}
 )
 
-// metricsOf are the metrics that an expression asks for.
+// metricsOf returns the metrics that an expression queries.
 func metricsOf(expr string) []string {
 	expr = quoted.ReplaceAllString(expr, "")
 	expr = grouping.ReplaceAllString(braced.ReplaceAllString(expr, ""), "")
@@ -112,8 +112,8 @@ func ofNodes(queried []string, expr, namespace string) (count int) {
 	return count
 }
 
-// checkMetrics holds that alerts and dashboards ask for series that someone exports, of this control plane only, and that an alert says
-// what it is about, how bad it is, and for how long it has to be.
+// checkMetrics checks that alerts and dashboards query series that exist, of this control plane only, and that an alert
+// has a description, a severity and a duration.
 func (w *inventory) checkMetrics() {
 	known := map[string]bool{}
 	for _, names := range exported {
@@ -124,15 +124,15 @@ func (w *inventory) checkMetrics() {
 	query := func(o object, expr string) {
 		queried := metricsOf(expr)
 		if len(queried) == 0 {
-			w.foundf("%s asks for no metric: %s.", o, expr)
+			w.foundf("%s queries no metric: %s.", o, expr)
 		}
 		for _, m := range queried {
 			if !known[m] {
-				w.foundf("%s asks for %s, which nobody is known to export.", o, m)
+				w.foundf("%s queries %s, which no known exporter exports.", o, m)
 			}
 		}
 		if n := strings.Count(expr, `{namespace="`+o.namespace+`"`); n != len(queried)-ofNodes(queried, expr, o.namespace) {
-			w.foundf("%s asks for series that may be of other namespaces: %s.", o, expr)
+			w.foundf("%s queries series that may be of other namespaces: %s.", o, expr)
 		}
 	}
 	for _, o := range w.objects {
@@ -146,7 +146,7 @@ func (w *inventory) checkMetrics() {
 				query(o, expr)
 				if text(m, "for") == "" || text(m, "annotations", "summary") == "" || text(m, "annotations", "description") == "" ||
 					!slices.Contains([]string{"critical", "warning"}, text(m, "labels", "severity")) {
-					w.foundf("Alert %s does not say how bad it is, for how long, what is wrong and what to do.", text(m, "alert"))
+					w.foundf("Alert %s lacks a severity, a duration, a summary or a description.", text(m, "alert"))
 				}
 			})
 		case o.is("ConfigMap") && text(o.manifest, "metadata", "labels", "grafana_dashboard") != "":

@@ -10,7 +10,7 @@ func TestMetricsOfNodes(t *testing.T) {
 	}{
 		{"limited", "Only nodes with the pods count.", `node_filesystem_files{mountpoint="/"} / kube_node_info` + join, 2},
 		{"all nodes", "Others' nodes are among them.", `node_filesystem_files{mountpoint="/"} > 1`, 0},
-		{"other pods", "The pods are somebody else's.", `node_filesystem_files > 1 and on (node) kube_pod_info{namespace="other"}`, 0},
+		{"other pods", "The pods belong to another namespace.", `node_filesystem_files > 1 and on (node) kube_pod_info{namespace="other"}`, 0},
 		{"namespaced", "Metrics of pods have a namespace.", `kube_pod_start_time > 1` + join, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// operators say what becomes of the objects that operators, and the companion, make pods, Services and Secrets of. By kind and group.
+// operators add the pods, Services and Secrets that operators and the companion create for an object. By kind and
+// group.
 var operators = map[string]func(w *inventory, o object){
 	"MariaDB.k8s.mariadb.com":              mariaDB,
 	"ExternalMariaDB.k8s.mariadb.com":      externalMariaDB,
@@ -20,40 +21,42 @@ var operators = map[string]func(w *inventory, o object){
 	"Valkey.cache.cs.sap.com":              valkey,
 	"KeyRepository.openstack.c5c3.io":      migration,
 	"Ingress.networking.k8s.io":            challenge,
-	"Endpoint.openstack.k-orc.cloud":       nothing,
-	"Service.openstack.k-orc.cloud":        nothing,
-	"User.openstack.k-orc.cloud":           nothing,
-	"Role.openstack.k-orc.cloud":           nothing,
-	"Project.openstack.k-orc.cloud":        nothing,
-	"Domain.openstack.k-orc.cloud":         nothing,
-	"Database.k8s.mariadb.com":             nothing,
-	"User.k8s.mariadb.com":                 nothing,
-	"Grant.k8s.mariadb.com":                nothing,
-	"Certificate.cert-manager.io":          nothing,
-	"Issuer.cert-manager.io":               nothing,
-	"ServiceMonitor.monitoring.coreos.com": nothing,
-	"PrometheusRule.monitoring.coreos.com": nothing,
-	"Usage.protection.crossplane.io":       nothing,
+	"Endpoint.openstack.k-orc.cloud":       noObjects,
+	"Service.openstack.k-orc.cloud":        noObjects,
+	"User.openstack.k-orc.cloud":           noObjects,
+	"Role.openstack.k-orc.cloud":           noObjects,
+	"Project.openstack.k-orc.cloud":        noObjects,
+	"Domain.openstack.k-orc.cloud":         noObjects,
+	"Database.k8s.mariadb.com":             noObjects,
+	"User.k8s.mariadb.com":                 noObjects,
+	"Grant.k8s.mariadb.com":                noObjects,
+	"Certificate.cert-manager.io":          noObjects,
+	"Issuer.cert-manager.io":               noObjects,
+	"ServiceMonitor.monitoring.coreos.com": noObjects,
+	"PrometheusRule.monitoring.coreos.com": noObjects,
+	"Usage.protection.crossplane.io":       noObjects,
 	"CephClient.ceph.rook.io":              cephClient,
 	"CephCluster.ceph.rook.io":             cephCluster,
-	"CephBlockPool.ceph.rook.io":           nothing,
-	"CephFilesystem.ceph.rook.io":          nothing,
-	"CephRBDMirror.ceph.rook.io":           nothing,
-	"CephNFS.ceph.rook.io":                 nothing,
+	"CephBlockPool.ceph.rook.io":           noObjects,
+	"CephFilesystem.ceph.rook.io":          noObjects,
+	"CephRBDMirror.ceph.rook.io":           noObjects,
+	"CephNFS.ceph.rook.io":                 noObjects,
 	"CephObjectStore.ceph.rook.io":         cephObjectStore,
-	// github.com/rabbitmq/messaging-topology-operator v1.19.1 and v1.20.1, internal/controller: they are made in the queue by its management
-	// API, and of none of them comes a pod or a Service. Up to 1.19 the operator keeps a copy of a User's Secret, which nobody reads.
-	"Vhost.rabbitmq.com":      nothing,
-	"User.rabbitmq.com":       nothing,
-	"Permission.rabbitmq.com": nothing,
+	// github.com/rabbitmq/messaging-topology-operator v1.19.1 and v1.20.1, internal/controller: they are created in the
+	// queue by its management API, without any pod or Service. Up to 1.19 the operator keeps a copy of a User's Secret,
+	// which is not read.
+	"Vhost.rabbitmq.com":      noObjects,
+	"User.rabbitmq.com":       noObjects,
+	"Permission.rabbitmq.com": noObjects,
 }
 
-// managedGroupSuffixes end the groups of kinds that make nothing but what tables say, or of which all is emitted.
+// managedGroupSuffixes are suffixes of API groups whose kinds create only objects listed in tables, or only emitted
+// objects.
 var managedGroupSuffixes = []string{"", "apps", "batch", "policy", ".k8s.io", "c5c3.io", "external-secrets.io"}
 
-func nothing(*inventory, object) {}
+func noObjects(*inventory, object) {}
 
-// Namespaces of neighbours, by role: where upstream's own manifests put them, unless the platform names others (spec.network).
+// Namespaces of neighbors, by role: from upstream's manifests, unless the platform names others (spec.network).
 const (
 	ofMariaDBOperator = "mariadbOperator"
 	ofRabbitOperator  = "rabbitmqOperators"
@@ -90,8 +93,8 @@ func (w *inventory) operatedService(o object, p *pod, name string, headless bool
 	w.services = append(w.services, s)
 }
 
-// variants are the names under which a Service is reached
-// (mariadb-operator v25.10.4, pkg/statefulset/statefulset.go: ServiceNameVariants).
+// variants returns the names under which a Service is reached (mariadb-operator v25.10.4,
+// pkg/statefulset/statefulset.go: ServiceNameVariants).
 func variants(namespace string, services ...string) []string {
 	var out []string
 	for _, s := range services {
@@ -105,7 +108,7 @@ func app(name, instance string) labels.Set {
 	return labels.Set{"app.kubernetes.io/name": name, "app.kubernetes.io/instance": instance}
 }
 
-// issuerOf is the issuer in a field of spec.tls.
+// issuerOf returns the issuer in a field of spec.tls.
 func issuerOf(o object, field string) string { return text(o.manifest, "spec", "tls", field, "name") }
 
 // rabbitMQ: github.com/rabbitmq/cluster-operator v2.20.0, internal/resource/{service,headless_service,default_user_secret}.go,
@@ -138,7 +141,7 @@ func rabbitMQ(w *inventory, o object) {
 	}
 	if n > 1 {
 		for _, q := range members {
-			w.need(p.String(), p.String(), q.number, "members of a cluster speak to each other")
+			w.need(p.String(), p.String(), q.number, "members of a cluster replicate")
 		}
 	}
 	w.need(outsider(ofRabbitOperator), p.String(), management, "the operators make users and queues")
@@ -149,7 +152,8 @@ func rabbitMQ(w *inventory, o object) {
 	})
 }
 
-// valkey: github.com/SAP/valkey-operator v0.1.10, api/v1alpha1/types.go, and its chart (bitnami's valkey): nobody has run it here.
+// valkey: github.com/SAP/valkey-operator v0.1.10, api/v1alpha1/types.go, and its chart (bitnami's valkey): not tested
+// with the operator.
 func valkey(w *inventory, o object) {
 	n, _ := number(o.manifest, "spec", "replicas")
 	l := labels.Set{
@@ -166,7 +170,7 @@ func valkey(w *inventory, o object) {
 	p := w.operated(o, "", l, &n, ports...)
 	for _, q := range store {
 		if n > 1 {
-			w.need(p.String(), p.String(), q.number, "members and sentinels speak to each other")
+			w.need(p.String(), p.String(), q.number, "members and sentinels communicate")
 		}
 	}
 	if truth(o.manifest, "spec", "metrics", "monitor", "enabled") {
@@ -201,25 +205,26 @@ func migration(w *inventory, o object) {
 	p.copiedEnv = spec.Containers[0].Env
 }
 
-// challenge: https://cert-manager.io/docs/configuration/acme/http01/: while a certificate is ordered, a pod answers for its host name. An
-// issuer that is not the cloud's own may order, whether it is in the namespace or not. Names that only the cluster knows it signs itself.
+// challenge: https://cert-manager.io/docs/configuration/acme/http01/: while a certificate is ordered, a pod serves the
+// challenge for its host name. An issuer that does not belong to the cloud may order, whether it is in the namespace or
+// not. The cloud itself signs names that only the cluster resolves.
 func challenge(w *inventory, o object) {
 	for _, c := range w.objects {
 		if c.namespaceRef != o.namespaceRef || !c.is("Certificate.cert-manager.io") || w.ownIssuer(c) || ofServices(c) {
 			continue
 		}
 		p := w.operated(c, "challenge", labels.Set{"acme.cert-manager.io/http01-solver": "true"}, nil, port{"http", 8089})
-		w.need(outsider(ofExposure), p.String(), 8089, "an authority asks by the Ingress controller")
+		w.need(outsider(ofExposure), p.String(), 8089, "an authority connects through the Ingress controller")
 	}
 }
 
-// ofServices reports whether a certificate is for names of Services alone.
+// ofServices reports whether a certificate is for names of Services only.
 func ofServices(certificate object) bool {
 	names, _ := at(certificate.manifest, "spec", "dnsNames").([]any)
 	return !slices.ContainsFunc(names, func(n any) bool { return !strings.Contains(fmt.Sprint(n), ".svc") })
 }
 
-// ownIssuer reports whether a certificate is issued by one of the cloud's own issuers.
+// ownIssuer reports whether a certificate is issued by one of the cloud's issuers.
 func (w *inventory) ownIssuer(certificate object) bool {
 	return text(certificate.manifest, "spec", "issuerRef", "kind") == "Issuer" && slices.ContainsFunc(w.objects, func(o object) bool {
 		return o.namespaceRef == certificate.namespaceRef && o.is("Issuer.cert-manager.io") &&
@@ -227,20 +232,20 @@ func (w *inventory) ownIssuer(certificate object) bool {
 	})
 }
 
-// An ask is a field that an object of an operator must have, and what it is for.
+// A requiredField is a field that an object of an operator must have, with the reason.
 type requiredField struct {
 	path string
 	// want is the value; nil: any.
 	want   any
 	reason string
-	// many says that it is asked for only where there are several pods.
+	// many: it is only required if there are several pods.
 	many bool
 }
 
-// asked are what operators must be asked for, so that their pods are as ours are. By kind.
-var asked = map[string][]requiredField{
+// requiredFields are the fields by kind that make an operator's pods satisfy the rules for emitted pods.
+var requiredFields = map[string][]requiredField{
 	"MariaDB": {
-		{path: "tls.enabled", want: true, reason: "TLS"}, {path: "tls.required", want: true, reason: "no connection without TLS"},
+		{path: "tls.enabled", want: true, reason: "TLS"}, {path: "tls.required", want: true, reason: "connections with TLS only"},
 		{path: "tls.serverCertIssuerRef.name", reason: "a certificate of our own authority"},
 		{path: "tls.clientCertIssuerRef.name", reason: "a certificate of our own authority"},
 		{path: "tls.galeraSSTEnabled", want: true, reason: "TLS between members", many: true},
@@ -276,7 +281,7 @@ var asked = map[string][]requiredField{
 	},
 	"RabbitmqCluster": {
 		{path: "tls.secretName", reason: "TLS"}, {path: "tls.caSecretName", reason: "TLS"},
-		{path: "tls.disableNonTLSListeners", want: true, reason: "no connection without TLS"},
+		{path: "tls.disableNonTLSListeners", want: true, reason: "connections with TLS only"},
 		{path: "resources.requests.cpu", reason: "resources"}, {path: "resources.requests.memory", reason: "resources"},
 		{path: "resources.limits.memory", reason: "resources"},
 		{path: "terminationGracePeriodSeconds", reason: "an end of its drain"},
@@ -284,7 +289,7 @@ var asked = map[string][]requiredField{
 	},
 	"Vhost": {
 		{path: "defaultQueueType", want: "quorum", reason: "queues that outlive the loss of a member"},
-		{path: "deletionPolicy", reason: "an end of its messages that someone has decided"},
+		{path: "deletionPolicy", reason: "an explicit decision on the deletion of its messages"},
 	},
 	"CephNFS": {
 		{path: "server.placement.nodeAffinity", reason: "nodes that are left to it"},
@@ -304,7 +309,7 @@ var asked = map[string][]requiredField{
 		{path: "disruptionManagement.managePodBudgets", want: true, reason: "disruption budgets"},
 		{path: "skipUpgradeChecks", want: false, reason: "upgrades that stop where Ceph is not healthy"},
 		{path: "continueUpgradeAfterChecksEvenIfNotHealthy", want: false, reason: "upgrades that stop where Ceph is not healthy"},
-		{path: "cleanupPolicy.confirmation", want: "", reason: "disks that nobody wipes"},
+		{path: "cleanupPolicy.confirmation", want: "", reason: "disks that are not wiped"},
 	},
 	"CephBlockPool": {{path: "failureDomain", reason: "copies that do not fail together"}},
 	"CephClient": {
@@ -329,22 +334,23 @@ var asked = map[string][]requiredField{
 // budgeted are the kinds whose operators make no disruption budget: it has to be emitted.
 var budgeted = []string{"RabbitmqCluster"}
 
-// checkOperated holds that operators are asked for all that makes their pods as ours are, and that the judge knows what they make.
+// checkOperated checks that objects of operators have all required fields, and that the judge knows the objects that
+// each operator creates.
 func (w *inventory) checkOperated() {
 	for _, o := range w.objects {
 		if _, known := operators[o.kind+"."+o.group]; !known && !slices.ContainsFunc(managedGroupSuffixes, func(g string) bool {
 			return o.group == g || g != "" && strings.HasSuffix(o.group, g)
 		}) {
-			w.foundf("%s is of kind %s.%s: nobody has told the judge what its operator makes of it (operated.go).", o, o.kind, o.group)
+			w.foundf("%s is of kind %s.%s: the table of operators has no entry for it (operated.go).", o, o.kind, o.group)
 		}
 		n, _ := number(o.manifest, "spec", "replicas")
-		for _, a := range asked[o.kind] {
+		for _, a := range requiredFields[o.kind] {
 			got := at(o.manifest, append([]string{"spec"}, strings.Split(a.path, ".")...)...)
 			if a.many && n < 2 {
 				continue
 			}
 			if got == nil || a.want != nil && fmt.Sprint(got) != fmt.Sprint(a.want) {
-				w.foundf("%s does not ask for %s: spec.%s is %v.", o, a.reason, a.path, got)
+				w.foundf("%s does not request %s: spec.%s is %v.", o, a.reason, a.path, got)
 			}
 		}
 	}
@@ -363,7 +369,7 @@ func (w *inventory) namespacesOf(role string) []string {
 		return w.exposedBy()
 	}
 	out := neighbours[role]
-	for _, doc := range w.given {
+	for _, doc := range w.inputs {
 		if requested := texts(doc, "spec", "network", role); len(requested) > 0 {
 			out = requested
 		}
@@ -371,10 +377,11 @@ func (w *inventory) namespacesOf(role string) []string {
 	return out
 }
 
-// exposedBy are the namespaces that what comes from outside comes by: those of the claim, or else of the platform; none: any.
+// exposedBy returns the namespaces of gateways and Ingress controllers, from the claim or else from the platform; none:
+// any.
 func (w *inventory) exposedBy() []string {
 	for _, path := range [][]string{{"spec", "global", "exposure"}, {"spec", "exposure"}} {
-		for _, doc := range w.given {
+		for _, doc := range w.inputs {
 			if requested := texts(doc, append(path, "allowedNamespaces")...); len(requested) > 0 {
 				return requested
 			}
@@ -384,7 +391,7 @@ func (w *inventory) exposedBy() []string {
 }
 
 func (w *inventory) apiPorts() []int {
-	for _, doc := range w.given {
+	for _, doc := range w.inputs {
 		var out []int
 		for _, n := range list(doc, "spec", "network", "apiServerPorts") {
 			if f, ok := n.(float64); ok {
@@ -400,7 +407,7 @@ func (w *inventory) apiPorts() []int {
 	return apiServer
 }
 
-// ordinals are the names of a set's pods.
+// ordinals returns the names of a set's pods.
 func ordinals(set string, n int) []string {
 	var out []string
 	for i := range n {

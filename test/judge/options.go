@@ -24,15 +24,15 @@ type configured struct {
 	program, service string
 	// of is the pod, and file the object in which the file is.
 	of, file string
-	// job: it runs a command of the program, and comes to an end.
+	// job: it runs a command of the program to completion.
 	job     bool
 	options oslo.File
-	// variables are texts that name variables of the environment: its own, and those that a script sets.
+	// variables are texts with names of environment variables: those of the container, and those that a script sets.
 	variables string
 	readers   *registry.Readers
 }
 
-// gets reports whether a program gets an option.
+// gets reports whether a program is configured with an option.
 func (c *configured) gets(group, option string) bool {
 	if _, ok := c.options[group][option]; ok {
 		return true
@@ -44,7 +44,8 @@ func (c *configured) gets(group, option string) bool {
 // wsgiModule is the application that uWSGI serves.
 var wsgiModule = regexp.MustCompile(`(?m)^module = ([\w.]+):`)
 
-// programsOf returns the programs that texts start: those that a line has as a word, or the application that uWSGI serves.
+// programsOf returns the programs that texts start: those that a line has as a word, or the application that uWSGI
+// serves.
 func programsOf(texts, known []string) []string {
 	var served, named []string
 	for _, t := range texts {
@@ -68,7 +69,7 @@ func programsOf(texts, known []string) []string {
 // configuredPrograms returns every program that a pod runs with a configuration file.
 func (w *inventory) configuredPrograms() []*configured {
 	release := ""
-	for _, g := range w.given {
+	for _, g := range w.inputs {
 		release = first(text(g, "spec", "openStackRelease"), release)
 	}
 	var out []*configured
@@ -102,8 +103,8 @@ func (w *inventory) configuredPrograms() []*configured {
 	return out
 }
 
-// starts returns the texts that say what a container runs, and the names of variables that it gets or sets. Of a container without a
-// command the companion makes pods, whose commands are elsewhere in the object.
+// starts returns the commands of a container, and the names of variables that it gets or sets. For a container without
+// a command, the companion creates pods whose commands are in other fields of the object.
 func starts(p *pod, c corev1.Container, mounts []mounted) (commands []string, variables string) {
 	commands = slices.Concat(c.Command, c.Args)
 	if len(c.Command) == 0 {
@@ -146,8 +147,8 @@ func (w *inventory) sourceOf(p *pod, c corev1.Container, file string) string {
 	return ""
 }
 
-// checkOptions holds that a program reads each option of a file, and that every program that reads an option gets it where another program
-// of its service does.
+// checkOptions checks that a program reads each option of a file, and that every program that reads an option gets it
+// where another program of its service does.
 func (w *inventory) checkOptions() {
 	all := w.configuredPrograms()
 	byFile := map[string][]*configured{}
@@ -167,9 +168,10 @@ func ignored(programs []*configured, service, group, option string) bool {
 	})
 }
 
-// asked reports whether a claim sets an option of a service. All of its files get it: one reader is enough.
-func (w *inventory) asked(service, group, option string) bool {
-	return slices.ContainsFunc(w.given, func(g fields) bool {
+// isSetByClaim reports whether a claim sets an option of a service. The option is added to all files of the service:
+// one reader is enough.
+func (w *inventory) isSetByClaim(service, group, option string) bool {
+	return slices.ContainsFunc(w.inputs, func(g fields) bool {
 		config, _ := at(g, "spec", "services", service, "config").(fields)
 		for name, options := range config {
 			set, _ := options.(fields)
@@ -190,7 +192,7 @@ func (w *inventory) checkReaders(file string, programs, all []*configured) {
 	slices.Sort(names)
 	for group, options := range programs[0].options {
 		for option := range options {
-			if !ignored(programs, service, group, option) || w.asked(service, group, option) && !ignored(all, service, group, option) {
+			if !ignored(programs, service, group, option) || w.isSetByClaim(service, group, option) && !ignored(all, service, group, option) {
 				continue
 			}
 			w.foundf("%s sets [%s] %s, which none of its programs reads: %s.", file, group, option, strings.Join(slices.Compact(names), ", "))
@@ -198,8 +200,8 @@ func (w *inventory) checkReaders(file string, programs, all []*configured) {
 	}
 }
 
-// checkGets leaves out jobs, which run one command of many: what others read is no matter for them. Pods of one program differ as they are
-// ordered.
+// checkGets ignores Jobs, because they run one of many commands, which read different options. Pods of one program
+// differ in order.
 func (w *inventory) checkGets(all []*configured) {
 	got := map[string]map[string][]*configured{} // service → group and option → who gets it by a file
 	for _, c := range all {
@@ -248,11 +250,11 @@ var lacking = []struct {
 		novaAbove, "pci", "",
 	},
 	{
-		"The conductor above the cells, which has the scheduler's file, asks whether servers of a group are kept apart; that of a cell does not.",
+		"The conductor above the cells, which has the scheduler's file, checks the affinity of server groups; the conductor of a cell does not.",
 		[]string{"nova-conductor"}, "filter_scheduler", "enabled_filters",
 	},
 	{
-		"The API's process loads its own pipelines of api-paste.ini, and not that of the metadata API, which is another process.",
+		"The API's process loads its own pipelines of api-paste.ini, and not the pipelines of the metadata API, which is another process.",
 		[]string{"nova.wsgi.osapi_compute"}, "neutron", "service_metadata_proxy",
 	},
 	{
@@ -267,7 +269,7 @@ var lacking = []struct {
 		[]string{"nova-compute"}, "api", "local_metadata_per_cell",
 	},
 	{
-		"The API decides where a server is resized; nova-compute has the same module for operations of its own.",
+		"The API decides where a server is resized; nova-compute has the same module for internal operations.",
 		[]string{"nova-compute"}, "DEFAULT", "allow_resize_to_same_host",
 	},
 	{
@@ -313,7 +315,7 @@ var lacking = []struct {
 		"Agents have no workers for the server's queue.", neutronAgents, "DEFAULT", "rpc_workers",
 	},
 	{
-		"Agents are told what they need of the mechanism by options of their own.", neutronAgents, "ml2", "mechanism_drivers",
+		"Agents have separate options for the mechanism.", neutronAgents, "ml2", "mechanism_drivers",
 	},
 }
 
@@ -340,7 +342,7 @@ func lacks(c *configured, group, option string) bool {
 	return false
 }
 
-// Options says what is wrong with the options of a cloud, alone.
+// Options returns only the findings about the options of a cloud.
 func Options(c Cloud) []string {
 	w := newInventory(c)
 	w.checkOptions()

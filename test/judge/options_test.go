@@ -10,7 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
 )
 
-// program is a workload that runs a command of Nova's with a file of its own.
+// program returns a workload that runs a command of Nova with a configuration file.
 func program(name, command, file string) []judge.Object {
 	var out []judge.Object
 	for _, text := range []string{
@@ -32,7 +32,8 @@ func program(name, command, file string) []judge.Object {
 	return out
 }
 
-// TestOptions: an option in a file of programs that ignore it is found, and one that a reader lacks; what is not certain is not reported.
+// TestOptions checks that options which no program of a file reads are found, and options which one reader lacks;
+// uncertain cases are not reported.
 func TestOptions(t *testing.T) {
 	const upcall = "[workarounds]\ndisable_group_policy_check_upcall = true\n"
 	const changes = "[filter_scheduler]\ntrack_instance_changes = false\n"
@@ -74,11 +75,11 @@ func TestOptions(t *testing.T) {
 			if tc.claim == "" {
 				tc.claim = `{spec: {openStackRelease: "2025.2"}}`
 			}
-			given := map[string]any{}
-			if err := yaml.Unmarshal([]byte(tc.claim), &given); err != nil {
+			inputs := map[string]any{}
+			if err := yaml.Unmarshal([]byte(tc.claim), &inputs); err != nil {
 				t.Fatal(err)
 			}
-			c := judge.Cloud{Given: []map[string]any{given}}
+			c := judge.Cloud{Given: []map[string]any{inputs}}
 			for _, o := range tc.objects {
 				c.Objects = append(c.Objects, o...)
 			}

@@ -12,10 +12,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// addPods takes down the pods of every template in an object, however deep it lies.
+// addPods records the pods of every template in an object, at any depth.
 func (w *inventory) addPods(o object) {
 	each(o.spec(), nil, func(_ []string, m fields) {
-		if containers, _ := at(m, "template", "spec", "containers").([]any); len(containers) == 0 { // What is laid over pods has none.
+		if containers, _ := at(m, "template", "spec", "containers").([]any); len(containers) == 0 { // A patch of pods has no containers.
 			return
 		}
 		p := &pod{namespaceRef: o.namespaceRef, of: o, labels: labels.Set(stringMap(m, "template", "metadata", "labels")), spec: &corev1.PodSpec{}}
@@ -56,14 +56,14 @@ func privileges(text string) map[string]string {
 
 const jobLabel = "batch.kubernetes.io/job-name"
 
-// A podRule is one control of the restricted Pod Security Standard, those of the baseline included
-// (https://kubernetes.io/docs/concepts/security/pod-security-standards/), or one of ours.
+// A podRule is one control of the restricted Pod Security Standard, including the baseline
+// (https://kubernetes.io/docs/concepts/security/pod-security-standards/), or one of this project.
 type podRule struct {
-	// message what is wrong: the predicate of a sentence about the pod, or about its container.
+	// message is the predicate of a sentence about the pod or its container.
 	message string
 	// privilege: it may be broken for a reason, by the container that has it; as to the pod, by any.
 	privilege bool
-	// pod and container report whether the rule is broken. Nil: there is nothing to look at.
+	// pod and container report whether the rule is violated. Nil: not applicable.
 	pod       func(*pod) bool
 	container func(*pod, corev1.Container) bool
 }
@@ -126,7 +126,7 @@ var podRules = []podRule{
 	{message: "writes to its root file system", container: func(_ *pod, c corev1.Container) bool {
 		return !ptr.Deref(security(c).ReadOnlyRootFilesystem, false)
 	}},
-	{message: "has a token of the API server, and no service account of its own", pod: func(p *pod) bool {
+	{message: "has a token of the API server, and no separate service account", pod: func(p *pod) bool {
 		return ptr.Deref(p.spec.AutomountServiceAccountToken, true) && p.spec.ServiceAccountName == ""
 	}},
 	{message: "gets the addresses of all Services as environment variables", pod: func(p *pod) bool {
@@ -150,9 +150,9 @@ var podRules = []podRule{
 		return p.replicas != nil && c.StartupProbe == nil && startsAtOnce[c.Name] == "" && !isInit(p, c)
 	}},
 	{message: "has a probe at a port that no container of its pod has", container: func(p *pod, c corev1.Container) bool {
-		return !probesReach(p, c)
+		return !probesExistingPort(p, c)
 	}},
-	{message: "has a probe that does not speak TLS to a port that does, or the other way", container: probeSchemeDiffers},
+	{message: "has a probe without TLS at a port with TLS, or the other way", container: probeSchemeDiffers},
 	{message: "stops before it is out of the Services, and has no reason to", container: func(p *pod, c corev1.Container) bool {
 		// No Service leads to pods without ports.
 		return p.replicas != nil && len(p.ports) > 0 && (c.Lifecycle == nil || c.Lifecycle.PreStop == nil) &&
@@ -168,17 +168,17 @@ var podRules = []podRule{
 // startsAtOnce are the containers that need no startup probe, and why.
 var startsAtOnce = map[string]string{
 	"memcached": "it listens within a second of its start, and reads nothing",
-	"companion": "it answers /healthz before it has read anything",
+	"companion": "it serves /healthz before it has read anything",
 	"check":     "its process sleeps",
 }
 
-// readinessOnlyContainers are the containers of which nothing but their readiness is asked, and why.
-var readinessOnlyContainers = map[string]string{"check": "its process sleeps, and its readiness is what it is for"}
+// readinessOnlyContainers are the containers that need only a readiness probe, and why.
+var readinessOnlyContainers = map[string]string{"check": "its process sleeps, and its only purpose is its readiness"}
 
 // stopsAtOnce are the containers that need not wait until they are out of the Services, and why.
 var stopsAtOnce = map[string]string{
-	"memcached": "what it knows is a cache: a client that does not reach it asks the database",
-	"companion": "nobody asks it anything but its metrics; it gives its lease back when it is told to stop",
+	"memcached": "its data is a cache: a client that does not reach it queries the database",
+	"companion": "its only clients scrape its metrics; it releases its lease when it is stopped",
 	"ovn":       "clients know every member by its name, and go to another one when it closes their connection",
 }
 
@@ -200,7 +200,7 @@ func isInit(p *pod, c corev1.Container) bool {
 	return slices.ContainsFunc(p.spec.InitContainers, func(i corev1.Container) bool { return i.Name == c.Name })
 }
 
-// checkPods holds every pod of ours to the rules.
+// checkPods checks the rules for every emitted pod.
 func (w *inventory) checkPods() {
 	for _, p := range w.pods {
 		if p.spec == nil {
@@ -224,7 +224,7 @@ func probesOf(c corev1.Container) []*corev1.Probe {
 	return slices.DeleteFunc(all, func(p *corev1.Probe) bool { return p == nil })
 }
 
-// probed is the port that a probe asks at; 0 if it asks otherwise, or at a port that its container does not name.
+// probed returns the port of a probe; 0 if it uses no port, or a port that its container does not name.
 func probed(c corev1.Container, p *corev1.Probe) (number int, network bool) {
 	var target string
 	switch {
@@ -246,7 +246,7 @@ func probed(c corev1.Container, p *corev1.Probe) (number int, network bool) {
 	return 0, true
 }
 
-func probesReach(p *pod, c corev1.Container) bool {
+func probesExistingPort(p *pod, c corev1.Container) bool {
 	return !slices.ContainsFunc(probesOf(c), func(probe *corev1.Probe) bool {
 		n, network := probed(c, probe)
 		return network && !p.hasPort(n)
@@ -265,10 +265,10 @@ func drains(p *pod) bool {
 	return slices.ContainsFunc(p.spec.Containers, func(c corev1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PreStop != nil })
 }
 
-// mercies are the options by which servers say how long they finish requests after they are told to stop, in seconds.
-var mercies = []string{"worker-reload-mercy", "GracefulShutdownTimeout"}
+// gracePeriodOptions are the options with the seconds in which servers complete requests after a stop signal.
+var gracePeriodOptions = []string{"worker-reload-mercy", "GracefulShutdownTimeout"}
 
-// longestStop is how many seconds a pod may take to stop: it waits, and then finishes what was asked.
+// longestStop returns how many seconds a pod may take to stop: it waits, and then completes its requests.
 func longestStop(p *pod) int {
 	wait, finish := 0, 0
 	for _, c := range p.spec.Containers {
@@ -278,9 +278,9 @@ func longestStop(p *pod) int {
 	}
 	for _, content := range p.files {
 		for line := range strings.SplitSeq(content, "\n") {
-			words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' })
-			if len(words) == 2 && slices.Contains(mercies, words[0]) {
-				n, _ := strconv.Atoi(words[1])
+			namePurposes := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' })
+			if len(namePurposes) == 2 && slices.Contains(gracePeriodOptions, namePurposes[0]) {
+				n, _ := strconv.Atoi(namePurposes[1])
 				finish = max(finish, n)
 			}
 		}
@@ -288,7 +288,7 @@ func longestStop(p *pod) int {
 	return wait + finish
 }
 
-// spread reports whether pods of a kind avoid each other's nodes and zones.
+// spread reports whether pods of a kind prefer different nodes and zones.
 func spread(p *pod) bool {
 	over := map[string]bool{}
 	for _, c := range p.spec.TopologySpreadConstraints {
@@ -299,7 +299,7 @@ func spread(p *pod) bool {
 	return over[corev1.LabelHostname] && over[corev1.LabelTopologyZone]
 }
 
-// listensOnUnnamedPort reports whether a container's port is named nowhere in what it reads.
+// listensOnUnnamedPort reports whether the container's configuration does not contain one of its ports.
 func listensOnUnnamedPort(p *pod, c corev1.Container) bool {
 	for _, cp := range c.Ports {
 		n := int(cp.ContainerPort)
@@ -308,7 +308,7 @@ func listensOnUnnamedPort(p *pod, c corev1.Container) bool {
 			named = named || strings.Contains(t, fmt.Sprint(":", n)) || strings.Contains(t, fmt.Sprint("Listen ", n)) ||
 				strings.Contains(t, fmt.Sprintf("_port = %d\n", n))
 		}
-		for _, e := range c.Env { // A script may listen at what it is told.
+		for _, e := range c.Env { // A script may listen at a port from its environment.
 			named = named || e.Value == fmt.Sprint(n)
 		}
 		if !named {
@@ -318,7 +318,8 @@ func listensOnUnnamedPort(p *pod, c corev1.Container) bool {
 	return false
 }
 
-// checkBudgets holds that what has several pods has a disruption budget that lets a node be drained, and not two pods at once.
+// checkBudgets checks that workloads with several pods have a disruption budget that allows a node to be drained, and
+// not two pods at once.
 func (w *inventory) checkBudgets() {
 	for _, p := range w.pods {
 		if p.spec == nil || p.replicas == nil {

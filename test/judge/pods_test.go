@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// TestPodRules: each rule about pods finds what breaks it, and nothing in a good pod.
+// TestPodRules checks that each rule finds its violation, and that a valid pod has no findings.
 func TestPodRules(t *testing.T) {
 	r, err := preview.Run(examples.Claim, examples.Platform, kinds.Runners())
 	if err != nil {
@@ -54,7 +54,7 @@ func TestPodRules(t *testing.T) {
 		"has no seccomp profile":         func(p *pod) { p.spec.SecurityContext.SeccompProfile.Type = corev1.SeccompProfileTypeUnconfined },
 		"does not drop all capabilities": secured(func(s *corev1.SecurityContext) { s.Capabilities.Drop = nil }),
 		"writes to its root file system": secured(func(s *corev1.SecurityContext) { s.ReadOnlyRootFilesystem = nil }),
-		"has a token of the API server, and no service account of its own": func(p *pod) {
+		"has a token of the API server, and no separate service account": func(p *pod) {
 			p.spec.AutomountServiceAccountToken, p.spec.ServiceAccountName = nil, ""
 		},
 		"gets the addresses of all Services as environment variables": func(p *pod) { p.spec.EnableServiceLinks = nil },
@@ -68,11 +68,11 @@ func TestPodRules(t *testing.T) {
 		"has a probe at a port that no container of its pod has": first(func(c *corev1.Container) {
 			c.StartupProbe.HTTPGet.Port.StrVal = "other"
 		}),
-		"has a probe that does not speak TLS to a port that does, or the other way": first(func(c *corev1.Container) { c.StartupProbe.HTTPGet.Scheme = "" }),
-		"stops before it is out of the Services, and has no reason to":              first(func(c *corev1.Container) { c.Lifecycle = nil }),
-		"is killed before its requests are finished":                                func(p *pod) { p.spec.TerminationGracePeriodSeconds = ptr.To[int64](30) },
-		"is not spread over nodes and zones":                                        func(p *pod) { p.spec.TopologySpreadConstraints = p.spec.TopologySpreadConstraints[:1] },
-		"listens at a port that no file, argument or default of its program names":  first(func(c *corev1.Container) { c.Ports[0].ContainerPort = 5002 }),
+		"has a probe without TLS at a port with TLS, or the other way":             first(func(c *corev1.Container) { c.StartupProbe.HTTPGet.Scheme = "" }),
+		"stops before it is out of the Services, and has no reason to":             first(func(c *corev1.Container) { c.Lifecycle = nil }),
+		"is killed before its requests are finished":                               func(p *pod) { p.spec.TerminationGracePeriodSeconds = ptr.To[int64](30) },
+		"is not spread over nodes and zones":                                       func(p *pod) { p.spec.TopologySpreadConstraints = p.spec.TopologySpreadConstraints[:1] },
+		"listens at a port that no file, argument or default of its program names": first(func(c *corev1.Container) { c.Ports[0].ContainerPort = 5002 }),
 	} {
 		t.Run(message, func(t *testing.T) {
 			w := newInventory(c)
@@ -93,7 +93,8 @@ func TestPodRules(t *testing.T) {
 	}
 }
 
-// TestPrivileges: a container may do more than others if its pod says why, and nobody else may, nor anything else.
+// TestPrivileges checks that a container may break a rule if its pod gives a reason, that other containers may not, and
+// that no other rule may be broken.
 func TestPrivileges(t *testing.T) {
 	if privilegeAnnotation != workload.PrivilegeAnnotation {
 		t.Errorf("reasons are looked for in %s, and given in %s", privilegeAnnotation, workload.PrivilegeAnnotation)
@@ -113,7 +114,7 @@ func TestPrivileges(t *testing.T) {
 		"empty reason":   {"agent: ", "container agent is privileged", ""},
 		"reason":         {"agent: it makes devices", "container other mounts a path of its host", "container agent is privileged"},
 		"of the pod":     {"agent: it makes devices", "container other mounts a path of its host", "uses a namespace of its host"},
-		"both":           {"agent: it makes devices\nother: it asks agent", "container agent writes to its root file system", "mounts a path of its host"},
+		"both":           {"agent: it makes devices\nother: it calls agent", "container agent writes to its root file system", "mounts a path of its host"},
 		"something else": {"agent: it makes devices", "container agent does not drop all capabilities", "is root"},
 	} {
 		t.Run(name, func(t *testing.T) {

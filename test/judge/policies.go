@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// checkFlows holds that policies let through exactly what is needed.
+// checkFlows checks that policies allow exactly the required flows.
 func (w *inventory) checkFlows() {
 	w.deriveFlows()
 	policies := w.policies()
@@ -24,7 +24,7 @@ func (w *inventory) checkFlows() {
 			}
 		}
 		if denies != 1 {
-			w.foundf("%d policies of namespace %s deny what no other lets through, want one.", denies, where.namespace)
+			w.foundf("%d policies of namespace %s deny all other traffic, want one.", denies, where.namespace)
 		}
 	}
 	for f, why := range w.needed {
@@ -40,8 +40,8 @@ func (w *inventory) checkFlows() {
 	}
 }
 
-// checkDenial holds that the policy that denies everything lets nothing through, and cuts nobody off: what lets the traffic of pods
-// through is there before it, or comes with the pods.
+// checkDenial checks that the policy that denies everything allows nothing, and interrupts no pod: the policies that
+// allow the traffic of pods must exist before it, or be created together with the pods.
 func (w *inventory) checkDenial(p policy, all []policy) {
 	if len(p.Spec.Ingress)+len(p.Spec.Egress) > 0 {
 		w.foundf("%s is about every pod, and lets something through.", p.object)
@@ -51,12 +51,12 @@ func (w *inventory) checkDenial(p policy, all []policy) {
 			return pod.namespaceRef == q.namespaceRef && pod.of.stage < q.stage && selects(&q.Spec.PodSelector, pod.labels)
 		}
 		if q.namespaceRef == p.namespaceRef && q.stage > p.stage && slices.ContainsFunc(w.pods, late) {
-			w.foundf("%s comes before %s, which lets through what it denies.", p.object, q.object)
+			w.foundf("%s comes before %s, which allows traffic that it denies.", p.object, q.object)
 		}
 	}
 }
 
-// namespaces are those with pods.
+// namespaces returns the namespaces with pods.
 func (w *inventory) namespaces() []namespaceRef {
 	var out []namespaceRef
 	for _, p := range w.pods {
@@ -95,14 +95,14 @@ func (w *inventory) pod(name string) *pod {
 	return w.pods[i]
 }
 
-// of are the policies about a pod.
+// of returns the policies about a pod.
 func of(p *pod, all []policy) []policy {
 	return slices.DeleteFunc(slices.Clone(all), func(q policy) bool {
 		return q.namespaceRef != p.namespaceRef || !selects(&q.Spec.PodSelector, p.labels)
 	})
 }
 
-// blocked says whose policy does not let a flow through; empty if both do.
+// blocked names the side whose policy does not allow a flow; empty if both allow it.
 func (w *inventory) blocked(f flow, all []policy) string {
 	from, to := w.pod(f.from), w.pod(f.to)
 	if from != nil {
@@ -139,7 +139,7 @@ func (w *inventory) blocked(f flow, all []policy) string {
 	return ""
 }
 
-// A peer is the other side of a rule: pods of the same namespace, those of another, or everything.
+// A peer is the other side of a rule: pods of the same namespace, pods of another namespace, or everything.
 type peer struct {
 	pod       *pod
 	namespace string
@@ -203,13 +203,13 @@ func (h policySide) isAbout(other peer) bool {
 	})
 }
 
-// meetOutside reports whether one pod speaks to whoever is outside at a port, and the policies of the other let everybody in there, by
-// chance. Whether they have to is found for itself.
+// meetOutside reports whether one pod connects to any address outside at a port, and the policies of the other pod
+// happen to admit everything there. Whether they have to is checked separately.
 func meetOutside(needs func(flow) bool, from string, mine []policy, port int) bool {
 	return needs(flow{from, outsider(anywhere), port}) && allows(ingress, mine, port, everywhere)
 }
 
-// checkSuperfluous finds what policies let through that nothing needs.
+// checkSuperfluous finds traffic that policies allow and that is not required.
 func (w *inventory) checkSuperfluous(all []policy) {
 	names, about, needs := map[*pod]string{}, map[*pod][]policy{}, w.needs()
 	for _, p := range w.pods {
@@ -230,7 +230,7 @@ func (w *inventory) checkSuperfluous(all []policy) {
 		}
 		for _, p := range mine {
 			for i, h := range ingress(p) {
-				w.checkHalf(fmt.Sprintf("Rule %d of what %s lets in", i, p.object), to, h)
+				w.checkHalf(fmt.Sprintf("Ingress rule %d of %s", i, p.object), to, h)
 			}
 		}
 	}
@@ -238,7 +238,7 @@ func (w *inventory) checkSuperfluous(all []policy) {
 		for _, p := range about[from] {
 			for i, h := range egress(p) {
 				if len(h.ports) == 0 {
-					w.foundf("Rule %d of what %s lets out is about all ports.", i, p.object)
+					w.foundf("Egress rule %d of %s is about all ports.", i, p.object)
 				}
 				w.checkNetworks(p, h)
 				for _, n := range h.ports {
@@ -251,7 +251,7 @@ func (w *inventory) checkSuperfluous(all []policy) {
 	}
 }
 
-// needs returns a function that reports whether a flow is needed, or would be if a proxy were removed or put between.
+// needs returns a function that reports whether a flow is needed, or would be if a proxy were removed or added.
 func (w *inventory) needs() func(flow) bool {
 	type client struct {
 		name string
@@ -272,20 +272,21 @@ func (w *inventory) needs() func(flow) bool {
 		}
 		for _, x := range w.proxied {
 			if _, ok := w.needed[flow{f.from, x.proxy, f.port}]; ok && f.to == x.server {
-				return true // Pods that were told of the server go on with it until they are rolled.
+				return true // Pods with the server's address use it until they are restarted.
 			}
 		}
 		return slices.ContainsFunc(servers[client{f.to, f.port}], func(server string) bool {
 			_, queries := w.needed[flow{f.from, server, f.port}]
-			return queries // What a relay tells, its server tells, too.
+			return queries // A relay returns data of its server.
 		})
 	}
 }
 
-// clusterPorts are where the servers of a storage cluster are that a field names, whose addresses are in a Secret or a catalog.
+// clusterPorts are the ports of storage clusters, by the field that names them; the addresses are in a Secret or a
+// catalog.
 var clusterPorts = map[string][]int{"rbd": cephPorts, "ceph": cephPorts, "swift": {443, 8080}}
 
-// leaves reports whether some pod that a policy is about needs a port outside: a policy may be about several kinds.
+// leaves reports whether any pod selected by a policy needs a port outside: a policy may select several kinds.
 func (w *inventory) leaves(from *pod, port int, p policy) bool {
 	for _, other := range w.pods {
 		if other.namespaceRef == from.namespaceRef && selects(&p.Spec.PodSelector, other.labels) {
@@ -294,7 +295,7 @@ func (w *inventory) leaves(from *pod, port int, p policy) bool {
 			}
 		}
 	}
-	for _, doc := range w.given {
+	for _, doc := range w.inputs {
 		found := false
 		each(doc, nil, func(_ []string, m fields) {
 			for k, v := range m {
@@ -312,7 +313,7 @@ func (w *inventory) leaves(from *pod, port int, p policy) bool {
 	return false
 }
 
-// checkHalf finds what a rule lets in from outside that nothing needs, and rules about all ports, or about ports that nobody has.
+// checkHalf finds ingress from outside that is not required, and rules about all ports, or about ports that no pod has.
 func (w *inventory) checkHalf(rule string, to *pod, h policySide) {
 	if len(h.ports) == 0 {
 		w.foundf("%s is about all ports.", rule)
@@ -339,20 +340,20 @@ func (w *inventory) checkFromOutside(rule string, to *pod, h policySide, port in
 		}
 	}
 	if len(h.peers) == 0 && !unknown {
-		w.foundf("%s lets everybody to port %d of %s; only %v needs it.", rule, port, to, slices.Sorted(maps.Keys(allowed)))
+		w.foundf("%s opens port %d of %s to everything; only %v needs it.", rule, port, to, slices.Sorted(maps.Keys(allowed)))
 	}
 	for _, peer := range h.peers {
 		_, byHypervisors := w.needed[flow{outsider(ofHypervisors), to.String(), port}]
 		if b := peer.IPBlock; b != nil && (!byHypervisors || !slices.Contains(slices.Concat(w.hypervisors(), w.exposedTo()), b.CIDR)) {
-			w.foundf("%s lets network %s to port %d of %s, which nothing there needs.", rule, b.CIDR, port, to)
+			w.foundf("%s lets network %s to port %d of %s, which nothing in it needs.", rule, b.CIDR, port, to)
 		}
 		if s := peer.NamespaceSelector; s != nil && !allowed[nameOnly(s)] {
-			w.foundf("%s lets namespace %q to port %d of %s, which nothing there needs.", rule, nameOnly(s), port, to)
+			w.foundf("%s lets namespace %q to port %d of %s, which nothing in it needs.", rule, nameOnly(s), port, to)
 		}
 	}
 }
 
-// nameOnly is the namespace that a selector is about, if it is about one by its name.
+// nameOnly returns the namespace that a selector is about, if it is about one by its name.
 func nameOnly(s *metav1.LabelSelector) string {
 	if len(s.MatchLabels) != 1 || len(s.MatchExpressions) > 0 {
 		return ""

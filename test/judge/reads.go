@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkSecrets holds that everything that is read is made, under that name, and is what it is read as; and that what is made is what its
-// key says.
+// checkSecrets checks that everything that is read is created, under that name, and is of the kind that is expected;
+// and that the kind of each created value matches its key.
 func (w *inventory) checkSecrets() {
 	for s, m := range w.secrets {
 		if strings.HasPrefix(s.name, "configmap/") {
@@ -19,7 +19,7 @@ func (w *inventory) checkSecrets() {
 			switch read := means(k); {
 			case wrong != "":
 				w.foundf("%s: %s.", m.createdBy, wrong)
-			case !v.free && !v.is.fits(read):
+			case !v.free && !v.is.matches(read):
 				w.foundf("%s makes key %s of %s, which is %s, and not %s.", m.createdBy, k, s, v.is, read)
 			}
 		}
@@ -39,9 +39,9 @@ type configRead struct {
 	optional bool
 	// as is the name that it is read by.
 	as string
-	// means says what it is read as, where the name does not.
+	// means is the kind that is expected, if the name does not imply it.
 	means valueKind
-	// of whom it has to be.
+	// of is the required owner of the value.
 	of string
 }
 
@@ -51,7 +51,7 @@ func (w *inventory) checkRead(o object, r configRead) {
 	}
 	if r.key == "" {
 		if w.secrets[r.secretName] == nil {
-			w.foundf("%s reads %s, which nobody makes.", o, r.secretName)
+			w.foundf("%s reads %s, which no object creates.", o, r.secretName)
 		}
 		return
 	}
@@ -63,15 +63,15 @@ func (w *inventory) checkRead(o object, r configRead) {
 	switch {
 	case wrong != "":
 		w.foundf("%s reads key %s of %s as %s: %s.", o, r.key, r.secretName, r.as, wrong)
-	case !v.is.fits(as) && (!v.free || r.as != r.key):
+	case !v.is.matches(as) && (!v.free || r.as != r.key):
 		w.foundf("%s reads key %s of %s as %s, which is %s: it is %s.", o, r.key, r.secretName, r.as, as, v.is)
 	case r.of != "" && v.of != "" && r.of != v.of:
-		w.foundf("%s reads key %s of %s as %s of %s: it is that of %s.", o, r.key, r.secretName, r.as, r.of, v.of)
+		w.foundf("%s reads key %s of %s as %s of %s: it belongs to %s.", o, r.key, r.secretName, r.as, r.of, v.of)
 	}
 }
 
-// secretFields are the fields named secretName, by the end of their path, with the keys that are read and what each is; empty: a field that
-// says where an object is to be made.
+// secretFields are the fields named secretName, by the end of their path, with the keys that are read and the kind of
+// each; empty: the field names an object to be created.
 var secretFields = map[string]map[string]valueKind{
 	"tls.secretName":                 {"tls.crt": certificate, "tls.key": privateKey},
 	"tls.caSecretName":               {"ca.crt": authority},
@@ -91,7 +91,7 @@ var secretFields = map[string]map[string]valueKind{
 	},
 }
 
-// reads are all reads of an object: by its pods, and by fields that refer to Secrets.
+// reads returns all reads of an object: by its pods, and by fields that refer to Secrets.
 func (w *inventory) reads(o object) []configRead {
 	var out []configRead
 	for _, p := range w.pods {
@@ -102,7 +102,7 @@ func (w *inventory) reads(o object) []configRead {
 	return append(out, w.fieldReads(o)...)
 }
 
-// fieldReads are the reads by fields of an object that refer to Secrets, outside of its pods.
+// fieldReads returns the reads by fields of an object that refer to Secrets, outside of its pods.
 func (w *inventory) fieldReads(o object) []configRead {
 	var out []configRead
 	switch {
@@ -113,7 +113,7 @@ func (w *inventory) fieldReads(o object) []configRead {
 	}
 	target := o.namespaceRef
 	if at(o.manifest, "spec", "target", "providerConfig") != nil {
-		target.cluster = w.workloads() // A composite resource: what it names lies where its objects do.
+		target.cluster = w.workloads() // A composite resource: the named Secrets are in the cluster of its objects.
 	}
 	each(o.spec(), nil, func(path []string, m fields) {
 		if slices.Contains(path, "containers") || slices.Contains(path, "initContainers") || slices.Contains(path, "volumes") {
@@ -127,7 +127,7 @@ func (w *inventory) fieldReads(o object) []configRead {
 			if name, ok := v.(string); ok && strings.HasSuffix(strings.ToLower(k), "secretname") {
 				keys, known := secretFields[last+"."+k]
 				if !known {
-					w.foundf("%s has a field %s.%s: nobody knows whether it reads a Secret or makes one.", o, last, k)
+					w.foundf("%s has a field %s.%s: it is unknown whether it reads or creates a Secret.", o, last, k)
 				}
 				for key, is := range keys {
 					out = append(out, configRead{secretName: secretName{target, name}, key: key, as: last, means: is})
@@ -173,7 +173,7 @@ func refersToSecret(field string) bool {
 	return strings.Contains(f, "secret") && !strings.Contains(f, "store") && (strings.HasSuffix(f, "ref") || f == "secret")
 }
 
-// nameOf is the name by which a reference is read: that of its list entry, or of its field.
+// nameOf returns the name by which a reference is read: the name of its list entry, or of its field.
 func (w *inventory) nameOf(m fields, field string) string {
 	if name := text(m, "name"); name != "" {
 		return name // A source of a SecretAggregate has a name.
@@ -181,7 +181,7 @@ func (w *inventory) nameOf(m fields, field string) string {
 	return field
 }
 
-// workloads is the cluster that pods run in.
+// workloads returns the cluster that pods run in.
 func (w *inventory) workloads() string {
 	for _, p := range w.pods {
 		if p.spec != nil {
@@ -191,7 +191,7 @@ func (w *inventory) workloads() string {
 	return ""
 }
 
-// podReads are what a pod reads in its environment and files.
+// podReads returns the values that a pod reads in its environment and files.
 func podReads(p *pod) []configRead {
 	var out []configRead
 	at := func(name string) secretName { return secretName{p.namespaceRef, name} }

@@ -13,28 +13,29 @@ type secretName struct {
 	name string
 }
 
-// generatedObject is what someone makes: a Secret, or a ConfigMap.
+// generatedObject is a Secret or ConfigMap that an object or a user creates.
 type generatedObject struct {
-	// createdBy whom.
+	// createdBy names the creator.
 	createdBy string
-	// keys that it has. Nil: some that nobody names.
+	// keys by name. Nil: the names of some keys are unknown.
 	keys map[string]value
 }
 
-// A value is what lies under a key.
+// A value is the value of a key.
 type value struct {
 	is valueKind
-	// of whom: the user whose password it is, the issuer whose authority, the Certificate whose key. Empty: not known.
+	// of is the owner: the user of a password, the issuer of a CA certificate, the Certificate of a key. Empty:
+	// unknown.
 	of string
-	// content, where it is no secret, or a file into which secrets are put.
+	// content of a value that is no secret, or of a file with secrets in it.
 	content string
-	// from is where it comes from, if that is another Secret or what people wrote.
+	// from resolves the value, if its source is another Secret or user-provided.
 	from func(w *inventory) (value, string)
-	// free: its key may be called anything. People made it, or it is an authority's own certificate.
+	// free: its key may have any name. Users created it, or it is a CA's own certificate.
 	free bool
 }
 
-// An entry is what a PushSecret writes into a store.
+// An entry is written into a store by a PushSecret.
 type entry struct {
 	store, key, property string
 	from                 secretName
@@ -45,7 +46,7 @@ func (w *inventory) make(p namespaceRef, name, by string, keys map[string]value)
 	w.secrets[secretName{p, name}] = &generatedObject{by, keys}
 }
 
-// addSecrets takes down the Secrets that become of an object, and what is pushed to a store.
+// addSecrets records the Secrets created for an object, and the entries pushed to a store.
 func (w *inventory) addSecrets(o object) {
 	spec := at(o.manifest, "spec")
 	switch {
@@ -80,13 +81,14 @@ func (w *inventory) addSecrets(o object) {
 	case o.is("SecretAggregate.c5c3.io"):
 		w.make(o.namespaceRef, text(spec, "targetSecretName"), o.String(), aggregated(o))
 	case o.is("KeyRepository.openstack.c5c3.io"):
-		// apis/openstack/v1alpha1: the keys are numbered; companion/keyrepository/backup.go: what is restored comes by a Secret of its own.
+		// apis/openstack/v1alpha1: the keys are numbered; companion/keyrepository/backup.go: the restored keys are in a
+		// separate Secret.
 		w.make(o.namespaceRef, text(spec, "secretName"), o.String(), nil)
 		if at(spec, "backup") != nil {
 			w.make(o.namespaceRef, text(spec, "secretName")+"-restore", o.String(), nil)
 		}
 	case o.is("KeystoneService.crossplane.c5c3.io"):
-		// apis/keystoneservice/v1alpha1/names.go: what a service of somebody's own logs in by.
+		// apis/keystoneservice/v1alpha1/names.go: the login of a custom service.
 		keys := map[string]value{"clouds.yaml": {is: cloudsYAML}, "cacert": {is: authority}, "OS_PASSWORD": {is: password}}
 		for _, v := range []string{
 			"AUTH_TYPE", "AUTH_URL", "IDENTITY_API_VERSION", "INTERFACE", "PROJECT_DOMAIN_NAME", "PROJECT_NAME", "REGION_NAME", "USERNAME",
@@ -108,14 +110,16 @@ func (w *inventory) addSecrets(o object) {
 	}
 }
 
-// whole is a template that gives one value as it is, bundle one that gives several and nothing else, part one that puts values into a file.
+// single matches a template of exactly one value, bundle a template of several values and nothing else, part a value
+// within a file.
 var (
 	bundle = regexp.MustCompile(`^(\{\{ *\.[A-Za-z0-9_]+ *\}\}\s*){2,}$`)
-	whole  = regexp.MustCompile(`^\{\{ *\.([A-Za-z0-9_]+)[^}]*\}\}$`)
+	single = regexp.MustCompile(`^\{\{ *\.([A-Za-z0-9_]+)[^}]*\}\}$`)
 	part   = regexp.MustCompile(`\{\{ *\.([A-Za-z0-9_]+)[^}]*\}\}`)
 )
 
-// external is what an ExternalSecret makes (https://external-secrets.io/latest/guides/templating/: a template's data replaces all other).
+// external returns the keys created by an ExternalSecret (https://external-secrets.io/latest/guides/templating/: a
+// template's data replaces all other).
 func external(o object) map[string]value {
 	spec := at(o.manifest, "spec")
 	values := map[string]value{}
@@ -153,12 +157,12 @@ func external(o object) map[string]value {
 	return templated(o, template, func(name string) (value, bool) { v, ok := values[name]; return v, ok })
 }
 
-// templated are the keys of a template, each of which gives a value, a file with values in it, or a text. A password is that of the
-// user that is named beside it.
+// templated returns the keys of a template, each of which is a value, a file with values in it, or a text. A password
+// belongs to the user that the template also names.
 func templated(o object, template map[string]string, source func(name string) (value, bool)) map[string]value {
 	keys := map[string]value{}
 	for k, t := range template {
-		m := whole.FindStringSubmatch(strings.TrimSpace(t))
+		m := single.FindStringSubmatch(strings.TrimSpace(t))
 		switch {
 		case m != nil:
 			v, ok := source(m[1])
@@ -184,7 +188,7 @@ func templated(o object, template map[string]string, source func(name string) (v
 	return keys
 }
 
-// bundled are authorities in one file, which are an authority. Anything else in it makes it a file.
+// bundled returns CA certificates in one file as a CA certificate. With other contents it is a file.
 func (w *inventory) bundled(names [][]string, source func(name string) (value, bool)) (value, string) {
 	for _, n := range names {
 		v, ok := source(n[1])
@@ -194,7 +198,7 @@ func (w *inventory) bundled(names [][]string, source func(name string) (value, b
 				return value{}, wrong
 			}
 		}
-		if !ok || v.is != authority && v.is != "" { // What people made may be called anything.
+		if !ok || v.is != authority && v.is != "" { // User-provided values may have any name.
 			return value{is: file}, ""
 		}
 	}
@@ -210,7 +214,7 @@ func first(values ...string) string {
 	return ""
 }
 
-// aggregated is what the companion makes of a SecretAggregate.
+// aggregated returns the keys that the companion creates for a SecretAggregate.
 func aggregated(o object) map[string]value {
 	sources := map[string]value{}
 	for _, s := range list(o.manifest, "spec", "sources") {
@@ -220,11 +224,11 @@ func aggregated(o object) map[string]value {
 	return templated(o, stringMap(o.manifest, "spec", "template"), func(name string) (value, bool) { v, ok := sources[name]; return v, ok })
 }
 
-// value returns what lies under a key of a Secret; or says why nothing does.
+// value returns the value of a key of a Secret, or the reason why there is none.
 func (w *inventory) value(s secretName, key string) (value, string) {
 	m := w.secrets[s]
 	if m == nil {
-		return value{}, fmt.Sprintf("nobody makes %s", s)
+		return value{}, fmt.Sprintf("no object creates %s", s)
 	}
 	if m.keys == nil {
 		return value{is: encryptionKeys}, ""
@@ -241,9 +245,9 @@ func (w *inventory) value(s secretName, key string) (value, string) {
 	return from, wrong
 }
 
-// checkPushes holds what is kept in a store to the whole of its Secret: half of one restores nothing. An entry without a key of the
-// Secret is all of it (https://external-secrets.io/latest/guides/pushsecrets/). What is put into somebody else's folder is brought there,
-// and not kept: no more than that one reads.
+// checkPushes checks that a Secret is pushed to a store completely: a part of it cannot be restored. An entry without a
+// key is the whole Secret (https://external-secrets.io/latest/guides/pushsecrets/). A Secret pushed to another tenant's
+// folder is a delivery and no backup: only the keys that its reader needs.
 func (w *inventory) checkPushes() {
 	pushed := map[secretName]map[string]bool{}
 	for _, e := range w.stores {
@@ -275,13 +279,14 @@ func (s secretName) String() string {
 	return "Secret " + s.name
 }
 
-// stored returns what an ExternalSecret reads: from a namespace where people put Secrets, or from a store, into which someone pushed it.
+// stored returns the value that an ExternalSecret reads: from a namespace with user-provided Secrets, or from a store,
+// into which it was pushed.
 func (w *inventory) stored(o object, key, property string) (value, string) {
 	kind, store := text(o.manifest, "spec", "secretStoreRef", "kind"), text(o.manifest, "spec", "secretStoreRef", "name")
 	if s, ok := w.find(o.namespaceRef, "SecretStore.external-secrets.io", store); ok && kind == "SecretStore" {
 		from := text(s.manifest, "spec", "provider", "kubernetes", "remoteNamespace")
 		if from == "" {
-			return value{}, fmt.Sprintf("%s says no namespace to read from", s)
+			return value{}, fmt.Sprintf("%s names no namespace to read from", s)
 		}
 		if existing := (secretName{namespaceRef{o.cluster, from}, key}); w.secrets[existing] != nil {
 			return w.value(existing, property) // Another claim's.
@@ -293,13 +298,14 @@ func (w *inventory) stored(o object, key, property string) (value, string) {
 			return w.value(e.from, e.sourceKey)
 		}
 	}
-	return value{}, fmt.Sprintf("%s reads %s of %s from %s %s, where nobody puts it", o, property, key, kind, store)
+	return value{}, fmt.Sprintf("%s reads %s of %s from %s %s, which has no such entry", o, property, key, kind, store)
 }
 
-// userProvidedKey is a key of a Secret that people make: what it is, the field of the claim says that names it.
+// userProvidedKey returns a key of a user-provided Secret: the field of the claim that names the Secret defines its
+// kind.
 func (w *inventory) userProvidedKey(o object, key, property string) (value, string) {
 	var is []valueKind
-	for _, doc := range w.given {
+	for _, doc := range w.inputs {
 		each(doc, nil, func(path []string, m fields) {
 			if len(path) == 0 {
 				return
@@ -316,7 +322,7 @@ func (w *inventory) userProvidedKey(o object, key, property string) (value, stri
 			case property:
 				is = append(is, means(path[len(path)-1]))
 			case "":
-				// Credentials of an object store: docs/reference says the keys.
+				// Credentials of an object store: docs/reference has the keys.
 				is = append(is, means(property))
 			}
 		})

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A service leads to pods: one of ours by its selector, one of an operator's as the operator's table says.
+// A service leads to pods: selected by an emitted Service's selector, or by an operator's as in the operator's table.
 type service struct {
 	namespaceRef
 
@@ -57,8 +57,8 @@ func (w *inventory) addService(o object) {
 	w.services = append(w.services, s)
 }
 
-// behind are the pods that a Service leads to.
-func (w *inventory) behind(s *service) []*pod {
+// podsOf returns the pods of a Service.
+func (w *inventory) podsOf(s *service) []*pod {
 	if s.to != nil || len(s.selector) == 0 {
 		return s.to
 	}
@@ -70,8 +70,8 @@ func (w *inventory) behind(s *service) []*pod {
 	return s.to
 }
 
-// selected reports whether a Service selects one of these pods. Kubernetes labels each pod of a StatefulSet with its own name
-// (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-name-label).
+// selected reports whether a Service selects one of these pods. Kubernetes labels each pod of a StatefulSet with its
+// name (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-name-label).
 func (p *pod) selected(selector labels.Set) bool {
 	if name, ok := selector[appsv1.StatefulSetPodNameLabel]; ok && p.of.kind == "StatefulSet" {
 		n, err := strconv.Atoi(strings.TrimPrefix(name, p.of.name+"-"))
@@ -84,7 +84,7 @@ func (p *pod) selected(selector labels.Set) bool {
 	return selector.AsSelector().Matches(p.labels)
 }
 
-// target is the port of a pod that a Service's port leads to; 0 if there is none.
+// target returns the port of a pod that a Service's port leads to; 0 if there is none.
 func (p *pod) target(sp servicePort) int {
 	for _, q := range p.ports {
 		if q.name == sp.target || strconv.Itoa(q.number) == sp.target {
@@ -94,16 +94,16 @@ func (p *pod) target(sp servicePort) int {
 	return 0
 }
 
-// checkServices holds that each Service leads to pods of one kind that go on, at a port that they have.
+// checkServices checks that each Service leads to long-running pods of one kind, at a port that they have.
 func (w *inventory) checkServices() {
 	for _, s := range w.services {
-		to := w.behind(s)
+		to := w.podsOf(s)
 		if len(to) != 1 {
 			w.foundf("%s leads to %d kinds of pods: %v.", s, len(to), to)
 		}
 		for _, p := range to {
 			if p.replicas == nil {
-				w.foundf("%s leads to the pods of %s, which come to an end.", s, p)
+				w.foundf("%s leads to the pods of %s, which run to completion.", s, p)
 			}
 			for _, sp := range s.ports {
 				if p.target(sp) == 0 {
@@ -152,10 +152,10 @@ func selectsMap(v any, l labels.Set) bool {
 // An address in a text: a Service's, or one outside.
 type address struct {
 	scheme, host string
-	// named is the host as it is written, which is what a certificate has to have.
+	// named is the host as written, which a certificate must contain.
 	named string
 	port  int
-	// service and pod, where it is one inside.
+	// service and pod, if the host is in the cluster.
 	pod, service, namespace string
 }
 
@@ -170,17 +170,17 @@ var (
 	// inside ends in a cluster's domain or in none.
 	inside  = regexp.MustCompile(`(?:([a-z][a-z0-9+]*)://(?:[^/@\s"]*@)?)?((?:[A-Za-z0-9*_-]+\.){2,3}svc)((?:\.[a-z0-9-]+)*)\b(?::(\d+))?`)
 	outside = regexp.MustCompile(`([a-z][a-z0-9+]*)://(?:[^/@\s"]*@)?(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(?::(\d+))?`)
-	// endpoint is a text that is nothing but host and port.
+	// endpoint matches a text that consists of host and port.
 	endpoint = regexp.MustCompile(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?::(\d+))?$`)
 
-	// comments are for people.
+	// comments are ignored.
 	comments = regexp.MustCompile(`(?m)^\s*#.*$`)
 
-	// schemePorts are where an address leads that names no port (https://www.iana.org/assignments/service-names-port-numbers).
+	// schemePorts are the default ports of schemes (https://www.iana.org/assignments/service-names-port-numbers).
 	schemePorts = map[string]int{"http": 80, "https": 443, "ldap": 389, "ldaps": 636}
 )
 
-// addresses are those in a text, in order.
+// addresses returns the addresses in a text, in order.
 func addresses(t string) []address {
 	if !strings.Contains(t, "://") && !strings.Contains(t, ".svc") { // Most texts have none, and the expressions are slow.
 		return nil

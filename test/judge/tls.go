@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// plain are the containers at whose ports nobody speaks TLS, and why.
-var plain = map[string]string{
-	"memcached": "the public image has no TLS; only pods of the control plane reach it, and what is cached of tokens is not what they are",
+// plaintextContainers are the containers that serve without TLS, and why.
+var plaintextContainers = map[string]string{
+	"memcached": "the public image has no TLS; only pods of the control plane reach it, and cached token data does not contain the tokens",
 	"companion": "metrics and health, which hold no secret",
 }
 
-// healthPorts returns the ports at which uWSGI and Apache answer probes in plain HTTP. That of uWSGI counts only if a script of ours
-// answers, because uWSGI's own statistics contain the headers of requests, which have tokens. That of Apache is a virtual host that
-// answers one page itself.
+// healthPorts returns the ports at which uWSGI and Apache serve probes in plain HTTP. uWSGI's port counts only if a
+// script of this project serves it, because uWSGI's statistics contain the headers of requests, which have tokens.
+// Apache's port is a virtual host with only one page.
 func healthPorts(p *pod) []int {
 	var ports []int
 	add := func(address string) {
@@ -44,8 +44,8 @@ func healthPorts(p *pod) []int {
 	return ports
 }
 
-// serve takes down which ports of a pod speak TLS: those of the containers that mount the private key of a Certificate, but for
-// health ports.
+// serve records the ports of a pod that use TLS: the ports of containers that mount the private key of a Certificate,
+// without health ports.
 func (w *inventory) serve(p *pod) {
 	if p.spec == nil {
 		return
@@ -70,12 +70,12 @@ func (w *inventory) serve(p *pod) {
 	}
 }
 
-// checkTLS holds that TLS is on wherever a kind has it, and at every port that a Service leads to, and that a certificate is issued by
-// someone.
+// checkTLS checks that TLS is enabled in every kind that supports it and at every port that a Service leads to, and
+// that each certificate has an issuer.
 func (w *inventory) checkTLS() {
 	for _, o := range w.objects {
 		if w.hasTLS != nil && w.hasTLS(o.group, o.kind) && at(o.manifest, "spec", "tls") == nil {
-			w.foundf("%s could speak TLS, and is not told to: it has no spec.tls.", o)
+			w.foundf("%s supports TLS, which is not enabled: it has no spec.tls.", o)
 		}
 		if o.group == "" || strings.HasSuffix(o.group, ".k8s.io") || at(o.manifest, "spec", "target", "providerConfig") != nil {
 			continue
@@ -92,13 +92,13 @@ func (w *inventory) checkTLS() {
 	}
 	for _, s := range w.services {
 		if s.of.kind != "Service" {
-			continue // An operator's: what is asked of those is in their table.
+			continue // An operator's Service: its requirements are in the operator's table.
 		}
-		for _, p := range w.behind(s) {
+		for _, p := range w.podsOf(s) {
 			for _, sp := range s.ports {
 				n := p.target(sp)
-				if _, tls := p.tls[n]; !tls && p.spec != nil && plain[containerOf(p, n)] == "" {
-					w.foundf("%s leads to port %d of %s, which does not speak TLS, and has no reason not to.", s, n, p)
+				if _, tls := p.tls[n]; !tls && p.spec != nil && plaintextContainers[containerOf(p, n)] == "" {
+					w.foundf("%s leads to port %d of %s, which does not use TLS, without a reason.", s, n, p)
 				}
 			}
 		}
@@ -120,7 +120,7 @@ func (w *inventory) checkTLS() {
 	w.checkTrust()
 }
 
-// checkTrust holds that a clouds.yaml has the authority of the certificate that is served where it leads.
+// checkTrust checks that a clouds.yaml has the authority of the certificate that is served where it leads.
 func (w *inventory) checkTrust() {
 	for _, o := range w.objects {
 		if !o.is("SecretAggregate.c5c3.io") {
@@ -141,7 +141,7 @@ func (w *inventory) checkTrust() {
 	}
 }
 
-// servedAt is the certificate at an address inside.
+// servedAt returns the certificate at an address inside.
 func (w *inventory) servedAt(where namespaceRef, a address) (servedCertificate, bool) {
 	where.namespace = a.namespace
 	s := w.service(where, a.service)
@@ -149,7 +149,7 @@ func (w *inventory) servedAt(where namespaceRef, a address) (servedCertificate, 
 		return servedCertificate{}, false
 	}
 	sp, ok := s.port(a.port)
-	for _, p := range w.behind(s) {
+	for _, p := range w.podsOf(s) {
 		if cert, tls := p.tls[p.target(sp)]; ok && tls {
 			return cert, true
 		}
@@ -168,9 +168,9 @@ func containerOf(p *pod, n int) string {
 	return ""
 }
 
-// userProvidedIssuer reports whether the claim or the platform names an issuer, which is theirs to make.
+// userProvidedIssuer reports whether the claim or the platform names an issuer, which users create.
 func (w *inventory) userProvidedIssuer(name string) bool {
-	return slices.ContainsFunc(w.given, func(doc map[string]any) bool {
+	return slices.ContainsFunc(w.inputs, func(doc map[string]any) bool {
 		return text(doc, "spec", "tls", "issuerRef", "name") == name || text(doc, "spec", "global", "tls", "issuerRef", "name") == name
 	})
 }

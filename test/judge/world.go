@@ -13,7 +13,7 @@ import (
 
 type fields = map[string]any
 
-// An object as its own API server gets it.
+// An object as its API server gets it.
 type object struct {
 	namespaceRef
 
@@ -36,11 +36,12 @@ func (o object) is(kinds ...string) bool {
 	return slices.Contains(kinds, key)
 }
 
-// A pod is a kind of pods that all look alike: those of a template of ours, or those that an operator makes of one of its objects.
+// A pod represents identical pods: those of an emitted template, or those that an operator creates for one of its
+// objects.
 type pod struct {
 	namespaceRef
 
-	// of is the object that they are made of, and part what they are of it, where it makes several kinds.
+	// of is the object that creates the pods, and part their role, if it creates several kinds.
 	of   object
 	part string
 	// labels that selectors meet.
@@ -50,13 +51,13 @@ type pod struct {
 	spec *corev1.PodSpec
 	// privileges are the reasons for which containers may do more than others, by container.
 	privileges map[string]string
-	// files that its containers mount, by path, as far as someone says what is in them.
+	// files that its containers mount, by path, if their contents are known.
 	files map[string]string
-	// replicas that run at the same time. Nil: they come to an end.
+	// replicas that run at the same time. Nil: the pods run to completion.
 	replicas *int
-	// copiedEnv is the environment of what an operator's pods are made after, where that is a container of ours.
+	// copiedEnv is the environment of the emitted container from which an operator's pods are copied.
 	copiedEnv []corev1.EnvVar
-	// tls are the ports that speak TLS, with the names in the certificate that is served there and whose it is.
+	// tls are the ports with TLS, with the names in the served certificate and its issuer.
 	tls map[int]servedCertificate
 }
 
@@ -82,9 +83,9 @@ func (p *pod) hasPort(number int) bool {
 	return slices.ContainsFunc(p.ports, func(q port) bool { return q.number == number })
 }
 
-// inventory is the cloud, as it is looked at.
+// inventory is the indexed cloud.
 type inventory struct {
-	given    []fields
+	inputs   []fields
 	objects  []object
 	pods     []*pod
 	services []*service
@@ -96,13 +97,13 @@ type inventory struct {
 	findings []string
 }
 
-// foundf takes down a finding.
+// foundf records a finding.
 func (w *inventory) foundf(format string, args ...any) {
 	w.findings = append(w.findings, fmt.Sprintf(format, args...))
 }
 
 func newInventory(c Cloud) *inventory {
-	w := &inventory{given: c.Given, hasTLS: c.HasTLS, secrets: map[secretName]*generatedObject{}, needed: map[flow]string{}}
+	w := &inventory{inputs: c.Given, hasTLS: c.HasTLS, secrets: map[secretName]*generatedObject{}, needed: map[flow]string{}}
 	workloads := workloadCluster(c.Objects)
 	for _, o := range c.Objects {
 		w.objects = append(w.objects, unwrap(o, workloads))
@@ -111,8 +112,8 @@ func newInventory(c Cloud) *inventory {
 		w.addPods(o)
 		w.addService(o)
 		w.addSecrets(o)
-		if makes, ok := operators[o.kind+"."+o.group]; ok {
-			makes(w, o)
+		if addOwned, ok := operators[o.kind+"."+o.group]; ok {
+			addOwned(w, o)
 		}
 	}
 	for _, p := range w.pods {
@@ -127,7 +128,8 @@ func isWrapper(m fields) bool {
 	return text(m, "kind") == "Object" && strings.Contains(text(m, "apiVersion"), ".crossplane.io/")
 }
 
-// workloadCluster is the provider config that pods are composed by; empty where they are composed as they are, in Crossplane's own cluster.
+// workloadCluster returns the provider config with which pods are composed; empty if they are composed directly, in
+// Crossplane's cluster.
 func workloadCluster(all []Object) string {
 	for _, o := range all {
 		if isWrapper(o.Manifest) && at(o.Manifest, "spec", "forProvider", "manifest", "spec", "template", "spec", "containers") != nil {
@@ -165,7 +167,7 @@ func (w *inventory) find(p namespaceRef, kind, name string) (object, bool) {
 	return w.objects[i], true
 }
 
-// at returns what lies at a path of fields.
+// at returns the value at a path of fields.
 func at(v any, path ...string) any {
 	for _, field := range path {
 		m, _ := v.(fields)
@@ -194,7 +196,7 @@ func texts(v any, path ...string) []string {
 	return out
 }
 
-// number returns an integer; it is false where there is none.
+// number returns an integer; false if there is none.
 func number(v any, path ...string) (int, bool) {
 	switch n := at(v, path...).(type) {
 	case float64:
@@ -207,7 +209,7 @@ func number(v any, path ...string) (int, bool) {
 	return 0, false
 }
 
-// truth returns a boolean; what is not there is false.
+// truth returns a boolean; false if it is missing.
 func truth(v any, path ...string) bool {
 	b, _ := at(v, path...).(bool)
 	return b
@@ -249,7 +251,7 @@ func each(v any, path []string, visit func(path []string, m fields)) {
 	}
 }
 
-// spec is all of an object but its metadata and status.
+// spec returns all of an object but its metadata and status.
 func (o object) spec() fields {
 	out := maps.Clone(o.manifest)
 	for _, field := range []string{"metadata", "status", "kind", "apiVersion"} {

@@ -29,8 +29,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
-// testBackup: the claim's database is backed up into an object store, and a new claim starts from that, with every row; with the keys, tokens
-// and what is stored encrypted are as good as before.
+// testBackup backs up the claim's database into an object store, and starts a new claim from the backup, with every
+// row; with the restored keys, tokens and encrypted data stay valid.
 func testBackup(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, namespace string, c *cloud) {
 	endow(ctx, t, c)
 	token, err := loginAs(ctx, c, "tenant", "correct-horse-battery")
@@ -65,24 +65,24 @@ func testBackup(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 		put(ctx, t, restored, name, secret(ctx, t, namespace, name))
 	}
 	started = time.Now()
-	again := restore(ctx, t, restored)
+	restored := restore(ctx, t, restored)
 	if diff := cmp.Diff(before, rows(ctx, t, restored)); diff != "" {
 		t.Errorf("rows of the restored database (-backup +restored):\n%s", diff)
 	}
-	t.Logf("%d rows are as they were, after %.0f s", len(before), time.Since(started).Seconds())
-	resume(ctx, t, again)
-	if err := cluster.WaitCondition(ctx, again.GroupVersionKind(), client.ObjectKeyFromObject(again), "Ready"); err != nil {
+	t.Logf("%d rows are unchanged, after %.0f s", len(before), time.Since(started).Seconds())
+	resume(ctx, t, restored)
+	if err := cluster.WaitCondition(ctx, restored.GroupVersionKind(), client.ObjectKeyFromObject(restored), "Ready"); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("ready after %.0f s", time.Since(started).Seconds())
 	testRestored(ctx, t, restored, token)
-	if err := cluster.Client.Delete(ctx, again); err != nil {
+	if err := cluster.Client.Delete(ctx, restored); err != nil {
 		t.Fatal(err)
 	}
 	// Who deletes the other one waits for both.
 }
 
-// waitReportedMissing waits until a claim says what Secret it waits for.
+// waitReportedMissing waits until a claim reports the Secret that it waits for.
 func waitReportedMissing(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, sentence string) {
 	t.Helper()
 	for {
@@ -99,7 +99,7 @@ func waitReportedMissing(ctx context.Context, t *testing.T, claim *unstructured.
 			}
 		}
 		if ctx.Err() != nil {
-			t.Fatalf("the claim does not say %q; its conditions are %v", sentence, all)
+			t.Fatalf("the claim does not report %q; its conditions are %v", sentence, all)
 		}
 		time.Sleep(time.Second)
 	}
@@ -107,7 +107,7 @@ func waitReportedMissing(ctx context.Context, t *testing.T, claim *unstructured.
 
 var backupKind = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "PhysicalBackup"}
 
-// backupOf waits for the PhysicalBackup of a namespace, whose name says what it is like.
+// backupOf returns the PhysicalBackup of a namespace, whose name depends on its contents.
 func backupOf(ctx context.Context, t *testing.T, namespace string) types.NamespacedName {
 	t.Helper()
 	all := &unstructured.UnstructuredList{}
@@ -124,13 +124,13 @@ func backupOf(ctx context.Context, t *testing.T, namespace string) types.Namespa
 	return client.ObjectKeyFromObject(&all.Items[0])
 }
 
-// testRestored: users from before log in, a token from before is valid, what was stored encrypted can be read, and who is younger than
-// the backup is not known. The administrator's password and the catalog are those of the new claim.
+// testRestored checks that existing users log in, an existing token is valid, encrypted data can be read, and that
+// users created after the backup do not exist. The administrator's password and the catalog belong to the new claim.
 func testRestored(ctx context.Context, t *testing.T, namespace, token string) {
 	c := login(ctx, t, namespace)
 	testCatalog(ctx, t, c)
 	if valid, err := tokens.Validate(ctx, c.identity, token); err != nil || !valid {
-		t.Errorf("a token of before is not valid: %v", err)
+		t.Errorf("a token from before the backup is not valid: %v", err)
 	}
 	pages, err := credentials.List(c.identity, credentials.ListOpts{Type: "ec2"}).AllPages(ctx)
 	if err != nil {
@@ -140,14 +140,14 @@ func testRestored(ctx context.Context, t *testing.T, namespace, token string) {
 		t.Errorf("stored credentials %+v, %v", stored, err)
 	}
 	if _, err := loginAs(ctx, c, "tenant", "correct-horse-battery"); err != nil {
-		t.Errorf("a user of before does not log in: %v", err)
+		t.Errorf("a user from before the backup does not log in: %v", err)
 	}
 	if _, err := loginAs(ctx, c, "later", "younger-than-the-backup"); !gophercloud.ResponseCodeIs(err, http.StatusUnauthorized) {
 		t.Errorf("a user who is younger than the backup: %v, want 401", err)
 	}
 }
 
-// loginAs gives a user's token, for nothing in particular.
+// loginAs returns an unscoped token of a user.
 func loginAs(ctx context.Context, c *cloud, name, password string) (token string, err error) {
 	provider, err := openstack.NewClient(c.url)
 	if err != nil {
@@ -160,7 +160,7 @@ func loginAs(ctx context.Context, c *cloud, name, password string) (token string
 	return provider.Token(), err
 }
 
-// objectStore runs an object store, and returns what the Secret of a bucket in it holds.
+// objectStore runs an object store, and returns the Secret's data of a bucket in it.
 func objectStore(ctx context.Context, t *testing.T) map[string][]byte {
 	t.Helper()
 	data, err := os.ReadFile("testdata/objectstore.yaml")
@@ -184,7 +184,7 @@ func objectStore(ctx context.Context, t *testing.T) map[string][]byte {
 	return account
 }
 
-// put makes a Secret.
+// put creates a Secret.
 func put(ctx context.Context, t *testing.T, namespace, name string, data map[string][]byte) {
 	t.Helper()
 	if err := cluster.Client.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}); err != nil {
@@ -200,7 +200,8 @@ func change(ctx context.Context, t *testing.T, u *unstructured.Unstructured, pat
 	}
 }
 
-// restore makes the claim that starts from the backup, and holds it up when its database is ready: before there is a Keystone that writes.
+// restore creates the claim that starts from the backup, and holds it up when its database is ready: before there is a
+// Keystone that writes.
 func restore(ctx context.Context, t *testing.T, namespace string) *unstructured.Unstructured {
 	t.Helper()
 	claim, server := decode(t, "testdata/restored.yaml"), &unstructured.Unstructured{}
@@ -222,13 +223,13 @@ func restore(ctx context.Context, t *testing.T, namespace string) *unstructured.
 	return claim
 }
 
-// resume lets go of a claim that restore holds up.
+// resume removes the pause annotation that restore sets on a claim.
 func resume(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
 	t.Helper()
 	change(ctx, t, composite(t, claim), `{"metadata": {"annotations": {"crossplane.io/paused": null}}}`)
 }
 
-// composite is the composite resource of a claim.
+// composite returns the composite resource of a claim.
 func composite(t *testing.T, claim *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	ref, _, err := unstructured.NestedStringMap(claim.Object, "spec", "resourceRef")

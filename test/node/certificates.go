@@ -10,14 +10,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// identity is who a certificate is for.
+// identity is the subject of a certificate.
 type identity struct {
 	name, user string
 	groups     []string
-	hosts      []string // names and addresses that it listens at; none: it only comes as a client, with a kubeconfig
+	hosts      []string // names and addresses of the server; none: a client with a kubeconfig
 }
 
-// certificates writes into a folder an authority and what it signs, NAME.crt and NAME.key, and for a client NAME.kubeconfig.
+// certificates writes a CA and the certificates that it signs into a folder, NAME.crt and NAME.key, and for a client
+// NAME.kubeconfig.
 func certificates(dir, server string, all []identity) error {
 	ca, err := pki.New("cobaltcore-node")
 	if err != nil {

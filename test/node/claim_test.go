@@ -33,10 +33,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// region is where a claim's endpoints are if it does not say.
+// region is the default region of a claim's endpoints.
 const region = "RegionOne"
 
-// TestClaim: a claim becomes a Keystone that strangers can use, and goes without a trace.
+// TestClaim checks that a claim becomes a Keystone that external clients can use, and that its deletion leaves nothing.
 func TestClaim(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
@@ -44,7 +44,7 @@ func TestClaim(t *testing.T) {
 	namespace := instance(ctx, t, claim)
 
 	cloud := login(ctx, t, namespace)
-	t.Parallel() // until here, nobody else wants the processors: it is what a claim takes, with a token
+	t.Parallel() // until here, no other test uses the processors: it measures the time of a claim, with a token
 	t.Run("Token", func(t *testing.T) { testToken(ctx, t, cloud) })
 	t.Run("Catalog", func(t *testing.T) { testCatalog(ctx, t, cloud) })
 	t.Run("Client", func(t *testing.T) { testClient(ctx, t, namespace, cloud) })
@@ -56,7 +56,7 @@ func TestClaim(t *testing.T) {
 	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, namespace) })
 }
 
-// namespaceOf makes the namespace of a claim, unless it is there.
+// namespaceOf creates the namespace of a claim, unless it exists.
 func namespaceOf(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: claim.GetNamespace()}}
@@ -65,7 +65,7 @@ func namespaceOf(ctx context.Context, t *testing.T, claim *unstructured.Unstruct
 	}
 }
 
-// order makes a claim and waits until it is ready. It logs when each of its conditions became true.
+// order creates a claim and waits until it is ready. It logs when each of its conditions became true.
 func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstructured {
 	t.Helper()
 	claim := decode(t, file)
@@ -91,7 +91,7 @@ func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstruc
 	return claim
 }
 
-// instance is the namespace of a claim's workloads.
+// instance returns the namespace of a claim's workloads.
 func instance(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) string {
 	t.Helper()
 	all := &corev1.NamespaceList{}
@@ -107,14 +107,14 @@ func instance(ctx context.Context, t *testing.T, claim *unstructured.Unstructure
 	return ""
 }
 
-// cloud is what a client needs: address, authority, and the administrator's password.
+// cloud is the data that a client needs: address, CA, and the administrator's password.
 type cloud struct {
 	url, user, password string
 	provider            *gophercloud.ProviderClient
 	identity            *gophercloud.ServiceClient
 }
 
-// login logs in from outside of every pod, with what the claim's Secrets say, over a TLS that is verified.
+// login logs in from outside of every pod, with the data of the claim's Secrets, over verified TLS.
 func login(ctx context.Context, t *testing.T, namespace string) *cloud {
 	t.Helper()
 	admin, certificate := secret(ctx, t, namespace, "keystone-admin"), secret(ctx, t, namespace, "keystone-tls")
@@ -129,7 +129,7 @@ func login(ctx context.Context, t *testing.T, namespace string) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// No name server of the machine knows the names of Services.
+	// The machine's DNS does not resolve names of Services.
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
@@ -150,10 +150,10 @@ func login(ctx context.Context, t *testing.T, namespace string) *cloud {
 		IdentityEndpoint: c.url, Username: c.user, Password: c.password, DomainName: "Default", TenantName: "admin",
 		Scope: &gophercloud.AuthScope{ProjectName: "admin", DomainName: "Default"},
 	}); err != nil {
-		t.Fatalf("nobody can log in: %v", err)
+		t.Fatalf("no client can log in: %v", err)
 	}
 	if c.identity, err = openstack.NewIdentityV3(provider, gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal}); err != nil {
-		t.Fatalf("who asks for the region %s finds nothing: %v", region, err)
+		t.Fatalf("region %s has no endpoint: %v", region, err)
 	}
 	return c
 }
@@ -175,7 +175,7 @@ func testToken(ctx context.Context, t *testing.T, c *cloud) {
 	}
 }
 
-// testCatalog: the catalog has what the claim declares, each in its region.
+// testCatalog checks that the catalog has the claim's services, each in its region.
 func testCatalog(ctx context.Context, t *testing.T, c *cloud) {
 	catalog, err := tokens.Get(ctx, c.identity, c.provider.Token()).ExtractServiceCatalog()
 	if err != nil {
@@ -194,7 +194,7 @@ func testCatalog(ctx context.Context, t *testing.T, c *cloud) {
 	}
 }
 
-// testProject: what K-ORC reports is there.
+// testProject checks that the objects which K-ORC reports exist.
 func testProject(ctx context.Context, t *testing.T, c *cloud) {
 	pages, err := projects.List(c.identity, projects.ListOpts{Name: "service"}).AllPages(ctx)
 	if err != nil {
@@ -206,13 +206,13 @@ func testProject(ctx context.Context, t *testing.T, c *cloud) {
 	}
 }
 
-// testApplicationCredential: one can be made, and logs in.
+// testApplicationCredential checks that one can be made, and logs in.
 func testApplicationCredential(ctx context.Context, t *testing.T, c *cloud) {
 	token, err := tokens.Get(ctx, c.identity, c.provider.Token()).ExtractUser()
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := applicationcredentials.Create(ctx, c.identity, token.ID, applicationcredentials.CreateOpts{Name: "test"}).Extract()
+	created, err := applicationcredentials.Create(ctx, c.identity, token.ID, applicationcredentials.CreateOpts{Name: "test"}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func testApplicationCredential(ctx context.Context, t *testing.T, c *cloud) {
 	}
 	other.HTTPClient = c.provider.HTTPClient
 	if err := openstack.Authenticate(ctx, other, gophercloud.AuthOptions{
-		IdentityEndpoint: c.url, ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret,
+		IdentityEndpoint: c.url, ApplicationCredentialID: created.ID, ApplicationCredentialSecret: created.Secret,
 	}); err != nil {
 		t.Errorf("it does not log in: %v", err)
 	}
@@ -233,13 +233,13 @@ var unrestricted = map[string]string{
 	"mariadb-0 (and 2 other pods)": "the operator's init container of a Galera cluster: functions/controlplane, podSecurity",
 }
 
-// warnings collects what an API server warns of.
+// warnings collects the warnings of an API server.
 type warnings struct{ all []string }
 
 func (w *warnings) HandleWarningHeader(_ int, _, text string) { w.all = append(w.all, text) }
 
-// testRestricted: the namespace enforces the restricted standard. Where it does not, Kubernetes itself says which pods would not be allowed if
-// it did.
+// testRestricted checks that the namespace enforces the restricted standard. If it does not, Kubernetes itself lists
+// the pods that would violate it.
 func testRestricted(ctx context.Context, t *testing.T, namespace string) {
 	requested := &warnings{}
 	config := rest.CopyConfig(cluster.Config)
@@ -274,10 +274,10 @@ func testRestricted(ctx context.Context, t *testing.T, namespace string) {
 	}
 }
 
-// testDelete: with deletionPolicy Delete, nothing is left, on the cluster and in the namespace, and everything goes before what it needs in
-// order to go.
+// testDelete checks that with deletionPolicy Delete, nothing is left, in the cluster and in the namespace, and that
+// every object is deleted before the objects that its deletion needs.
 func testDelete(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, namespace string) {
-	seen, err := platform.WatchDeletions(ctx, cluster.Client, namespace, true)
+	observed, err := platform.WatchDeletions(ctx, cluster.Client, namespace, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,22 +285,22 @@ func testDelete(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 	if err := cluster.Client.Delete(ctx, claim); err != nil {
 		t.Fatal(err)
 	}
-	eventually(ctx, t, 8*time.Minute, func() error { return left(ctx, claim, namespace) })
+	eventually(ctx, t, 8*time.Minute, func() error { return leftovers(ctx, claim, namespace) })
 	t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
-	if err := seen.Check(); err != nil {
+	if err := observed.Check(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("gone, in this order: %s", strings.Join(seen.Names(), ", "))
+	t.Logf("gone, in this order: %s", strings.Join(observed.Names(), ", "))
 }
 
-// left is an error that says what is left of a claim and its control plane.
-func left(ctx context.Context, claim *unstructured.Unstructured, namespace string) error {
+// leftovers returns an error that lists the remaining objects of a claim and its control plane.
+func leftovers(ctx context.Context, claim *unstructured.Unstructured, namespace string) error {
 	for _, o := range []client.Object{claim.DeepCopy(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}} {
 		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
 			return errors.Join(errors.New("the claim or its namespace is still there"), err)
 		}
 	}
-	if err := objectsLeft(ctx, namespace); err != nil {
+	if err := objectsRemain(ctx, namespace); err != nil {
 		return err
 	}
 	volumes := &corev1.PersistentVolumeList{}
@@ -315,8 +315,8 @@ func left(ctx context.Context, claim *unstructured.Unstructured, namespace strin
 	return nil
 }
 
-// objectsLeft is an error that names an Object of provider-kubernetes that is left of what is in a namespace.
-func objectsLeft(ctx context.Context, namespace string) error {
+// objectsRemain returns an error that names a remaining Object of provider-kubernetes for a namespace.
+func objectsRemain(ctx context.Context, namespace string) error {
 	for _, version := range []string{"kubernetes.crossplane.io/v1alpha2", "kubernetes.m.crossplane.io/v1alpha1"} {
 		all := &unstructured.UnstructuredList{}
 		all.SetAPIVersion(version)

@@ -25,8 +25,9 @@ import (
 // clientRelease is the release that the openstack client is of, and everything that it needs.
 const clientRelease = "2025.2"
 
-// testClient: the openstack client, which knows nothing of Kubernetes, logs in over verified TLS, and finds what K-ORC and Keystone's bootstrap
-// made: by name, and endpoints by region, which K-ORC's alone do not have.
+// testClient checks that the openstack client, without access to Kubernetes, logs in over verified TLS, and finds the
+// resources of K-ORC and of Keystone's bootstrap: by name, and endpoints by region, which K-ORC's endpoints alone do
+// not have.
 func testClient(ctx context.Context, t *testing.T, namespace string, c *cloud) {
 	openstack := clientOf(ctx, t, namespace, c)
 	if token := openstack("token", "issue", "-f", "value", "-c", "id"); len(token) != 1 || len(token[0]) < 32 {
@@ -64,7 +65,7 @@ func clientOf(ctx context.Context, t *testing.T, namespace string, c *cloud) fun
 	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: "keystone"}, service); err != nil {
 		t.Fatal(err)
 	}
-	// What a name server of the tenant's network would say.
+	// The records that a name server of the tenant's network would have.
 	hosts, err := os.OpenFile(sandbox.Hosts, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

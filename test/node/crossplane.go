@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// Platform are the values of our chart for a node: what the platform decides. There is no gateway, so services are reached where they are.
+// Platform are the values of the chart for a node. There is no gateway, so services are reached directly.
 const Platform = `
 function: {replicas: 1}
 platformConfig:
@@ -57,20 +57,21 @@ var crossplane = operator{
 	files:  map[string]string{"cluster/crds": "crds", "cluster/webhookconfigurations": "webhookconfigurations"},
 }
 
-// Names of the packages, as they are in the world, and of what they become.
+// Upstream names of the packages, and local ones.
 const (
-	ours     = "ghcr.io/c5c3"
+	project  = "ghcr.io/c5c3"
 	upbound  = "xpkg.upbound.io/upbound"
 	provider = "upbound-provider-kubernetes"
 )
 
-// packages makes the packages and the companion's image of this tree, and that of provider-kubernetes, each with its program.
+// packages builds the packages and the companion's image of this tree, and the package of provider-kubernetes, each
+// with its program.
 func (r renderer) packages(ctx context.Context) error {
 	l := layout{filepath.Join(r.folder, "images")}
 	tag := "v" + release.Version
 	for _, p := range []struct{ main, name, pkg string }{
-		{"functions", ours + "/function-cobaltcore:" + tag, "package/function/crossplane.yaml"},
-		{"companion", ours + "/crossplane-cobaltcore-companion:" + release.Version, ""},
+		{"functions", project + "/function-cobaltcore:" + tag, "package/function/crossplane.yaml"},
+		{"companion", project + "/crossplane-cobaltcore-companion:" + release.Version, ""},
 	} {
 		path := filepath.Join(r.folder, "bin", p.main)
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, "./"+p.main)
@@ -89,7 +90,7 @@ func (r renderer) packages(ctx context.Context) error {
 			return err
 		}
 	}
-	// Only what can be composed is part of it.
+	// Only the existing compositions are part of it.
 	parts := []string{"package/configuration/crossplane.yaml"}
 	compositions, err := filepath.Glob(filepath.Join(r.root, "compositions", "*.yaml"))
 	if err != nil {
@@ -103,7 +104,7 @@ func (r renderer) packages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := l.add(ours+"/configuration-cobaltcore:"+tag, map[string]any{}, []file{{"package.yaml", 0o644, configuration}}); err != nil {
+	if err := l.add(project+"/configuration-cobaltcore:"+tag, map[string]any{}, []file{{"package.yaml", 0o644, configuration}}); err != nil {
 		return err
 	}
 	if err := r.providerPackage(ctx, l); err != nil {
@@ -112,7 +113,7 @@ func (r renderer) packages(ctx context.Context) error {
 	return l.prune() // an earlier tree's
 }
 
-// providerPackage makes the package of provider-kubernetes.
+// providerPackage creates the package of provider-kubernetes.
 func (r renderer) providerPackage(ctx context.Context, l layout) error {
 	path, err := install.Tool(ctx, r.root, "provider-kubernetes", r.log)
 	if err != nil {
@@ -131,7 +132,7 @@ func (r renderer) providerPackage(ctx context.Context, l layout) error {
 	return l.programPackage(upbound+"/provider-kubernetes:"+providerVersion, "provider", path, pkg)
 }
 
-// providerVersion is that of docs/install.md and hack/tools.
+// providerVersion is the version of docs/install.md and hack/tools.
 const providerVersion = "v1.3.0"
 
 // stream joins YAML files of a folder.
@@ -156,14 +157,15 @@ func stream(dir string, globs ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Crossplane installs Crossplane with its normal package runtime, and everything of ours, as docs/install.md says. Packages come from our
-// registry. Values are those of our chart. It is ready for claims when this returns.
+// Crossplane installs Crossplane with its normal package runtime, and this project as described in docs/install.md.
+// Packages are pulled from the local registry. Values are values of the chart. The node is ready for claims when this
+// returns.
 func (n *Node) Crossplane(ctx context.Context, root, values string) error {
 	if err := n.deploy(ctx, crossplane); err != nil {
 		return err
 	}
 	n.logf("Crossplane runs")
-	for name, prefix := range map[string]string{"c5c3": ours, "upbound": upbound} {
+	for name, prefix := range map[string]string{"c5c3": project, "upbound": upbound} {
 		if err := n.eventually(ctx, fmt.Sprintf(`apiVersion: pkg.crossplane.io/v1beta1
 kind: ImageConfig
 metadata: {name: %s}
@@ -205,11 +207,11 @@ spec:
 		}
 	}
 	n.logf("the packages are healthy")
-	return n.offered(ctx)
+	return n.waitServed(ctx)
 }
 
-// offered waits until the API has our kinds: a package is healthy before.
-func (n *Node) offered(ctx context.Context) error {
+// waitServed waits until the API serves this project's kinds: a package is healthy earlier.
+func (n *Node) waitServed(ctx context.Context) error {
 	return n.processes.Wait(ctx, "the kinds of claims", func(ctx context.Context) (bool, error) {
 		all := &unstructured.UnstructuredList{}
 		all.SetAPIVersion("apiextensions.crossplane.io/v1")
@@ -232,7 +234,7 @@ func (n *Node) offered(ctx context.Context) error {
 	})
 }
 
-// helm installs our chart.
+// helm installs the chart.
 func (n *Node) helm(ctx context.Context, chart, values string) error {
 	file := filepath.Join(n.state, "values.yaml")
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
@@ -249,7 +251,7 @@ func (n *Node) helm(ctx context.Context, chart, values string) error {
 	return nil
 }
 
-// eventually applies objects until the API takes them.
+// eventually applies objects until the API accepts them.
 func (n *Node) eventually(ctx context.Context, text string) error {
 	return n.processes.Wait(ctx, "an object of the platform", func(ctx context.Context) (bool, error) {
 		err := n.Apply(ctx, []byte(text))
@@ -263,8 +265,8 @@ func (n *Node) healthy(ctx context.Context, kind, name string) error {
 		types.NamespacedName{Name: name}, "Healthy")
 }
 
-// WaitCondition waits until a condition of an object is true, of today's object where the condition says of which it is. The error says
-// what its conditions are.
+// WaitCondition waits until a condition of an object is true, for the current generation if the condition has one. The
+// error contains its conditions.
 func (n *Node) WaitCondition(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, condition string) error {
 	return n.processes.Wait(ctx, fmt.Sprintf("%s of %s %s", condition, kind.Kind, name), func(ctx context.Context) (bool, error) {
 		u := &unstructured.Unstructured{}

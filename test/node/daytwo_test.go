@@ -30,7 +30,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// Kinds that are looked at.
+// Observed kinds.
 var (
 	keysKind     = schema.GroupVersionKind{Group: "openstack.c5c3.io", Version: "v1alpha1", Kind: "KeyRepository"}
 	schemaKind   = schema.GroupVersionKind{Group: "openstack.c5c3.io", Version: "v1alpha1", Kind: "DatabaseSync"}
@@ -40,20 +40,20 @@ var (
 
 // dayTwo is a control plane in use, which tests change by its claim.
 type dayTwo struct {
-	// claim is what was applied last, without a status.
+	// claim was applied last, without a status.
 	claim     *unstructured.Unstructured
 	namespace string
 	load      *load
 }
 
-// TestDayTwo: everything that a tenant does with a control plane after it was made, while clients use it. No request is lost; what the
-// database and the Secrets hold outlives the claim.
+// TestDayTwo performs every operation of a tenant on an existing control plane, while clients use it. No request is
+// lost; the data in the database and the Secrets outlives the claim.
 func TestDayTwo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()
 	d := &dayTwo{claim: decode(t, "testdata/daytwo.yaml")}
-	made := order(ctx, t, "testdata/daytwo.yaml")
-	d.namespace = instance(ctx, t, made)
+	created := order(ctx, t, "testdata/daytwo.yaml")
+	d.namespace = instance(ctx, t, created)
 	t.Parallel() // it takes longest, so the others wait until it can begin
 	d.load = startLoad(ctx, t, d.namespace)
 	for _, step := range []struct {
@@ -112,8 +112,8 @@ func apply(ctx context.Context, t *testing.T, u *unstructured.Unstructured) {
 	}
 }
 
-// ready waits until the claim is ready as it is now. Right after an edit a claim still says what its composite resource was before it, so
-// that is asked, too.
+// ready waits until the current generation of the claim is ready. Right after an edit a claim still has the status of
+// its composite resource from before it, so that the composite resource is checked, too.
 func (d *dayTwo) ready(ctx context.Context, t *testing.T) {
 	t.Helper()
 	eventually(ctx, t, 5*time.Minute, func() error {
@@ -140,11 +140,11 @@ func (d *dayTwo) ready(ctx context.Context, t *testing.T) {
 	})
 }
 
-// untrue says which conditions of an object are not true.
+// untrue returns the conditions of an object that are not true.
 func untrue(u *unstructured.Unstructured) string {
 	var out strings.Builder
 	for _, c := range platform.Conditions(u) {
-		if c.Status != "True" && c.Reason != "Retired" { // of what the claim does not have any more
+		if c.Status != "True" && c.Reason != "Retired" { // the claim no longer has the component
 			fmt.Fprintf(&out, "\n  %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 		}
 	}
@@ -162,13 +162,13 @@ func (d *dayTwo) object(ctx context.Context, t *testing.T, kind schema.GroupVers
 	return u
 }
 
-// status is a text in an object's status.
+// status returns a text in an object's status.
 func status(u *unstructured.Unstructured, field string) string {
 	s, _, _ := unstructured.NestedString(u.Object, "status", field)
 	return s
 }
 
-// eventually asks until there is no error any more.
+// eventually retries until there is no error any more.
 func eventually(ctx context.Context, t *testing.T, timeout time.Duration, so func() error) {
 	t.Helper()
 	if err := within(ctx, timeout, so); err != nil {
@@ -176,8 +176,8 @@ func eventually(ctx context.Context, t *testing.T, timeout time.Duration, so fun
 	}
 }
 
-// testKeys: a schedule of the claim that has been due in the minute that runs, and is only due again in a year, rotates both sets of keys
-// once. In the end every pod has them, and what is stored is encrypted with the new one.
+// testKeys checks that a schedule of the claim that was due in the current minute, and is only due again in a year,
+// rotates both sets of keys once. In the end every pod has them, and stored data is encrypted with the new one.
 func (d *dayTwo) testKeys(ctx context.Context, t *testing.T) {
 	all := map[string]string{"keystone-fernet-keys": "fernet", "keystone-credential-keys": "credentialKeys"}
 	primary := func(name string) int64 {
@@ -186,7 +186,7 @@ func (d *dayTwo) testKeys(ctx context.Context, t *testing.T) {
 	}
 	before := map[string]int64{}
 	var now time.Time
-	eventually(ctx, t, 2*time.Minute, func() error { // what was due before there were keys is not due
+	eventually(ctx, t, 2*time.Minute, func() error { // schedules that were due before the first keys do not count
 		now = time.Now().UTC()
 		if created := d.object(ctx, t, keysKind, "keystone-fernet-keys").GetCreationTimestamp(); !now.Truncate(time.Minute).After(created.Time) {
 			return fmt.Errorf("the keys were made in this minute, at %s", created)
@@ -215,7 +215,7 @@ func (d *dayTwo) testKeys(ctx context.Context, t *testing.T) {
 	d.ready(ctx, t)
 }
 
-// testCatalogCredential: K-ORC's credential is replaced as docs/operations.md says, and both log in.
+// testCatalogCredential replaces K-ORC's credential as described in docs/operations.md, and checks that both log in.
 func (d *dayTwo) testCatalogCredential(ctx context.Context, t *testing.T) {
 	u := d.object(ctx, t, rotationKind, "keystone-korc")
 	before, old := status(u, "currentID"), secret(ctx, t, d.namespace, "keystone-korc")
@@ -258,11 +258,13 @@ func (d *dayTwo) authenticate(ctx context.Context, t *testing.T, o gophercloud.A
 	return openstack.Authenticate(ctx, other, o)
 }
 
-// testOption: an option of the claim is what Keystone goes by when the claim is ready, in one more pod than before.
+// testOption checks that an option of the claim is in effect in Keystone when the claim is ready, with one more pod
+// than before.
 func (d *dayTwo) testOption(ctx context.Context, t *testing.T) {
 	d.edit(ctx, t, "^.{10,}$", "services", "keystone", "config", "security_compliance", "password_regex")
 	d.edit(ctx, t, int64(3), "services", "keystone", "replicas")
-	// A pass of Crossplane that began before an edit may end after it, and date what it found to the edit; so Ready alone is not enough.
+	// A pass of Crossplane that started before an edit may end after it, and report its result for the edit; so Ready
+	// alone is not enough.
 	eventually(ctx, t, 4*time.Minute, func() error {
 		if n := d.pods(ctx, t, ""); n != 3 {
 			return fmt.Errorf("Keystone has %d pods", n)
@@ -302,7 +304,8 @@ func (d *dayTwo) pods(ctx context.Context, t *testing.T, tag string) int {
 	return n
 }
 
-// testCluster: a server alone cannot become a Galera cluster, since its operator adds no volumes; the claim says so, and nothing changes.
+// testCluster checks that a single server cannot become a Galera cluster, since its operator adds no volumes; the claim
+// reports it, and nothing changes.
 func (d *dayTwo) testCluster(ctx context.Context, t *testing.T) {
 	before := d.object(ctx, t, mariaDBKind, "mariadb")
 	d.edit(ctx, t, int64(3), "infrastructure", "mariadb", "replicas")
@@ -328,7 +331,7 @@ func (d *dayTwo) testCluster(ctx context.Context, t *testing.T) {
 	d.ready(ctx, t)
 }
 
-// testUpgrade goes to another release, by two pods.
+// testUpgrade upgrades to another release, with two pods.
 func (d *dayTwo) testUpgrade(to release.Release) func(context.Context, *testing.T) {
 	return func(ctx context.Context, t *testing.T) {
 		version, err := to.Version("keystone")
@@ -360,17 +363,17 @@ func (d *dayTwo) testUpgrade(to release.Release) func(context.Context, *testing.
 	}
 }
 
-// kept are Secrets that must outlive a claim: without them nobody gets at the data.
-var kept = []string{"mariadb-root", "keystone-database", "keystone-admin", "keystone-fernet-keys", "keystone-credential-keys"}
+// retainedSecrets are Secrets that must outlive a claim: without them the data is inaccessible.
+var retained = []string{"mariadb-root", "keystone-database", "keystone-admin", "keystone-fernet-keys", "keystone-credential-keys"}
 
-// testRetain: what a claim leaves, the same claim takes over: database, volumes, passwords and keys. Tokens and users from before are
-// valid.
+// testRetain checks that a re-created claim adopts the retained objects: database, volumes, passwords and keys. Earlier
+// tokens and users are valid.
 func (d *dayTwo) testRetain(ctx context.Context, t *testing.T) {
-	old := d.load.kept()
+	old := d.load.retained()
 	d.load.stop()
 	look := func() map[string]any {
 		out := map[string]any{"database": d.object(ctx, t, mariaDBKind, "mariadb").GetUID()}
-		for _, name := range kept {
+		for _, name := range retained {
 			out[name] = secret(ctx, t, d.namespace, name)
 		}
 		volumes := &corev1.PersistentVolumeClaimList{}
@@ -386,9 +389,9 @@ func (d *dayTwo) testRetain(ctx context.Context, t *testing.T) {
 	started := time.Now()
 	d.remove(ctx, t)
 	eventually(ctx, t, 3*time.Minute, func() error {
-		left := &appsv1.DeploymentList{}
-		if err := cluster.Client.List(ctx, left, client.InNamespace(d.namespace)); err != nil || len(left.Items) > 0 {
-			return errors.Join(fmt.Errorf("%d Deployments are left", len(left.Items)), err)
+		remaining := &appsv1.DeploymentList{}
+		if err := cluster.Client.List(ctx, remaining, client.InNamespace(d.namespace)); err != nil || len(remaining.Items) > 0 {
+			return errors.Join(fmt.Errorf("%d Deployments are left", len(remaining.Items)), err)
 		}
 		return nil
 	})
@@ -403,22 +406,22 @@ func (d *dayTwo) testRetain(ctx context.Context, t *testing.T) {
 	if diff := cmp.Diff(before, look()); diff != "" {
 		t.Errorf("with the claim again: -before +after\n%s", diff)
 	}
-	if again := d.project(ctx, t); again != project {
-		t.Errorf("the project of the services was %s, and is %s", project, again)
+	if restored := d.project(ctx, t); restored != project {
+		t.Errorf("the project of the services was %s, and is %s", project, restored)
 	}
 	c := login(ctx, t, d.namespace)
 	for _, token := range old {
 		if err := tokens.Get(ctx, c.identity, token).Err; err != nil {
-			t.Fatalf("a token of before is not valid: %v", err)
+			t.Fatalf("an earlier token is not valid: %v", err)
 		}
 	}
-	t.Logf("%d tokens of before are valid", len(old))
+	t.Logf("%d earlier tokens are valid", len(old))
 	if err := d.authenticate(ctx, t, gophercloud.AuthOptions{Username: "tenant", Password: "long enough for it", DomainName: "Default"}); err != nil {
-		t.Errorf("a user of before does not log in: %v", err)
+		t.Errorf("an earlier user does not log in: %v", err)
 	}
 }
 
-// project is the ID of the project that K-ORC has made.
+// project returns the ID of the project that K-ORC has made.
 func (d *dayTwo) project(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	pages, err := projects.List(login(ctx, t, d.namespace).identity, projects.ListOpts{Name: "service"}).AllPages(ctx)
@@ -432,7 +435,7 @@ func (d *dayTwo) project(ctx context.Context, t *testing.T) string {
 	return all[0].ID
 }
 
-// remove deletes the claim and waits until it is gone.
+// remove deletes the claim and waits until it is deleted.
 func (d *dayTwo) remove(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if err := cluster.Client.Delete(ctx, d.claim.DeepCopy()); err != nil {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Device makes an empty block device of some bytes, and returns its name: loop0. It is a file that nobody else sees, and goes with this
-// process and the last pod that has it open.
+// Device creates an empty block device of some bytes, and returns its name: loop0. It is a private file, which is
+// removed with this process and the last pod that has it open.
 func (n *Node) Device(size int64) (string, error) {
 	file, err := os.CreateTemp(n.state, "device-")
 	if err != nil {
@@ -47,19 +47,19 @@ func (n *Node) Device(size int64) (string, error) {
 		if err = errors.Join(err, device.Close()); !errors.Is(err, unix.EBUSY) {
 			return "", fmt.Errorf("cannot make the device %s: %w", name, err)
 		}
-		time.Sleep(100 * time.Millisecond) // somebody else was faster
+		time.Sleep(100 * time.Millisecond) // another process was faster
 	}
 	return "", errors.New("others take every loop device that is free")
 }
 
-// own makes a folder of the node one of this machine alone, in memory. It is as large as what daemons need to find room in it, whatever the
-// disk of the machine has left: Ceph's monitors warn where less than 30 % is free.
+// own replaces a folder of the node by a private one of this machine, in memory. It is large enough for the daemons,
+// whatever the free space of the machine's disk: Ceph's monitors warn if less than 30 % is free.
 func own(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	if err := unix.Mount("node", folder, "tmpfs", 0, "mode=755,size=2g"); err != nil {
-		return fmt.Errorf("cannot have a folder %s of its own: %w", folder, err)
+		return fmt.Errorf("cannot mount a private folder %s: %w", folder, err)
 	}
 	return nil
 }

@@ -24,31 +24,32 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// detection is how long a claim may say that it is ready though nobody gets a token: the companion logs in every minute, and after a
-// failure every ten seconds; the third in a row counts (docs/operations.md). Each may take half a minute.
+// detection is the maximum time for which a claim may report that it is ready although clients get no token: the
+// companion logs in every minute, and after a failure every ten seconds; the third in a row counts
+// (docs/operations.md). Each may take half a minute.
 const detection = 60*time.Second + 2*10*time.Second + 3*30*time.Second
 
-// steady is how long everything has to be well before a fault counts as over.
+// steady is the time for which everything must be well before a fault counts as over.
 const steady = 5 * time.Second
 
-// fault is something that goes wrong.
+// fault is a fault that a test causes.
 type fault struct {
-	// name is that of the row in docs/reliability.md.
+	// name is the name of the row in docs/reliability.md.
 	name string
-	// strike breaks something, and fix is what someone then does about it. Recovery counts from the end of the first.
+	// strike causes the fault, and repair is the action of an operator. Recovery counts from the end of the first.
 	strike, repair func(context.Context, *broken) error
-	// timeout is how long it may take until everything is back. 0: five minutes.
+	// timeout is the maximum time until everything has recovered. 0: five minutes.
 	timeout time.Duration
-	// lossless: no request may be lost. Schema: it is meant to change the database's.
+	// lossless: no request may be lost. schema: the database's schema is expected to change.
 	lossless, schema bool
-	// loses is what the names of requests that may be lost begin with; absent: any may, unless it is lossless.
+	// loses are prefixes of the names of requests that may be lost; empty: any may, unless lossless is set.
 	loses []string
 }
 
-// keystonePods are those of Keystone's API.
+// keystonePods selects the pods of Keystone's API.
 const keystonePods = "app.kubernetes.io/name=keystone,app.kubernetes.io/component=api"
 
-// serviceFaults are those of Keystone, its pods and what they are configured with.
+// serviceFaults are the faults of Keystone, its pods and its configuration.
 var serviceFaults = []fault{
 	{name: "a pod of Keystone is deleted", strike: remove(keystonePods, 1, nil), lossless: true},
 	{name: "a pod of Keystone is killed", strike: remove(keystonePods, 1, new(int64))},
@@ -65,14 +66,14 @@ var serviceFaults = []fault{
 	},
 }
 
-// infrastructureFaults are those of what Keystone needs.
+// infrastructureFaults are the faults of Keystone's dependencies.
 var infrastructureFaults = []fault{
 	{name: "RabbitMQ is killed", strike: remove("app.kubernetes.io/component=rabbitmq", 1, new(int64)), lossless: true},
 	{name: "the member of MariaDB that takes writes is killed", strike: killPrimary},
 	{name: "another member of MariaDB is killed", strike: killReplica, lossless: true},
 	{name: "the queue's disk is full", strike: fillDisk, repair: clearDisk, lossless: true},
-	// A member that is bootstrapped and restarts once more is refused by Galera. By its source, the operator begins again after
-	// podSyncTimeout, five minutes.
+	// Galera rejects a bootstrapped member that restarts once more. According to its source, the operator starts again
+	// after podSyncTimeout, five minutes.
 	{name: "all members of MariaDB are killed at once", strike: remove("app.kubernetes.io/instance=mariadb", 0, new(int64)), timeout: 10 * time.Minute},
 }
 
@@ -81,17 +82,17 @@ type broken struct {
 	claim     *unstructured.Unstructured
 	namespace string
 	load      *load
-	said      *said
-	// requests are those of the load besides Keystone's.
+	history   *history
+	// requests are the requests of the load to services other than Keystone.
 	requests []request
-	// held is what it held of its tenants after the last fault.
+	// held is the tenants' data after the last fault.
 	held map[string]string
-	// disk is where the queue's volume is.
+	// disk is the folder of the queue's volume.
 	disk string
 }
 
-// TestServiceFaults: whatever goes wrong, no data is lost, everything comes back by itself or when its cause is gone, the claim says so, and where
-// there is a second pod, nobody notices.
+// TestServiceFaults checks that faults lose no data, that everything recovers without intervention or when the cause is
+// gone, that the claim reports the fault, and that with a second pod no request is lost.
 func TestServiceFaults(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
@@ -101,13 +102,13 @@ func TestServiceFaults(t *testing.T) {
 	b.sufferAll(ctx, t, serviceFaults)
 }
 
-// TestInfrastructureFaults: the same of databases and queues with three members each. Nothing that happens meanwhile is refused by the network
-// policies.
+// TestInfrastructureFaults checks the same for databases and queues with three members each. The network policies would
+// deny none of the observed connections.
 func TestInfrastructureFaults(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()
-	seen := watchFlows(ctx, t)
+	observed := watchFlows(ctx, t)
 	b := &broken{claim: order(ctx, t, "testdata/infrastructure-faults.yaml")}
 	b.namespace = instance(ctx, t, b.claim)
 	usage(ctx, t, b.namespace)
@@ -119,13 +120,13 @@ func TestInfrastructureFaults(t *testing.T) {
 	if err := unix.Unmount(b.disk, unix.MNT_DETACH); err != nil {
 		t.Error(err)
 	}
-	t.Run("NetworkPolicies", func(t *testing.T) { seen.checkPolicies(ctx, t, b.namespace) })
+	t.Run("NetworkPolicies", func(t *testing.T) { observed.checkPolicies(ctx, t, b.namespace) })
 }
 
-// sufferAll lets one fault after the other happen to a control plane that is used, and logs the rows of docs/reliability.md.
+// sufferAll causes one fault after the other in a control plane under load, and logs the rows of docs/reliability.md.
 func (b *broken) sufferAll(ctx context.Context, t *testing.T, faults []fault) {
 	t.Helper()
-	b.said = b.listen(ctx, t)
+	b.history = b.listen(ctx, t)
 	b.load = startLoad(ctx, t, b.namespace, b.requests...)
 	if _, err := b.recovered(ctx, time.Now(), 0); err != nil {
 		t.Fatal(err)
@@ -140,7 +141,7 @@ func (b *broken) sufferAll(ctx context.Context, t *testing.T, faults []fault) {
 	b.load.stop()
 }
 
-// suffer is one fault, and its row of the table.
+// suffer causes one fault, and returns its row of the table.
 func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 	b.load.take()
 	started := time.Now()
@@ -162,39 +163,40 @@ func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 	for _, text := range counts.first {
 		t.Log(text)
 		if f.lossless {
-			t.Errorf("with a second pod, nobody should have noticed")
+			t.Errorf("with a second pod, no request should be lost")
 		}
 	}
-	for _, what := range slices.Sorted(maps.Keys(counts.by)) {
-		t.Logf("lost: %d × %s", counts.by[what], what)
-		if len(f.loses) > 0 && !slices.ContainsFunc(f.loses, func(may string) bool { return strings.HasPrefix(what, may) }) {
-			t.Errorf("%d × %s was lost, which is none of what this may lose: %s", counts.by[what], what, strings.Join(f.loses, ", "))
+	for _, name := range slices.Sorted(maps.Keys(counts.by)) {
+		t.Logf("lost: %d × %s", counts.by[name], name)
+		if len(f.loses) > 0 && !slices.ContainsFunc(f.loses, func(may string) bool { return strings.HasPrefix(name, may) }) {
+			t.Errorf("%d × %s was lost, but the fault may only lose: %s", counts.by[name], name, strings.Join(f.loses, ", "))
 		}
 	}
 	if !back.After(from) {
 		back = from
 	}
-	unready := b.said.check(t, started, counts.outages)
+	unready := b.history.check(t, started, counts.outages)
 	before := b.held
 	b.held = holdings(ctx, t, b.namespace)
-	meant := func(what, _ string) bool { return f.schema && strings.HasPrefix(what, tables) }
-	if diff := cmp.Diff(before, b.held, cmpopts.IgnoreMapEntries(meant)); diff != "" {
+	expected := func(name, _ string) bool { return f.schema && strings.HasPrefix(name, tables) }
+	if diff := cmp.Diff(before, b.held, cmpopts.IgnoreMapEntries(expected)); diff != "" {
 		t.Errorf("data changed: -before +after\n%s", diff)
 	}
-	lost := 0
-	for what, value := range before {
-		if b.held[what] != value && !meant(what, value) {
-			lost++
+	failures := 0
+	for name, value := range before {
+		if b.held[name] != value && !expected(name, value) {
+			failures++
 		}
 	}
-	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.lost, counts.total(),
-		counts.silence.Seconds(), back.Sub(from).Seconds(), unready.Seconds(), lost)
+	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.failures, counts.total(),
+		counts.silence.Seconds(), back.Sub(from).Seconds(), unready.Seconds(), failures)
 	t.Log(row)
 	return row
 }
 
-// recovered waits until everything has been well for a while, and returns the time since when: the claim says so, every pod that should
-// run runs, and clients get what they ask for. It starts to look a little later than the fault, so that everybody had time to notice.
+// recovered waits until everything has been well for a while, and returns the start of that time: the claim is ready,
+// every expected pod runs, and clients' requests succeed. It starts shortly after the fault, so that the fault has an
+// effect before the first check.
 func (b *broken) recovered(ctx context.Context, since time.Time, timeout time.Duration) (time.Time, error) {
 	const notice = 3 * time.Second
 	if timeout == 0 {
@@ -219,7 +221,7 @@ func (b *broken) recovered(ctx context.Context, since time.Time, timeout time.Du
 	}
 }
 
-// well is no error if everything is.
+// well returns an error unless everything is well.
 func (b *broken) well(ctx context.Context) error {
 	if !b.load.steady(2 * time.Second) {
 		return errors.New("requests are lost")
@@ -260,22 +262,22 @@ func (b *broken) well(ctx context.Context) error {
 	return nil
 }
 
-// said is what a claim says of itself, from moment to moment.
-type said struct {
+// history records the reports of a claim over time.
+type history struct {
 	mu  sync.Mutex
-	all []saying
+	all []report
 }
 
-type saying struct {
+type report struct {
 	at    time.Time
 	ready bool
 	why   string
 }
 
 // listen watches the claim until the end of the test.
-func (b *broken) listen(ctx context.Context, t *testing.T) *said {
+func (b *broken) listen(ctx context.Context, t *testing.T) *history {
 	t.Helper()
-	s := &said{}
+	s := &history{}
 	ctx, cancel := context.WithCancel(ctx)
 	done := sync.WaitGroup{}
 	list := &unstructured.UnstructuredList{}
@@ -298,8 +300,8 @@ func (b *broken) listen(ctx context.Context, t *testing.T) *said {
 	return s
 }
 
-func (s *said) note(claim *unstructured.Unstructured) {
-	now := saying{at: time.Now()}
+func (s *history) note(claim *unstructured.Unstructured) {
+	now := report{at: time.Now()}
 	c, _ := platform.ConditionOf(claim, "Ready")
 	now.ready = c.Status == "True"
 	for _, c := range platform.Conditions(claim) {
@@ -314,9 +316,9 @@ func (s *said) note(claim *unstructured.Unstructured) {
 	}
 }
 
-// check compares what the claim has said since a time with what clients met, and returns how long it was not ready. While nobody got a
-// token for longer than that takes to be noticed, it must have said that it is not ready.
-func (s *said) check(t *testing.T, since time.Time, outages []outage) (unready time.Duration) {
+// check compares the claim's reports since a time with the results of clients, and returns how long it was not ready.
+// If clients got no token for longer than the detection time, it must have reported that it is not ready.
+func (s *history) check(t *testing.T, since time.Time, outages []outage) (unready time.Duration) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -342,7 +344,7 @@ func (s *said) check(t *testing.T, since time.Time, outages []outage) (unready t
 			}
 			lie := earlier(end, to).Sub(later(w.at, o.from.Add(detection)))
 			if w.ready && lie > 0 {
-				t.Errorf("the claim said for %.0f s that it is ready when nobody had got a token for %.0f s", lie.Seconds(), detection.Seconds())
+				t.Errorf("the claim was ready for %.0f s although clients had got no token for %.0f s", lie.Seconds(), detection.Seconds())
 			}
 		}
 	}
@@ -363,13 +365,13 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// awaits waits until the claim says something of why it is not ready.
-func (s *said) awaits(ctx context.Context, text string) error {
+// awaits waits until the claim reports a reason why it is not ready.
+func (s *history) awaits(ctx context.Context, text string) error {
 	return within(ctx, 2*time.Minute, func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if last := s.all[len(s.all)-1]; last.ready || !strings.Contains(last.why, text) {
-			return fmt.Errorf("the claim does not say %q, but %+v", text, last)
+			return fmt.Errorf("the claim does not report %q, but %+v", text, last)
 		}
 		return nil
 	})

@@ -24,24 +24,24 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/node/policy"
 )
 
-// flows are the connections that the kernel of the node tracks, and the pods that there are meanwhile. The node's network enforces no
-// policy, so whatever anybody wants to reach, it reaches, and is seen.
+// flows are the connections that the kernel of the node tracks, and the pods of the meantime. The node's network
+// enforces no policy, so every connection succeeds and is observed.
 type flows struct {
-	mu   sync.Mutex
-	seen map[policy.Connection]time.Time
-	pods map[types.UID]*corev1.Pod
+	mu       sync.Mutex
+	observed map[policy.Connection]time.Time
+	pods     map[types.UID]*corev1.Pod
 }
 
-// watchFlows begins to look, until the end of the test. The kernel remembers a closed connection for ten seconds at least, so that looking
-// every two misses none. An address is that of one pod for 254 others.
+// watchFlows watches until the end of the test. The kernel remembers a closed connection for at least ten seconds, so
+// that an interval of two seconds misses none. An address belongs to one pod for 254 others.
 func watchFlows(ctx context.Context, t *testing.T) *flows {
 	t.Helper()
-	f := &flows{seen: map[policy.Connection]time.Time{}, pods: map[types.UID]*corev1.Pod{}}
+	f := &flows{observed: map[policy.Connection]time.Time{}, pods: map[types.UID]*corev1.Pod{}}
 	if err := f.look(ctx); err != nil {
 		t.Fatalf("cannot see connections: %v", err)
 	}
-	for c := range f.seen {
-		f.seen[c] = time.Time{} // of a time before, perhaps by pods that are gone
+	for c := range f.observed {
+		f.observed[c] = time.Time{} // earlier ones, perhaps of deleted pods
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := sync.WaitGroup{}
@@ -78,8 +78,8 @@ func (f *flows) look(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range policy.ParseConntrack(string(out)) {
-		if _, ok := f.seen[c]; !ok {
-			f.seen[c] = time.Now()
+		if _, ok := f.observed[c]; !ok {
+			f.observed[c] = time.Now()
 		}
 	}
 	return nil
@@ -101,7 +101,7 @@ func (f *flows) watchPods(ctx context.Context) {
 	}
 }
 
-// of are the flows from or to pods of a namespace.
+// of returns the flows from or to pods of a namespace.
 func (f *flows) of(t *testing.T, namespace string) []policy.Flow {
 	t.Helper()
 	own, err := net.InterfaceAddrs()
@@ -113,7 +113,7 @@ func (f *flows) of(t *testing.T, namespace string) []policy.Flow {
 	end := func(a netip.Addr, at time.Time) policy.End {
 		e := policy.End{Address: a}
 		for _, p := range f.pods {
-			// The youngest that was there.
+			// The newest pod that existed at the time.
 			if p.Status.PodIP == a.String() && !p.CreationTimestamp.After(at) &&
 				(e.Pod == nil || e.Pod.CreationTimestamp.Before(&p.CreationTimestamp)) {
 				e.Pod = p
@@ -126,7 +126,7 @@ func (f *flows) of(t *testing.T, namespace string) []policy.Flow {
 		return e
 	}
 	var out []policy.Flow
-	for c, at := range f.seen {
+	for c, at := range f.observed {
 		if at.IsZero() {
 			continue
 		}
@@ -141,7 +141,7 @@ func (f *flows) of(t *testing.T, namespace string) []policy.Flow {
 	return out
 }
 
-// unused are ports of network policies that nobody needs in a test, each with the reason why it is there.
+// unused are ports of network policies that no test uses, each with the reason why it is allowed.
 var unused = map[string]string{
 	"companion Ingress 0 TCP 8443": "Prometheus, which is not here",
 	"companion Egress 1 TCP 80":    "the public address, where no gateway is",
@@ -153,38 +153,38 @@ var unused = map[string]string{
 	"mariadb Egress 0 TCP 53":      longAnswers,
 	"rabbitmq Egress 0 TCP 53":     longAnswers,
 	"service-jobs Egress 0 TCP 53": longAnswers,
-	"memcached Egress 0 UDP 53":    "memcached asks for no name; every pod may",
-	"memcached Egress 0 TCP 53":    "memcached asks for no name; every pod may",
+	"memcached Egress 0 UDP 53":    "memcached resolves no name; every pod may",
+	"memcached Egress 0 TCP 53":    "memcached resolves no name; every pod may",
 	"keystone Ingress 1 TCP 5000":  "the gateway, which is not here",
 	"rabbitmq Ingress 0 TCP 5671":  "Keystone sends no messages, and no other service is here",
-	"rabbitmq Ingress 1 TCP 15671": "the operator of users and permissions, of which there are none; the other one asks now and then",
+	"rabbitmq Ingress 1 TCP 15671": "the operator of users and permissions, of which there are none; the other one connects now and then",
 	"rabbitmq Egress 2 TCP 6443":   "members of RabbitMQ 4.1 and newer find each other without the API server",
 	"mariadb Ingress 1 TCP 4568":   "a member that was away for long copies everything, at another port",
 	"mariadb Egress 1 TCP 4568":    "a member that was away for long copies everything, at another port",
 }
 
-// longAnswers is why names are asked for by TCP, too.
-const longAnswers = "long answers of name servers"
+// longAnswers is the reason why DNS over TCP is allowed.
+const longAnswers = "long responses of name servers"
 
-// checkPolicies compares what was seen with what the network policies of a namespace let through: nothing that happened would be refused,
-// and what they let through is needed, or on the list.
+// checkPolicies compares the observed connections with the network policies of a namespace: none would be denied, and
+// all allowed ports are needed, or on the list.
 func (f *flows) checkPolicies(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
-	c, seen := f.checkRefused(ctx, t, namespace, func(policy.Flow) bool { return false })
-	needed := c.Needed(seen)
+	c, observed := f.checkDenied(ctx, t, namespace, func(policy.Flow) bool { return false })
+	needed := c.Needed(observed)
 	for _, title := range slices.Sorted(maps.Keys(needed)) {
 		switch reason := unused[title]; {
 		case needed[title]:
 		case reason == "":
-			t.Errorf("nobody needed %s", title)
+			t.Errorf("not needed: %s", title)
 		default:
 			t.Logf("  not needed: %s (%s)", title, reason)
 		}
 	}
 }
 
-// checkRefused is the first half of it: nothing that happened would be refused, but what has to do with strangers.
-func (f *flows) checkRefused(
+// checkDenied checks that no observed connection would be denied, except those of other namespaces.
+func (f *flows) checkDenied(
 	ctx context.Context, t *testing.T, namespace string, strange func(policy.Flow) bool,
 ) (policy.Cluster, []policy.Flow) {
 	t.Helper()
@@ -199,29 +199,29 @@ func (f *flows) checkRefused(
 	for _, n := range all.Items {
 		c.Namespaces[n.Name] = n.Labels
 	}
-	seen := f.of(t, namespace)
-	refused := map[string]bool{}
+	observed := f.of(t, namespace)
+	denied := map[string]bool{}
 	kinds := map[string]int{}
-	for _, flow := range seen {
+	for _, flow := range observed {
 		kinds[kind(flow)]++
-		if why := c.Refused(flow); why != "" && !strange(flow) {
-			refused[why] = true
+		if why := c.Denied(flow); why != "" && !strange(flow) {
+			denied[why] = true
 		}
 	}
-	t.Logf("%d policies, %d flows", len(policies.Items), len(seen))
+	t.Logf("%d policies, %d flows", len(policies.Items), len(observed))
 	for _, k := range slices.Sorted(maps.Keys(kinds)) {
 		t.Logf("  %3d  %s", kinds[k], k)
 	}
-	for _, why := range slices.Sorted(maps.Keys(refused)) {
+	for _, why := range slices.Sorted(maps.Keys(denied)) {
 		t.Error(why)
 	}
-	if len(policies.Items) == 0 || len(seen) == 0 {
-		t.Error("there is nothing to compare")
+	if len(policies.Items) == 0 || len(observed) == 0 {
+		t.Error("no policies or no connections")
 	}
-	return c, seen
+	return c, observed
 }
 
-// kind is a flow as one between kinds of pods.
+// kind returns a flow as one between kinds of pods.
 func kind(f policy.Flow) string {
 	return fmt.Sprintf("%s → %s %s %d", kindOf(f.From), kindOf(f.To), f.Protocol, f.Port)
 }

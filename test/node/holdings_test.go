@@ -24,8 +24,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/node"
 )
 
-// endow gives a tenant of a Keystone something to lose: a project, a user, an application credential, and a stored credential, which is
-// encrypted with the keys.
+// endow creates a tenant's data in Keystone: a project, a user, an application credential, and a stored credential,
+// which is encrypted with the keys.
 func endow(ctx context.Context, t *testing.T, c *cloud) {
 	t.Helper()
 	project, err := projects.Create(ctx, c.identity, projects.CreateOpts{Name: "tenant", DomainID: "default"}).Extract()
@@ -53,8 +53,9 @@ func endow(ctx context.Context, t *testing.T, c *cloud) {
 	}
 }
 
-// holdings are what a control plane holds of its tenants: projects, users, and what needs database and keys, stored credentials, as Keystone
-// gives them; the keys and passwords; and every table of Keystone's database. Of what is large, or secret, its checksum.
+// holdings returns the tenants' data in a control plane: projects, users and stored credentials, which need database
+// and keys, as returned by Keystone; the keys and passwords; and every table of Keystone's database. Large and secret
+// data is represented by its checksum.
 func holdings(ctx context.Context, t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -102,10 +103,11 @@ func holdings(ctx context.Context, t *testing.T, namespace string) map[string]st
 	return out
 }
 
-// tables is what the names of checksums of Keystone's tables begin with.
+// tables is the prefix of the names of checksums of Keystone's tables.
 const tables = "keystone."
 
-// checksums are those of all tables of Keystone's database, and of what Nova knows of its cells: that of a table is the sum of its rows'.
+// checksums adds the checksums of all tables of Keystone's database, and of Nova's records of its cells: the checksum
+// of a table is the sum of its rows' checksums.
 func checksums(ctx context.Context, t *testing.T, namespace string, out map[string]string) {
 	t.Helper()
 	const text = "SET SESSION group_concat_max_len = 100000; SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT(table_schema, '.', table_name)) INTO @all " +
@@ -116,13 +118,13 @@ func checksums(ctx context.Context, t *testing.T, namespace string, out map[stri
 	}
 }
 
-// sql asks a member of MariaDB, as root, on the pod itself.
+// sql runs statements on a member of MariaDB, as root, in the pod.
 func sql(ctx context.Context, t *testing.T, namespace, text string) string {
 	t.Helper()
 	return inPod(ctx, t, namespace, "mariadb-0", "mariadb", text, "bash", "-c", `mariadb -u root -p"$MARIADB_ROOT_PASSWORD" -N -B`)
 }
 
-// inPod runs a command in a container, and returns what it says.
+// inPod runs a command in a container, and returns its output.
 func inPod(ctx context.Context, t *testing.T, namespace, pod, container, input string, command ...string) string {
 	t.Helper()
 	folder, err := node.Folder()

@@ -41,8 +41,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 )
 
-// machinePods are the pods of a node, and for how long a virtual machine may be without its network while each is replaced. A switch in
-// userspace has no flows without its process.
+// machinePods are the pods of a node, and for how long a server may be without its network while each is replaced. A
+// switch in userspace has no flows without its process.
 var machinePods = []struct {
 	component string
 	without   time.Duration
@@ -54,11 +54,11 @@ var machinePods = []struct {
 	{"openvswitch", time.Minute},
 }
 
-// TestHypervisors: two claims become a cloud in which a virtual machine answers outside, on a node that runs nothing but pods, and goes on
-// while each of them is replaced.
+// TestHypervisors checks that two claims become a cloud in which a server is reachable from outside, on a node that
+// runs nothing but pods, and that the server stays reachable while each pod is replaced.
 func TestHypervisors(t *testing.T) {
-	if !asked("Hypervisors") {
-		t.Skip("it needs a platform of its own: RUN=TestHypervisors")
+	if !selected("Hypervisors") {
+		t.Skip("it needs a separate platform: RUN=TestHypervisors")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
@@ -83,17 +83,17 @@ func TestHypervisors(t *testing.T) {
 	t.Logf("both claims are ready after %.0f s", time.Since(started).Seconds())
 	g := &guest{cloud: login(ctx, t, instance(ctx, t, plane)), pool: instance(ctx, t, pool), http: &http.Client{Timeout: 10 * time.Second}}
 	g.boot(ctx, t)
-	t.Logf("a virtual machine answers after %.0f s", time.Since(started).Seconds())
+	t.Logf("a server is reachable after %.0f s", time.Since(started).Seconds())
 	t.Run("Metadata", func(t *testing.T) { g.testMetadata(ctx, t) })
 	t.Run("Privileges", func(t *testing.T) { g.testPrivileges(ctx, t) })
 	usage(ctx, t, g.pool)
 	t.Run("Restarts", func(t *testing.T) { g.testRestarts(ctx, t) })
 	t.Run("Delete", func(t *testing.T) {
-		const says = "1 virtual machine is on nodes of the pool"
-		if err := cluster.Client.Delete(ctx, pool.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), says) {
+		const message = "1 virtual machine is on nodes of the pool"
+		if err := cluster.Client.Delete(ctx, pool.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), message) {
 			t.Errorf("the pool is deleted with its virtual machine: %v", err)
 		}
-		if err := gone(ctx, g.compute, g.server.ID); err != nil {
+		if err := removed(ctx, g.compute, g.server.ID); err != nil {
 			t.Error(err)
 		}
 		if err := cluster.WaitCondition(ctx, pool.GroupVersionKind(), client.ObjectKeyFromObject(pool), "NoVirtualMachines"); err != nil {
@@ -104,7 +104,7 @@ func TestHypervisors(t *testing.T) {
 	})
 }
 
-// guest is a virtual machine, and clients of its cloud.
+// guest is a server, and clients of its cloud.
 type guest struct {
 	cloud *cloud
 	// pool is the namespace of its hypervisor.
@@ -116,7 +116,7 @@ type guest struct {
 	http    *http.Client
 }
 
-// boot makes everything that a virtual machine needs, and one, and waits until it answers outside.
+// boot creates everything that a server needs, and a server, and waits until it is reachable from outside.
 func (g *guest) boot(ctx context.Context, t *testing.T) {
 	t.Helper()
 	var errs [3]error
@@ -160,7 +160,7 @@ func (g *guest) boot(ctx context.Context, t *testing.T) {
 	g.until(ctx, t, func() error { _, err := g.get(ctx, "seconds"); return err })
 }
 
-// image uploads what virtual machines boot: a disk that has nothing, with a kernel and its root beside it.
+// image uploads the image of servers: an empty disk, with a separate kernel and root.
 func (g *guest) image(ctx context.Context, t *testing.T) (id string) {
 	t.Helper()
 	files, err := install.NewGuest(ctx, io.Discard)
@@ -187,10 +187,10 @@ func (g *guest) image(ctx context.Context, t *testing.T) (id string) {
 	})
 }
 
-// external makes the network outside, and internal one of the project, from which virtual machines let in what tests ask.
+// external creates the external network, and internal one of the project, in which servers accept the traffic of tests.
 func (g *guest) external(ctx context.Context, t *testing.T) (id string) {
 	t.Helper()
-	made, err := networks.Create(ctx, g.network, external.CreateOptsExt{
+	created, err := networks.Create(ctx, g.network, external.CreateOptsExt{
 		External: new(true),
 		CreateOptsBuilder: provider.CreateOptsExt{
 			CreateOptsBuilder: networks.CreateOpts{Name: "outside"},
@@ -201,11 +201,11 @@ func (g *guest) external(ctx context.Context, t *testing.T) (id string) {
 		t.Fatal(err)
 	}
 	if _, err := subnets.Create(ctx, g.network, subnets.CreateOpts{
-		NetworkID: made.ID, IPVersion: gophercloud.IPv4, CIDR: node.OutsideNetwork, EnableDHCP: new(false), GatewayIP: new(node.OutsideAddress),
+		NetworkID: created.ID, IPVersion: gophercloud.IPv4, CIDR: node.OutsideNetwork, EnableDHCP: new(false), GatewayIP: new(node.OutsideAddress),
 	}).Extract(); err != nil {
 		t.Fatal(err)
 	}
-	return made.ID
+	return created.ID
 }
 
 func (g *guest) internal(ctx context.Context, t *testing.T) *networks.Network {
@@ -214,11 +214,11 @@ func (g *guest) internal(ctx context.Context, t *testing.T) *networks.Network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := networks.Get(ctx, g.network, id).Extract()
+	created, err := networks.Get(ctx, g.network, id).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := groups.List(g.network, groups.ListOpts{Name: "default", ProjectID: made.ProjectID}).AllPages(ctx)
+	page, err := groups.List(g.network, groups.ListOpts{Name: "default", ProjectID: created.ProjectID}).AllPages(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func (g *guest) internal(ctx context.Context, t *testing.T) *networks.Network {
 			t.Fatal(err)
 		}
 	}
-	return made
+	return created
 }
 
 // hypervisor waits until Nova has one that is up.
@@ -251,7 +251,7 @@ func (g *guest) hypervisor(ctx context.Context, t *testing.T) {
 	})
 }
 
-// until waits until nothing fails any more. The error has what the virtual machine says on its console.
+// until retries until there is no error. The error contains the server's console.
 func (g *guest) until(ctx context.Context, t *testing.T, try func() error) {
 	t.Helper()
 	if err := within(ctx, 3*time.Minute, try); err != nil {
@@ -260,7 +260,7 @@ func (g *guest) until(ctx context.Context, t *testing.T, try func() error) {
 	}
 }
 
-// get reads what the virtual machine serves.
+// get returns a file that the server serves.
 func (g *guest) get(ctx context.Context, path string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.address+"/"+path, http.NoBody)
 	if err != nil {
@@ -278,7 +278,7 @@ func (g *guest) get(ctx context.Context, path string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// seconds that the virtual machine has counted since it started.
+// seconds that the server has counted since it started.
 func (g *guest) seconds(ctx context.Context, t *testing.T) int {
 	t.Helper()
 	text, err := g.get(ctx, "seconds")
@@ -289,18 +289,18 @@ func (g *guest) seconds(ctx context.Context, t *testing.T) int {
 	return n
 }
 
-// testMetadata: it was told what it is, by the agent of its node.
+// testMetadata checks that the server got its metadata, from the agent of its node.
 func (g *guest) testMetadata(ctx context.Context, t *testing.T) {
 	g.until(ctx, t, func() error {
 		text, err := g.get(ctx, "meta_data.json")
 		if err == nil && !strings.Contains(text, g.server.ID) {
-			err = fmt.Errorf("it was told %q", text)
+			err = fmt.Errorf("it got %q", text)
 		}
 		return err
 	})
 }
 
-// testPrivileges: no container of the node is privileged, and each has a profile of system calls.
+// testPrivileges checks that no container of the node is privileged, and each has a profile of system calls.
 func (g *guest) testPrivileges(ctx context.Context, t *testing.T) {
 	all := &corev1.PodList{}
 	if err := cluster.Client.List(ctx, all, client.InNamespace(g.pool)); err != nil {
@@ -332,20 +332,20 @@ func (g *guest) deletePool(ctx context.Context, t *testing.T, claim *unstructure
 		if err := cluster.Client.List(ctx, pods, client.InNamespace(g.pool)); err != nil || len(pods.Items) > 0 {
 			return errors.Join(fmt.Errorf("%d pods are left", len(pods.Items)), err)
 		}
-		return objectsLeft(ctx, g.pool)
+		return objectsRemain(ctx, g.pool)
 	})
 	t.Logf("no pod of the pool is left after %.0f s", time.Since(started).Seconds())
 }
 
-// testRestarts: each pod of the node is replaced while the virtual machine is pinged, which goes on.
+// testRestarts replaces each pod of the node while the server is pinged.
 func (g *guest) testRestarts(ctx context.Context, t *testing.T) {
 	for _, r := range machinePods {
 		t.Run(r.component, func(t *testing.T) {
 			before, took := g.seconds(ctx, t), time.Duration(0)
 			came, err := ping.During(g.address, func() {
-				begin := time.Now()
+				started := time.Now()
 				g.replace(ctx, t, r.component)
-				took = time.Since(begin)
+				took = time.Since(started)
 			})
 			if err != nil {
 				t.Fatal(err)

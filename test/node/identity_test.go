@@ -41,8 +41,8 @@ const (
 	deployPassword = "password-of-the-deployer"
 )
 
-// testIdentity: what examples/identity orders is in Keystone, by logins that are not the administrator's, and its rights end where the
-// domain does.
+// testIdentity checks that the objects of examples/identity are created in Keystone, with logins other than the
+// administrator's, and that their permissions are limited to the domain.
 func testIdentity(ctx context.Context, t *testing.T, namespace string, c *cloud) {
 	manageDomains(ctx, t, namespace)
 	prepareIdentity(ctx, t, namespace, c)
@@ -73,7 +73,8 @@ func testIdentity(ctx context.Context, t *testing.T, namespace string, c *cloud)
 	t.Run("Delete", func(t *testing.T) { testDeleteIdentity(ctx, t, c, append(people, later), administrator) })
 }
 
-// manageDomains lets a cloud's domains be managed as code: it takes over the rules of the example's claim, and waits until Keystone has them.
+// manageDomains enables the management of domains as code: it adds the policy rules of the example's claim, and waits
+// until Keystone has them.
 func manageDomains(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
 	rules, found, err := unstructured.NestedMap(decode(t, "../../examples/identity/claim.yaml").Object, "spec", "services", "keystone", "policy")
@@ -109,7 +110,7 @@ func manageDomains(ctx context.Context, t *testing.T, namespace string) {
 	})
 }
 
-// exampleObjects are those of a file of the examples, but for namespaces, which are there.
+// exampleObjects returns the objects of a file of the examples, without namespaces, which exist already.
 func exampleObjects(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	data, err := examples.Files.ReadFile(file)
@@ -123,8 +124,8 @@ func exampleObjects(t *testing.T, file string) []*unstructured.Unstructured {
 	return slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Namespace" })
 }
 
-// prepareIdentity makes the namespaces and the logins, as the page says: an application credential of the administrator's, and a first
-// password for who manages the domain.
+// prepareIdentity creates the namespaces and the logins as documented: an application credential of the administrator,
+// and an initial password for the manager of the domain.
 func prepareIdentity(ctx context.Context, t *testing.T, namespace string, c *cloud) {
 	t.Helper()
 	for _, name := range []string{administration, tenant} {
@@ -132,7 +133,7 @@ func prepareIdentity(ctx context.Context, t *testing.T, namespace string, c *clo
 			t.Fatal(err)
 		}
 	}
-	made, err := applicationcredentials.Create(ctx, c.identity, userOf(ctx, t, c.identity), applicationcredentials.CreateOpts{
+	created, err := applicationcredentials.Create(ctx, c.identity, userOf(ctx, t, c.identity), applicationcredentials.CreateOpts{
 		Name: "identity-as-code", Roles: []applicationcredentials.Role{{Name: "admin"}},
 	}).Extract()
 	if err != nil {
@@ -149,7 +150,7 @@ func prepareIdentity(ctx context.Context, t *testing.T, namespace string, c *clo
     identity_api_version: 3
     interface: internal
     endpoint_type: internal
-`, c.url, made.ID, made.Secret), authority)
+`, c.url, created.ID, created.Secret), authority)
 	secretIn(ctx, t, tenant, "manager", domainClouds(c, firstPassword), authority)
 	for name, in := range map[string][2]string{"acme-manager": {administration, firstPassword}, "deployer": {tenant, deployPassword}} {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: in[0], Name: name}, StringData: map[string]string{"password": in[1]}}
@@ -159,7 +160,7 @@ func prepareIdentity(ctx context.Context, t *testing.T, namespace string, c *clo
 	}
 }
 
-// domainClouds is the clouds.yaml of who manages the domain.
+// domainClouds returns the clouds.yaml of who manages the domain.
 func domainClouds(c *cloud, password string) string {
 	return fmt.Sprintf(`clouds:
   acme:
@@ -175,7 +176,7 @@ func domainClouds(c *cloud, password string) string {
 `, c.url, password)
 }
 
-// secretIn makes a Secret with a clouds.yaml, or writes it again.
+// secretIn creates a Secret with a clouds.yaml, or writes it again.
 func secretIn(ctx context.Context, t *testing.T, namespace, name, clouds string, authority []byte) {
 	t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -192,7 +193,7 @@ func secretIn(ctx context.Context, t *testing.T, namespace, name, clouds string,
 	}
 }
 
-// companions are the example's rights and companions, with the image that the control plane's own runs.
+// companions returns the example's permissions and companions, with the image of the control plane's companion.
 func companions(ctx context.Context, t *testing.T, namespace string) []*unstructured.Unstructured {
 	t.Helper()
 	own := &appsv1.Deployment{}
@@ -245,7 +246,7 @@ func (c *cloud) as(ctx context.Context, t *testing.T, user, password string, sco
 	return identity
 }
 
-// userOf is the ID of who is logged in.
+// userOf returns the ID of who is logged in.
 func userOf(ctx context.Context, t *testing.T, identity *gophercloud.ServiceClient) string {
 	t.Helper()
 	user, err := tokens.Get(ctx, identity, identity.Token()).ExtractUser()
@@ -255,7 +256,7 @@ func userOf(ctx context.Context, t *testing.T, identity *gophercloud.ServiceClie
 	return user.ID
 }
 
-// testDeployer: the user logs in to the project, with the role that is given and what it implies.
+// testDeployer checks that the user logs in to the project, with the assigned role and its implied roles.
 func testDeployer(ctx context.Context, t *testing.T, c *cloud) {
 	deployer := c.as(ctx, t, "deployer", deployPassword, &gophercloud.AuthScope{ProjectName: "web", DomainName: "acme"})
 	roles, err := tokens.Get(ctx, deployer, deployer.Token()).ExtractRoles()
@@ -272,10 +273,11 @@ func testDeployer(ctx context.Context, t *testing.T, c *cloud) {
 	}
 }
 
-// testDomainLimits: who manages a domain makes no domain, sees no other's projects and gives nobody the role of an administrator.
+// testDomainLimits checks that the manager of a domain can neither create a domain, nor see projects of other domains,
+// nor assign an administrator's role.
 func testDomainLimits(ctx context.Context, t *testing.T, manager *gophercloud.ServiceClient) {
 	if _, err := domains.Create(ctx, manager, domains.CreateOpts{Name: "other"}).Extract(); !gophercloud.ResponseCodeIs(err, http.StatusForbidden) {
-		t.Errorf("he makes a domain: %v", err)
+		t.Errorf("the manager creates a domain: %v", err)
 	}
 	pages, err := projects.List(manager, projects.ListOpts{}).AllPages(ctx)
 	if err != nil {
@@ -295,7 +297,8 @@ func testDomainLimits(ctx context.Context, t *testing.T, manager *gophercloud.Se
 	}
 }
 
-// testIdentityRights: the domain's people order in their namespace, and have no rights where the logins of others are.
+// testIdentityRights checks that the users of the domain can create objects in their namespace, and have no permissions
+// in namespaces with other logins.
 func testIdentityRights(ctx context.Context, t *testing.T, namespace string) {
 	for _, tc := range []struct {
 		namespace, group, resource, verb string
@@ -322,7 +325,8 @@ func testIdentityRights(ctx context.Context, t *testing.T, namespace string) {
 	}
 }
 
-// testDeleteIdentity: what was ordered goes, the domain's own before the domain, which is kept until it says otherwise.
+// testDeleteIdentity deletes the objects, those in the domain before the domain, which is retained until its policy is
+// Delete.
 func testDeleteIdentity(ctx context.Context, t *testing.T, c *cloud, people, administrator []*unstructured.Unstructured) {
 	for _, p := range people {
 		if p.GetKind() != "Project" {
@@ -334,7 +338,7 @@ func testDeleteIdentity(ctx context.Context, t *testing.T, c *cloud, people, adm
 		}
 		apply(ctx, t, p)
 	}
-	goes(ctx, t, people)
+	deleteObjects(ctx, t, people)
 	for _, o := range administrator {
 		if o.GetKind() != "Domain" {
 			continue
@@ -359,7 +363,7 @@ func testDeleteIdentity(ctx context.Context, t *testing.T, c *cloud, people, adm
 			return nil
 		})
 	}
-	goes(ctx, t, administrator)
+	deleteObjects(ctx, t, administrator)
 	pages, err := domains.List(c.identity, domains.ListOpts{Name: "acme"}).AllPages(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -374,11 +378,11 @@ func testDeleteIdentity(ctx context.Context, t *testing.T, c *cloud, people, adm
 	}
 }
 
-// goes deletes objects, RoleAssignments before what they name, and waits until they are gone.
-func goes(ctx context.Context, t *testing.T, objects []*unstructured.Unstructured) {
+// deleteObjects deletes objects, RoleAssignments before the objects that they name, and waits until they are deleted.
+func deleteObjects(ctx context.Context, t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
-	given := func(o *unstructured.Unstructured) bool { return o.GetKind() == "RoleAssignment" }
-	for _, now := range []func(*unstructured.Unstructured) bool{given, func(o *unstructured.Unstructured) bool { return !given(o) }} {
+	isAssignment := func(o *unstructured.Unstructured) bool { return o.GetKind() == "RoleAssignment" }
+	for _, now := range []func(*unstructured.Unstructured) bool{isAssignment, func(o *unstructured.Unstructured) bool { return !isAssignment(o) }} {
 		for _, o := range objects {
 			if now(o) {
 				if err := cluster.Client.Delete(ctx, o.DeepCopy()); client.IgnoreNotFound(err) != nil {
@@ -391,9 +395,9 @@ func goes(ctx context.Context, t *testing.T, objects []*unstructured.Unstructure
 				if !now(o) {
 					continue
 				}
-				left := o.DeepCopy()
-				if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(o), left); !apierrors.IsNotFound(err) {
-					return fmt.Errorf("%s %s is left: %w", o.GetKind(), o.GetName(), errors.Join(err, errors.New(fmt.Sprint(platform.Conditions(left)))))
+				remaining := o.DeepCopy()
+				if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(o), remaining); !apierrors.IsNotFound(err) {
+					return fmt.Errorf("%s %s is left: %w", o.GetKind(), o.GetName(), errors.Join(err, errors.New(fmt.Sprint(platform.Conditions(remaining)))))
 				}
 			}
 			return nil

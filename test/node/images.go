@@ -15,15 +15,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// externalImage is an image that is taken from elsewhere, and that is made of Debian's packages here: the name that is asked for, and the folder
-// in ./images.
+// externalImage is an image of another project that is rebuilt here from Debian's packages: its original name, and the
+// folder in ./images.
 type externalImage struct{ name, folder string }
 
-// cephImage is that of the Ceph that Debian has, which is the oldest that Rook takes.
+// cephImage is the image of Debian's Ceph version, which is the oldest that Rook supports.
 const cephImage = "quay.io/ceph/ceph:v18.2.7"
 
-// releases are those of OpenStack that a node has images of Keystone of: tests go from one to the next. Other services are tried in one
-// release alone, as each image takes minutes to build; test-openstack tries them in all.
+// releases are the OpenStack releases with images of Keystone on a node: tests upgrade from one to the next. Other
+// services are tested in one release only, as each image takes minutes to build; test-openstack tests them in all.
 var releases = []release.Release{"2025.1", together, "2026.1"}
 
 const together release.Release = "2025.2"
@@ -31,7 +31,7 @@ const together release.Release = "2025.2"
 // upgraded are the services that tests bring from one release to the next.
 var upgraded = []string{"keystone"}
 
-// openstack builds OpenStack's images of a kit, unless they are there.
+// openstack builds the missing OpenStack images of a kit.
 func (b builder) openstack(ctx context.Context, l layout, k PlatformServices) error {
 	table, err := images.Table()
 	if err != nil {
@@ -54,7 +54,7 @@ func (b builder) openstack(ctx context.Context, l layout, k PlatformServices) er
 	return nil
 }
 
-// others builds images that are taken from elsewhere, unless they are there.
+// others builds the missing images of other projects.
 func (b builder) others(ctx context.Context, l layout, all []externalImage) error {
 	for _, o := range all {
 		dir := filepath.Join(b.root, "test", "node", "images", o.folder)
@@ -81,7 +81,7 @@ type builder struct {
 	log  io.Writer
 }
 
-// build builds an image, unless a layout has it. What it says is shown only when it fails.
+// build builds an image, unless a layout has it. Its output is shown only when it fails.
 func (b builder) build(ctx context.Context, l layout, name string, args ...string) error {
 	all, err := l.images()
 	if err != nil {
@@ -96,8 +96,8 @@ func (b builder) build(ctx context.Context, l layout, name string, args ...strin
 	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./hack/images"}, args...)...)
 	cmd.Dir, cmd.Env = b.root, os.Environ()
 	if out, err := cmd.CombinedOutput(); err != nil {
-		const enough = 4000
-		return fmt.Errorf("cannot build the image %s: %w\n%s", name, err, out[max(len(out)-enough, 0):])
+		const limit = 4000
+		return fmt.Errorf("cannot build the image %s: %w\n%s", name, err, out[max(len(out)-limit, 0):])
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// debian are files that have to be there, and the package of each.
+// debian are required files, and the package of each.
 var debian = []struct{ path, pkg string }{
 	{"/usr/bin/containerd", "containerd"},
 	{"/usr/sbin/runc", "runc"},
@@ -28,7 +28,7 @@ var debian = []struct{ path, pkg string }{
 	{"/usr/bin/mount", "mount"},
 }
 
-// programs are what runs as processes, and the tool of hack/tools that holds each.
+// programs are the programs that run as processes, and the tool of hack/tools that contains each.
 var programs = map[string]string{
 	"etcd":                    "kubernetes",
 	"kube-apiserver":          "kubernetes",
@@ -43,8 +43,8 @@ var programs = map[string]string{
 // pods are tools that run as pods: each becomes an image of one program.
 var pods = []string{"coredns", "hostpath-provisioner", "versitygw"}
 
-// Install brings what a node needs and is not there yet: Debian packages, programs and images. It needs the network, so it has to
-// run before the machine of the node's own is entered; it says what it does in log. Root is the folder of this project.
+// Install installs the missing prerequisites of a node: Debian packages, programs and images. It needs the network, so
+// it has to run before the node's sandbox is entered; it logs its progress. Root is the folder of this project.
 func Install(ctx context.Context, root string, log io.Writer) error {
 	if err := packages(ctx, log); err != nil {
 		return err
@@ -85,10 +85,11 @@ func Install(ctx context.Context, root string, log io.Writer) error {
 	return layout.program(local("pause"), "pause", pause)
 }
 
-// local is the name of an image that no other registry has.
+// local returns the name of an image that no other registry has.
 func local(name string) string { return "cobaltcore.test/" + name + ":1" }
 
-// Folder is that of everything here, below the cache: bin and images stay, state is of the node that runs.
+// Folder returns the folder of all files of this package, below the cache: bin and images are kept, state belongs to
+// the running node.
 func Folder() (string, error) {
 	cache, err := platform.CacheDir()
 	return filepath.Join(cache, "node"), err
@@ -102,7 +103,7 @@ func replace(path, link string) error {
 	return os.Symlink(path, link)
 }
 
-// packages installs the Debian packages that are missing. The error says which, where they cannot be installed.
+// packages installs the Debian packages that are missing. The error lists them if they cannot be installed.
 func packages(ctx context.Context, log io.Writer) error {
 	var missing []string
 	for _, p := range debian {
@@ -115,12 +116,12 @@ func packages(ctx context.Context, log io.Writer) error {
 	}
 	names := strings.Join(missing, ", ")
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
-		return fmt.Errorf("cannot go on without the Debian packages %s: install them, or run as root where there is apt-get", names)
+		return fmt.Errorf("missing Debian packages %s: install them, or run as root where there is apt-get", names)
 	}
 	fmt.Fprintln(log, "installs Debian packages", names)
 	for _, args := range [][]string{{"update", "-qq"}, append([]string{"install", "-yqq", "--no-install-recommends"}, missing...)} {
 		cmd := exec.CommandContext(ctx, "apt-get", args...)
-		// What is installed starts nothing.
+		// Installed services are not started.
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("cannot install the Debian packages %s (apt-get %s): %w\n%s", names, args[0], err, out)

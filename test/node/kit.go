@@ -12,16 +12,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// PlatformServices is what a platform has beside Kubernetes, Crossplane and everything of ours, for some kinds of claims.
+// PlatformServices are the services of a platform in addition to Kubernetes, Crossplane and this project, for some
+// kinds of claims.
 type PlatformServices struct {
 	operators []operator
-	// images are taken from elsewhere, releases are those of OpenStack whose images there are: of services, or of all that need no hypervisor.
+	// images are of other projects, releases the releases of OpenStack with images: of services, or of all that need no
+	// hypervisor.
 	images   []externalImage
 	releases []release.Release
 	services []string
-	// folders are those of the node in which pods keep something, and which are the machine's own.
+	// folders are the folders of the node in which pods keep data, and which are private to its sandbox.
 	folders []string
-	// queues says that RabbitMQ's operators get an authority.
+	// queues: RabbitMQ's operators get a CA.
 	queues bool
 }
 
@@ -31,14 +33,14 @@ var ControlPlanes = PlatformServices{
 	images: servers,
 }
 
-// servers are the images of what control planes keep things in.
+// servers are the images of the databases, caches and queues of control planes.
 var servers = []externalImage{
 	{"library/memcached:1.6.39", "memcached"},
-	{"library/mariadb:11.8.5", "mariadb"},             // that mariadb-operator asks for
-	{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // that RabbitMQ's cluster operator asks for
+	{"library/mariadb:11.8.5", "mariadb"},             // the default of mariadb-operator
+	{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // the default of RabbitMQ's cluster operator
 }
 
-// Hypervisors is for claims of hypervisors, and of what virtual machines need besides.
+// Hypervisors is for claims of hypervisors, and their servers.
 var Hypervisors = PlatformServices{
 	operators: controlPlaneOperators, queues: true, images: servers,
 	releases: []release.Release{together},
@@ -46,7 +48,7 @@ var Hypervisors = PlatformServices{
 		"keystone", "placement", "glance", "nova", "neutron", release.OVN,
 		release.NovaCompute, release.OVNAgent, release.Libvirt,
 	},
-	folders: []string{"/var/lib/cobaltcore"}, // what outlasts a restart of a node: disks, and what its daemons know
+	folders: []string{"/var/lib/cobaltcore"}, // data that outlives a restart of a node: disks, and the daemons' state
 }
 
 // Tempest is for claims that test a Keystone and a Glance.
@@ -61,18 +63,18 @@ var kits = []PlatformServices{ControlPlanes, Storage, Hypervisors, Tempest}
 // Storage is for claims of Ceph clusters.
 var Storage = PlatformServices{
 	operators: []operator{certManager, externalSecrets, rook}, images: []externalImage{{cephImage, "ceph"}},
-	folders: []string{"/var/lib/rook"}, // what daemons have beside their devices
+	folders: []string{"/var/lib/rook"}, // data of daemons outside of their devices
 }
 
-// Install brings what a platform of the kit needs and is not there yet, after Install of the node: programs, images and manifests, of
-// Crossplane and of ours, too. It needs the network.
+// Install installs the missing prerequisites of a platform of the kit, after Install of the node: programs, images and
+// manifests, including those of Crossplane and of this project. It needs the network.
 func (k PlatformServices) Install(ctx context.Context, root string, log io.Writer) error {
 	r, err := newRenderer(root, log)
 	if err != nil {
 		return err
 	}
 	b := builder{root: root, log: log}
-	// Programs are put into some of these.
+	// Programs are added to some of these images.
 	if err := b.others(ctx, layout{filepath.Join(r.folder, "images")}, k.images); err != nil {
 		return err
 	}

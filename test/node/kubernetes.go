@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// Addresses of the cluster. Nobody outside of its machine sees them.
+// Addresses of the cluster, which are only reachable on the node's sandbox.
 const (
 	nodeAddress  = sandbox.Gateway
 	podAddresses = "10.245.0.0/24"
@@ -29,13 +29,14 @@ const (
 	bridge = "cobaltcore0"
 )
 
-// socket is where containerd listens. Folders below /run are of the machine of the node's own.
+// socket is the socket of containerd. Folders below /run are private to the node's sandbox.
 const (
 	socket        = "/run/containerd/containerd.sock"
 	containerdRun = "/run/containerd"
 )
 
-// files are what the programs are configured with, by their path below the state folder. $STATE, $BIN and the addresses are put in.
+// files are the configuration files of the programs, by path below the state folder. $STATE, $BIN and the addresses are
+// replaced.
 var files = map[string]string{
 	"containerd.toml": `version = 2
 root = "$STATE/containerd"
@@ -60,7 +61,7 @@ state = "/run/containerd"
         BinaryName = "/usr/sbin/runc"
         SystemdCgroup = false
 `,
-	// Whatever registry an image is named after, it comes from ours.
+	// All images are pulled from the local registry, whatever their names.
 	"registries/_default/hosts.toml": `[host."http://` + nodeAddress + ":" + registryPort + `"]
   capabilities = ["pull", "resolve"]
 `,
@@ -118,7 +119,7 @@ func write(state string) error {
 	return nil
 }
 
-// identities are who has a certificate.
+// identities are the subjects of certificates.
 var identities = []identity{
 	{name: "apiserver", user: "kube-apiserver", hosts: []string{
 		nodeAddress, "127.0.0.1", apiService, "localhost",
@@ -135,7 +136,7 @@ var identities = []identity{
 	{name: "node", user: "system:node:" + nodeName, groups: []string{"system:nodes"}},
 }
 
-// apiServer are the flags of the API server.
+// apiServer returns the flags of the API server.
 func apiServer(state string) []string {
 	pki := func(name string) string { return filepath.Join(state, "pki", name) }
 	return []string{
@@ -153,7 +154,7 @@ func apiServer(state string) []string {
 	}
 }
 
-// clientFlags are the flags by which a program of the control plane comes to the API.
+// clientFlags returns the flags with which a program of the control plane connects to the API.
 func clientFlags(state, name string) []string {
 	config := filepath.Join(state, "pki", name+".kubeconfig")
 	return []string{
@@ -162,7 +163,7 @@ func clientFlags(state, name string) []string {
 	}
 }
 
-// controllerManager are the flags of the controller manager.
+// controllerManager returns the flags of the controller manager.
 func controllerManager(state string) []string {
 	pki := func(name string) string { return filepath.Join(state, "pki", name) }
 	return append(clientFlags(state, "kube-controller-manager"),
@@ -172,7 +173,7 @@ func controllerManager(state string) []string {
 	)
 }
 
-// kubelet are the flags of the kubelet.
+// kubelet returns the flags of the kubelet.
 func kubelet(state string) []string {
 	return []string{
 		"--config=" + filepath.Join(state, "kubelet.yaml"), "--kubeconfig=" + filepath.Join(state, "pki", "node.kubeconfig"),

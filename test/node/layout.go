@@ -33,7 +33,7 @@ type descriptor struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// manifest is what an image consists of.
+// manifest is the manifest of an image.
 type manifest struct {
 	Config descriptor   `json:"config"`
 	Layers []descriptor `json:"layers"`
@@ -48,7 +48,7 @@ type index struct {
 // layout is a folder with OCI images: https://github.com/opencontainers/image-spec/blob/main/image-layout.md.
 type layout struct{ dir string }
 
-// images are those that have a name, by it. A layout that is not there has none.
+// images returns the named images, by name. A missing layout has none.
 func (l layout) images() (map[string]descriptor, error) {
 	i, err := l.index()
 	if err != nil {
@@ -77,12 +77,12 @@ func (l layout) index() (index, error) {
 	return i, nil
 }
 
-// blob is the path of a blob.
+// blob returns the path of a blob.
 func (l layout) blob(digest string) string {
 	return filepath.Join(l.dir, "blobs", "sha256", filepath.Base(digest[len("sha256:"):]))
 }
 
-// file is one of an image. A name that ends in a slash is a folder.
+// file is a file of an image. A name that ends in a slash is a folder.
 type file struct {
 	name string
 	mode int64
@@ -93,12 +93,12 @@ type file struct {
 // (https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md).
 var packaged = map[string]string{"io.crossplane.xpkg": "base"}
 
-// program makes an image of one static program and other files, which runs as a user without rights.
+// program creates an image of one static program and other files, which runs as a user without rights.
 func (l layout) program(name, program, path string, more ...file) error {
 	return l.programPackage(name, program, path, nil, more...)
 }
 
-// programPackage makes a Crossplane package with a program.
+// programPackage creates a Crossplane package with a program.
 func (l layout) programPackage(name, program, path string, pkg []byte, more ...file) error {
 	binary, err := os.ReadFile(path)
 	if err != nil {
@@ -111,7 +111,7 @@ func (l layout) programPackage(name, program, path string, pkg []byte, more ...f
 	return l.add(name, map[string]any{"Entrypoint": []string{"/" + program}, "User": "65532:65532", "Env": []string{"PATH=/"}}, layers...)
 }
 
-// within makes an image of another one and a program in it, at a path, which runs as that one's user.
+// within creates an image of another one and a program in it, at a path, which runs as that one's user.
 func (l layout) within(name, base, at, path string) error {
 	all, err := l.images()
 	if err != nil {
@@ -139,12 +139,12 @@ func (l layout) within(name, base, at, path string) error {
 	return l.extend(name, config.Config, m.Layers, config.RootFS.Digests, []file{{at, 0o755, binary}})
 }
 
-// add adds an image of layers, or replaces that of the same name.
+// add adds an image of layers, or replaces the image with the same name.
 func (l layout) add(name string, config map[string]any, layers ...[]file) error {
 	return l.extend(name, config, nil, nil, layers...)
 }
 
-// extend is the same on top of layers that are there.
+// extend adds an image with layers on top of existing ones.
 func (l layout) extend(name string, config map[string]any, descriptors []descriptor, digests []string, layers ...[]file) error {
 	for _, files := range layers {
 		data, err := archive(files)
@@ -187,7 +187,7 @@ func (l layout) extend(name string, config map[string]any, descriptors []descrip
 	return os.WriteFile(filepath.Join(l.dir, "index.json"), data, 0o644)
 }
 
-// archive is a layer of files. The same files give the same bytes.
+// archive returns a layer of files. The same files result in the same bytes.
 func archive(files []file) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -226,7 +226,7 @@ func (l layout) putJSON(mediaType string, v any) (descriptor, error) {
 	return l.put(mediaType, data)
 }
 
-// put writes a blob, unless it is there.
+// put writes a blob, unless it exists.
 func (l layout) put(mediaType string, data []byte) (descriptor, error) {
 	hash := sha256.Sum256(data)
 	d := descriptor{MediaType: mediaType, Digest: "sha256:" + hex.EncodeToString(hash[:]), Size: int64(len(data))}
@@ -240,7 +240,7 @@ func (l layout) put(mediaType string, data []byte) (descriptor, error) {
 	return d, os.WriteFile(path, data, 0o644)
 }
 
-// prune removes what belongs to no image any more.
+// prune removes blobs that belong to no image.
 func (l layout) prune() error {
 	all, err := l.images()
 	if err != nil {

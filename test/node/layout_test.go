@@ -29,7 +29,7 @@ func TestWithoutRegistry(t *testing.T) {
 	}
 }
 
-// TestRegistry: what was put into a layout is what a client pulls, by tag and by digest.
+// TestRegistry checks that a client pulls the contents of a layout, by tag and by digest.
 func TestRegistry(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "program")
@@ -54,7 +54,7 @@ func TestRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(l.blob(stray.Digest)); !os.IsNotExist(err) {
-		t.Errorf("what belongs to no image is still there: %v", err)
+		t.Errorf("an unreferenced blob still exists: %v", err)
 	}
 	r := registry.New()
 	if err := r.Serve(t.Context(), "127.0.0.1:0"); err != nil {
@@ -103,7 +103,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestWithin: a program in another image has what that one has, and is what runs in it.
+// TestWithin checks that a program added to another image keeps the image's files, and is its entry point.
 func TestWithin(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "program")

@@ -14,11 +14,11 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 )
 
-// load are clients outside of every pod that ask a Keystone for tokens and validate them, and other services for other things, again and
-// again. Nothing is tried twice:
+// load runs clients outside of every pod that repeatedly request tokens of a Keystone and validate them, and call other
+// services. No request is retried:
 //
-//	l := startLoad(ctx, t, namespace) // returns when the first tokens are there
-//	counts := l.take()                // what has happened since, or since the take before
+//	l := startLoad(ctx, t, namespace) // returns after the first tokens
+//	counts := l.take()                // results since then, or since the previous take
 //	counts = l.stop()                 // the same, and ends the load
 type load struct {
 	cancel context.CancelFunc
@@ -28,47 +28,47 @@ type load struct {
 	now    counts
 	last   time.Time // the last answer
 	tokens []string  // the oldest first
-	// begun is when the last of the other requests began that was answered, by its name.
-	begun map[string]time.Time
+	// started is the start of the last answered request, by name of the other requests.
+	started map[string]time.Time
 }
 
-// counts say what became of requests.
+// counts are the results of requests.
 type counts struct {
-	issued, validated, others, lost int
-	// by is how many were lost, by what was asked.
+	issued, validated, others, failed int
+	// by is the number of lost requests, by name.
 	by map[string]int
 	// first are the first errors, each with its time; from and to are the times of the first and the last one.
 	first    []string
 	from, to time.Time
-	// silence is the longest time in which no request was answered.
+	// silence is the longest time without an answered request.
 	silence time.Duration
-	// outages are the times between two answers in which requests were lost; the last one may go on.
+	// outages are the times between two replies in which requests were lost; the last one may not have ended.
 	outages []outage
 }
 
-// outage is from the last answer before it to the first after it, which may not have come yet.
+// outage is the time between the last response before and the first one after it, which may be missing.
 type outage struct{ from, to time.Time }
 
-// total is how many requests there were.
-func (c counts) total() int { return c.issued + c.validated + c.others + c.lost }
+// total returns the number of requests.
+func (c counts) total() int { return c.issued + c.validated + c.others + c.failed }
 
-// String is for a log: 20 issued, 80 validated, 0 others, 0 lost.
+// String returns a line for a log: 20 issued, 80 validated, 0 others, 0 lost.
 func (c counts) String() string {
-	text := fmt.Sprintf("%d issued, %d validated, %d others, %d lost, at most %.1f s between answers",
-		c.issued, c.validated, c.others, c.lost, c.silence.Seconds())
-	if c.lost > 0 {
+	text := fmt.Sprintf("%d issued, %d validated, %d others, %d lost, at most %.1f s between replies",
+		c.issued, c.validated, c.others, c.failed, c.silence.Seconds())
+	if c.failed > 0 {
 		text += fmt.Sprintf(", lost from %s to %s", c.from.Format(time.TimeOnly), c.to.Format(time.TimeOnly))
 	}
 	return text
 }
 
-// request is what a client asks of a service other than Keystone.
+// request is a request to a service other than Keystone.
 type request struct {
-	what string
+	name string
 	send func(context.Context, *cloud) error
 }
 
-// What is asked of Keystone.
+// Requests to Keystone.
 const (
 	issue    = "issue a token"
 	validate = "validate a token"
@@ -80,7 +80,7 @@ const (
 	loadPause       = 400 * time.Millisecond
 	loadTokens      = 200 // that are kept, of all times since the start
 	loadErrors      = 5   // that are kept
-	// loadTimeout is how long a client waits for an answer.
+	// loadTimeout is the timeout of a request.
 	loadTimeout = 15 * time.Second
 )
 
@@ -89,9 +89,9 @@ const (
 func startLoad(ctx context.Context, t *testing.T, namespace string, others ...request) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
-	l := &load{cancel: cancel, last: time.Now(), begun: map[string]time.Time{}}
+	l := &load{cancel: cancel, last: time.Now(), started: map[string]time.Time{}}
 	for _, r := range others {
-		l.begun[r.what] = time.Time{}
+		l.started[r.name] = time.Time{}
 	}
 	for i := range loadClients {
 		c := login(ctx, t, namespace)
@@ -105,8 +105,8 @@ func startLoad(ctx context.Context, t *testing.T, namespace string, others ...re
 		l.done.Go(func() {
 			for ; ctx.Err() == nil; pause(ctx) {
 				began := time.Now()
-				if l.count(ctx, r.what, r.send(ctx, c)) {
-					l.note(r.what, began)
+				if l.count(ctx, r.name, r.send(ctx, c)) {
+					l.note(r.name, began)
 				}
 			}
 		})
@@ -131,7 +131,7 @@ func (l *load) run(ctx context.Context, c *cloud, n int) {
 	}
 }
 
-// pause is the time between two requests of a client.
+// pause waits between two requests of a client.
 func pause(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -140,7 +140,7 @@ func pause(ctx context.Context) {
 }
 
 // count notes the end of a request; one that was cut off by the end of the load does not count.
-func (l *load) count(ctx context.Context, what string, err error) bool {
+func (l *load) count(ctx context.Context, name string, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -148,24 +148,24 @@ func (l *load) count(ctx context.Context, what string, err error) bool {
 	case err != nil && ctx.Err() != nil:
 		return false
 	case err != nil:
-		if l.now.lost++; l.now.lost == 1 {
+		if l.now.failed++; l.now.failed == 1 {
 			l.now.from = now
 		}
 		l.now.to = now
 		if l.now.by == nil {
 			l.now.by = map[string]int{}
 		}
-		l.now.by[what]++
+		l.now.by[name]++
 		if n := len(l.now.outages); n == 0 || !l.now.outages[n-1].to.IsZero() {
 			l.now.outages = append(l.now.outages, outage{from: l.last})
 		}
 		if len(l.now.first) < loadErrors {
-			l.now.first = append(l.now.first, fmt.Sprintf("%s cannot %s: %v", now.Format(time.TimeOnly), what, err))
+			l.now.first = append(l.now.first, fmt.Sprintf("%s cannot %s: %v", now.Format(time.TimeOnly), name, err))
 		}
 		return false
-	case what == issue:
+	case name == issue:
 		l.now.issued++
-	case what == validate:
+	case name == validate:
 		l.now.validated++
 	default:
 		l.now.others++
@@ -178,7 +178,7 @@ func (l *load) count(ctx context.Context, what string, err error) bool {
 	return true
 }
 
-// keep keeps a token; the very first ones stay for ever.
+// keep keeps a token; the very first ones stay forever.
 func (l *load) keep(token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,14 +193,14 @@ func (l *load) pick(n int) string {
 	return l.tokens[n%len(l.tokens)]
 }
 
-// kept are tokens of all times since the start.
-func (l *load) kept() []string {
+// retained returns tokens of all times since the start.
+func (l *load) retained() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.tokens)
 }
 
-// take returns what has happened since the load started, or since the last call.
+// take returns the results since the load started, or since the last call.
 func (l *load) take() counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,46 +217,46 @@ func (l *load) steady(d time.Duration) bool {
 	return time.Since(l.last) < loadTimeout && time.Since(l.now.to) > d
 }
 
-// note notes that a request was answered, and when it began.
-func (l *load) note(what string, began time.Time) {
+// note records an answered request and its start.
+func (l *load) note(name string, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.begun[what] = began
+	l.started[name] = began
 }
 
-// answered is no error if of each of the other requests one was answered that began after a time: whatever began before it has come to its
-// end, too, since each client sends one after the other.
+// answered returns an error unless each of the other requests was answered at least once after a time: requests that
+// started earlier have also ended, since each client sends one after the other.
 func (l *load) answered(since time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, what := range slices.Sorted(maps.Keys(l.begun)) {
-		if l.begun[what].Before(since) {
-			return fmt.Errorf("nobody has yet been able to %s again", what)
+	for _, name := range slices.Sorted(maps.Keys(l.started)) {
+		if l.started[name].Before(since) {
+			return fmt.Errorf("no client has succeeded again: %s", name)
 		}
 	}
 	return nil
 }
 
-// stop ends the load, and returns what has happened since the last take.
+// stop ends the load, and returns the results since the last take.
 func (l *load) stop() counts {
 	l.cancel()
 	l.done.Wait()
 	return l.take()
 }
 
-// lossless fails a test if a request was lost, or if there was no load to speak of. It logs what there was.
-func (c counts) lossless(t *testing.T, what string) {
+// lossless fails a test if a request was lost, or if there was hardly any load. It logs the counts.
+func (c counts) lossless(t *testing.T, name string) {
 	t.Helper()
-	t.Logf("%s: %s", what, c)
+	t.Logf("%s: %s", name, c)
 	for _, text := range c.first {
-		t.Errorf("%s: %s", what, text)
+		t.Errorf("%s: %s", name, text)
 	}
 	if c.issued == 0 || c.validated == 0 {
-		t.Errorf("%s: that is no load", what)
+		t.Errorf("%s: that is no load", name)
 	}
 }
 
-// options are what the administrator logs in with, from the beginning each time.
+// options returns the login of the administrator, without a token.
 func (c *cloud) options() *tokens.AuthOptions {
 	return &tokens.AuthOptions{
 		IdentityEndpoint: c.url, Username: c.user, Password: c.password, DomainName: "Default",

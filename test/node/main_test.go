@@ -21,10 +21,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// running says that the tests are in the machine of a node that `make node-up ARGS=-platform` started.
+// running: the tests run in the sandbox of a node that `make node-up ARGS=-platform` started.
 var running = flag.Bool("running", false, "use the node that runs, in whose machine this is, instead of starting one")
 
-// cluster is the node with everything of ours, which all tests share.
+// cluster is the node with the platform that all tests share.
 var cluster *node.Node
 
 func TestMain(m *testing.M) {
@@ -39,23 +39,25 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// asked reports whether tests of a name were asked for, and not all of them.
-func asked(name string) bool { return strings.Contains(flag.Lookup("test.run").Value.String(), name) }
+// selected reports whether tests of a name were selected, instead of all tests.
+func selected(name string) bool {
+	return strings.Contains(flag.Lookup("test.run").Value.String(), name)
+}
 
-// kit is what the tests need that were asked for.
+// kit returns the platform services that the selected tests need.
 func kit() node.PlatformServices {
 	switch {
-	case asked("Storage"):
+	case selected("Storage"):
 		return node.Storage
-	case asked("Hypervisors"):
+	case selected("Hypervisors"):
 		return node.Hypervisors
-	case asked("Tempest"):
+	case selected("Tempest"):
 		return node.Tempest
 	}
 	return node.ControlPlanes
 }
 
-// run installs what is needed, while there is a network, and then runs the tests in a machine of their own.
+// run installs the prerequisites while there is a network, and then runs the tests in a sandbox.
 func run(m *testing.M) (code int, err error) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -89,16 +91,16 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// build makes what the node, its operators and the tests need, which takes long the first time.
+// build builds the node, its operators and the tests' tools, which takes long the first time.
 func build(root string) error {
 	unhurried := context.Background()
 	if err := node.Install(unhurried, root, os.Stderr); err != nil {
 		return err
 	}
-	if err := kit().Install(unhurried, root, os.Stderr); err != nil || asked("Storage") {
+	if err := kit().Install(unhurried, root, os.Stderr); err != nil || selected("Storage") {
 		return err
 	}
-	if asked("Hypervisors") {
+	if selected("Hypervisors") {
 		_, err := install.NewGuest(unhurried, os.Stderr)
 		return err
 	}

@@ -24,13 +24,14 @@ import (
 
 var maxScaleKind = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MaxScale"}
 
-// TestMedium: MariaDB's operator takes what the size medium orders. MaxScale itself does not run, for want of an image: what its operator does of it
-// without one is there, which includes certificates that clients verify by the authority that they have for MariaDB. Nobody waits for a proxy that does
-// not come but the claim, which says so, and one that is not wanted any more goes.
+// TestMedium checks that MariaDB's operator accepts the objects of size medium. MaxScale itself does not run, because
+// it has no image: the objects that its operator creates without one exist, including certificates that clients verify
+// by the CA of MariaDB. Only the claim waits for the missing proxy, and reports it, and a proxy that is no longer
+// wanted is deleted.
 func TestMedium(t *testing.T) {
-	// It has the processors to itself for five minutes, which the others need.
-	if !asked("Medium") {
-		t.Skip("it runs when it is asked for: make test-e2e RUN=TestMedium")
+	// It uses all processors for five minutes, which other tests need.
+	if !selected("Medium") {
+		t.Skip("it runs only on request: make test-e2e RUN=TestMedium")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
@@ -67,7 +68,7 @@ func object(kind schema.GroupVersionKind) *unstructured.Unstructured {
 	return u
 }
 
-// workloads is the namespace of a claim's workloads, when there is one.
+// workloads returns the namespace of a claim's workloads, if there is one.
 func workloads(ctx context.Context, claim *unstructured.Unstructured) (string, error) {
 	all := &corev1.NamespaceList{}
 	if err := cluster.Client.List(ctx, all); err != nil {
@@ -81,7 +82,8 @@ func workloads(ctx context.Context, claim *unstructured.Unstructured) (string, e
 	return "", errors.New("the claim has no namespace for its workloads")
 }
 
-// testListener: two proxies are ordered, with a certificate that a client verifies who knows MariaDB's authority, by the name that Keystone gets.
+// testListener checks that two proxies are composed, with a certificate that clients verify by MariaDB's CA, with the
+// name in Keystone's configuration.
 func testListener(ctx context.Context, t *testing.T, namespace string) {
 	set := &appsv1.StatefulSet{}
 	eventually(ctx, t, 3*time.Minute, func() error {
@@ -109,7 +111,8 @@ func testListener(ctx context.Context, t *testing.T, namespace string) {
 	}
 }
 
-// testFailover: while the proxy is not ready, the database is, does not name it, and its operator leads clients away from a lost member.
+// testFailover checks that while the proxy is not ready, the database is, does not name it, and its operator leads
+// clients away from a lost member.
 func testFailover(ctx context.Context, t *testing.T, namespace string) {
 	db, name := object(mariaDBKind), types.NamespacedName{Namespace: namespace, Name: "mariadb"}
 	if err := cluster.WaitCondition(ctx, mariaDBKind, name, "Ready"); err != nil {
@@ -141,20 +144,21 @@ func testFailover(ctx context.Context, t *testing.T, namespace string) {
 	t.Logf("%s takes the writes after %.0f s", status(db, "currentPrimary"), time.Since(started).Seconds())
 }
 
-// testWaiting: the claim says what it waits for.
+// testWaiting checks that the claim reports the object that it waits for.
 func testWaiting(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
 	eventually(ctx, t, 5*time.Minute, func() error {
 		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim); err != nil {
 			return err
 		}
 		if requested := fmt.Sprint(claim.Object["status"]); !strings.Contains(requested, "MaxScale maxscale: ") {
-			return fmt.Errorf("the claim does not speak of the proxy: %s", requested)
+			return fmt.Errorf("the claim does not mention the proxy: %s", requested)
 		}
 		return nil
 	})
 }
 
-// testUnwanted: without the proxy the claim becomes ready, and the proxy goes, although it never was.
+// testUnwanted checks that without the proxy the claim becomes ready, and that the proxy is deleted, although it never
+// ran.
 func testUnwanted(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, namespace string) {
 	change(ctx, t, claim, `{"spec": {"infrastructure": {"mariadb": {"maxScale": {"enabled": false}}}}}`)
 	eventually(ctx, t, 3*time.Minute, func() error {

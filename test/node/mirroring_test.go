@@ -23,7 +23,7 @@ import (
 // copied is the pool of the claim that is copied.
 const copied = "images"
 
-// mirrored is what a pool is told in Ceph, as rbd says it.
+// mirrored returns rbd's output about the mirroring of a pool.
 func (s *stored) mirrored(ctx context.Context, out any, args ...string) error {
 	folder := "/var/lib/rook/" + s.namespace
 	text, err := kubectl(ctx, append([]string{"exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "timeout", "60", "rbd",
@@ -34,7 +34,7 @@ func (s *stored) mirrored(ctx context.Context, out any, args ...string) error {
 	return json.Unmarshal([]byte(text), out)
 }
 
-// setMirroring says how the pool is copied. Nil: it is not.
+// setMirroring sets the mirroring of the pool. Nil: none.
 func (s *stored) setMirroring(of map[string]any) {
 	s.t.Helper()
 	pools, _, _ := unstructured.NestedSlice(s.claim.Object, "spec", "pools")
@@ -49,8 +49,9 @@ func (s *stored) setMirroring(of map[string]any) {
 	s.set(pools, "pools")
 }
 
-// testMirroring: a pool is copied as the claim says, the token of this cluster comes to the claim's namespace, and another cluster to which
-// nobody gets through makes nothing of this one unready: Rook's own words are on the claim. The daemon that would fetch from there runs.
+// testMirroring checks that a pool is mirrored as configured, that the token of this cluster is copied to the claim's
+// namespace, and that an unreachable peer makes no object of this cluster unready: the claim has Rook's message. The
+// daemon that would fetch from the peer runs.
 func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 	s.setMirroring(map[string]any{"mode": "image", "snapshotSchedules": []any{map[string]any{"interval": "1h"}}})
 	started := time.Now()
@@ -63,7 +64,7 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 		}
 		name, _, _ := unstructured.NestedString(u.Object, "status", "mirroring", "tokenSecretRef", "name")
 		if name == "" {
-			return errors.New("the claim knows no token")
+			return errors.New("the claim reports no token")
 		}
 		token = string(secret(ctx, t, s.claim.GetNamespace(), name)["token"])
 		return s.is(ctx)
@@ -82,7 +83,7 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 		schedules[0].Interval != "1h" {
 		t.Errorf("Ceph takes snapshots at %v: %v", schedules, err)
 	}
-	// Its own token is that of no other cluster: Ceph refuses it.
+	// Its own token is not accepted as the token of a peer.
 	other := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "other"}, Data: map[string][]byte{"token": []byte(token)},
 	}
@@ -102,7 +103,7 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 			return err
 		}
 		if c, _ := platform.ConditionOf(u, "MirroringHealthy"); c.Reason != "PeerNotAdded" {
-			return fmt.Errorf("the claim says of the other cluster: %s %s", c.Reason, c.Message)
+			return fmt.Errorf("the claim reports about the other cluster: %s %s", c.Reason, c.Message)
 		}
 		for _, typ := range []string{"PoolsReady", "MirroringReady", "Ready"} {
 			if c, _ := platform.ConditionOf(u, typ); c.Status != "True" {
@@ -111,14 +112,14 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("the claim says after %.0f s that nobody gets through to the other cluster, and is ready", time.Since(started).Seconds())
+	t.Logf("the claim reports after %.0f s that the other cluster is unreachable, and is ready", time.Since(started).Seconds())
 	eventually(ctx, t, 3*time.Minute, func() error {
 		var known struct {
 			Services map[string]any `json:"services"`
 		}
 		err := s.ceph(ctx, &known, "service", "dump")
 		if err == nil && known.Services["rbd-mirror"] == nil {
-			err = fmt.Errorf("Ceph knows of no daemon that copies; it is in images that were built since test/node/images/ceph has it\n%s",
+			err = fmt.Errorf("Ceph has no mirroring daemon; images built before it was added to test/node/images/ceph lack it\n%s",
 				cluster.Waiting(ctx, s.namespace))
 		}
 		return err
@@ -128,14 +129,14 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 	if err := s.mirrored(ctx, &going, "mirror", "pool", "status", copied); err != nil {
 		t.Error(err)
 	}
-	t.Logf("Ceph says of copying: %v", going)
+	t.Logf("mirroring status of Ceph: %v", going)
 	pool := object(cephKind("CephBlockPool"))
 	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: copied}, pool); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("Rook says of the pool: %.600s", fmt.Sprint(pool.Object["status"]))
+	t.Logf("Rook's status of the pool: %.600s", fmt.Sprint(pool.Object["status"]))
 	if known := fmt.Sprint(s.access(ctx, t)); !strings.Contains(known, copied) {
-		t.Errorf("nobody is offered the pool any more: %s", known)
+		t.Errorf("the pool is no longer in status.access: %s", known)
 	}
 	s.setMirroring(nil)
 	unstructured.RemoveNestedField(s.claim.Object, "spec", "mirroring")
@@ -149,13 +150,14 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 		}
 		return s.is(ctx)
 	}); err != nil {
-		// Rook writes into its log alone why it goes on to copy.
+		// Only Rook's log has the reason why it continues to mirror.
 		requested, failed := kubectl(ctx, "logs", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--since=6m")
 		_ = cluster.Client.Get(ctx, client.ObjectKeyFromObject(pool), pool)
-		t.Fatalf("%v\nthe claim: %v\nRook is told: %v\nit says: %v\n%s %v", err, s.is(ctx), pool.Object["spec"], pool.Object["status"],
+		t.Fatalf("%v\nthe claim: %v\nspec: %v\nstatus: %v\n%s %v", err, s.is(ctx), pool.Object["spec"], pool.Object["status"],
 			lines(requested, "mirror"), failed)
 	}
-	// What was taken out of the claim is kept, and whoever runs the platform deletes it, once nobody orders it any more.
+	// An object that was removed from the claim is retained, and the platform team deletes it, once no claim uses it
+	// any more.
 	eventually(ctx, t, 3*time.Minute, func() error {
 		all, err := kubectl(ctx, "get", "objects.kubernetes.crossplane.io", "-o", "name")
 		if err == nil && strings.Contains(all, s.namespace+"-mirror\n") {
@@ -171,7 +173,7 @@ func (s *stored) testMirroring(ctx context.Context, t *testing.T) {
 	}
 }
 
-// lines are those of a text that have a word in them.
+// lines returns the lines of a text that contain a word.
 func lines(text, word string) string {
 	var out []string
 	for l := range strings.Lines(text) {
@@ -179,6 +181,6 @@ func lines(text, word string) string {
 			out = append(out, l)
 		}
 	}
-	const enough = 40
-	return strings.Join(out[max(len(out)-enough, 0):], "")
+	const ready = 40
+	return strings.Join(out[max(len(out)-ready, 0):], "")
 }

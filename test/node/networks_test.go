@@ -29,13 +29,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 )
 
-// projectNamespace is that of the example of networks as code (docs/networks-as-code.md), webPassword that of a member of its project.
+// projectNamespace is the namespace of the example of networks as code (docs/networks-as-code.md), webPassword the
+// password of a member of its project.
 const (
 	projectNamespace = "acme-web"
 	webPassword      = "password-of-the-web-shop"
 )
 
-// testNetworks: what examples/networks orders is in Neutron, by the login of a member of the project, and goes again.
+// testNetworks checks that the objects of examples/networks are created in Neutron, with the login of a member of the
+// project, and deleted again.
 func testNetworks(ctx context.Context, t *testing.T, namespace string, c *cloud) {
 	neutron, err := c.neutron()
 	if err != nil {
@@ -77,7 +79,7 @@ func testNetworks(ctx context.Context, t *testing.T, namespace string, c *cloud)
 	apply(ctx, t, group)
 	checkRules(ctx, t, neutron, append(want, "ingress tcp 80-80"))
 
-	goes(ctx, t, objects)
+	deleteObjects(ctx, t, objects)
 	if err := cluster.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: projectNamespace}}); err != nil {
 		t.Error(err)
 	}
@@ -114,8 +116,8 @@ func checkRules(ctx context.Context, t *testing.T, neutron *gophercloud.ServiceC
 	})
 }
 
-// prepareNetworks makes what is there before: a network outside, a project with a member, a namespace with his login, and, in place of a gateway,
-// a way for K-ORC to Neutron.
+// prepareNetworks creates the prerequisites: an external network, a project with a member, a namespace with the
+// member's login, and, instead of a gateway, a route from K-ORC to Neutron.
 func prepareNetworks(ctx context.Context, t *testing.T, namespace string, c *cloud, neutron *gophercloud.ServiceClient) {
 	t.Helper()
 	outside, err := networks.Create(ctx, neutron, external.CreateOptsExt{

@@ -30,13 +30,13 @@ const (
 	northdPods     = ovnPods + "northd"
 )
 
-// What is asked of Neutron: the one of its database alone, the other of OVN, too.
+// Requests to Neutron: the first one needs only its database, the second one also OVN.
 const (
 	listNetworks = "list networks"
 	makeNetwork  = "make a network"
 )
 
-// networkFaults are those of Neutron's processes and of OVN's databases.
+// networkFaults are the faults of Neutron's processes and of OVN's databases.
 var networkFaults = []fault{
 	{name: "a pod of Neutron's API is deleted", strike: remove(neutronPods, 1, nil), lossless: true},
 	{name: "a pod of Neutron's API is killed", strike: remove(neutronPods, 1, new(int64))},
@@ -44,11 +44,11 @@ var networkFaults = []fault{
 	{name: "the leader of OVN's northbound database is killed", strike: killLeader("ovn-northbound"), loses: []string{makeNetwork}},
 	{name: "the leader of OVN's southbound database is killed", strike: killLeader("ovn-southbound"), lossless: true},
 	{name: "all members of OVN's southbound database are killed at once", strike: remove(southboundPods, 0, new(int64)), lossless: true},
-	// What writes waits, for minutes, and each pod of Neutron here has one worker, which answers nothing else meanwhile. Nova asks it of every
-	// virtual machine.
+	// Requests that write wait for minutes, and each pod of Neutron here has one worker, which is blocked meanwhile.
+	// Nova calls Neutron for every server.
 	{
 		name: "all members of OVN's northbound database are killed at once", strike: remove(northboundPods, 0, new(int64)),
-		loses: []string{makeNetwork, listNetworks, listMachines, makeMachine, lookAtScreen, askMetadata},
+		loses: []string{makeNetwork, listNetworks, listMachines, makeMachine, lookAtScreen, readMetadataRequest},
 	},
 	{name: "both northd are killed", strike: remove(northdPods, 0, new(int64)), lossless: true},
 }
@@ -64,22 +64,22 @@ func killLeader(name string) func(context.Context, *broken) error {
 		}
 		leader, _, err := unstructured.NestedString(raft.Object, "status", "leader")
 		if leader == "" {
-			return errors.Join(err, fmt.Errorf("nobody leads %s, as far as its members say", name))
+			return errors.Join(err, fmt.Errorf("%s has no leader, according to its members", name))
 		}
 		return remove(appsv1.StatefulSetPodNameLabel+"="+leader, 1, new(int64))(ctx, b)
 	}
 }
 
-// neutron is a client of the network service, by its address inside the cluster.
+// neutron returns a client of the network service, by its address inside the cluster.
 func (c *cloud) neutron() (*gophercloud.ServiceClient, error) {
 	return openstack.NewNetworkV2(c.provider, gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal})
 }
 
-// connect makes a network that stays, with a subnet and a port, and returns what asks for it.
+// connect creates a permanent network, with a subnet and a port, and returns the requests to it.
 func connect(ctx context.Context, t *testing.T, c *cloud) []request {
 	t.Helper()
 	started := time.Now()
-	kept, err := c.network(ctx, "kept", "192.0.2.0/25")
+	retained, err := c.network(ctx, "kept", "192.0.2.0/25")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func connect(ctx context.Context, t *testing.T, c *cloud) []request {
 			if err != nil {
 				return err
 			}
-			got, err := networks.Get(ctx, client, kept).Extract()
+			got, err := networks.Get(ctx, client, retained).Extract()
 			if err == nil && len(got.Subnets) != 1 {
 				err = fmt.Errorf("network %s has %d subnets, want 1", got.Name, len(got.Subnets))
 			}
@@ -106,25 +106,25 @@ func connect(ctx context.Context, t *testing.T, c *cloud) []request {
 	}
 }
 
-// network makes a network with a subnet and a port, and returns its ID.
+// network creates a network with a subnet and a port, and returns its ID.
 func (c *cloud) network(ctx context.Context, name, addresses string) (id string, err error) {
 	client, err := c.neutron()
 	if err != nil {
 		return "", err
 	}
-	made, err := networks.Create(ctx, client, networks.CreateOpts{Name: name}).Extract()
+	created, err := networks.Create(ctx, client, networks.CreateOpts{Name: name}).Extract()
 	if err != nil {
 		return "", fmt.Errorf("cannot make a network: %w", err)
 	}
 	if _, err := subnets.Create(ctx, client, subnets.CreateOpts{
-		NetworkID: made.ID, Name: name, CIDR: addresses, IPVersion: gophercloud.IPv4,
+		NetworkID: created.ID, Name: name, CIDR: addresses, IPVersion: gophercloud.IPv4,
 	}).Extract(); err != nil {
 		return "", fmt.Errorf("cannot make a subnet: %w", err)
 	}
-	if _, err := ports.Create(ctx, client, ports.CreateOpts{NetworkID: made.ID, Name: name}).Extract(); err != nil {
+	if _, err := ports.Create(ctx, client, ports.CreateOpts{NetworkID: created.ID, Name: name}).Extract(); err != nil {
 		return "", fmt.Errorf("cannot make a port: %w", err)
 	}
-	return made.ID, nil
+	return created.ID, nil
 }
 
 // disconnect deletes a network and its ports.

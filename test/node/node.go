@@ -57,8 +57,8 @@ type Node struct {
 	started   time.Time
 }
 
-// Start starts a node, in a machine of its own (sandbox.Enter), after Install. It is ready for pods when this returns. The error says
-// what is missing or has failed, with the end of its log. There can be one at a time.
+// Start starts a node, in a sandbox (sandbox.Enter), after Install. It is ready for pods when this returns. The error
+// names the missing or failed program, with the end of its log. There can be one node at a time.
 func Start(ctx context.Context, progress io.Writer) (_ *Node, err error) {
 	folder, err := Folder()
 	if err != nil {
@@ -83,7 +83,7 @@ func Start(ctx context.Context, progress io.Writer) (_ *Node, err error) {
 	if err := n.Registry.Serve(ctx, nodeAddress+":"+registryPort); err != nil {
 		return n, err
 	}
-	// Those of Install, and those that `make images` built.
+	// The images of Install, and of `make images`.
 	for _, dir := range []string{filepath.Join(folder, "images"), filepath.Join(folder, "..", "images", "oci")} {
 		if err := n.Registry.AddLayout(dir, withoutRegistry); err != nil {
 			return n, err
@@ -100,12 +100,12 @@ func Start(ctx context.Context, progress io.Writer) (_ *Node, err error) {
 	if err := n.basics(ctx); err != nil {
 		return n, err
 	}
-	n.logf("names and volumes are there")
+	n.logf("DNS and volumes are ready")
 	return n, nil
 }
 
-// Attach is the node that `make node-up` started, for a process in its machine: the script that enters it puts one there. It stays up, and
-// has no registry here.
+// Attach returns the node that `make node-up` started, for a process in its sandbox: the script that enters it starts
+// one there. The node stays up, and has no registry here.
 func Attach(progress io.Writer) (*Node, error) {
 	folder, err := Folder()
 	if err != nil {
@@ -121,14 +121,14 @@ func Attach(progress io.Writer) (*Node, error) {
 	return n, n.connect(filepath.Join(n.state, "pki", "admin.kubeconfig"))
 }
 
-// programsIn are the programs of a node, of which some call others that are no part of the machine.
+// programsIn returns the programs of a node, of which some call others that are no part of the machine.
 func programsIn(folder string) *process.Group {
 	return &process.Group{Dir: folder, Env: []string{
 		"PATH=" + filepath.Join(folder, "bin") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 	}}
 }
 
-// connect makes the administrator's client. The API need not serve yet.
+// connect creates the administrator's client. The API need not serve yet.
 func (n *Node) connect(kubeconfig string) (err error) {
 	n.Kubeconfig = kubeconfig
 	if n.Config, err = clientcmd.BuildConfigFromFlags("", n.Kubeconfig); err != nil {
@@ -144,12 +144,12 @@ func (n *Node) Stop() {
 	n.processes.Stop()
 	n.Registry.Close()
 	for _, d := range n.devices {
-		_ = errors.Join(d.Chown(0, 0), d.Close()) // Ceph has made it its own
+		_ = errors.Join(d.Chown(0, 0), d.Close()) // Ceph has changed its owner
 	}
 	_ = n.lock.Close()
 }
 
-// occupy takes the folder for one node, until the file is closed.
+// occupy locks the folder for one node, until the file is closed.
 func occupy(folder string) (*os.File, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
@@ -164,22 +164,22 @@ func occupy(folder string) (*os.File, error) {
 	return lock, nil
 }
 
-// Err is an error when a program has ended that should not have, with the end of its log.
+// Err returns an error when a program has ended that should not have, with the end of its log.
 func (n *Node) Err() error { return n.processes.Failed() }
 
-func (n *Node) logf(what string) {
-	fmt.Fprintf(n.progress, "%5.1f s  %s\n", time.Since(n.started).Seconds(), what)
+func (n *Node) logf(name string) {
+	fmt.Fprintf(n.progress, "%5.1f s  %s\n", time.Since(n.started).Seconds(), name)
 }
 
-// machine prepares the machine of the node's own, and its folders.
+// machine prepares the node's sandbox, and its folders.
 func (n *Node) machine() error {
 	if !sandbox.Entered() {
-		return errors.New("a node needs a machine of its own: call sandbox.Enter")
+		return errors.New("a node needs a sandbox: call sandbox.Enter")
 	}
 	if err := sandbox.Prepare(); err != nil {
 		return err
 	}
-	// What a container mounts has to be seen by the kubelet, in this machine.
+	// The kubelet, in this sandbox, has to see the mounts of containers.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""); err != nil {
 		return fmt.Errorf("cannot share mounts with pods: %w", err)
 	}
@@ -218,7 +218,7 @@ func (n *Node) controlPlane(ctx context.Context) error {
 	return kubernetes.Ready(ctx, n.processes, "the API server", n.Config)
 }
 
-// agents start the rest of the control plane and what runs on a node, and wait until that is ready.
+// agents starts the rest of the control plane and the programs of a node, and waits until they are ready.
 func (n *Node) agents(ctx context.Context) error {
 	if err := n.processes.Wait(ctx, "containerd", func(context.Context) (bool, error) {
 		_, err := os.Stat(socket)
@@ -249,11 +249,11 @@ func (n *Node) agents(ctx context.Context) error {
 				return c.Status == corev1.ConditionTrue, fmt.Errorf("%s: %s", c.Reason, c.Message)
 			}
 		}
-		return false, errors.New("it has not said that it is ready")
+		return false, errors.New("it has not reported that it is ready")
 	})
 }
 
-// basics install what every cluster has, and wait until it runs.
+// basics installs the basic services of a cluster, and waits until they run.
 func (n *Node) basics(ctx context.Context) error {
 	all, err := fs.Glob(manifests, "manifests/*.yaml")
 	if err != nil {
@@ -272,7 +272,7 @@ func (n *Node) basics(ctx context.Context) error {
 	return n.WaitDeployments(ctx, "kube-system")
 }
 
-// Apply applies the objects of YAML documents on the server's side. The error is that of the first object that is refused.
+// Apply applies the objects of YAML documents with server-side apply. The error is about the first rejected object.
 func (n *Node) Apply(ctx context.Context, data []byte) error {
 	objects, err := platform.Decode(data)
 	if err != nil {
@@ -293,7 +293,8 @@ func (n *Node) apply(ctx context.Context, o *unstructured.Unstructured) error {
 	return nil
 }
 
-// WaitDeployments waits until every Deployment of a namespace is available. The error says what its pods wait for.
+// WaitDeployments waits until every Deployment of a namespace is available. The error contains the reasons why pods
+// wait.
 func (n *Node) WaitDeployments(ctx context.Context, namespace string) error {
 	return n.processes.Wait(ctx, "the Deployments of "+namespace, func(ctx context.Context) (bool, error) {
 		all := &appsv1.DeploymentList{}
@@ -309,7 +310,7 @@ func (n *Node) WaitDeployments(ctx context.Context, namespace string) error {
 	})
 }
 
-// Waiting says what the containers of a namespace that do not run wait for.
+// Waiting returns the reasons why containers of a namespace wait.
 func (n *Node) Waiting(ctx context.Context, namespace string) string {
 	pods := &corev1.PodList{}
 	if err := n.Client.List(ctx, pods, client.InNamespace(namespace)); err != nil {
@@ -334,7 +335,8 @@ func (n *Node) Waiting(ctx context.Context, namespace string) string {
 	return strings.Join(out, "; ")
 }
 
-// FailedContainerLogs are the ends of what the containers of a namespace that are not ready have written, and of what those that they replaced had.
+// FailedContainerLogs returns the last log lines of the containers of a namespace that are not ready, and of their
+// predecessors.
 func (n *Node) FailedContainerLogs(ctx context.Context, namespace string) string {
 	set, err := clientset.NewForConfig(n.Config)
 	if err != nil {
@@ -367,8 +369,8 @@ func (n *Node) FailedContainerLogs(ctx context.Context, namespace string) string
 	return out.String()
 }
 
-// Clean removes what a node that has ended leaves: its state, and its control groups, which are the kernel's and not of a machine.
-// Logs stay until the next start. It is an error while a node runs.
+// Clean removes the remains of a node that has ended: its state, and its control groups, which belong to the kernel and
+// not to a sandbox. Logs are kept until the next start. It returns an error while a node runs.
 func Clean() error {
 	folder, err := Folder()
 	if err != nil {
@@ -397,7 +399,7 @@ func Clean() error {
 	}
 	for _, k := range kits {
 		for _, f := range k.folders {
-			_ = os.Remove(f) // that the node was given, unless somebody else has something there
+			_ = os.Remove(f) // unless other files are in it
 		}
 	}
 	return os.RemoveAll(filepath.Join(folder, "state"))

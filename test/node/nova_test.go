@@ -55,23 +55,23 @@ const (
 	conductorPods = novaPods + "conductor"
 )
 
-// What is asked of Nova.
+// Requests to Nova.
 const (
-	listMachines = "list virtual machines"
-	makeMachine  = "make a virtual machine in "
-	askMetadata  = "ask for metadata"
-	lookAtScreen = "look at a screen"
+	listMachines        = "list virtual machines"
+	makeMachine         = "make a virtual machine in "
+	readMetadataRequest = "read metadata"
+	lookAtScreen        = "look at a screen"
 )
 
-// novaFaults are those of each of Nova's processes. What a fault may lose is what that process does, and nothing else. A hypervisor asks its
-// cell's conductor for everything, also whether a screen may be looked at.
+// novaFaults are the faults of each of Nova's processes. A fault may only lose the requests that its process serves. A
+// hypervisor calls its cell's conductor foreverything, also to authorize a console.
 var novaFaults = []fault{
 	{name: "a pod of Nova's API is deleted", strike: remove(apiPods, 1, nil), lossless: true},
 	{name: "a pod of Nova's API is killed", strike: remove(apiPods, 1, new(int64))},
 	{name: "the processes of a pod of Nova's API crash", strike: crash(apiPods)},
 	{name: "a pod of Nova's metadata API is deleted", strike: remove(metadataPods, 1, nil), lossless: true},
-	{name: "a pod of Nova's metadata API is killed", strike: remove(metadataPods, 1, new(int64)), loses: []string{askMetadata}},
-	{name: "the processes of a pod of Nova's metadata API crash", strike: crash(metadataPods), loses: []string{askMetadata}},
+	{name: "a pod of Nova's metadata API is killed", strike: remove(metadataPods, 1, new(int64)), loses: []string{readMetadataRequest}},
+	{name: "the processes of a pod of Nova's metadata API crash", strike: crash(metadataPods), loses: []string{readMetadataRequest}},
 	{name: "a pod of Nova's scheduler is deleted", strike: remove(schedulerPods, 1, nil), lossless: true},
 	{name: "a pod of Nova's scheduler is killed", strike: remove(schedulerPods, 1, new(int64)), loses: []string{makeMachine}},
 	{name: "the processes of a pod of Nova's scheduler crash", strike: crash(schedulerPods), loses: []string{makeMachine}},
@@ -90,25 +90,25 @@ var novaFaults = []fault{
 // cells of the claim.
 var cells = []string{"cell1", "cell2"}
 
-// machines are the virtual machines of a control plane, and what they are made of.
+// machines are the servers of a control plane, with their flavor and image.
 type machines struct {
 	namespace, flavor, image string
 	// hypervisors is the namespace of theirs.
 	hypervisors string
-	// kept is one of each cell, which stays.
-	kept map[string]servers.Server
-	// secret is that of the metadata API and the proxies beside virtual machines.
+	// retained is one server of each cell, which stays.
+	retained map[string]servers.Server
+	// secret is shared by the metadata API and the proxies on hypervisors.
 	secret []byte
 }
 
-// hypervise runs a hypervisor in each cell, outside of the control plane, and makes a virtual machine there that stays.
+// hypervise runs a hypervisor in each cell, outside of the control plane, and makes a server there that stays.
 func hypervise(
 	ctx context.Context, t *testing.T, c *cloud, claim *unstructured.Unstructured, namespace, imageID string,
 ) *machines {
 	t.Helper()
 	m := &machines{
 		namespace: namespace, hypervisors: claim.GetNamespace() + "-hypervisors",
-		image: imageID, kept: map[string]servers.Server{}, secret: secret(ctx, t, namespace, "nova-metadata-secret")["password"],
+		image: imageID, retained: map[string]servers.Server{}, secret: secret(ctx, t, namespace, "nova-metadata-secret")["password"],
 	}
 	at := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: m.hypervisors}}
 	if err := cluster.Client.Create(ctx, at); client.IgnoreAlreadyExists(err) != nil {
@@ -146,17 +146,18 @@ func hypervise(
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.kept[cell] = *s
+		m.retained[cell] = *s
 	}
 	return m
 }
 
-// strange reports whether a flow is none of the control plane's: one of its hypervisors', which come from outside.
+// strange reports whether a flow does not belong to the control plane, but to its hypervisors, which connect from
+// outside.
 func (m *machines) strange(f policy.Flow) bool {
 	return f.From.Pod != nil && f.From.Pod.Namespace == m.hypervisors
 }
 
-// host is what Nova knows the hypervisor of a cell by.
+// host returns the host name of a cell's hypervisor in Nova.
 func host(cell string) string { return "compute-" + cell }
 
 // screens is the first port of hypervisors for screens.
@@ -201,7 +202,7 @@ func listen(t *testing.T, port int, serve func(net.Listener)) netip.AddrPort {
 	return at.AddrPort()
 }
 
-// found waits until the claim says of each cell that it has its hypervisor.
+// found waits until the claim reports the hypervisor of each cell.
 func (m *machines) found(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
 	t.Helper()
 	eventually(ctx, t, 5*time.Minute, func() error {
@@ -222,7 +223,7 @@ func (m *machines) found(ctx context.Context, t *testing.T, claim *unstructured.
 	})
 }
 
-// compute is a client of Nova, by its address inside the cluster.
+// compute returns a client of Nova, by its address inside the cluster.
 func (c *cloud) compute() (*gophercloud.ServiceClient, error) {
 	client, err := openstack.NewComputeV2(c.provider, gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal})
 	if client != nil {
@@ -231,12 +232,12 @@ func (c *cloud) compute() (*gophercloud.ServiceClient, error) {
 	return client, err
 }
 
-// requests are what clients ask of Nova while it is broken: each needs other processes.
+// requests returns the requests that clients send to Nova during faults: each needs other processes.
 func (m *machines) requests() []request {
 	out := []request{
-		{listMachines, m.list},          // the API
-		{askMetadata, m.metadata},       // the metadata API
-		{lookAtScreen, m.look("cell1")}, // the API, the hypervisor, and its cell's proxy
+		{listMachines, m.list},            // the API
+		{readMetadataRequest, m.metadata}, // the metadata API
+		{lookAtScreen, m.look("cell1")},   // the API, the hypervisor, and its cell's proxy
 	}
 	for _, cell := range cells {
 		// All others: the API, the conductor above the cells, the scheduler, the hypervisor, and its cell's conductor.
@@ -245,7 +246,7 @@ func (m *machines) requests() []request {
 	return out
 }
 
-// list is an error if the virtual machines that stay are not there, and run.
+// list returns an error if the servers that stay are not there, and run.
 func (m *machines) list(ctx context.Context, c *cloud) error {
 	compute, err := c.compute()
 	if err != nil {
@@ -263,7 +264,7 @@ func (m *machines) list(ctx context.Context, c *cloud) error {
 	for _, s := range all {
 		got[s.ID] = s.Host + " " + s.Status
 	}
-	for cell, s := range m.kept {
+	for cell, s := range m.retained {
 		want[s.ID] = host(cell) + " ACTIVE"
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -272,10 +273,11 @@ func (m *machines) list(ctx context.Context, c *cloud) error {
 	return nil
 }
 
-// patience is how long a virtual machine may take to come or go: longer than two processes wait for each other, which is a minute.
-const patience = 90 * time.Second
+// serverTimeout is the maximum time to create or delete a server: longer than the timeout between two processes, which
+// is a minute.
+const serverTimeout = 90 * time.Second
 
-// makeIn makes a virtual machine in a cell, and deletes it when it runs.
+// makeIn creates a server in a cell, and deletes it when it runs.
 func (m *machines) makeIn(cell string) func(context.Context, *cloud) error {
 	return func(ctx context.Context, c *cloud) error {
 		compute, err := c.compute()
@@ -290,11 +292,11 @@ func (m *machines) makeIn(cell string) func(context.Context, *cloud) error {
 			_ = servers.Delete(ctx, compute, id).ExtractErr() // it is lost anyway
 			return err
 		}
-		return gone(ctx, compute, id)
+		return removed(ctx, compute, id)
 	}
 }
 
-// create makes a virtual machine without a network, on the hypervisor of a cell.
+// create creates a server without a network, on the hypervisor of a cell.
 func (m *machines) create(ctx context.Context, compute *gophercloud.ServiceClient, cell, name string) (id string, err error) {
 	s, err := servers.Create(ctx, compute, servers.CreateOpts{
 		Name: name, FlavorRef: m.flavor, ImageRef: m.image, Networks: "none", HypervisorHostname: host(cell),
@@ -305,49 +307,49 @@ func (m *machines) create(ctx context.Context, compute *gophercloud.ServiceClien
 	return s.ID, nil
 }
 
-// active waits until a virtual machine runs.
+// active waits until a server runs.
 func active(ctx context.Context, compute *gophercloud.ServiceClient, id string) error {
-	for begin := time.Now(); ; pause(ctx) {
+	for started := time.Now(); ; pause(ctx) {
 		s, err := servers.Get(ctx, compute, id).Extract()
 		if err != nil || s.Status == "ACTIVE" {
 			return err
 		}
-		if s.Status == "ERROR" || time.Since(begin) > patience {
-			return fmt.Errorf("%s is %s after %.0f s, with the task %q: %s", s.Name, s.Status, time.Since(begin).Seconds(), s.TaskState, s.Fault.Message)
+		if s.Status == "ERROR" || time.Since(started) > serverTimeout {
+			return fmt.Errorf("%s is %s after %.0f s, with the task %q: %s", s.Name, s.Status, time.Since(started).Seconds(), s.TaskState, s.Fault.Message)
 		}
 	}
 }
 
-// gone deletes a virtual machine, and waits until it has gone.
-func gone(ctx context.Context, compute *gophercloud.ServiceClient, id string) error {
+// removed deletes a server, and waits until it is deleted.
+func removed(ctx context.Context, compute *gophercloud.ServiceClient, id string) error {
 	if err := servers.Delete(ctx, compute, id).ExtractErr(); err != nil {
 		return err
 	}
-	for begin := time.Now(); ; pause(ctx) {
+	for started := time.Now(); ; pause(ctx) {
 		s, err := servers.Get(ctx, compute, id).Extract()
 		if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		if time.Since(begin) > patience {
-			return fmt.Errorf("%s is still %s after %.0f s, with the task %q", s.Name, s.Status, time.Since(begin).Seconds(), s.TaskState)
+		if time.Since(started) > serverTimeout {
+			return fmt.Errorf("%s is still %s after %.0f s, with the task %q", s.Name, s.Status, time.Since(started).Seconds(), s.TaskState)
 		}
 	}
 }
 
-// metadata is an error if the virtual machine of the first cell is not told what it is.
+// metadata returns an error unless the server of the first cell gets its metadata.
 func (m *machines) metadata(ctx context.Context, c *cloud) error {
-	s := m.kept[cells[0]]
-	status, uuid, err := m.told(ctx, c, s, m.secret)
+	s := m.retained[cells[0]]
+	status, uuid, err := m.readMetadata(ctx, c, s, m.secret)
 	if err == nil && (status != http.StatusOK || uuid != s.ID) {
-		err = fmt.Errorf("%s is told by %d that it is %q", s.Name, status, uuid)
+		err = fmt.Errorf("%s gets status %d with UUID %q", s.Name, status, uuid)
 	}
 	return err
 }
 
-// told is what the metadata API says to a virtual machine for which someone vouches by a secret.
-func (m *machines) told(ctx context.Context, c *cloud, s servers.Server, secret []byte) (status int, uuid string, err error) {
+// readMetadata returns the response of the metadata API for a server, signed with a secret.
+func (m *machines) readMetadata(ctx context.Context, c *cloud, s servers.Server, secret []byte) (status int, uuid string, err error) {
 	sum := hmac.New(sha256.New, secret)
 	_, _ = sum.Write([]byte(s.ID)) // never fails
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
@@ -375,19 +377,19 @@ func (m *machines) told(ctx context.Context, c *cloud, s servers.Server, secret 
 	return answer.StatusCode, out.UUID, err
 }
 
-// console is the address of a cell's proxy.
+// console returns the address of a cell's proxy.
 func (m *machines) console(cell string) string {
 	return fmt.Sprintf("https://nova-%s-vnc.%s.svc:%d", cell, m.namespace, novav1.VNCPort)
 }
 
-// look is an error if the console of a cell's virtual machine does not lead to its page, and to the screen of its own hypervisor.
+// look returns an error unless the console of a cell's server leads to its page, and to the screen of its hypervisor.
 func (m *machines) look(cell string) func(context.Context, *cloud) error {
 	return func(ctx context.Context, c *cloud) error {
 		compute, err := c.compute()
 		if err != nil {
 			return err
 		}
-		console, err := remoteconsoles.Create(ctx, compute, m.kept[cell].ID, remoteconsoles.CreateOpts{
+		console, err := remoteconsoles.Create(ctx, compute, m.retained[cell].ID, remoteconsoles.CreateOpts{
 			Protocol: remoteconsoles.ConsoleProtocolVNC, Type: remoteconsoles.ConsoleTypeNoVNC,
 		}).Extract()
 		if err != nil {
@@ -410,13 +412,13 @@ func (m *machines) look(cell string) func(context.Context, *cloud) error {
 		}
 		name, err := m.screen(ctx, c, page.Host, page.Query().Get("path")) // ?token=…
 		if err == nil && name != cell {
-			err = fmt.Errorf("the screen is that of %q, want %q", name, cell)
+			err = fmt.Errorf("the screen shows %q, want %q", name, cell)
 		}
 		return err
 	}
 }
 
-// screen opens a websocket as a browser does that was given a page of the same host, and returns the name of the screen behind it.
+// screen opens a websocket as a browser with a page of the same host does, and returns the name of the screen.
 func (m *machines) screen(ctx context.Context, c *cloud, host, path string) (string, error) {
 	config, err := websocket.NewConfig("wss://"+host+"/"+path, "https://"+host)
 	if err != nil {
@@ -424,12 +426,12 @@ func (m *machines) screen(ctx context.Context, c *cloud, host, path string) (str
 	}
 	config.Protocol = []string{"binary"}
 	transport, _ := c.provider.HTTPClient.Transport.(*http.Transport)
-	plain, err := transport.DialContext(ctx, "tcp", host)
+	unencrypted, err := transport.DialContext(ctx, "tcp", host)
 	if err != nil {
 		return "", err
 	}
-	defer plain.Close()
-	if err := plain.SetDeadline(time.Now().Add(loadTimeout)); err != nil {
+	defer unencrypted.Close()
+	if err := unencrypted.SetDeadline(time.Now().Add(loadTimeout)); err != nil {
 		return "", err
 	}
 	name, _, err := net.SplitHostPort(host)
@@ -438,7 +440,7 @@ func (m *machines) screen(ctx context.Context, c *cloud, host, path string) (str
 	}
 	verify := transport.TLSClientConfig.Clone()
 	verify.ServerName = name
-	conn, err := websocket.NewClient(config, tls.Client(plain, verify))
+	conn, err := websocket.NewClient(config, tls.Client(unencrypted, verify))
 	if err != nil {
 		return "", err
 	}
@@ -446,17 +448,17 @@ func (m *machines) screen(ctx context.Context, c *cloud, host, path string) (str
 	return hypervisor.Look(conn)
 }
 
-// testNova: each process does what it is for, and refuses what is not meant for the virtual machine that asks.
+// testNova checks that each process serves its requests, and rejects requests that are not meant for the server.
 func testNova(ctx context.Context, t *testing.T, c *cloud, m *machines) {
 	for _, r := range m.requests() {
 		started := time.Now()
 		if err := r.send(ctx, c); err != nil {
-			t.Errorf("cannot %s: %v", r.what, err)
+			t.Errorf("cannot %s: %v", r.name, err)
 		}
-		t.Logf("  %4.1f s  %s", time.Since(started).Seconds(), r.what)
+		t.Logf("  %4.1f s  %s", time.Since(started).Seconds(), r.name)
 	}
-	s := m.kept[cells[0]]
-	if status, _, err := m.told(ctx, c, s, []byte("guessed")); status != http.StatusForbidden || err != nil {
+	s := m.retained[cells[0]]
+	if status, _, err := m.readMetadata(ctx, c, s, []byte("guessed")); status != http.StatusForbidden || err != nil {
 		t.Errorf("a signature with another secret: got %d, %v, want 403", status, err)
 	}
 	at, err := url.Parse(m.console(cells[0]))
@@ -468,8 +470,8 @@ func testNova(ctx context.Context, t *testing.T, c *cloud, m *machines) {
 	}
 }
 
-// testBroker: of every virtual host, user and permission that is ordered, RabbitMQ's operator says that it is there, and so does RabbitMQ
-// itself: these, its own and no others.
+// testBroker checks that RabbitMQ's operator reports every virtual host, user and permission as ready, and that
+// RabbitMQ has exactly these and its default ones.
 func testBroker(ctx context.Context, t *testing.T, namespace string) {
 	want, got := map[string][]string{}, map[string][]string{}
 	for _, o := range topology(ctx, t, namespace, "Vhost") {
@@ -502,15 +504,15 @@ func testBroker(ctx context.Context, t *testing.T, namespace string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("virtual hosts and who may use them: -ordered +in RabbitMQ\n%s", diff)
 	}
-	known := len(rabbitmqctl(ctx, t, namespace, "list_users")) - 1 // its own
-	// Neutron's, that of Nova above the cells, and that of each cell.
+	known := len(rabbitmqctl(ctx, t, namespace, "list_users")) - 1 // the default user
+	// Neutron's, Nova's above the cells, and one for each cell.
 	if hosts := 2 + len(cells); len(want) != hosts || len(users) != hosts || known != hosts {
 		t.Errorf("of %d virtual hosts with a user each there are %d, with %d users; RabbitMQ knows %d", hosts, len(want), len(users), known)
 	}
 	t.Logf("virtual hosts and who may use them: %v", got)
 }
 
-// topology are the objects of a kind of RabbitMQ's operator. It fails for each that is not ready.
+// topology returns the objects of a kind of RabbitMQ's operator. It fails for each that is not ready.
 func topology(ctx context.Context, t *testing.T, namespace, kind string) []unstructured.Unstructured {
 	t.Helper()
 	all := &unstructured.UnstructuredList{}
@@ -527,7 +529,7 @@ func topology(ctx context.Context, t *testing.T, namespace, kind string) []unstr
 	return all.Items
 }
 
-// rabbitmqctl asks RabbitMQ, on its pod, and returns the lines of the answer.
+// rabbitmqctl runs rabbitmqctl in RabbitMQ's pod, and returns the lines of its output.
 func rabbitmqctl(ctx context.Context, t *testing.T, namespace string, args ...string) []string {
 	t.Helper()
 	out := inPod(ctx, t, namespace, queue, "rabbitmq", "", append([]string{"rabbitmqctl", "--quiet"}, append(args, "--no-table-headers")...)...)

@@ -27,30 +27,31 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// operator is one of another project. It runs as its own manifests say, with their rights: what is put in their place is only the
-// program, under the name of the image that they ask for.
+// operator is an operator of another project. It runs with its original manifests and permissions: only the program is
+// provided, under the name of the image in the manifests.
 type operator struct {
 	name      string
 	namespace string
-	// tool of hack/tools that its program is; empty: External Secrets', which is built in its own way.
+	// tool of hack/tools with its program; empty: External Secrets, which is built separately.
 	tool string
-	// module that has its manifests: with the tool's version, or its own.
+	// module with its manifests: in the tool's version, or in a separate one.
 	module string
-	// chart or kustomization is the folder in the module with its manifests, definitions one with those of its kinds.
+	// chart or kustomization is the folder in the module with its manifests, definitions a folder with its CRDs.
 	chart, kustomization, definitions string
 	// values of the chart.
 	values string
-	// without are objects that are left out, by kind or by kind/name.
+	// without lists the objects that are omitted, by kind or by kind/name.
 	without []string
-	// library is the folder in the module with a chart that its own is rendered with.
+	// library is the folder in the module with a chart on which its chart depends.
 	library string
 	// files are folders in the module, whose files the image has, too, in a folder of its root.
 	files map[string]string
-	// base is the image of others that its program is put into, as bin; empty: it has an image of its program alone.
+	// base is an image of another project to which its program is added, as bin; empty: the image contains only its
+	// program.
 	base, bin string
 }
 
-// rook makes Ceph of its objects, and runs in Ceph's image with its own program in it, as the released one does.
+// rook creates Ceph from its objects, and runs in Ceph's image with its program added, as the released one does.
 var rook = operator{
 	name: "rook-ceph", namespace: "rook-ceph", tool: "rook",
 	module: "github.com/rook/rook", chart: "deploy/charts/rook-ceph", library: "deploy/charts/library",
@@ -64,7 +65,7 @@ var rook = operator{
 var certManager = operator{
 	name: "cert-manager", namespace: "cert-manager", tool: "cert-manager",
 	module: "github.com/cert-manager/cert-manager", chart: "deploy/charts/cert-manager", definitions: "deploy/crds",
-	// Its program here is the controllers alone: see hack/tools/cert-manager. They have no probes.
+	// The program here contains only the controllers: see hack/tools/cert-manager. They have no probes.
 	values: `{livenessProbe: {enabled: false}, startupapicheck: {enabled: false}}`,
 	without: []string{
 		"Deployment/cert-manager-webhook", "Deployment/cert-manager-cainjector",
@@ -79,7 +80,7 @@ var externalSecrets = operator{
 	values: `{installCRDs: false}`,
 }
 
-// controlPlaneOperators are those that control planes order from, in the order in which they are installed.
+// controlPlaneOperators are the operators that control planes need, in the order of their installation.
 var controlPlaneOperators = []operator{
 	certManager,
 	externalSecrets,
@@ -94,7 +95,7 @@ var controlPlaneOperators = []operator{
 	{
 		name: "rabbitmq-topology-operator", namespace: "rabbitmq-system", tool: "rabbitmq-topology-operator",
 		module: "github.com/rabbitmq/messaging-topology-operator", kustomization: "config/installation",
-		// Nobody here puts cert-manager's authority into its webhooks.
+		// cert-manager's CA is not injected into its webhooks.
 		without: []string{"ValidatingWebhookConfiguration"},
 	},
 	{
@@ -109,14 +110,14 @@ type renderer struct {
 	log                io.Writer
 }
 
-// newRenderer is one with a folder for what it makes.
+// newRenderer returns a renderer with a folder for its output.
 func newRenderer(root string, log io.Writer) (renderer, error) {
 	folder, err := Folder()
 	r := renderer{root: root, folder: folder, helm: filepath.Join(folder, "bin", "helm"), log: log}
 	return r, errors.Join(err, os.MkdirAll(filepath.Join(folder, "operators"), 0o755))
 }
 
-// install makes the images and the manifests of an operator.
+// install creates the images and the manifests of an operator.
 func (r renderer) install(ctx context.Context, o operator) error {
 	source, program, err := r.build(ctx, o)
 	if err != nil {
@@ -155,7 +156,7 @@ func (r renderer) install(ctx context.Context, o operator) error {
 	return os.WriteFile(filepath.Join(r.folder, "operators", o.name+".yaml"), out.Bytes(), 0o644)
 }
 
-// filesOf are the files of folders in a module, for an image.
+// filesOf returns the files of folders in a module, for an image.
 func filesOf(source string, folders map[string]string) ([]file, error) {
 	var out []file
 	for from, to := range folders {
@@ -215,12 +216,13 @@ func (r renderer) render(ctx context.Context, o operator, source string) ([]*uns
 		return u.GetKind() == "Kustomization" || u.GetKind() == "Namespace" ||
 			slices.Contains(o.without, u.GetKind()) || slices.Contains(o.without, u.GetKind()+"/"+u.GetName())
 	})
-	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int { return turn(a) - turn(b) })
+	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int { return installOrder(a) - installOrder(b) })
 	return all, nil
 }
 
-// turn is when an object is installed: kinds first, then what a pod needs, then pods, and last what needs these.
-func turn(u *unstructured.Unstructured) int {
+// installOrder returns the position of an object in the installation: kinds first, then the objects that a pod needs,
+// then pods, and last the objects that need these.
+func installOrder(u *unstructured.Unstructured) int {
 	switch u.GetKind() {
 	case "CustomResourceDefinition":
 		return 0
@@ -263,8 +265,8 @@ func (r renderer) manifests(ctx context.Context, o operator, source string) (str
 	return output(ctx, r.folder, r.helm, "template", o.name, chart, "--namespace", o.namespace, "--values", values)
 }
 
-// released makes the chart of a module's sources one that can be rendered: without charts that it depends on, which are not there, and
-// with the module's version, which a release would have put in.
+// released makes the chart of a module's sources renderable: without missing dependencies, and with the module's
+// version, which a release would set.
 func released(chart, version string) error {
 	path := filepath.Join(chart, "Chart.yaml")
 	data, err := os.ReadFile(path)
@@ -275,7 +277,7 @@ func released(chart, version string) error {
 		return err
 	}
 	about := map[string]any{}
-	// What a release would put in is in braces.
+	// Values that a release fills in are in braces.
 	if err := yaml.Unmarshal(bytes.ReplaceAll(data, []byte("{{IS_PRERELEASE}}"), []byte("false")), &about); err != nil {
 		return err
 	}
@@ -294,10 +296,10 @@ func released(chart, version string) error {
 	return os.WriteFile(path, data, 0o600)
 }
 
-// requestedImage is an image that a Deployment asks for, and the program that it starts in it; empty: the image's own.
+// requestedImage is an image in a Deployment, and the program that it starts in it; empty: the image's entry point.
 type requestedImage struct{ name, program string }
 
-// imagesOf are the images of Deployments.
+// imagesOf returns the images of Deployments.
 func imagesOf(objects []*unstructured.Unstructured) []requestedImage {
 	var out []requestedImage
 	for _, u := range objects {
@@ -340,7 +342,7 @@ func (n *Node) Operators(ctx context.Context, k PlatformServices) error {
 	return nil
 }
 
-// queues makes the authority of queues, and the operator of what is in them trust it, as docs/install.md says.
+// queues creates the CA of queues, and makes the operator of their objects trust it, as described in docs/install.md.
 func (n *Node) queues(ctx context.Context) error {
 	authority, err := examples.Files.ReadFile("queues/authority.yaml")
 	if err != nil {
@@ -384,7 +386,7 @@ func (n *Node) deploy(ctx context.Context, all ...operator) error {
 		}
 		for _, u := range objects {
 			place(u, o.namespace)
-			// Kinds, and webhooks that were installed before, are there only in a moment.
+			// Kinds and webhooks that were installed before become available with a delay.
 			if err := n.processes.Wait(ctx, u.GetKind()+" "+u.GetName(), func(ctx context.Context) (bool, error) {
 				err := n.apply(ctx, u.DeepCopy())
 				return err == nil, err
@@ -407,14 +409,14 @@ var clusterScoped = []string{
 	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
 }
 
-// place puts an object into the operator's namespace if it says none: charts leave that to helm.
+// place sets the operator's namespace on an object without one: charts leave that to helm.
 func place(u *unstructured.Unstructured, namespace string) {
 	if u.GetNamespace() == "" && !slices.Contains(clusterScoped, u.GetKind()) {
 		u.SetNamespace(namespace)
 	}
 }
 
-// output runs a program to its end in a folder, and returns what it prints.
+// output runs a program to completion in a folder, and returns its output.
 func output(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir

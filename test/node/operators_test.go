@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// TestOperators: every operator has a program and manifests, and a namespace of its own or of its family.
+// TestOperators checks that every operator has a program, manifests, and a separate namespace or one of its family.
 func TestOperators(t *testing.T) {
 	for _, o := range slices.Concat(ControlPlanes.operators, Storage.operators, []operator{crossplane}) {
 		if (o.chart == "") == (o.kustomization == "") {
@@ -52,7 +52,7 @@ func TestReleased(t *testing.T) {
 			map[string]any{"apiVersion": "v2", "name": "a", "version": "1.2.3", "appVersion": "1.2.3"},
 		},
 		"Template": {
-			"So is what a release fills in.", "Chart.template.yaml", "{apiVersion: v2, name: a, annotations: {p: \"{{IS_PRERELEASE}}\"}}",
+			"As are the values that a release fills in.", "Chart.template.yaml", "{apiVersion: v2, name: a, annotations: {p: \"{{IS_PRERELEASE}}\"}}",
 			map[string]any{"apiVersion": "v2", "name": "a", "version": "1.2.3", "appVersion": "1.2.3", "annotations": map[string]any{"p": "false"}},
 		},
 	}

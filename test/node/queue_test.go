@@ -19,8 +19,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 )
 
-// TestQueue: RabbitMQ's operator trusts the certificate of a queue that was ordered after the operator had started, and makes there what a
-// service has in it.
+// TestQueue checks that RabbitMQ's operator trusts the certificate of a queue that was created after the operator had
+// started, and creates a service's objects in it.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
@@ -31,7 +31,7 @@ func TestQueue(t *testing.T) {
 	testDelete(ctx, t, claim, namespace)
 }
 
-// testAccount makes a virtual host and a user that may use it, and deletes them.
+// testAccount creates a virtual host and a user that may use it, and deletes them.
 func testAccount(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
 	credentials := &corev1.Secret{

@@ -2,8 +2,9 @@ package node
 
 import "strings"
 
-// withoutRegistry is the name of an image without its registry, as containerd asks for it
-// (https://github.com/distribution/reference/blob/main/normalize.go): what looks like a host is one, and a single word is library's.
+// withoutRegistry returns the name of an image without its registry, as containerd requests it
+// (https://github.com/distribution/reference/blob/main/normalize.go): a first part that looks like a host is one, and a
+// single word belongs to library.
 func withoutRegistry(name string) string {
 	first, rest, ok := strings.Cut(name, "/")
 	switch {

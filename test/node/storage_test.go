@@ -29,29 +29,30 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// nodeName is what the node is called.
+// nodeName is the name of the node.
 const nodeName = "node"
 
-// stored is a Ceph cluster that the released Rook makes of a claim.
+// stored is a Ceph cluster that the released Rook creates for a claim.
 type stored struct {
 	*broken
 	t *testing.T
 }
 
-// TestStorage: a claim becomes a healthy Ceph, by the released Rook on a device of the node. Users may do what was written and no more, an
-// outsider reads what it wrote with nothing but the claim's status and a key, and the claim says what is wrong while it is.
+// TestStorage checks that a claim becomes a healthy Ceph, with the released Rook on a device of the node. Users have
+// exactly the configured permissions, an external client reads its data with only the claim's status and a key, and the
+// claim reports current errors.
 func TestStorage(t *testing.T) {
-	if !asked("Storage") {
-		t.Skip("it has a platform of its own: make test-e2e RUN=TestStorage")
+	if !selected("Storage") {
+		t.Skip("it needs a separate platform: make test-e2e RUN=TestStorage")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
 	claim := decode(t, "testdata/storage.yaml")
 	s := &stored{broken: &broken{claim: claim}, t: t}
-	// With -running it may be there already.
-	if there, err := s.now(ctx); err == nil {
+	// With -running it may exist already.
+	if existing, err := s.now(ctx); err == nil {
 		for _, field := range []string{"nodes", "pools"} {
-			value, _, _ := unstructured.NestedSlice(there.Object, "spec", field)
+			value, _, _ := unstructured.NestedSlice(existing.Object, "spec", field)
 			s.set(value, field)
 		}
 	} else {
@@ -66,12 +67,12 @@ func TestStorage(t *testing.T) {
 	if err := cluster.Client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
-	s.said = s.listen(ctx, t)
+	s.history = s.listen(ctx, t)
 	started := time.Now()
 	apply(ctx, t, s.claim)
 	s.ready(ctx, 15*time.Minute)
 	t.Logf("ready after %.0f s", time.Since(started).Seconds())
-	s.say(started)
+	s.logChanges(started)
 	s.namespace = instance(ctx, t, claim)
 	for _, step := range []struct {
 		name string
@@ -103,7 +104,7 @@ func (s *stored) set(value any, path ...string) {
 	}
 }
 
-// now is the claim as it is.
+// now returns the current claim.
 func (s *stored) now(ctx context.Context) (*unstructured.Unstructured, error) {
 	u := s.claim.DeepCopy()
 	return u, cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), u)
@@ -127,12 +128,12 @@ func (s *stored) is(ctx context.Context) error {
 func (s *stored) ready(ctx context.Context, timeout time.Duration) {
 	s.t.Helper()
 	if err := within(ctx, timeout, func() error { return s.is(ctx) }); err != nil {
-		s.say(time.Time{})
+		s.logChanges(time.Time{})
 		s.t.Fatalf("the claim is not ready after %.0f s: %v\n%s", timeout.Seconds(), err, s.waiting(ctx))
 	}
 }
 
-// waiting is what the pods of the cluster wait for.
+// waiting returns the reasons why pods of the cluster wait.
 func (s *stored) waiting(ctx context.Context) string {
 	namespace, err := workloads(ctx, s.claim)
 	if err != nil {
@@ -141,13 +142,13 @@ func (s *stored) waiting(ctx context.Context) string {
 	return cluster.Waiting(ctx, namespace) + "\n" + cluster.FailedContainerLogs(ctx, namespace)
 }
 
-// say logs what the claim has said since a time.
-func (s *stored) say(since time.Time) {
+// logChanges logs the claim's reports since a time.
+func (s *stored) logChanges(since time.Time) {
 	s.t.Helper()
-	s.said.check(s.t, since, nil)
+	s.history.check(s.t, since, nil)
 }
 
-// ceph asks Ceph as its administrator, from the pod of Rook's operator. The answer is JSON.
+// ceph runs a Ceph command as administrator, in the pod of Rook's operator. The output is JSON.
 func (s *stored) ceph(ctx context.Context, out any, args ...string) error {
 	folder := "/var/lib/rook/" + s.namespace
 	text, err := kubectl(ctx, append([]string{"exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "ceph", "--connect-timeout=10",
@@ -159,7 +160,7 @@ func (s *stored) ceph(ctx context.Context, out any, args ...string) error {
 	return json.Unmarshal([]byte(text), out)
 }
 
-// rbd does something with images as Ceph's administrator.
+// rbd runs an rbd command as Ceph's administrator.
 func (s *stored) rbd(ctx context.Context, args ...string) error {
 	folder := "/var/lib/rook/" + s.namespace
 	_, err := kubectl(ctx, append([]string{"exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "timeout", "60", "rbd",
@@ -167,7 +168,7 @@ func (s *stored) rbd(ctx context.Context, args ...string) error {
 	return err
 }
 
-// kubectl returns what kubectl prints.
+// kubectl returns the output of kubectl.
 func kubectl(ctx context.Context, args ...string) (string, error) {
 	folder, err := node.Folder()
 	if err != nil {
@@ -197,7 +198,7 @@ func (s *stored) objects(ctx context.Context, kind string) ([]unstructured.Unstr
 	return list.Items, err
 }
 
-// health is Ceph's own word for how it is, and the names of what it finds wrong.
+// health returns Ceph's health status, and the names of its failed checks.
 func (s *stored) health(ctx context.Context) (string, []string, error) {
 	var requested struct {
 		Status string         `json:"status"`
@@ -212,7 +213,7 @@ func (s *stored) health(ctx context.Context) (string, []string, error) {
 	return requested.Status, checks, err
 }
 
-// testRook: Rook itself says of each object that it is ready, and Ceph that nothing is wrong.
+// testRook checks that Rook reports each object as ready, and Ceph no errors.
 func (s *stored) testRook(ctx context.Context, t *testing.T) {
 	for _, kind := range cephKinds {
 		all, err := s.objects(ctx, kind)
@@ -223,17 +224,17 @@ func (s *stored) testRook(ctx context.Context, t *testing.T) {
 			phase, _, _ := unstructured.NestedString(all[i].Object, "status", "phase")
 			t.Logf("%s %s: %s, status %.600s", kind, all[i].GetName(), phase, fmt.Sprint(all[i].Object["status"]))
 			if phase != "Ready" {
-				t.Errorf("Rook says that %s %s is %s", kind, all[i].GetName(), phase)
+				t.Errorf("Rook reports %s %s as %s", kind, all[i].GetName(), phase)
 			}
 		}
 	}
 	health, checks, err := s.health(ctx)
 	if err != nil || health != "HEALTH_OK" {
-		t.Errorf("Ceph says %s %v, %v", health, checks, err)
+		t.Errorf("Ceph reports %s %v, %v", health, checks, err)
 	}
 }
 
-// testUsers: users have in Ceph what was written for them.
+// testUsers checks that users have the configured capabilities in Ceph.
 func (s *stored) testUsers(ctx context.Context, t *testing.T) {
 	all, err := s.objects(ctx, "CephClient")
 	if err != nil {
@@ -248,7 +249,7 @@ func (s *stored) testUsers(ctx context.Context, t *testing.T) {
 	}
 }
 
-// caps are what a user may do, by Ceph.
+// caps returns the capabilities of a user in Ceph.
 func (s *stored) caps(ctx context.Context, t *testing.T, user string) map[string]string {
 	t.Helper()
 	var got []struct {
@@ -260,7 +261,7 @@ func (s *stored) caps(ctx context.Context, t *testing.T, user string) map[string
 	return got[0].Caps
 }
 
-// access is status.access of the claim, as far as it is asked for.
+// access is the used part of the claim's status.access.
 type access struct {
 	FSID      string   `json:"fsid"`
 	Monitors  []string `json:"monitors"`
@@ -294,7 +295,7 @@ func (s *stored) access(ctx context.Context, t *testing.T) access {
 	return out
 }
 
-// outsider is a pod in the tenant's namespace, which knows the claim's status and a key. It writes as long as it lives.
+// outsider is a pod in the tenant's namespace, with the claim's status and a key. It writes continuously.
 const outsider = `
 apiVersion: v1
 kind: Pod
@@ -320,12 +321,13 @@ func (s *stored) out(ctx context.Context, command ...string) (string, error) {
 	return kubectl(ctx, append([]string{"exec", "-n", s.claim.GetNamespace(), "outsider", "--", "timeout", "300"}, command...)...)
 }
 
-// testOutsider: with what the claim says and the key of Cinder's user, a stranger writes and reads in its pool, and not in that of images.
+// testOutsider checks that with the claim's status and the key of Cinder's user, a client writes and reads in its pool,
+// and not in the pool of images.
 func (s *stored) testOutsider(ctx context.Context, t *testing.T) {
 	known := s.access(ctx, t)
 	var id map[string]any
 	if err := s.ceph(ctx, &id, "fsid"); err != nil || id["fsid"] != known.FSID {
-		t.Errorf("the claim says that the cluster is %s, and it is %v: %v", known.FSID, id["fsid"], err)
+		t.Errorf("the claim reports cluster %s, and it is %v: %v", known.FSID, id["fsid"], err)
 	}
 	key := ""
 	for _, c := range known.Consumers[0].Clients {
@@ -334,7 +336,7 @@ func (s *stored) testOutsider(ctx context.Context, t *testing.T) {
 		}
 	}
 	if key == "" {
-		t.Fatalf("the claim knows no user for Cinder: %+v", known)
+		t.Fatalf("the claim reports no user for Cinder: %+v", known)
 	}
 	files := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "ceph"},
@@ -365,16 +367,16 @@ rbd --id cinder ls images`
 		t.Errorf("the user of Cinder cannot work: %v", err)
 	}
 	t.Log(text)
-	for _, refused := range []string{
+	for _, rejected := range []string{
 		"rados --id cinder -p images put object /tmp/in", "rbd --id cinder create images/i --size 1M", "ceph --id cinder auth ls",
 	} {
-		if text, err := s.out(ctx, "sh", "-c", refused); err == nil {
-			t.Errorf("it may: %s\n%s", refused, text)
+		if text, err := s.out(ctx, "sh", "-c", rejected); err == nil {
+			t.Errorf("it may: %s\n%s", rejected, text)
 		}
 	}
 }
 
-// wrote is no error if the outsider has written since a time.
+// wrote returns an error unless the outsider has written since a time.
 func (s *stored) wrote(ctx context.Context, since time.Time) error {
 	text, err := kubectl(ctx, "logs", "-n", s.claim.GetNamespace(), "outsider", "--tail=1")
 	if err != nil {
@@ -387,7 +389,7 @@ func (s *stored) wrote(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// outages are the times in which the outsider wrote nothing for longer than a write takes.
+// outages returns the times in which the outsider wrote nothing for longer than a write takes.
 func (s *stored) outages(ctx context.Context, since time.Time) ([]outage, error) {
 	text, err := kubectl(ctx, "logs", "-n", s.claim.GetNamespace(), "outsider")
 	if err != nil {
@@ -413,15 +415,16 @@ func (s *stored) outages(ctx context.Context, since time.Time) ([]outage, error)
 	return out, nil
 }
 
-// daemons are those of the cluster, by what they are called here: labels of their pods, their Deployment, and what the claim has to say while
-// they are away.
-var daemons = []struct{ name, pods, deployment, said string }{
+// daemons are the daemons of the cluster, by name: labels of their pods, their Deployment, and the claim's report while
+// they are stopped.
+var daemons = []struct{ name, pods, deployment, history string }{
 	{"the daemon of the device", "app=rook-ceph-osd", "rook-ceph-osd-0", "ClusterReady=False OSD_DOWN"},
 	{"the monitor", "app=rook-ceph-mon", "rook-ceph-mon-a", "HEALTH_ERR"},
 	{"the manager", "app=rook-ceph-mgr", "rook-ceph-mgr-a", "MGR_DOWN"},
 }
 
-// testFaults: each daemon is killed, and then kept away for a while. It comes back by itself, and the claim says what is wrong meanwhile.
+// testFaults kills each daemon, and then stops it for a while. It must recover without intervention, and the claim must
+// report the error meanwhile.
 func (s *stored) testFaults(ctx context.Context, t *testing.T) {
 	for _, d := range daemons {
 		t.Run(strings.ReplaceAll(d.name, " ", "_")+"_is_killed", func(t *testing.T) {
@@ -433,24 +436,24 @@ func (s *stored) testFaults(ctx context.Context, t *testing.T) {
 			since := time.Now()
 			s.sufferCeph(ctx, func() error { return s.scale(ctx, d.deployment, 0) }, func() error {
 				if err := within(ctx, detection, func() error {
-					if after, ok := s.said.heard(d.said, since); ok {
-						t.Logf("the claim says %s after %.0f s", d.said, after.Seconds())
+					if after, ok := s.history.firstReport(d.history, since); ok {
+						t.Logf("the claim reports %s after %.0f s", d.history, after.Seconds())
 						return nil
 					}
-					return fmt.Errorf("the claim does not say %s while %s is away", d.said, d.name)
+					return fmt.Errorf("the claim does not report %s while %s is stopped", d.history, d.name)
 				}); err != nil {
 					t.Error(err)
 				}
 				health, checks, err := s.health(ctx)
-				t.Logf("Ceph says %s %v, %v", health, checks, err)
+				t.Logf("Ceph reports %s %v, %v", health, checks, err)
 				return s.scale(ctx, d.deployment, 1)
 			})
 		})
 	}
 }
 
-// heard is when the claim first said something of what is wrong, after a time.
-func (s *said) heard(text string, since time.Time) (after time.Duration, ok bool) {
+// firstReport returns when the claim first reported a text, after a time.
+func (s *history) firstReport(text string, since time.Time) (after time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range s.all {
@@ -466,7 +469,7 @@ func (s *stored) scale(ctx context.Context, name string, replicas int32) error {
 	return cluster.Client.Patch(ctx, d, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, replicas)))
 }
 
-// sufferCeph brings a fault about, waits until the outsider writes again and Ceph is healthy, and logs what the claim has said.
+// sufferCeph causes a fault, waits until the client writes again and Ceph is healthy, and logs the claim's reports.
 func (s *stored) sufferCeph(ctx context.Context, strike, repair func() error) {
 	t := s.t
 	t.Helper()
@@ -493,7 +496,7 @@ func (s *stored) sufferCeph(ctx context.Context, strike, repair func() error) {
 	})
 	t.Logf("healthy after %.0f s", time.Since(from).Seconds())
 	eventually(ctx, t, 10*time.Minute, func() error { return s.is(ctx) })
-	t.Logf("the claim says so after %.0f s", time.Since(from).Seconds())
+	t.Logf("the claim reports it after %.0f s", time.Since(from).Seconds())
 	outages, err := s.outages(ctx, started)
 	if err != nil {
 		t.Fatal(err)
@@ -501,23 +504,23 @@ func (s *stored) sufferCeph(ctx context.Context, strike, repair func() error) {
 	for _, o := range outages {
 		t.Logf("nothing was written from %.0f s to %.0f s", o.from.Sub(started).Seconds(), o.to.Sub(started).Seconds())
 	}
-	t.Logf("not ready for %.0f s", s.said.check(t, started, outages).Seconds())
+	t.Logf("not ready for %.0f s", s.history.check(t, started, outages).Seconds())
 }
 
-// testFull: devices are filled, and the claim says so before Ceph does; when Ceph warns, it says that, too. Both are over once data is
-// removed.
+// testFull fills devices, and checks that the claim reports it before Ceph does, and also when Ceph warns. Both reports
+// end once data is removed.
 func (s *stored) testFull(ctx context.Context, t *testing.T) {
 	started := time.Now()
 	for i, step := range []struct {
 		percent int64
-		said    string
+		history string
 	}{{77, "CapacitySuffices=False NearFull"}, {87, "OSD_NEARFULL"}} {
 		s.fill(ctx, t, fmt.Sprintf("fill%d", i), step.percent)
 		from := time.Now()
 		eventually(ctx, t, detection, func() error {
-			if _, ok := s.said.heard(step.said, started); !ok {
+			if _, ok := s.history.firstReport(step.history, started); !ok {
 				claim, err := s.now(ctx)
-				return errors.Join(fmt.Errorf("the claim does not say %q", step.said), err, errors.New(untrue(claim)))
+				return errors.Join(fmt.Errorf("the claim does not report %q", step.history), err, errors.New(untrue(claim)))
 			}
 			return nil
 		})
@@ -525,7 +528,7 @@ func (s *stored) testFull(ctx context.Context, t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%d %% are used: the claim says after %.0f s:%s", step.percent, time.Since(from).Seconds(), untrue(claim))
+		t.Logf("%d %% are used: the claim reports after %.0f s:%s", step.percent, time.Since(from).Seconds(), untrue(claim))
 		if c, _ := platform.ConditionOf(claim, "Ready"); c.Status != "True" {
 			t.Errorf("everything can be written, and the claim is not ready: %s", c.Message)
 		}
@@ -537,8 +540,8 @@ func (s *stored) testFull(ctx context.Context, t *testing.T) {
 	}
 	removed := time.Now()
 	eventually(ctx, t, 5*time.Minute, func() error { return s.is(ctx) })
-	t.Logf("the claim says nothing of it any more after %.0f s", time.Since(removed).Seconds())
-	s.said.check(t, started, nil)
+	t.Logf("the claim no longer reports it after %.0f s", time.Since(removed).Seconds())
+	s.history.check(t, started, nil)
 }
 
 // fill writes until some percent of the devices are used.
@@ -567,7 +570,7 @@ func (s *stored) fill(ctx context.Context, t *testing.T, name string, percent in
 	t.Logf("%d objects of 4 MiB written in %.0f s: %d of %d bytes are used", missing, time.Since(started).Seconds(), df.Stats.Used, df.Stats.Total)
 }
 
-// foreign is a claim of the same Ceph, as of one that somebody else runs.
+// foreign is a claim of the same Ceph as an external one.
 const foreign = `
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: StorageCluster
@@ -584,7 +587,8 @@ spec:
   - {name: volumes}
 `
 
-// testExternal: a Ceph that somebody else runs is used with the key that the tenant has of it, and the claim says whether that opens it.
+// testExternal checks that an external Ceph is used with the tenant's key, and that the claim reports whether the key
+// is valid.
 func (s *stored) testExternal(ctx context.Context, t *testing.T) {
 	known := s.access(ctx, t)
 	key := ""
@@ -612,29 +616,29 @@ func (s *stored) testExternal(ctx context.Context, t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	give("AQAAAAAAAAAAABAAMDEyMzQ1Njc4OWFiY2RlZg==") // well-formed, and nobody's
+	give("AQAAAAAAAAAAABAAMDEyMzQ1Njc4OWFiY2RlZg==") // well-formed, but of no user
 	started := time.Now()
 	apply(ctx, t, other.claim)
 	eventually(ctx, t, 3*time.Minute, func() error {
 		u, err := other.now(ctx)
 		if err == nil && !strings.Contains(untrue(u), "client.cinder does not open its pools") {
-			err = fmt.Errorf("the claim does not say that the key is wrong:%s", untrue(u))
+			err = fmt.Errorf("the claim does not report the wrong key:%s", untrue(u))
 		}
 		return err
 	})
-	t.Logf("the claim says after %.0f s that the pools are not open", time.Since(started).Seconds())
+	t.Logf("the claim reports after %.0f s that the pools are not open", time.Since(started).Seconds())
 	other.namespace = instance(ctx, t, other.claim)
 	eventually(ctx, t, 2*time.Minute, func() error {
 		text, err := kubectl(ctx, "get", "events", "-n", other.namespace, "-o", "jsonpath={.items[?(@.reason==\"Unhealthy\")].message}")
 		if err == nil && !strings.Contains(text, "client.cinder does not reach the monitors") {
-			err = fmt.Errorf("no event says why: %s", text)
+			err = fmt.Errorf("no event has the reason: %s", text)
 		}
 		return err
 	})
 	if u, err := other.now(ctx); err != nil {
 		t.Fatal(err)
 	} else if consumers, _, _ := unstructured.NestedSlice(u.Object, "status", "access", "consumers"); strings.Contains(fmt.Sprint(consumers), "volumes") {
-		t.Errorf("control planes are told of pools that nobody has opened: %v", consumers)
+		t.Errorf("control planes get pools that were never opened: %v", consumers)
 	}
 	give(key)
 	// It would be read again within 5 minutes.
@@ -643,10 +647,10 @@ func (s *stored) testExternal(ctx context.Context, t *testing.T) {
 	}
 	from := time.Now()
 	other.ready(ctx, 5*time.Minute)
-	t.Logf("ready %.0f s after the right key was there", time.Since(from).Seconds())
+	t.Logf("ready %.0f s after the right key was created", time.Since(from).Seconds())
 	got := other.access(ctx, t)
 	if got.FSID != known.FSID || len(got.Consumers[0].Pools) != 1 || got.Consumers[0].Pools[0].Pool != "volumes" || len(got.Consumers[0].Clients) != 1 {
-		t.Errorf("control planes are told %+v", got)
+		t.Errorf("control planes get %+v", got)
 	}
 	other.set("Delete", "deletionPolicy")
 	apply(ctx, t, other.claim)
@@ -658,9 +662,9 @@ func (s *stored) testExternal(ctx context.Context, t *testing.T) {
 		return err
 	})
 	other.remove(ctx, 3*time.Minute)
-	eventually(ctx, t, 2*time.Minute, func() error { return left(ctx, other.claim, other.namespace) })
+	eventually(ctx, t, 2*time.Minute, func() error { return remaining(ctx, other.claim, other.namespace) })
 	if text, err := s.out(ctx, "rbd", "--id", "cinder", "ls", "volumes"); err != nil || !strings.Contains(text, "v1") {
-		t.Errorf("what is in the Ceph of somebody else did not stay: %q, %v", text, err)
+		t.Errorf("the data in the external Ceph was lost: %q, %v", text, err)
 	}
 }
 
@@ -675,8 +679,8 @@ for n in range(120):
     time.sleep(0.5)
 `
 
-// testKey: a user gets another key, as docs/storage.md says. Who is connected goes on, who comes with the old one is turned away, and Rook
-// says the new one where the old one was.
+// testKey replaces a user's key as described in docs/storage.md. Connected clients continue, clients with the old key
+// are rejected, and Rook replaces the old key in its Secret.
 func (s *stored) testKey(ctx context.Context, t *testing.T) {
 	secretName := ""
 	for _, c := range s.access(ctx, t).Consumers[0].Clients {
@@ -692,7 +696,7 @@ func (s *stored) testKey(ctx context.Context, t *testing.T) {
 	}()
 	wait(ctx, 5*time.Second)
 	started := time.Now()
-	// Ceph 18 cannot do it by itself.
+	// Ceph 18 has no command for it.
 	if _, err := kubectl(ctx, "exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "sh", "-ec", fmt.Sprintf(
 		`ceph() { command ceph --conf=/var/lib/rook/%[1]s/%[1]s.config --name=client.admin --keyring=/var/lib/rook/%[1]s/client.admin.keyring "$@"; }
 umask 077
@@ -714,17 +718,17 @@ rm /tmp/renewed`, s.namespace)); err != nil {
 			return err
 		}
 		if key = string(renewed.Data["userKey"]); key == old {
-			return errors.New("Rook says the old key")
+			return errors.New("Rook still has the old key")
 		}
 		return nil
 	})
-	t.Logf("Rook says another key after %.0f s", time.Since(started).Seconds())
+	t.Logf("Rook has another key after %.0f s", time.Since(started).Seconds())
 	if err := s.opens(ctx, key); err != nil {
 		t.Errorf("the new key does not open Ceph: %v", err)
 	}
 	s.testUsers(ctx, t)
 	if err := <-connected; err != nil {
-		t.Errorf("who was connected could not go on: %v", err)
+		t.Errorf("a connected client could not continue: %v", err)
 	}
 	files := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "ceph"}}
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData": {"ceph.client.cinder.keyring": %q}}`, keyring(key)))
@@ -737,16 +741,16 @@ rm /tmp/renewed`, s.namespace)); err != nil {
 	eventually(ctx, t, 3*time.Minute, func() error { return s.is(ctx) })
 }
 
-// keyring is what a client of Ceph reads a key from.
+// keyring returns the keyring of a Ceph client.
 func keyring(key string) string { return "[client.cinder]\nkey = " + key + "\n" }
 
-// opens is no error if Ceph takes a key of Cinder's user.
+// opens returns an error unless Ceph accepts a key of Cinder's user.
 func (s *stored) opens(ctx context.Context, key string) error {
 	_, err := s.out(ctx, "sh", "-c", fmt.Sprintf("printf %%s '%s' >/tmp/keyring && rados --id cinder --keyring /tmp/keyring -p volumes ls >/tmp/ls", keyring(key)))
 	return err
 }
 
-// testPool: a pool that is added is there, and users who may use it may do so then.
+// testPool checks that an added pool is created, and that its users get access to it.
 func (s *stored) testPool(ctx context.Context, t *testing.T) {
 	pools, _, _ := unstructured.NestedSlice(s.claim.Object, "spec", "pools")
 	s.set(append(pools, map[string]any{"name": "vms"}), "pools")
@@ -776,7 +780,7 @@ func (s *stored) testPool(ctx context.Context, t *testing.T) {
 	s.testUsers(ctx, t)
 }
 
-// testRetain: the claim is deleted, and Ceph goes on; the same claim takes it over.
+// testRetain deletes the claim, and checks that Ceph continues, and that the same claim adopts it.
 func (s *stored) testRetain(ctx context.Context, t *testing.T) {
 	before := s.access(ctx, t)
 	s.remove(ctx, 3*time.Minute)
@@ -796,7 +800,7 @@ func (s *stored) testRetain(ctx context.Context, t *testing.T) {
 	}
 }
 
-// remove deletes the claim, and waits until it is gone.
+// remove deletes the claim, and waits until it is deleted.
 func (s *stored) remove(ctx context.Context, timeout time.Duration) {
 	s.t.Helper()
 	started := time.Now()
@@ -812,7 +816,8 @@ func (s *stored) remove(ctx context.Context, timeout time.Duration) {
 	s.t.Logf("the claim is gone after %.0f s", time.Since(started).Seconds())
 }
 
-// testDelete: with Delete, a pool in which there is an image stays, and says so, until somebody has removed it. Then nothing is left.
+// testDelete checks that with Delete, a pool with an image stays, and reports it, until the image is removed. Then
+// nothing is left.
 func (s *stored) testDelete(ctx context.Context, t *testing.T) {
 	s.set("Delete", "deletionPolicy")
 	apply(ctx, t, s.claim)
@@ -834,21 +839,21 @@ func (s *stored) testDelete(ctx context.Context, t *testing.T) {
 		}
 		c, ok := platform.ConditionOf(pool, "PoolDeletionIsBlocked")
 		if !ok || c.Status != "True" {
-			return fmt.Errorf("the pool does not say that it is kept: %v", pool.Object["status"])
+			return fmt.Errorf("the pool does not report that it is retained: %v", pool.Object["status"])
 		}
-		t.Logf("the pool says after %.0f s: %s: %s", time.Since(started).Seconds(), c.Reason, c.Message)
+		t.Logf("the pool reports after %.0f s: %s: %s", time.Since(started).Seconds(), c.Reason, c.Message)
 		return nil
 	})
 	if claim, err := s.now(ctx); err == nil {
-		t.Logf("the claim says: %s", untrue(claim))
+		t.Logf("the claim reports: %s", untrue(claim))
 	} else {
 		t.Logf("the claim: %v", err)
 	}
 	for _, args := range [][]string{{"snap", "rm", "volumes/v1@s"}, {"rm", "volumes/v1"}} {
-		if err := s.rbd(ctx, append(args, "--no-progress")...); err != nil { // its users are gone
+		if err := s.rbd(ctx, append(args, "--no-progress")...); err != nil { // its users are deleted
 			t.Error(err)
 		}
 	}
-	eventually(ctx, t, 10*time.Minute, func() error { return left(ctx, s.claim, s.namespace) })
+	eventually(ctx, t, 10*time.Minute, func() error { return remaining(ctx, s.claim, s.namespace) })
 	t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
 }

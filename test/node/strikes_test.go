@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// running are the pods with some labels that run.
+// running returns the pods with some labels that run.
 func (b *broken) running(ctx context.Context, selector string) ([]corev1.Pod, error) {
 	s, err := labels.Parse(selector)
 	if err != nil {
@@ -43,7 +43,8 @@ func (b *broken) running(ctx context.Context, selector string) ([]corev1.Pod, er
 	return out, nil
 }
 
-// remove removes pods by label, some or all (0): with the time that they want, or at once, which kills their processes.
+// remove deletes pods by label, some or all (0): with their grace period, or a given one; 0 kills their processes
+// immediately.
 func remove(selector string, number int, grace *int64) func(context.Context, *broken) error {
 	return func(ctx context.Context, b *broken) error {
 		pods, err := b.running(ctx, selector)
@@ -60,7 +61,8 @@ func remove(selector string, number int, grace *int64) func(context.Context, *br
 	}
 }
 
-// crash kills all processes of a pod's containers, as the kernel does when memory runs out. The pod stays, and its containers restart.
+// crash kills all processes of a pod's containers, as the kernel does when memory is exhausted. The pod stays, and its
+// containers restart.
 func crash(selector string) func(context.Context, *broken) error {
 	return func(ctx context.Context, b *broken) error {
 		pods, err := b.running(ctx, selector)
@@ -89,7 +91,7 @@ func crash(selector string) func(context.Context, *broken) error {
 	}
 }
 
-// primary is the member of MariaDB that takes writes.
+// primary returns the member of MariaDB that takes writes.
 func (b *broken) primary(ctx context.Context) (string, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(mariaDBKind)
@@ -116,7 +118,7 @@ func killReplica(ctx context.Context, b *broken) error {
 	return remove("app.kubernetes.io/instance=mariadb,statefulset.kubernetes.io/pod-name!="+name, 1, new(int64))(ctx, b)
 }
 
-// lose deletes an object, and waits until there is one again.
+// lose deletes an object, and waits until it is re-created.
 func lose(o client.Object, name string) func(context.Context, *broken) error {
 	return func(ctx context.Context, b *broken) error {
 		o := o.DeepCopyObject().(client.Object)
@@ -124,7 +126,7 @@ func lose(o client.Object, name string) func(context.Context, *broken) error {
 		if err := cluster.Client.Get(ctx, key, o); err != nil {
 			return err
 		}
-		was := o.GetUID()
+		previous := o.GetUID()
 		if err := cluster.Client.Delete(ctx, o); err != nil {
 			return err
 		}
@@ -132,7 +134,7 @@ func lose(o client.Object, name string) func(context.Context, *broken) error {
 			if err := cluster.Client.Get(ctx, key, o); err != nil {
 				return err
 			}
-			if o.GetUID() == was {
+			if o.GetUID() == previous {
 				return fmt.Errorf("%s is still there", name)
 			}
 			return nil
@@ -140,7 +142,7 @@ func lose(o client.Object, name string) func(context.Context, *broken) error {
 	}
 }
 
-// within asks until there is no error any more, and returns the last one.
+// within retries until there is no error any more, and returns the last one.
 func within(ctx context.Context, timeout time.Duration, so func() error) error {
 	for started := time.Now(); ; wait(ctx, 500*time.Millisecond) {
 		if err := so(); err == nil || ctx.Err() != nil || time.Since(started) > timeout {
@@ -162,19 +164,20 @@ func loseConfig(ctx context.Context, b *broken) error {
 	return errors.New("its pods have none")
 }
 
-// loseSecret deletes a password that nobody else knows. Whoever has it goes on, but nobody starts any more, and the claim has to say so.
+// loseSecret deletes a password that is stored only there. Running pods continue, but new ones do not start, and the
+// claim has to report it.
 func loseSecret(ctx context.Context, b *broken) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "keystone-database"}}
 	if err := cluster.Client.Delete(ctx, secret); err != nil {
 		return err
 	}
-	if err := b.said.awaits(ctx, "KeystoneReady=False"); err != nil {
+	if err := b.history.awaits(ctx, "KeystoneReady=False"); err != nil {
 		return err
 	}
 	return remove(keystonePods, 1, nil)(ctx, b)
 }
 
-// renewSecret is what docs/operations.md says: a new password, and pods that start with it.
+// renewSecret follows docs/operations.md: a new password, and pods that start with it.
 func renewSecret(ctx context.Context, b *broken) error {
 	order := &unstructured.Unstructured{}
 	order.SetAPIVersion("external-secrets.io/v1")
@@ -207,7 +210,7 @@ func (b *broken) edit(ctx context.Context, spec string) error {
 	return cluster.Client.Patch(ctx, b.claim.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec": `+spec+`}`)))
 }
 
-// scaleCrossplane starts or stops Crossplane itself; functions and providers go on.
+// scaleCrossplane starts or stops Crossplane itself; functions and providers continue.
 func scaleCrossplane(ctx context.Context, replicas int) error {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "crossplane-system", Name: "crossplane"}}
 	return cluster.Client.Patch(ctx, d, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, replicas)))
@@ -216,7 +219,8 @@ func scaleCrossplane(ctx context.Context, replicas int) error {
 // upgraded is the release that the claim is brought to.
 const upgraded = "2025.2"
 
-// stopCrossplane orders another release, and stops Crossplane when that has begun: the companion goes on as far as it may.
+// stopCrossplane sets another release, and stops Crossplane after the upgrade has started: the companion continues as
+// far as it may.
 func stopCrossplane(ctx context.Context, b *broken) error {
 	if err := b.edit(ctx, `{"openStackRelease": "`+upgraded+`"}`); err != nil {
 		return err
@@ -237,31 +241,31 @@ func stopCrossplane(ctx context.Context, b *broken) error {
 	return nil
 }
 
-// startCrossplane lets it finish.
+// startCrossplane resumes Crossplane.
 func startCrossplane(ctx context.Context, b *broken) error {
 	return errors.Join(scaleCrossplane(ctx, 1),
 		b.schema(ctx, func(s *unstructured.Unstructured) bool { return status(s, "contractedRelease") == upgraded }))
 }
 
-// schema waits until the schema of Keystone is somewhere.
-func (b *broken) schema(ctx context.Context, there func(*unstructured.Unstructured) bool) error {
+// schema waits until the schema of Keystone reaches a state.
+func (b *broken) schema(ctx context.Context, reached func(*unstructured.Unstructured) bool) error {
 	return within(ctx, 3*time.Minute, func() error {
 		s := &unstructured.Unstructured{}
 		s.SetGroupVersionKind(schemaKind)
 		if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: b.namespace, Name: "keystone"}, s); err != nil {
 			return err
 		}
-		if !there(s) {
+		if !reached(s) {
 			return fmt.Errorf("the schema is in phase %s", status(s, "phase"))
 		}
 		return nil
 	})
 }
 
-// queue is a member of RabbitMQ: one that has no room stops whoever publishes at any of them.
+// queue is a member of RabbitMQ: one without free disk space blocks publishers on all members.
 const queue = "rabbitmq-server-0"
 
-// smallDisk puts the queue's volume on a disk of its own, which can be filled. Its pod restarts there.
+// smallDisk moves the queue's volume to a separate disk, which can be filled. Its pod restarts there.
 func (b *broken) smallDisk(ctx context.Context) error {
 	c, v := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: b.namespace, Name: "persistence-" + queue}, c); err != nil {
@@ -273,9 +277,9 @@ func (b *broken) smallDisk(ctx context.Context) error {
 	b.disk = v.Spec.HostPath.Path
 	var disk unix.Statfs_t
 	if err := unix.Statfs(b.disk, &disk); err != nil || disk.Type == unix.TMPFS_MAGIC {
-		return err // it has one, of a test before
+		return err // it was moved by an earlier test
 	}
-	// What the member knows of the others comes along: without it, they do not take it back.
+	// The member's data about the others is copied: without it, they do not accept it.
 	small, err := os.MkdirTemp("", "queue")
 	if err != nil {
 		return err
@@ -314,7 +318,8 @@ func clearDisk(ctx context.Context, b *broken) error {
 	return errors.Join(os.Remove(b.disk+full), within(ctx, time.Minute, func() error { return b.alarm(ctx, "0") }))
 }
 
-// alarm is an error if the queue does not say of its disk what is wanted: "1" is that it is too full to take messages.
+// alarm returns an error unless the queue reports the expected disk alarm: "1" means that it is too full to accept
+// messages.
 func (b *broken) alarm(ctx context.Context, want string) error {
 	pods, err := b.running(ctx, "statefulset.kubernetes.io/pod-name="+queue)
 	if err != nil {
@@ -342,12 +347,12 @@ func (b *broken) alarm(ctx context.Context, want string) error {
 	return nil
 }
 
-// orderImage orders an image that nobody has, and waits until the claim says so.
+// orderImage sets an image that does not exist, and waits until the claim reports it.
 func orderImage(ctx context.Context, b *broken) error {
 	if err := b.edit(ctx, `{"services": {"keystone": {"image": {"tag": "0000000"}}}}`); err != nil {
 		return err
 	}
-	if err := b.said.awaits(ctx, "KeystoneReady=False"); err != nil {
+	if err := b.history.awaits(ctx, "KeystoneReady=False"); err != nil {
 		return err
 	}
 	wait(ctx, 15*time.Second)

@@ -22,15 +22,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/node/policy"
 )
 
-// TestTempest: a claim's cloud is tested by its own CronJob when its schedule says so, and by a Job that somebody makes of it. The claim says
-// how both have ended, and they leave nothing.
+// TestTempest checks that a claim's cloud is tested by its CronJob on schedule, and by a Job that a user creates from
+// it. The claim reports both results, and the tests leave no objects.
 func TestTempest(t *testing.T) {
-	if !asked("Tempest") {
+	if !selected("Tempest") {
 		t.Skip("its tests take the processors: RUN=TestTempest")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Minute)
 	defer cancel()
-	seen := watchFlows(ctx, t)
+	observed := watchFlows(ctx, t)
 	claim := order(ctx, t, "testdata/tempest.yaml")
 	r := &runs{claim: claim, namespace: instance(ctx, t, claim)}
 	defer func() {
@@ -43,19 +43,19 @@ func TestTempest(t *testing.T) {
 	t.Run("ByHand", func(t *testing.T) { r.testByHand(ctx, t) })
 	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, r.namespace) })
 	t.Run("NetworkPolicies", func(t *testing.T) {
-		seen.checkRefused(ctx, t, r.namespace, func(policy.Flow) bool { return false })
+		observed.checkDenied(ctx, t, r.namespace, func(policy.Flow) bool { return false })
 	})
 	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, r.namespace) })
 }
 
-// runs are those of Tempest in a claim's cloud.
+// runs are the runs of Tempest in a claim's cloud.
 type runs struct {
 	claim     *unstructured.Unstructured
 	namespace string
 	cloud     *cloud
 }
 
-// testSchedule: smoke tests begin when the minute does, and pass.
+// testSchedule checks that smoke tests begin when the minute does, and pass.
 func (r *runs) testSchedule(ctx context.Context, t *testing.T) {
 	jobs := r.passed(ctx, t, r.claim.GetCreationTimestamp().Time)
 	if len(jobs) == 0 || metav1.GetControllerOf(&jobs[0]) == nil {
@@ -69,7 +69,7 @@ func (r *runs) testSchedule(ctx context.Context, t *testing.T) {
 	r.clean(ctx, t)
 }
 
-// testByHand: what the claim orders by now runs when somebody makes a Job of the CronJob.
+// testByHand checks that a Job created from the CronJob runs the current tests of the claim.
 func (r *runs) testByHand(ctx context.Context, t *testing.T) {
 	cron := r.cron(ctx, t)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
@@ -84,7 +84,7 @@ func (r *runs) testByHand(ctx context.Context, t *testing.T) {
 	r.clean(ctx, t)
 }
 
-// passed waits until the claim knows of a run that has begun since, and has passed. It returns the Jobs there are.
+// passed waits until the claim reports a run that started since a time, and has passed. It returns the existing Jobs.
 func (r *runs) passed(ctx context.Context, t *testing.T, since time.Time) []batchv1.Job {
 	t.Helper()
 	eventually(ctx, t, 15*time.Minute, func() error {
@@ -93,16 +93,16 @@ func (r *runs) passed(ctx context.Context, t *testing.T, since time.Time) []batc
 		}
 		text, _, _ := unstructured.NestedString(r.claim.Object, "status", "tests", "lastRun")
 		if began, err := time.Parse(time.RFC3339, text); err != nil || began.Before(since) {
-			return fmt.Errorf("the claim knows of no run since %s, but of one at %q:%s", since.Format(time.TimeOnly), text, untrue(r.claim))
+			return fmt.Errorf("the claim reports no run since %s, but one at %q:%s", since.Format(time.TimeOnly), text, untrue(r.claim))
 		}
 		return nil
 	})
 	is, _, _ := unstructured.NestedMap(r.claim.Object, "status", "tests")
 	took, _ := is["lastDurationSeconds"].(int64)
 	passed, _ := is["passed"].(int64)
-	t.Logf("%.0f s after it could begin the claim says %v", time.Since(since).Seconds(), is)
+	t.Logf("%.0f s after it could start the claim reports %v", time.Since(since).Seconds(), is)
 	if took < 1 || passed < 1 || is["failed"] != nil {
-		t.Errorf("the claim says of its run: %v", is)
+		t.Errorf("the claim reports about its run: %v", is)
 	}
 	// Crossplane writes a claim's conditions after the rest of its status.
 	eventually(ctx, t, time.Minute, func() error {
@@ -122,7 +122,7 @@ func (r *runs) passed(ctx context.Context, t *testing.T, since time.Time) []batc
 	return all.Items
 }
 
-// cron is the CronJob.
+// cron returns the CronJob.
 func (r *runs) cron(ctx context.Context, t *testing.T) *batchv1.CronJob {
 	t.Helper()
 	cron := &batchv1.CronJob{}
@@ -143,13 +143,13 @@ func (r *runs) idle(ctx context.Context, t *testing.T, schedule string) {
 	})
 }
 
-// clean holds that nothing is left of what tests make: of theirs, the cloud has their administrator alone.
+// clean checks that tests leave no objects in the cloud except their administrator.
 func (r *runs) clean(ctx context.Context, t *testing.T) {
 	t.Helper()
-	var left []string
+	var remaining []string
 	note := func(kind, name string) {
 		if strings.Contains(name, "tempest") && name != "tempest" {
-			left = append(left, kind+" "+name)
+			remaining = append(remaining, kind+" "+name)
 		}
 	}
 	glance, err := r.cloud.glance()
@@ -187,7 +187,7 @@ func (r *runs) clean(ctx context.Context, t *testing.T) {
 	for _, i := range allImages {
 		note("image", i.Name)
 	}
-	if len(left) > 0 || len(allUsers) == 0 || len(allProjects) == 0 {
-		t.Errorf("tests have left %v", left)
+	if len(remaining) > 0 || len(allUsers) == 0 || len(allProjects) == 0 {
+		t.Errorf("tests have left %v", remaining)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Uplink is the node's second interface, by which virtual machines go outside, OutsideAddress what this machine has there.
+// Uplink is the node's second interface, by which servers reach the external network, OutsideAddress the address of
+// this machine in it.
 const (
 	Uplink         = "eth1"
 	OutsideAddress = "203.0.113.1"
@@ -23,8 +24,8 @@ const (
 	OutsideNetwork = "203.0.113.0/24"
 )
 
-// Hypervisor makes the node one of pools that choose nodes by the usual label, and of their gateways: network-gateway=true. It gets an
-// interface that leads outside.
+// Hypervisor creates the node one of pools that choose nodes by the usual label, and of their gateways:
+// network-gateway=true. It gets an interface that leads outside.
 func (n *Node) Hypervisor(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"link", "add", Uplink, "type", "veth", "peer", "name", outside},

@@ -82,7 +82,7 @@ func usage(ctx context.Context, t *testing.T, namespace string) {
 	t.Logf("memory:\n%s", out.String())
 }
 
-// memory is what some pods or processes have.
+// memory is the memory of some pods or processes.
 type memory struct {
 	count             int
 	resident, working int64
@@ -90,12 +90,12 @@ type memory struct {
 
 var suffixes = regexp.MustCompile(`(-[0-9a-f]{8,10}-[a-z0-9]{5}|-[a-z0-9]{5}|-[0-9]+)$`)
 
-// component is a pod's name without what its ReplicaSet, Job or StatefulSet put behind it.
+// component returns a pod's name without the suffix of its ReplicaSet, Job or StatefulSet.
 func component(pod string) string {
 	return strings.TrimSuffix(suffixes.ReplaceAllString(pod, ""), "-server")
 }
 
-// processes are the programs of a node that are no pods.
+// processes returns the programs of a node that are no pods.
 func processes(t *testing.T) map[string]*memory {
 	t.Helper()
 	desired := []string{"etcd", "kube-apiserver", "kube-controller", "kube-scheduler", "kubelet", "kube-proxy", "containerd", "containerd-shim"}

@@ -17,7 +17,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
-// credential is an application credential as it is in the Secret of a CredentialRotation.
+// credential is an application credential from the Secret of a CredentialRotation.
 type credential struct{ id, secret string }
 
 func credentialOf(t testing.TB, c *Cloud) (*c5c3v1.CredentialRotation, credential) {
@@ -33,8 +33,9 @@ func credentialOf(t testing.TB, c *Cloud) (*c5c3v1.CredentialRotation, credentia
 	return r, credential{string(data["application_credential_id"]), string(data["application_credential_secret"])}
 }
 
-// testCatalogAccess: the credential that the function ordered for K-ORC is replaced when the claim says so. Whoever reads the
-// clouds.yaml for each login, as K-ORC does, is never refused; the old credential works until its grace is over, and then no more.
+// testCatalogAccess checks that K-ORC's credential is rotated when the claim requests it. A client that reads the
+// clouds.yaml for each login, as K-ORC does, is never rejected; the old credential works until its grace period ends,
+// and not afterwards.
 func testCatalogAccess(t *testing.T, cloud *Cloud, c *Client) {
 	const day = 24 * time.Hour
 	ctx := context.Background()
@@ -42,10 +43,10 @@ func testCatalogAccess(t *testing.T, cloud *Cloud, c *Client) {
 		_, err := c.Issue(ctx, ApplicationCredential(is.id, is.secret))
 		return err
 	}
-	wait := func(what string, condition func(*c5c3v1.CredentialRotation, credential) bool) credential {
+	wait := func(label string, condition func(*c5c3v1.CredentialRotation, credential) bool) credential {
 		t.Helper()
 		var is credential
-		err := cloud.Cluster.Wait(ctx, 3*time.Minute, what, func(context.Context) (bool, error) {
+		err := cloud.Cluster.Wait(ctx, 3*time.Minute, label, func(context.Context) (bool, error) {
 			var r *c5c3v1.CredentialRotation
 			r, is = credentialOf(t, cloud)
 			return condition(r, is), nil
@@ -59,15 +60,15 @@ func testCatalogAccess(t *testing.T, cloud *Cloud, c *Client) {
 	distributed := func(r *c5c3v1.CredentialRotation) bool {
 		return apimeta.IsStatusConditionTrue(r.Status.Conditions, "Distributed")
 	}
-	// The tests before have set the clock forward. What was being replaced at that time has its grace from then on, for which the next
-	// rotation waits.
+	// Earlier tests have set the clock forward. A rotation in progress at that time has its grace period from then on,
+	// and the next rotation waits for it.
 	past := ""
 	old := wait("the rotations that were due", func(r *c5c3v1.CredentialRotation, is credential) bool {
-		due, before := r.Status.NextRotation, r.Status.PreviousID
-		if !distributed(r) || r.Status.CurrentID != is.id || due == nil {
+		next, before := r.Status.NextRotation, r.Status.PreviousID
+		if !distributed(r) || r.Status.CurrentID != is.id || next == nil {
 			return false
 		}
-		waits := !due.After(cloud.Operators.Now())
+		waits := !next.After(cloud.Operators.Now())
 		if waits && before != "" && before != past {
 			past = before
 			cloud.Operators.Forward(day)
@@ -105,10 +106,11 @@ func testCatalogAccess(t *testing.T, cloud *Cloud, c *Client) {
 	if errs := korc.stop(); len(errs) > 0 {
 		t.Errorf("K-ORC is refused: %v", errs)
 	}
-	t.Logf("K-ORC has logged in %d times, by %d credentials", korc.count, len(korc.seen))
+	t.Logf("K-ORC has logged in %d times, by %d credentials", korc.count, len(korc.credentials))
 }
 
-// testRestricted: it is an application credential of the administrator's, in the project that K-ORC works in, and makes no other.
+// testRestricted checks that it is an application credential of the administrator's, in the project that K-ORC works
+// in, and makes no other.
 func testRestricted(t *testing.T, c *Client, is credential) {
 	t.Helper()
 	ctx := context.Background()
@@ -127,21 +129,21 @@ func testRestricted(t *testing.T, c *Client, is credential) {
 	}
 }
 
-// korc logs in again and again by what the clouds.yaml holds at that time, and lists projects.
+// korc logs in repeatedly with the current contents of the clouds.yaml, and lists projects.
 type korc struct {
 	cloud  *Cloud
 	cancel context.CancelFunc
 	done   chan struct{}
-	told   chan string // the credential of each login that someone waits for
+	logins chan string // the credential of each login that a test waits for
 
-	count int
-	seen  map[string]bool
-	errs  []error
+	count       int
+	credentials map[string]bool
+	errs        []error
 }
 
 func newKORC(cloud *Cloud) *korc {
 	ctx, cancel := context.WithCancel(context.Background())
-	k := &korc{cloud: cloud, cancel: cancel, done: make(chan struct{}), told: make(chan string), seen: map[string]bool{}}
+	k := &korc{cloud: cloud, cancel: cancel, done: make(chan struct{}), logins: make(chan string), credentials: map[string]bool{}}
 	go k.run(ctx)
 	return k
 }
@@ -157,9 +159,9 @@ func (k *korc) run(ctx context.Context) {
 			k.errs = append(k.errs, err)
 		default:
 			k.count++
-			k.seen[id] = true
+			k.credentials[id] = true
 			select {
-			case k.told <- id:
+			case k.logins <- id:
 			default:
 			}
 		}
@@ -181,7 +183,7 @@ func (k *korc) login(ctx context.Context) (string, error) {
 	return credentialIn(ctx, service)
 }
 
-// credentialIn is the application credential that a token was issued for.
+// credentialIn returns the application credential that a token was issued for.
 func credentialIn(ctx context.Context, service *gophercloud.ServiceClient) (string, error) {
 	var out struct {
 		Token struct {
@@ -201,7 +203,7 @@ func (k *korc) logins(t *testing.T, n int) string {
 	id := ""
 	for range n {
 		select {
-		case id = <-k.told:
+		case id = <-k.logins:
 		case <-time.After(time.Minute):
 			t.Fatal("K-ORC does not log in")
 		}

@@ -20,8 +20,9 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// glance is what a service's slice will order in Keystone: a user with two roles, and a catalog entry with endpoints in the claim's region.
-// Of K-ORC's objects, the first list needs nothing; of the companion's, the second list needs those.
+// glance contains the Keystone objects of a service: a user with two roles, and a catalog entry with endpoints in the
+// claim's region. Of K-ORC's objects, the first list has no dependencies; of the companion's, the second list depends
+// on those.
 const (
 	glanceByKORC = `[
   {apiVersion: openstack.k-orc.cloud/v1alpha1, kind: User, metadata: {name: glance}, spec: {managementPolicy: managed, resource: {
@@ -62,7 +63,8 @@ func ordered(t *testing.T, cloud *Cloud, text string) []map[string]any {
 	return list
 }
 
-// testKORC: an endpoint that is ordered at another address moves there, in its region; what is ordered no more goes, as nothing was said.
+// testKORC checks that an endpoint with another address is updated, in its region, and that a removed one is deleted,
+// as if it had never existed.
 func testKORC(t *testing.T, cloud *Cloud, c *Client) {
 	a := adminOf(t, c)
 	id := a.endpointOf("image")
@@ -87,8 +89,9 @@ func testKORC(t *testing.T, cloud *Cloud, c *Client) {
 	}
 }
 
-// testServiceUser does what a service's slice asks of K-ORC and the companion: a user in the project service with two roles, and an
-// application credential, which only that user can make. A role that someone removes comes back; one whose object goes, goes.
+// testServiceUser creates a service's objects of K-ORC and the companion: a user in the project service with two roles,
+// and an application credential, which only that user can create. A removed role is assigned again; the role of a
+// deleted object is removed.
 func testServiceUser(t *testing.T, cloud *Cloud, c *Client) {
 	ctx := context.Background()
 	if err := cloud.Operators.SetSecret(ctx, cloud.Namespace, "glance-password", map[string][]byte{"password": []byte("glance-password")}); err != nil {
@@ -112,11 +115,11 @@ func testServiceUser(t *testing.T, cloud *Cloud, c *Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := &openstackv1.RoleAssignment{}
-	if err := cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: cloud.Namespace, Name: "glance-admin"}, given); err != nil {
+	assignment := &openstackv1.RoleAssignment{}
+	if err := cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: cloud.Namespace, Name: "glance-admin"}, assignment); err != nil {
 		t.Fatal(err)
 	}
-	is := *given.Status.Resource
+	is := *assignment.Status.Resource
 	if err := roles.Unassign(ctx, keystone, is.RoleID, roles.UnassignOpts{UserID: is.UserID, ProjectID: is.ProjectID}).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
@@ -128,16 +131,16 @@ func testServiceUser(t *testing.T, cloud *Cloud, c *Client) {
 	if holds() {
 		t.Error("the role was taken away, and is still given")
 	}
-	wait := func(what string, condition func() bool) {
+	wait := func(label string, condition func() bool) {
 		t.Helper()
 		cloud.Operators.Forward(10 * time.Minute)
-		if err := cloud.Cluster.Wait(ctx, time.Minute, what, func(context.Context) (bool, error) { return condition(), nil }); err != nil {
+		if err := cloud.Cluster.Wait(ctx, time.Minute, label, func(context.Context) (bool, error) { return condition(), nil }); err != nil {
 			t.Error(err)
 		}
 	}
 	wait("the role that was taken away", holds)
 	wait("the region that was taken away", func() bool { return findsGlance(t, cloud) == nil })
-	if err := cloud.Cluster.Client.Delete(ctx, given); err != nil {
+	if err := cloud.Cluster.Client.Delete(ctx, assignment); err != nil {
 		t.Fatal(err)
 	}
 	wait("the end of the role", func() bool { return !holds() })
@@ -147,7 +150,7 @@ func testServiceUser(t *testing.T, cloud *Cloud, c *Client) {
 	checkRoles(t, c, a.token, token, "service")
 }
 
-// endpointOf finds the one endpoint of services of a type.
+// endpointOf returns the ID of the only endpoint of a service type.
 func (a admin) endpointOf(kind string) string {
 	a.t.Helper()
 	var out struct{ Services []struct{ ID string } }
@@ -158,7 +161,7 @@ func (a admin) endpointOf(kind string) string {
 	return a.named("endpoints", "service_id="+out.Services[0].ID)
 }
 
-// checkRoles fails unless a token has exactly these roles, and those that they imply.
+// checkRoles fails unless a token has exactly these roles, including implied ones.
 func checkRoles(t *testing.T, c *Client, with, token string, want ...string) {
 	t.Helper()
 	got, err := c.Validate(context.Background(), with, token)
@@ -176,7 +179,7 @@ func checkRoles(t *testing.T, c *Client, with, token string, want ...string) {
 	}
 }
 
-// findsGlance looks for the image service in the claim's region, as a client does with a new token.
+// findsGlance looks up the image service in the claim's region, as a client with a new token does.
 func findsGlance(t *testing.T, cloud *Cloud) error {
 	t.Helper()
 	keystone, err := cloud.Operators.Identity(context.Background(), cloud.Namespace, "keystone-clouds", "admin")
@@ -192,17 +195,17 @@ func findsGlance(t *testing.T, cloud *Cloud) error {
 	return err
 }
 
-// testRegionFilter: a client that asks for the region finds K-ORC's endpoint if it was put there, and else not.
+// testRegionFilter checks that a client with a region finds K-ORC's endpoint exactly if it was created in the region.
 func testRegionFilter(t *testing.T, cloud *Cloud, found bool) {
 	t.Helper()
 	err := findsGlance(t, cloud)
 	var missing *gophercloud.ErrEndpointNotFound
 	if found && err != nil || !found && !errors.As(err, &missing) {
-		t.Errorf("a client that asks for the region: %v, and was to find the endpoint: %v", err, found)
+		t.Errorf("a client with a region: %v, expected to find the endpoint: %v", err, found)
 	}
 }
 
-// testLive: the companion knows that Keystone gives tokens, and which version its API has.
+// testLive checks that the companion reports whether Keystone issues tokens, and the version of its API.
 func testLive(t *testing.T, cloud *Cloud) {
 	check := &openstackv1.IdentityCheck{}
 	if err := cloud.Cluster.Client.Get(context.Background(), client.ObjectKey{Namespace: cloud.Namespace, Name: "keystone"}, check); err != nil {
@@ -219,8 +222,9 @@ func testLive(t *testing.T, cloud *Cloud) {
 	}
 }
 
-// testLockout: the claim locks users out after two failed logins. Anybody may fail to log in as the administrator, whose name is known,
-// and the companion goes on; so it does after someone has taken the option away, and before anybody has used that.
+// testLockout locks users out after two failed logins. Any client may fail to log in as the administrator, whose name
+// is known, and the companion must continue to log in; also after the option that protects it was removed, and before
+// it was used.
 func testLockout(t *testing.T, cloud *Cloud, c *Client) {
 	ctx := context.Background()
 	fail := func(user string) {
@@ -235,7 +239,7 @@ func testLockout(t *testing.T, cloud *Cloud, c *Client) {
 	id := a.create("user", map[string]any{"name": "locked-out", "domain_id": "default", "password": "right-password"})
 	fail("locked-out")
 	if _, err := c.Issue(ctx, Password("locked-out", "Default", "right-password", nil)); StatusOf(err) != http.StatusUnauthorized {
-		t.Errorf("nobody is locked out, so that this proves nothing: %v", err)
+		t.Errorf("no user is locked out, so that this test has no effect: %v", err)
 	}
 	a.do(http.MethodDelete, "/users/"+id, nil, nil)
 	fail("root")

@@ -15,8 +15,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/agents"
 )
 
-// agentRestarts are the pods of a node without OVN. What they have made goes on while they are replaced; with a switch in userspace the flows
-// of all networks go with its process, until its agent sees that it is another one.
+// agentRestarts are the pods of a node without OVN. Their configuration stays in effect while they are replaced; with a
+// switch in userspace the flows of all networks are lost with its process, until its agent detects the restart.
 var agentRestarts = []restart{
 	{"openvswitch-agent", 0},
 	{"l3-agent", 0},
@@ -26,10 +26,11 @@ var agentRestarts = []restart{
 	{"openvswitch", stuck}, // or three seconds
 }
 
-// stuck is how long a node is without a network whose agent hangs: six probes, a grace period, and a start.
+// stuck is the maximum network outage of a node with a hanging agent: six probes, a grace period, and a start.
 const stuck = 3 * time.Minute
 
-// TestHypervisorsOVS: two claims become a cloud without OVN, in which a virtual machine has an address, knows what it is, and answers outside.
+// TestHypervisorsOVS checks that two claims become a cloud without OVN, in which a server has an address and metadata,
+// and is reachable from outside.
 func TestHypervisorsOVS(t *testing.T) {
 	const neutron = "    neutron:\n      enabled: true\n"
 	plane := strings.Replace(string(of(t, "compute.yaml", restarted, "-agents")), neutron, neutron+"      mechanism: OVS\n", 1)
@@ -44,7 +45,8 @@ func TestHypervisorsOVS(t *testing.T) {
 	t.Run("Stuck", func(t *testing.T) { testStuck(t, m, g) })
 }
 
-// testStuck: an agent of the switch that does nothing any more, while the switch has lost its flows, is restarted, and makes them again.
+// testStuck checks that an agent of the switch that does nothing any more, while the switch has lost its flows, is
+// restarted, and makes them again.
 func testStuck(t *testing.T, m *machines, g guest) {
 	ctx, pod := context.Background(), m.pods(t, "openvswitch-agent")[0]
 	in := func(command ...string) error {
@@ -56,7 +58,7 @@ func testStuck(t *testing.T, m *machines, g guest) {
 	}
 	const script = "/etc/cobaltcore/neutron-agent.sh"
 	came := pinged(t, g.address, func() {
-		// From inside, nobody stops the first process of a container.
+		// Inside the container, signals cannot stop its first process.
 		stop := `kill -STOP "$(pgrep -f '/[n]eutron-openvswitch-agent ')"`
 		if out, err := exec.Command("sh", "-c", stop).CombinedOutput(); err != nil {
 			t.Fatalf("cannot stop the agent: %v: %s", err, out)
@@ -77,7 +79,7 @@ func testStuck(t *testing.T, m *machines, g guest) {
 	testAgents(t, m)
 }
 
-// testAgents: the pool is ready, and Neutron hears of all agents of its node.
+// testAgents checks that the pool is ready, and that Neutron lists all agents of its node.
 func testAgents(t *testing.T, m *machines) {
 	m.cloud.Operators.Forward(2 * time.Minute)
 	want := []string{"DHCP agent", "L3 agent", "Metadata agent", "Open vSwitch agent"}

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// testArchive: of what was deleted longer ago than the claim says, the first command of the CronJob leaves nothing outside of the shadow
-// tables, in any cell, and all of it leaves nothing at all. What was deleted since stays, as does what lives.
+// testArchive checks that the first command of the CronJob moves everything that was deleted before the claim's limit
+// to the shadow tables, in every cell, and that the whole script removes it. Later deletions and existing servers stay.
 func testArchive(t *testing.T, n nova) {
 	ctx := context.Background()
 	var living, fresh, old []string
@@ -45,7 +45,7 @@ func testArchive(t *testing.T, n nova) {
 		}
 		return strings.TrimSpace(out)
 	}
-	// Nobody waits for a month: the old ones, of which there is one in each cell, and what lives were there before.
+	// The deletion times are set a month back: the old servers, one in each cell, and the existing ones are older.
 	for i, h := range n.hypervisors {
 		query(aged("nova_"+h.cell, old[i]))
 		query(aged("nova_"+h.cell, living[i]))
@@ -53,13 +53,13 @@ func testArchive(t *testing.T, n nova) {
 	count := func(database, table, column string, ids []string) string {
 		return query(fmt.Sprintf("SELECT COUNT(*) FROM %s.%s WHERE %s IN ('%s')", database, table, column, strings.Join(ids, "', '")))
 	}
-	// where says how many of each are in the tables, in the shadow tables, and in the API's database, of both cells.
+	// where returns the number of each in the tables, in the shadow tables, and in the API's database, of both cells.
 	where := func() map[string]string {
 		out := map[string]string{}
-		for what, ids := range map[string][]string{"living": living, "fresh": fresh, "old": old} {
+		for label, ids := range map[string][]string{"living": living, "fresh": fresh, "old": old} {
 			for i, h := range n.hypervisors {
 				in := []string{ids[i]}
-				out[what+" of "+h.cell] = strings.Join([]string{
+				out[label+" of "+h.cell] = strings.Join([]string{
 					count("nova_"+h.cell, "instances", "uuid", in), count("nova_"+h.cell, "shadow_instances", "uuid", in),
 					count("nova_api", "instance_mappings", "instance_uuid", in),
 				}, " ")
@@ -74,10 +74,10 @@ func testArchive(t *testing.T, n nova) {
 		}
 		return out
 	}
-	whole := archiveScript(t, n.cloud)
-	archives, _, ok := strings.Cut(whole, "nova-manage db purge")
+	script := archiveScript(t, n.cloud)
+	archives, _, ok := strings.Cut(script, "nova-manage db purge")
 	if !ok {
-		t.Fatalf("the script purges nothing:\n%s", whole)
+		t.Fatalf("the script purges nothing:\n%s", script)
 	}
 	for _, step := range []struct {
 		name, script string
@@ -85,8 +85,8 @@ func testArchive(t *testing.T, n nova) {
 	}{
 		{"nothing", "", both("1 0 1", "1 0 1", "1 0 1")},
 		{"archive", archives, both("1 0 1", "1 0 1", "0 1 0")},
-		{"purge", whole, both("1 0 1", "1 0 1", "0 0 0")},
-		{"again", whole, both("1 0 1", "1 0 1", "0 0 0")}, // that there is nothing to do is no failure
+		{"purge", script, both("1 0 1", "1 0 1", "0 0 0")},
+		{"again", script, both("1 0 1", "1 0 1", "0 0 0")}, // having nothing to do is no failure
 	} {
 		if step.script != "" {
 			runArchive(t, n.cloud, step.name, step.script)
@@ -97,12 +97,12 @@ func testArchive(t *testing.T, n nova) {
 	}
 	for _, id := range living {
 		if err := n.delete(ctx, id); err != nil {
-			t.Errorf("what lives is still there to be deleted: %v", err)
+			t.Errorf("cannot delete an existing server: %v", err)
 		}
 	}
 }
 
-// aged is SQL by which a virtual machine, and if it is deleted its end, was longer ago.
+// aged returns SQL that sets the creation, and for a deleted server its deletion, to an earlier time.
 func aged(database, id string) string {
 	const days = 40
 	var out []string
@@ -116,7 +116,7 @@ func aged(database, id string) string {
 	return strings.Join(out, ";\n")
 }
 
-// archiveJob is a Job as the CronJob makes it.
+// archiveJob returns a Job as the CronJob makes it.
 func archiveJob(t *testing.T, c *Cloud) *batchv1.Job {
 	t.Helper()
 	cron := &batchv1.CronJob{}

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMariaDBBackup: the database is backed up and lost. Restored, it has every row of the backup and none that came later; users log in, and
-// tokens from before are valid.
+// TestMariaDBBackup checks that the database is backed up and lost. Restored, it has every row of the backup and none
+// that came later; users log in, and tokens from before are valid.
 func TestMariaDBBackup(t *testing.T) {
 	t.Parallel()
 	store := objectStore{host: "s3.example.com", bucket: "tenant-a", region: "eu-de-1", key: "backups", secret: `"quoted" \and/more+`}
@@ -48,8 +48,8 @@ func TestMariaDBBackup(t *testing.T) {
 	if _, err := c.Issue(ctx, member); err == nil {
 		t.Fatal("a user logs in without a database")
 	}
-	// A database that is there starts from nothing else: who has lost one deletes its object, which is created again.
-	delete(cloud.world.Observed, "database")
+	// An existing database is not restored: after a loss its object is deleted, and created again.
+	delete(cloud.simulation.Observed, "database")
 	claim := bytes.Replace(read(t, "backup.yaml"), []byte("# restoreFrom: {s3: *bucket}"),
 		[]byte("restoreFrom: {s3: *bucket, targetRecoveryTime: "+saved.Format(time.RFC3339)+"}"), 1)
 	if err := cloud.Change(claim); err != nil {
@@ -58,9 +58,9 @@ func TestMariaDBBackup(t *testing.T) {
 	if diff := cmp.Diff(before, rows(t, cloud)); diff != "" {
 		t.Errorf("rows of the restored database (-backup +restored):\n%s", diff)
 	}
-	t.Logf("%d tables with %d rows are as they were", len(before), count(before))
+	t.Logf("%d tables with %d rows are unchanged", len(before), count(before))
 	if _, err := c.Validate(ctx, adminOf(t, c).token, token); err != nil {
-		t.Errorf("a token of before the loss is not valid: %v", err)
+		t.Errorf("a token from before the loss is not valid: %v", err)
 	}
 	if _, err := c.Issue(ctx, member); err != nil {
 		t.Errorf("a user of the backup does not log in: %v", err)
@@ -70,7 +70,7 @@ func TestMariaDBBackup(t *testing.T) {
 	}
 }
 
-// fill makes a project with users, one of whom has a role, an application credential and an encrypted credential.
+// fill creates a project with users, one of whom has a role, an application credential and an encrypted credential.
 func fill(t *testing.T, a admin) {
 	t.Helper()
 	project := a.create("project", map[string]any{"name": "saved", "domain_id": "default", "description": "Ümläute, 'quotes' and \\n"})
@@ -85,7 +85,7 @@ func fill(t *testing.T, a admin) {
 		map[string]any{"application_credential": map[string]any{"name": "saved", "secret": "application-secret"}}, nil)
 }
 
-// backUp makes a backup now, as its schedule does later.
+// backUp creates a backup now, as its schedule does later.
 func backUp(t *testing.T, c *Cloud) {
 	t.Helper()
 	all := c.Operators.All("PhysicalBackup.k8s.mariadb.com")

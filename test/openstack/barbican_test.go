@@ -30,8 +30,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestBarbican: the Barbican of every release keeps what plain users store, makes the keys that they order, and goes on reading all of it when
-// the keys that it is encrypted with are replaced, and its pods killed.
+// TestBarbican checks that the Barbican of every release stores the secrets of plain users, creates the keys that they
+// order, and can still read all of them after its encryption keys are rotated and its pods killed.
 func TestBarbican(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestBarbican(t *testing.T) {
 			t.Run("Secret", func(t *testing.T) { testSecret(t, s) })
 			t.Run("Order", func(t *testing.T) { testOrder(t, s) })
 			t.Run("Container", func(t *testing.T) { testContainer(t, s) })
-			// Before the clock goes on: what is rotated by it is rotated by itself.
+			// Before the clock is set forward, which triggers scheduled rotations.
 			t.Run("Credential", func(t *testing.T) { testRotate(t, cloud, barbicanv1.ServiceName, secretsUsed(t, s)) })
 			t.Run("Keys", func(t *testing.T) { testKeyEncryptionKeys(t, s) })
 			t.Run("Killed", func(t *testing.T) { testSafeKilled(t, s) })
@@ -59,7 +59,7 @@ type safe struct {
 	cloud *Cloud
 }
 
-// safeOf makes a project with a member of the same name, and logs in as that.
+// safeOf creates a project with a member of the same name, and logs in as that.
 func safeOf(t *testing.T, cloud *Cloud, who string) safe {
 	t.Helper()
 	ctx, c := context.Background(), clientOf(t, cloud, false)
@@ -85,13 +85,13 @@ func safeOf(t *testing.T, cloud *Cloud, who string) safe {
 
 // store a text, and return the secret's ID.
 func (s safe) store(ctx context.Context, text string) (string, error) {
-	made, err := secrets.Create(ctx, s.ServiceClient, secrets.CreateOpts{
+	created, err := secrets.Create(ctx, s.ServiceClient, secrets.CreateOpts{
 		Name: "secret", Payload: text, PayloadContentType: "text/plain", SecretType: secrets.OpaqueSecret,
 	}).Extract()
 	if err != nil {
 		return "", err
 	}
-	return path.Base(made.SecretRef), nil
+	return path.Base(created.SecretRef), nil
 }
 
 // read a secret of a content type.
@@ -102,7 +102,7 @@ func (s safe) read(ctx context.Context, id, as string) (string, error) {
 
 // order a key, and return its secret's ID.
 func (s safe) order(ctx context.Context) (string, error) {
-	made, err := orders.Create(ctx, s.ServiceClient, orders.CreateOpts{
+	created, err := orders.Create(ctx, s.ServiceClient, orders.CreateOpts{
 		Type: orders.KeyOrder,
 		Meta: orders.MetaOpts{Name: "key", Algorithm: "aes", BitLength: 256, Mode: "cbc", PayloadContentType: octets},
 	}).Extract()
@@ -111,7 +111,7 @@ func (s safe) order(ctx context.Context) (string, error) {
 	}
 	id := ""
 	err = s.cloud.Cluster.Wait(ctx, time.Minute, "a key", func(ctx context.Context) (bool, error) {
-		o, err := orders.Get(ctx, s.ServiceClient, path.Base(made.OrderRef)).Extract()
+		o, err := orders.Get(ctx, s.ServiceClient, path.Base(created.OrderRef)).Extract()
 		if err != nil {
 			return false, err
 		}
@@ -129,62 +129,63 @@ const (
 	octets = "application/octet-stream"
 )
 
-// testSecret: what a member stores he reads again, nobody of another project does, and the database does not have it in clear.
+// testSecret checks that a member can read a stored secret, that users of other projects cannot, and that it is
+// encrypted in the database.
 func testSecret(t *testing.T, s safe) {
-	ctx, said := context.Background(), "nobody else's business"
-	id := must[string](t)(s.store(ctx, said))
-	if got := must[string](t)(s.read(ctx, id, text)); got != said {
-		t.Errorf("stored %q, and read %q", said, got)
+	ctx, content := context.Background(), "private to the project"
+	id := must[string](t)(s.store(ctx, content))
+	if got := must[string](t)(s.read(ctx, id, text)); got != content {
+		t.Errorf("stored %q, and read %q", content, got)
 	}
 	other := safeOf(t, s.cloud, "stranger")
 	if _, err := other.read(ctx, id, text); !gophercloud.ResponseCodeIs(err, http.StatusForbidden) && !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		t.Errorf("a stranger gets %v", err)
 	}
 	out, err := s.cloud.Operators.SQL(ctx, s.cloud.Namespace, "mariadb", "SELECT cypher_text FROM barbican.encrypted_data")
-	if err != nil || out == "" || strings.Contains(out, said) {
+	if err != nil || out == "" || strings.Contains(out, content) {
 		t.Errorf("the database has %q (%v)", out, err)
 	}
 	secret := must[*secrets.Secret](t)(secrets.Get(ctx, s.ServiceClient, id).Extract())
 	if want := "https://barbican.secrets"; !strings.HasPrefix(secret.SecretRef, want) {
-		t.Errorf("users are told of %s, want one that begins with %s", secret.SecretRef, want)
+		t.Errorf("users get %s, want prefix %s", secret.SecretRef, want)
 	}
 }
 
-// testOrder: a worker makes a key.
+// testOrder checks that a worker makes a key.
 func testOrder(t *testing.T, s safe) {
 	const size = 256 / 8
 	id := must[string](t)(s.order(context.Background()))
 	if key := must[string](t)(s.read(context.Background(), id, octets)); len(key) != size {
 		t.Errorf("the key has %d bytes, want %d", len(key), size)
 	}
-	said := slices.ContainsFunc(s.pods(t, "worker"), func(pod string) bool {
+	content := slices.ContainsFunc(s.pods(t, "worker"), func(pod string) bool {
 		text, err := os.ReadFile(s.cloud.Cluster.Log(s.cloud.Namespace, pod, barbicanv1.ServiceName))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return strings.Contains(string(text), "process_type_order")
 	})
-	if !said {
-		t.Error("no worker has said that it made a key")
+	if !content {
+		t.Error("no worker has logged the creation of a key")
 	}
 }
 
-// testContainer: secrets are put together, and found by what they are together.
+// testContainer checks that secrets can be combined in a container, and found by it.
 func testContainer(t *testing.T, s safe) {
 	ctx := context.Background()
 	id := must[string](t)(s.store(ctx, "part of it"))
 	secret := must[*secrets.Secret](t)(secrets.Get(ctx, s.ServiceClient, id).Extract())
-	made := must[*containers.Container](t)(containers.Create(ctx, s.ServiceClient, containers.CreateOpts{
+	created := must[*containers.Container](t)(containers.Create(ctx, s.ServiceClient, containers.CreateOpts{
 		Type: containers.GenericContainer, Name: "whole", SecretRefs: []containers.SecretRef{{Name: "part", SecretRef: secret.SecretRef}},
 	}).Extract())
-	got := must[*containers.Container](t)(containers.Get(ctx, s.ServiceClient, path.Base(made.ContainerRef)).Extract())
+	got := must[*containers.Container](t)(containers.Get(ctx, s.ServiceClient, path.Base(created.ContainerRef)).Extract())
 	if diff := cmp.Diff([]containers.SecretRef{{Name: "part", SecretRef: secret.SecretRef}}, got.SecretRefs); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
-// testKeyEncryptionKeys: when the keys are replaced, while clients store and read, what was stored before and meanwhile is encrypted with the new
-// one and reads as before. No key goes.
+// testKeyEncryptionKeys rotates the keys while clients store and read, and checks that earlier and new secrets are
+// encrypted with the new one and can be read. No key is removed.
 func testKeyEncryptionKeys(t *testing.T, s safe) {
 	const name, month = "barbican-keys", 32 * 24 * time.Hour
 	ctx := context.Background()
@@ -200,7 +201,7 @@ func testKeyEncryptionKeys(t *testing.T, s safe) {
 		return out
 	}
 	for range 3 {
-		was, count := encrypted(), len(set)
+		previous, count := encrypted(), len(set)
 		s.cloud.Operators.Forward(month)
 		set = rotated(t, s.cloud, name, set.Primary())
 		err := s.cloud.Cluster.Wait(ctx, 3*time.Minute, "everything to be encrypted with another key", func(context.Context) (bool, error) {
@@ -212,7 +213,7 @@ func testKeyEncryptionKeys(t *testing.T, s safe) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if encrypted() == was {
+		if encrypted() == previous {
 			t.Error("the keys of projects are encrypted as before")
 		}
 		if len(set) != count+1 {
@@ -227,7 +228,7 @@ func testKeyEncryptionKeys(t *testing.T, s safe) {
 	t.Log(load)
 }
 
-// testSafeKilled: what is stored is there, and keys are made, when all pods have been killed.
+// testSafeKilled checks that stored secrets exist, and that keys can be created, after all pods have been killed.
 func testSafeKilled(t *testing.T, s safe) {
 	ctx := context.Background()
 	id := must[string](t)(s.store(ctx, "outlives"))
@@ -248,11 +249,12 @@ func testSafeKilled(t *testing.T, s safe) {
 	must[string](t)(s.order(ctx))
 }
 
-// testCleaned: what was deleted leaves the database by the command of the CronJob, and what is there stays.
+// testCleaned checks that the command of the CronJob removes deleted secrets from the database, and keeps existing
+// ones.
 func testCleaned(t *testing.T, s safe) {
 	ctx := context.Background()
-	gone, kept := must[string](t)(s.store(ctx, "gone")), must[string](t)(s.store(ctx, "kept"))
-	if err := secrets.Delete(ctx, s.ServiceClient, gone).ExtractErr(); err != nil {
+	deleted, retained := must[string](t)(s.store(ctx, "gone")), must[string](t)(s.store(ctx, "kept"))
+	if err := secrets.Delete(ctx, s.ServiceClient, deleted).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
 	out, err := s.cloud.Cluster.Exec(ctx, s.cloud.Namespace, s.pods(t, "api")[0],
@@ -261,16 +263,16 @@ func testCleaned(t *testing.T, s safe) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	rows, err := s.cloud.Operators.SQL(ctx, s.cloud.Namespace, "mariadb", "SELECT id FROM barbican.secrets")
-	if err != nil || strings.Contains(rows, gone) || !strings.Contains(rows, kept) {
-		t.Errorf("deleted %s, kept %s, and the database has %s (%v)", gone, kept, rows, err)
+	if err != nil || strings.Contains(rows, deleted) || !strings.Contains(rows, retained) {
+		t.Errorf("deleted %s, kept %s, and the database has %s (%v)", deleted, retained, rows, err)
 	}
 }
 
 // secretsUsed: two clients store, read and delete secrets.
 func secretsUsed(t *testing.T, s safe) *load {
 	t.Helper()
-	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
-		want, id := fmt.Sprintf("load-%d-%d", client, turn), ""
+	return startClients(t, 2, func(ctx context.Context, client, round int, try request) error {
+		want, id := fmt.Sprintf("load-%d-%d", client, round), ""
 		if err := try("store a secret", func() (err error) { id, err = s.store(ctx, want); return err }); err != nil {
 			return err
 		}
@@ -287,7 +289,8 @@ func secretsUsed(t *testing.T, s safe) *load {
 	})
 }
 
-// pods of a component, when there are as many as the claim orders: one that comes to an end looks here like one that runs.
+// pods returns the pods of a component, when there are as many as in the claim: a terminating pod cannot be
+// distinguished from a running one.
 func (s safe) pods(t *testing.T, component string) []string {
 	t.Helper()
 	var out []string

@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestBrokers: RabbitMQ and Valkey as a claim orders them serve a client with an account, by TLS.
+// TestBrokers checks that RabbitMQ and Valkey as a claim orders them serve a client with an account, by TLS.
 func TestBrokers(t *testing.T) {
 	t.Parallel()
 	c := start(t, read(t, "brokers.yaml"), nil)
@@ -29,7 +29,8 @@ func TestBrokers(t *testing.T) {
 	t.Run("Valkey", func(t *testing.T) { testValkey(t, c) })
 }
 
-// testRabbitMQ: one service calls another, by quorum queues in a vhost, with a user that may do so there and nowhere else.
+// testRabbitMQ checks that one service calls another, by quorum queues in a vhost, with a user that may do so there and
+// nowhere else.
 func testRabbitMQ(t *testing.T, c *Cloud) {
 	ctx := context.Background()
 	if err := c.Operators.SetSecret(ctx, c.Namespace, "caller-rabbitmq", map[string][]byte{
@@ -38,7 +39,7 @@ func testRabbitMQ(t *testing.T, c *Cloud) {
 		t.Fatal(err)
 	}
 	broker := map[string]any{"name": "rabbitmq"}
-	thing := func(kind, name string, spec map[string]any) map[string]any {
+	object := func(kind, name string, spec map[string]any) map[string]any {
 		spec["rabbitmqClusterReference"] = broker
 		return map[string]any{
 			"apiVersion": "rabbitmq.com/v1beta1", "kind": kind, "metadata": map[string]any{"name": name, "namespace": c.Namespace}, "spec": spec,
@@ -46,10 +47,10 @@ func testRabbitMQ(t *testing.T, c *Cloud) {
 	}
 	all := map[string]any{"configure": ".*", "write": ".*", "read": ".*"}
 	if err := c.Operators.Reconcile(ctx, []map[string]any{
-		thing("Permission", "caller", map[string]any{"vhost": "calls", "userReference": map[string]any{"name": "caller"}, "permissions": all}),
-		thing("User", "caller", map[string]any{"importCredentialsSecret": map[string]any{"name": "caller-rabbitmq"}}),
-		thing("Vhost", "calls", map[string]any{"name": "calls", "defaultQueueType": "quorum"}),
-		thing("Vhost", "others", map[string]any{"name": "others"}),
+		object("Permission", "caller", map[string]any{"vhost": "calls", "userReference": map[string]any{"name": "caller"}, "permissions": all}),
+		object("User", "caller", map[string]any{"importCredentialsSecret": map[string]any{"name": "caller-rabbitmq"}}),
+		object("Vhost", "calls", map[string]any{"name": "calls", "defaultQueueType": "quorum"}),
+		object("Vhost", "others", map[string]any{"name": "others"}),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func testRabbitMQ(t *testing.T, c *Cloud) {
 	}
 }
 
-// testValkey: a client finds the primary by a sentinel, and writes and reads there.
+// testValkey checks that a client finds the primary by a sentinel, and writes and reads there.
 func testValkey(t *testing.T, c *Cloud) {
 	binding, err := c.Operators.Secret(context.Background(), c.Namespace, "valkey-binding")
 	if err != nil {
@@ -103,8 +104,8 @@ func testValkey(t *testing.T, c *Cloud) {
 	if !authority.AppendCertsFromPEM(binding["caData"]) {
 		t.Fatal("the binding has no certificate of an authority")
 	}
-	// ask sends a command and reads as many lines of answers as it has, after that to the login.
-	ask := func(host, port string, answers int, words ...string) string {
+	// send sends a command and reads the given number of response lines, after the response to the login.
+	send := func(host, port string, answers int, command ...string) string {
 		t.Helper()
 		conn, err := c.Cluster.Dial(context.Background(), "tcp", host+":"+port)
 		if err != nil {
@@ -112,21 +113,21 @@ func testValkey(t *testing.T, c *Cloud) {
 		}
 		secure := tls.Client(conn, &tls.Config{RootCAs: authority, ServerName: host, MinVersion: tls.VersionTLS12})
 		defer secure.Close() // it was read
-		fmt.Fprintf(secure, "AUTH %s\r\n%s\r\n", binding["password"], strings.Join(words, " "))
+		fmt.Fprintf(secure, "AUTH %s\r\n%s\r\n", binding["password"], strings.Join(command, " "))
 		var lines []string
 		for answer := bufio.NewScanner(secure); len(lines) <= answers && answer.Scan(); {
 			lines = append(lines, answer.Text())
 		}
 		return strings.Join(lines, " ")
 	}
-	primary := ask(string(binding["sentinelHost"]), string(binding["sentinelPort"]), 5, "SENTINEL", "get-master-addr-by-name", string(binding["primaryName"]))
+	primary := send(string(binding["sentinelHost"]), string(binding["sentinelPort"]), 5, "SENTINEL", "get-master-addr-by-name", string(binding["primaryName"]))
 	member := fmt.Sprintf("valkey-valkey-node-0.valkey-valkey-headless.%s.svc.cluster.local", c.Namespace)
 	if want := fmt.Sprintf("+OK *2 $%d %s $4 6379", len(member), member); primary != want {
-		t.Fatalf("the sentinel answers %q, want %q", primary, want)
+		t.Fatalf("the sentinel responds with %q, want %q", primary, want)
 	}
 	got := []string{
-		ask(member, "6379", 1, "SET", "lock", "mine"),
-		ask(string(binding["host"]), string(binding["port"]), 2, "GET", "lock"),
+		send(member, "6379", 1, "SET", "lock", "mine"),
+		send(string(binding["host"]), string(binding["port"]), 2, "GET", "lock"),
 	}
 	if diff := cmp.Diff([]string{"+OK +OK", "+OK $4 mine"}, got); diff != "" {
 		t.Errorf("write and read (-want +got):\n%s", diff)

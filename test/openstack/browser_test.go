@@ -50,14 +50,14 @@ func drive(t *testing.T, s *site, others ...string) *driven {
 		cancel()
 		_ = driver.Wait()
 		if t.Failed() {
-			t.Logf("the driver says:\n%.4000s", log.String())
+			t.Logf("output of the driver:\n%.4000s", log.String())
 		}
 	})
 	d := &driven{t: t}
-	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		if _, err := d.call(http.MethodGet, "http://"+driverAddress+"/status", nil); err == nil {
 			break
-		} else if time.Since(begin) > time.Minute {
+		} else if time.Since(began) > time.Minute {
 			t.Fatalf("the driver does not start: %v\n%s", err, log)
 		}
 	}
@@ -80,7 +80,8 @@ func drive(t *testing.T, s *site, others ...string) *driven {
 	return d
 }
 
-// keyOf is the hash of the key of a host's own certificate: the browser is told of those alone that it is shown.
+// keyOf returns the hash of the key of a host's certificate: the browser trusts only the keys that it is configured
+// with.
 func (s *site) keyOf(t *testing.T, host string) string {
 	t.Helper()
 	raw, err := s.cloud.Cluster.Dial(context.Background(), "tcp", net.JoinHostPort(host, "443"))
@@ -126,7 +127,7 @@ func (d *driven) call(method, address string, in any) (json.RawMessage, error) {
 	return out.Value, nil
 }
 
-// do makes a request of the session.
+// do creates a request of the session.
 func (d *driven) do(method, path string, in any) json.RawMessage {
 	d.t.Helper()
 	address := "http://" + driverAddress + "/session"
@@ -140,14 +141,14 @@ func (d *driven) do(method, path string, in any) json.RawMessage {
 	return out
 }
 
-// element finds one by its selector, as soon as it is there.
+// element finds an element by its selector, as soon as it exists.
 func (d *driven) element(selector string) string {
 	d.t.Helper()
 	address := "http://" + driverAddress + "/session/" + d.session + "/element"
 	found, err := d.call(http.MethodPost, address, map[string]any{"using": "css selector", "value": selector})
 	if err != nil {
 		d.picture("failed")
-		d.t.Fatalf("%v\nthe page is %s", err, d.ask("return location.href + '\\n' + document.body.innerText.slice(0, 1000)"))
+		d.t.Fatalf("%v\nthe page is %s", err, d.eval("return location.href + '\\n' + document.body.innerText.slice(0, 1000)"))
 	}
 	for _, id := range d.reference(found) {
 		return "/element/" + id
@@ -155,7 +156,7 @@ func (d *driven) element(selector string) string {
 	return ""
 }
 
-// reference is what the protocol calls an element.
+// reference returns the protocol's reference of an element.
 func (d *driven) reference(value json.RawMessage) map[string]string {
 	d.t.Helper()
 	out := map[string]string{}
@@ -180,11 +181,12 @@ func (d *driven) click(selector string) {
 	d.do(http.MethodPost, d.element(selector)+"/click", map[string]any{})
 }
 
-// press clicks what has a path (https://www.w3.org/TR/xpath-10), as soon as nothing covers it: pages of scripts build up, and blend in and out.
+// press clicks the element of a path (https://www.w3.org/TR/xpath-10), as soon as no other element covers it: pages
+// with scripts are built gradually, with transitions.
 func (d *driven) press(path string) {
 	d.t.Helper()
 	session := "http://" + driverAddress + "/session/" + d.session
-	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		found, err := d.call(http.MethodPost, session+"/element", map[string]any{"using": "xpath", "value": path})
 		if err == nil {
 			for _, id := range d.reference(found) {
@@ -194,14 +196,14 @@ func (d *driven) press(path string) {
 		if err == nil {
 			return
 		}
-		if time.Since(begin) > time.Minute {
+		if time.Since(began) > time.Minute {
 			d.picture("failed")
 			d.t.Fatalf("cannot press %s: %v", path, err)
 		}
 	}
 }
 
-// within makes what follows be about a frame of the page.
+// within selects a frame of the page for the following calls.
 func (d *driven) within(selector string) {
 	d.t.Helper()
 	frame := d.reference(d.do(http.MethodPost, "/element", map[string]any{"using": "css selector", "value": selector}))
@@ -213,8 +215,8 @@ func (d *driven) text(selector string) string {
 	return d.string(d.do(http.MethodGet, d.element(selector)+"/text", nil))
 }
 
-// ask is what a script returns.
-func (d *driven) ask(script string) string {
+// eval returns the result of a script.
+func (d *driven) eval(script string) string {
 	d.t.Helper()
 	return d.string(d.do(http.MethodPost, "/execute/sync", map[string]any{"script": script, "args": []any{}}))
 }
@@ -244,11 +246,12 @@ func (d *driven) picture(name string) {
 	}
 }
 
-// unasked is what Horizon's own page of images writes in a cloud without Cinder: it asks whether to offer a volume, and leaves the answer.
+// unasked is the log message of Horizon's page of images in a cloud without Cinder: the page checks whether to offer a
+// volume, and does not handle the error.
 // https://opendev.org/openstack/horizon/src/branch/master/openstack_dashboard/static/app/core/images/actions/create-volume.service.js
 const unasked = "Possibly unhandled rejection: Service type is not enabled: block-storage"
 
-// complaints are what the browser found wrong with the pages: what the policy of contents keeps it from is among them.
+// complaints returns the browser's errors about the pages, including violations of the content security policy.
 func (d *driven) complaints() []string {
 	d.t.Helper()
 	var entries []struct {
@@ -274,15 +277,16 @@ func (d *driven) logIn(s *site) {
 	d.write("#id_password", s.password)
 	d.click("#loginBtn")
 	if user := d.text(".user-name, .dropdown.user .dropdown-toggle, #user_info"); !strings.Contains(user, s.user) {
-		d.t.Errorf("the page says that %q is logged in", user)
+		d.t.Errorf("the page shows %q as the logged-in user", user)
 	}
 }
 
-// testBrowser: a real browser logs in, shows what there is by its scripts and styles, and finds nothing wrong.
+// testBrowser checks that a real browser can log in, that it renders the pages with their scripts and styles, and that
+// it reports no errors.
 func testBrowser(t *testing.T, s *site) {
 	d := drive(t, s)
 	d.open(s.url + "/")
-	if title := d.ask("return document.title"); title != "Login - Example Cloud" {
+	if title := d.eval("return document.title"); title != "Login - Example Cloud" {
 		t.Errorf("the title is %q", title)
 	}
 	d.picture("login")
@@ -297,7 +301,7 @@ func testBrowser(t *testing.T, s *site) {
 	d.element("hz-resource-table, .hz-dynamic-table, table")
 	d.picture("images")
 	// A style sheet is in force: without one, the bar would be as wide as its words, and transparent.
-	if bar := d.ask("return getComputedStyle(document.querySelector('.navbar, .topbar')).display"); bar == "inline" || bar == "" {
+	if bar := d.eval("return getComputedStyle(document.querySelector('.navbar, .topbar')).display"); bar == "inline" || bar == "" {
 		t.Errorf("the page has no style: %q", bar)
 	}
 	for _, c := range d.complaints() {

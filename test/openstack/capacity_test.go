@@ -13,22 +13,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// testCapacity: the pool's claim says how many virtual machines are on its node, what there is for more, and whether it may be deleted.
-// Each virtual machine has one processor, of eight that one is promised as and one that is given whole, and 128 MiB.
-func testCapacity(t *testing.T, m *machines, guests int) {
+// testCapacity checks that the pool's claim reports the number of servers on its node, the remaining capacity, and
+// whether the pool may be deleted. Each server has one processor, of eight shared ones with overcommit and one
+// dedicated one, and 128 MiB.
+func testCapacity(t *testing.T, m *machines, serverCount int) {
 	const processors, mebi, each = 9, 1 << 20, 128
-	says := "STATUS_CONDITION_TRUE Counted"
-	if guests > 0 {
-		says = "STATUS_CONDITION_FALSE VirtualMachinesOnNodes"
+	expected := "STATUS_CONDITION_TRUE Counted"
+	if serverCount > 0 {
+		expected = "STATUS_CONDITION_FALSE VirtualMachinesOnNodes"
 	}
 	memory := m.promised(t)
 	want := map[string]any{
-		"virtualMachines": float64(guests), "totalVCPU": float64(processors), "availableVCPU": float64(processors - guests),
+		"virtualMachines": float64(serverCount), "totalVCPU": float64(processors), "availableVCPU": float64(processors - serverCount),
 		"totalMemory":     resource.NewQuantity(memory*mebi, resource.BinarySI).String(),
-		"availableMemory": resource.NewQuantity((memory-int64(guests)*each)*mebi, resource.BinarySI).String(),
+		"availableMemory": resource.NewQuantity((memory-int64(serverCount)*each)*mebi, resource.BinarySI).String(),
 	}
 	m.cloud.Operators.Forward(2 * time.Minute) // the companion looks once a minute
-	m.until(t, "what the claim says of virtual machines", "", func() error {
+	m.until(t, "the claim's report of servers", "", func() error {
 		if err := m.cloud.Follow(); err != nil {
 			t.Fatal(err)
 		}
@@ -39,14 +40,15 @@ func testCapacity(t *testing.T, m *machines, guests int) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			return fmt.Errorf("-want +got:\n%s", diff)
 		}
-		if is := m.cloud.Pool().ConditionMessage("NoVirtualMachines"); is != says {
-			return fmt.Errorf("it says %q, want %q", is, says)
+		if is := m.cloud.Pool().ConditionMessage("NoVirtualMachines"); is != expected {
+			return fmt.Errorf("it reports %q, want %q", is, expected)
 		}
 		return nil
 	})
 }
 
-// promised is the memory that Placement gives away of the node, in MiB: half as much again as there is without what is reserved.
+// promised returns the memory that Placement offers for the node, in MiB: the memory without the reserved part, with 50
+// % overcommit.
 func (m *machines) promised(t *testing.T) int64 {
 	t.Helper()
 	ctx, c := context.Background(), inventoryOf(t, m.cloud)

@@ -19,15 +19,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestNovaCells: a cell with a database and a queue to itself runs virtual machines as the other one does. While either is away, virtual
-// machines come and go in the other cell, and are listed; the cell comes back by itself.
+// TestNovaCells checks that a cell with a separate database and queue runs servers like the other one. While either is
+// down, servers of the other cell are created, listed and deleted; the cell recovers without intervention.
 func TestNovaCells(t *testing.T) {
 	t.Parallel()
 	const r, end = "2025.2", "-apart"
 	claim := bytes.Replace(of(t, "machines.yaml", r, end), []byte("- name: cell2\n"),
 		[]byte("- {name: cell2, infrastructure: {mariadb: {}, rabbitmq: {}}}\n"), 1)
 	n := startNovaAs(t, claim, r, end, novav1.Consoles{Graphical: novav1.VNC}, "rabbitmq-cell-cell2")
-	ctx, kept := context.Background(), map[string]string{}
+	ctx, retained := context.Background(), map[string]string{}
 	for _, h := range n.hypervisors {
 		id, err := n.create(ctx, h, "kept-"+h.cell)
 		if err == nil {
@@ -36,46 +36,46 @@ func TestNovaCells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept[id] = "ACTIVE"
+		retained[id] = "ACTIVE"
 	}
-	if diff := cmp.Diff(kept, n.statuses(t)); diff != "" {
+	if diff := cmp.Diff(retained, n.statuses(t)); diff != "" {
 		t.Fatalf("virtual machines of both cells (-want +got):\n%s", diff)
 	}
 	for _, server := range []string{"mariadb-cell-cell2", "rabbitmq-cell-cell2-server"} {
 		t.Run(server, func(t *testing.T) { testCellWithout(t, n, server) })
 	}
-	if diff := cmp.Diff(kept, n.statuses(t)); diff != "" {
+	if diff := cmp.Diff(retained, n.statuses(t)); diff != "" {
 		t.Errorf("virtual machines at the end (-want +got):\n%s", diff)
 	}
 }
 
-// testCellWithout takes a server of the second cell away for a while.
+// testCellWithout stops a server of the second cell for a while.
 func testCellWithout(t *testing.T, n nova, server string) {
 	ctx := context.Background()
 	n.scale(t, server, 0)
-	gone := time.Now()
-	for turn := range 3 {
-		begin := time.Now()
-		id, err := n.create(ctx, n.hypervisors[0], fmt.Sprintf("meanwhile-%d", turn))
+	stopped := time.Now()
+	for round := range 3 {
+		began := time.Now()
+		id, err := n.create(ctx, n.hypervisors[0], fmt.Sprintf("meanwhile-%d", round))
 		if err == nil {
 			err = n.active(ctx, id)
 		}
 		if err != nil {
-			t.Errorf("%.0f s after %s went: %v", time.Since(gone).Seconds(), server, err)
+			t.Errorf("%.0f s after %s went: %v", time.Since(stopped).Seconds(), server, err)
 			continue
 		}
-		made, listed := time.Since(begin), time.Now()
+		created, listed := time.Since(began), time.Now()
 		if got := n.statuses(t); got[id] != "ACTIVE" {
 			t.Errorf("a list without %s has %v, and not %s", server, got, id)
 		}
-		t.Logf("without %s: a virtual machine of the other cell after %.1f s, a list after %.1f s", server, made.Seconds(), time.Since(listed).Seconds())
+		t.Logf("without %s: a virtual machine of the other cell after %.1f s, a list after %.1f s", server, created.Seconds(), time.Since(listed).Seconds())
 		if err := n.delete(ctx, id); err != nil {
 			t.Error(err)
 		}
 	}
 	n.scale(t, server, 1)
 	back := time.Now()
-	// What was asked for too early fails; nothing but time may be needed.
+	// Requests that come too early fail; otherwise only time is needed.
 	for {
 		id, err := n.create(ctx, n.hypervisors[1], "again")
 		if err == nil {
@@ -89,15 +89,15 @@ func testCellWithout(t *testing.T, n nova, server string) {
 		if err == nil {
 			break
 		}
-		if time.Since(back) > patience {
+		if time.Since(back) > serverTimeout {
 			t.Fatalf("%.0f s after %s came back: %v", time.Since(back).Seconds(), server, err)
 		}
 		time.Sleep(time.Second)
 	}
-	t.Logf("%s was away for %.0f s; its cell runs virtual machines %.1f s after it came back", server, back.Sub(gone).Seconds(), time.Since(back).Seconds())
+	t.Logf("%s was away for %.0f s; its cell runs virtual machines %.1f s after it came back", server, back.Sub(stopped).Seconds(), time.Since(back).Seconds())
 }
 
-// statuses are those of all virtual machines, by their IDs.
+// statuses returns the statuses of all servers, by ID.
 func (n nova) statuses(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := servers.List(n.ServiceClient, nil).AllPages(context.Background())
@@ -116,7 +116,7 @@ func (n nova) statuses(t *testing.T) map[string]string {
 	return out
 }
 
-// scale gives a StatefulSet so many pods, and waits for them.
+// scale sets the replicas of a StatefulSet, and waits for them.
 func (n nova) scale(t *testing.T, name string, replicas int32) {
 	t.Helper()
 	ctx, key := context.Background(), client.ObjectKey{Namespace: n.cloud.Namespace, Name: name}

@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// StartCeph runs a Ceph with pools and clients, in a cluster of its own, until it is stopped. What it keeps is in a folder that has to be
-// on a disk: an OSD goes around the page cache.
+// StartCeph runs a Ceph with pools and clients, in a separate cluster, until it is stopped. Its data is in a folder
+// that has to be on a disk: an OSD bypasses the page cache.
 func StartCeph(
 	ctx context.Context, p *install.Programs, disk string, pools []string, clients map[string]operators.Caps, progress io.Writer,
 ) (ceph *operators.Ceph, stop func(), err error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 )
 
-// copies puts the scripts of examples/copies beside a monitor, to be run as a user.
+// copies copies the scripts of examples/copies into the pod of a monitor, to be run as a user.
 func copies(t *testing.T, user string) (prefix string) {
 	t.Helper()
 	prefix = fmt.Sprintf("set -eu; export CEPH_ARGS='--id %[1]s --keyring /data/client.%[1]s.keyring'\n", user)
@@ -26,11 +26,12 @@ func copies(t *testing.T, user string) (prefix string) {
 	return prefix
 }
 
-// TestCephCopies: what the scripts of examples/copies have copied of a real Ceph is made again as it was, with its snapshots, by a user who
-// may use that pool alone. What is killed in the middle is done again, and nothing that is there is overwritten.
+// TestCephCopies checks that the scripts of examples/copies restore the copies of a real Ceph unchanged, with
+// snapshots, as a user with access to only that pool. An interrupted run can be repeated, and existing images are never
+// overwritten.
 func TestCephCopies(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=ceph")
+		t.Skip("a Ceph runs only on request: SERVICE=ceph")
 	}
 	ceph := startCeph(t)
 	run := func(commands string) (string, error) { return ceph.Run(t.Context(), copies(t, "cinder")+commands) }
@@ -42,15 +43,15 @@ func TestCephCopies(t *testing.T) {
 		}
 		return out
 	}
-	refused := func(want, commands string) {
+	rejected := func(want, commands string) {
 		t.Helper()
 		if out, err := run(commands); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q (%v), want %q", commands, out, err, want)
 		}
 	}
 	// sums are the contents of an image and its snapshots, and which of these are protected.
-	const sums = `for what in volumes/a@first volumes/a@second volumes/a volumes/b volumes/c; do
-rbd export --no-progress $what - | sha256sum; done; rbd snap ls volumes/a | awk '{print $2, $3, $4, $5 == "yes"}'; rbd ls volumes | sort`
+	const sums = `for image in volumes/a@first volumes/a@second volumes/a volumes/b volumes/c; do
+rbd export --no-progress $image - | sha256sum; done; rbd snap ls volumes/a | awk '{print $2, $3, $4, $5 == "yes"}'; rbd ls volumes | sort`
 
 	before := must(`fill() { head -c $((512 * $2)) /dev/urandom | rbd import --no-progress - $1; }
 fill volumes/a 4096; rbd snap create --no-progress volumes/a@first; rbd snap protect volumes/a@first
@@ -66,8 +67,8 @@ rbd create --size 16M volumes/c
 	if after := must(sums); after != before {
 		t.Errorf("to copy them has changed images (-before +after):\n%s", cmp.Diff(before, after))
 	}
-	refused("is there", `/tmp/restore.sh /tmp/copies volumes a`)
-	refused("there is no copy", `/tmp/restore.sh /tmp/copies volumes d`)
+	rejected("is there", `/tmp/restore.sh /tmp/copies volumes a`)
+	rejected("there is no copy", `/tmp/restore.sh /tmp/copies volumes d`)
 
 	// All is lost. A first attempt to make it again is killed, too.
 	must(`rbd rm --no-progress volumes/b; rbd snap unprotect volumes/a@first
@@ -76,10 +77,10 @@ rbd create --size 1M volumes/a.restoring
 rbd snap create --no-progress volumes/a.restoring@first; rbd snap protect volumes/a.restoring@first
 for image in a b c; do /tmp/restore.sh /tmp/copies volumes $image; done`)
 	if after := must(sums); after != before {
-		t.Errorf("what is restored differs (-before +after):\n%s", cmp.Diff(before, after))
+		t.Errorf("restored images differ (-before +after):\n%s", cmp.Diff(before, after))
 	}
 
-	// The next copy takes the place of the first, and that of an image which is gone stays.
+	// The next copy replaces the first one, and the copy of a deleted image stays.
 	before = must(`rbd rm --no-progress volumes/c
 rbd bench --io-type write --io-size 4K --io-total 64K volumes/b >/dev/null
 /tmp/copy.sh volumes /tmp/copies
@@ -89,6 +90,6 @@ rbd export --no-progress volumes/b - | sha256sum`)
 	if last := func(s string) string { all := strings.Fields(s); return all[len(all)-2] }; last(before) != last(after) {
 		t.Errorf("the next copy is not the newest:\n%s\n%s", before, after)
 	}
-	// Nobody copies what is not his.
-	refused("", `CEPH_ARGS='--id glance --keyring /data/client.glance.keyring' /tmp/copy.sh volumes /tmp/stolen`)
+	// A user cannot copy images without access to them.
+	rejected("", `CEPH_ARGS='--id glance --keyring /data/client.glance.keyring' /tmp/copy.sh volumes /tmp/stolen`)
 }

@@ -25,10 +25,11 @@ with rados.Rados(conffile=conf, rados_id=user) as cluster, cluster.open_ioctx(po
         print(image.read(0, 7).decode())
 `
 
-// TestCeph: a client of a real Ceph writes into its own pool and into no other, with the libraries that OpenStack's services have.
+// TestCeph checks that a client of a real Ceph can write into its pool and into no other, with the libraries of
+// OpenStack's services.
 func TestCeph(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=ceph")
+		t.Skip("a Ceph runs only on request: SERVICE=ceph")
 	}
 	t.Parallel()
 	ceph, dir := startCeph(t), t.TempDir()
@@ -59,7 +60,7 @@ func startCeph(t *testing.T) *operators.Ceph {
 	})
 }
 
-// startCephWith does so with other pools and clients.
+// startCephWith starts a Ceph with given pools and clients.
 func startCephWith(t *testing.T, pools []string, clients map[string]operators.Caps) *operators.Ceph {
 	t.Helper()
 	ceph, stop, err := StartCeph(context.Background(), programs, onDisk(t), pools, clients, progress())
@@ -70,7 +71,7 @@ func startCephWith(t *testing.T, pools []string, clients map[string]operators.Ca
 	return ceph
 }
 
-// onDisk is a folder of the test's on a disk: others are in memory.
+// onDisk returns a folder of the test's on a disk: others are in memory.
 func onDisk(t *testing.T) string {
 	t.Helper()
 	cache, err := install.Cache()

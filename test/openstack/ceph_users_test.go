@@ -14,8 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// attempts are what a user tries in every pool, each with a word that it prints, and then what only an administrator may do. What is
-// refused for want of rights is told apart from what fails for another reason.
+// attempts are the operations that a user tries in every pool, each with a word that it prints, and then the operations
+// of administrators. Denied operations are distinguished from operations that fail for another reason.
 const attempts = `export CEPH_CONF=/data/ceph.conf CEPH_ARGS="--id $1 --keyring /data/client.$1.keyring"
 try() { # PLACE WORD COMMAND...
   local place=$1 word=$2 out
@@ -43,11 +43,11 @@ try ceph options ceph config set global debug_ms 1
 try ceph delete ceph osd pool delete "${POOLS%% *}" "${POOLS%% *}" --yes-i-really-really-mean-it
 `
 
-// TestCephUsers: on a real Ceph each user of a StorageCluster of two control planes does everything that it is for, and nothing else: in
-// other pools, with what is the neighbour's, or with Ceph itself.
+// TestCephUsers checks that on a real Ceph each user of a StorageCluster with two control planes can do everything for
+// its purpose, and nothing else: in other pools, with data of other control planes, or with Ceph itself.
 func TestCephUsers(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=ceph")
+		t.Skip("a Ceph runs only on request: SERVICE=ceph")
 	}
 	result, err := preview.Run(read(t, "storage-shared.yaml"), read(t, "platform.yaml"), kinds.Runners())
 	if err != nil {
@@ -88,17 +88,17 @@ for pool in %s; do
 	t.Logf("%d users, %d pools", len(users), len(pools))
 }
 
-// allowed is what a user of a cloud can do: everything where its service keeps something, and to read, and make copies of, what that is
-// made from.
+// allowed returns the operations of a cloud's user: everything in the pools of its service, and reading and cloning in
+// the pools of the sources.
 func allowed(cloud, service string) map[string]bool {
 	writes := map[string][]string{
 		"glance": {"images"}, "cinder": {"volumes", "vms"}, "nova": {"volumes", "vms"}, "cinder-backup": {"backups"},
 	}[service]
 	reads := map[string][]string{"cinder": {"images"}, "nova": {"images"}}[service]
 	out := map[string]bool{}
-	add := func(names []string, words ...string) {
+	add := func(names []string, operations ...string) {
 		for _, name := range names {
-			for _, word := range words {
+			for _, word := range operations {
 				out[cloud+"-"+name+" "+word] = true
 			}
 			for _, to := range writes {
@@ -113,7 +113,7 @@ func allowed(cloud, service string) map[string]bool {
 	return out
 }
 
-// lines are those of an output.
+// lines returns the lines of an output.
 func lines(out string) map[string]bool {
 	all := map[string]bool{}
 	for line := range strings.Lines(out) {

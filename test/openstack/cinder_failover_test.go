@@ -14,11 +14,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestCinderFailover: the Valkey that has the locks of Cinder's managers stands still while volumes are made and deleted. Sentinels agree on
-// another one, which clients find, and the first follows that one when it is back.
+// TestCinderFailover suspends the Valkey with the locks of Cinder's managers while volumes are created and deleted, and
+// checks that sentinels elect another primary, which clients find, and that the first one follows it when it is
+// resumed.
 func TestCinderFailover(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=cinder")
+		t.Skip("a Ceph runs only on request: SERVICE=cinder")
 	}
 	r := release.Releases()[1]
 	c := startCinderOf(t, strings.Replace(string(of(t, "volumes.yaml", r, "-failover")), "  services:\n",
@@ -28,14 +29,14 @@ func TestCinderFailover(t *testing.T) {
 	if first == "" {
 		t.Fatal("sentinels name no primary")
 	}
-	kept := c.create(t, volumes.CreateOpts{Name: "kept", Size: 1})
+	retained := c.create(t, volumes.CreateOpts{Name: "kept", Size: 1})
 
-	begin := time.Now()
+	began := time.Now()
 	c.valkey(t, first, "kill -STOP $(cat /tmp/server)")
-	var queried, lost []string
+	var queried, failed []string
 	next := first
 	for next == first {
-		if time.Since(begin) > time.Minute {
+		if time.Since(began) > time.Minute {
 			t.Fatalf("%s is the primary still", first)
 		}
 		v, err := volumes.Create(ctx, c.ServiceClient, volumes.CreateOpts{Name: fmt.Sprintf("meanwhile-%d", len(queried)), Size: 1}, nil).Extract()
@@ -49,27 +50,27 @@ func TestCinderFailover(t *testing.T) {
 			next = now
 		}
 	}
-	t.Logf("%s takes over from %s after %.1f s", next, first, time.Since(begin).Seconds())
+	t.Logf("%s takes over from %s after %.1f s", next, first, time.Since(began).Seconds())
 	for _, id := range queried {
 		if err := c.becomes(ctx, id, "available"); err != nil {
-			lost = append(lost, err.Error())
+			failed = append(failed, err.Error())
 		}
 	}
-	if len(lost) > 0 {
-		t.Errorf("of %d volumes that were ordered meanwhile %d are not made: %v", len(queried), len(lost), lost)
+	if len(failed) > 0 {
+		t.Errorf("of %d volumes that were ordered meanwhile %d are not made: %v", len(queried), len(failed), failed)
 	}
-	t.Logf("%d volumes were ordered meanwhile; the last is there after %.1f s", len(queried), time.Since(begin).Seconds())
+	t.Logf("%d volumes were created meanwhile; the last is available after %.1f s", len(queried), time.Since(began).Seconds())
 
 	c.valkey(t, first, "kill -CONT $(cat /tmp/server)")
 	for time.Sleep(time.Second); !strings.Contains(c.valkey(t, first, info), "role:slave"); time.Sleep(time.Second) {
-		if time.Since(begin) > 3*time.Minute {
+		if time.Since(began) > 3*time.Minute {
 			t.Fatalf("%s does not follow %s:\n%s", first, next, c.valkey(t, first, info))
 		}
 	}
 	if now := c.primary(t); now != next {
 		t.Errorf("the primary is %s, want %s", now, next)
 	}
-	for _, id := range append(queried, kept) {
+	for _, id := range append(queried, retained) {
 		if err := volumes.Delete(ctx, c.ServiceClient, id, nil).ExtractErr(); err != nil {
 			t.Error(err)
 		} else if err := c.becomes(ctx, id, ""); err != nil {
@@ -78,13 +79,13 @@ func TestCinderFailover(t *testing.T) {
 	}
 }
 
-// asking is how a server is asked, and info what it says of itself.
+// asking is the command that connects to a server, and info the one that returns its state.
 const (
 	asking = `timeout 3 valkey-cli --tls --cacert /opt/valkey/certs/ca.crt -a "$PASSWORD" --no-auth-warning`
 	info   = asking + " info replication"
 )
 
-// valkey runs a shell's commands beside one of the servers.
+// valkey runs shell commands in the pod of one of the servers.
 func (c cinder) valkey(t *testing.T, pod, commands string) string {
 	t.Helper()
 	commands = "PASSWORD=$(sed -n 's/^requirepass //p' /etc/valkey/valkey.conf)\n" + commands
@@ -95,7 +96,7 @@ func (c cinder) valkey(t *testing.T, pod, commands string) string {
 	return out
 }
 
-// primary is the pod that most sentinels name, if they do.
+// primary returns the pod that most sentinels name, if they do.
 func (c cinder) primary(t *testing.T) string {
 	t.Helper()
 	votes := map[string]int{}

@@ -35,21 +35,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestCinder: the Cinder of every release keeps volumes in a real Ceph, by two managers that share them, and backups in a bucket. What is
-// read of a volume is what was written, whatever way it went.
+// TestCinder checks that the Cinder of every release keeps volumes in a real Ceph, with two managers that share them,
+// and backups in a bucket. The data read from a volume is the written data, whatever operations happened in between.
 func TestCinder(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=cinder")
+		t.Skip("a Ceph runs only on request: SERVICE=cinder")
 	}
 	ceph := startCeph(t)
 	for _, r := range release.Releases() {
-		// One after the other: each has eight daemons besides what all clouds have.
+		// One after the other: each has eight daemons in addition to the common ones.
 		t.Run(string(r), func(t *testing.T) {
 			c := startCinder(t, r, dashed(r), ceph)
 			t.Run("Entries", func(t *testing.T) {
 				testEntries(t, c.cloud, cinderv1.ServiceName, cinderv1.ServiceType, cinderv1.Port, cinderv1.Version)
 			})
-			t.Run("Capacity", func(t *testing.T) { testRoom(t, c, r == release.Releases()[len(release.Releases())-1]) })
+			t.Run("Capacity", func(t *testing.T) { testCapacityReport(t, c, r == release.Releases()[len(release.Releases())-1]) })
 			t.Run("Types", func(t *testing.T) { testVolumeTypes(t, c) })
 			t.Run("Volumes", func(t *testing.T) { testVolumes(t, c) })
 			t.Run("Backup", func(t *testing.T) { testVolumeBackup(t, c) })
@@ -59,25 +59,25 @@ func TestCinder(t *testing.T) {
 	}
 }
 
-// TestCinderUpgrade: a Cinder goes from one SLURP release to the next while volumes are made, and no request fails on the way. What a volume
-// has stays.
+// TestCinderUpgrade upgrades a Cinder from one SLURP release to the next while volumes are created, and checks that no
+// request fails. The data of volumes is kept.
 func TestCinderUpgrade(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=cinder")
+		t.Skip("a Ceph runs only on request: SERVICE=cinder")
 	}
 	c := startCinder(t, before, "-up", startCeph(t))
 	image, data := c.imaged(t)
-	kept := c.create(t, volumes.CreateOpts{Name: "kept", Size: 1, ImageID: image})
+	retained := c.create(t, volumes.CreateOpts{Name: "kept", Size: 1, ImageID: image})
 	load := volumesUsed(t, c)
 	load.more(t, 6)
 	upgrade(t, c.cloud, of(t, "volumes.yaml", after, "-up"), after, "keystone", "glance", cinderv1.ServiceName)
 	load.more(t, 12)
 	load.stop(t)
 	t.Log(load)
-	c.holds(t, kept, data)
+	c.holds(t, retained, data)
 }
 
-// cinder is a client of a Cinder at its internal address, and of what is around it.
+// cinder is a client of a Cinder at its internal address, with its environment.
 type cinder struct {
 	*gophercloud.ServiceClient
 	cloud  *Cloud
@@ -90,7 +90,7 @@ func startCinder(t *testing.T, r release.Release, end string, ceph *operators.Ce
 	return startCinderOf(t, string(of(t, "volumes.yaml", r, end)), end, ceph)
 }
 
-// startCinderOf does so with a claim of that kind.
+// startCinderOf starts a Cinder with a given claim.
 func startCinderOf(t *testing.T, claim, end string, ceph *operators.Ceph) cinder {
 	t.Helper()
 	authority, err := pki.New("objects")
@@ -116,42 +116,42 @@ func startCinderOf(t *testing.T, claim, end string, ceph *operators.Ceph) cinder
 	return cinder{c, cloud, ceph, bucket}
 }
 
-// waiting is how long a volume may take, which reads or writes all of a GiB.
+// waiting is the timeout of operations that read or write a whole GiB.
 const waiting = 4 * time.Minute
 
 // settle waits until something has a status.
-func settle(t *testing.T, what, want string, status func(ctx context.Context) (string, error)) {
+func waitForStatus(t *testing.T, label, want string, status func(ctx context.Context) (string, error)) {
 	t.Helper()
-	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		is, err := status(context.Background())
 		if err != nil {
-			t.Fatalf("cannot look at %s: %v", what, err)
+			t.Fatalf("cannot look at %s: %v", label, err)
 		}
 		if is == want {
 			return
 		}
-		if strings.Contains(is, "error") || time.Since(begin) > waiting {
-			t.Fatalf("%s is %s after %.0f s, want %s", what, is, time.Since(begin).Seconds(), want)
+		if strings.Contains(is, "error") || time.Since(began) > waiting {
+			t.Fatalf("%s is %s after %.0f s, want %s", label, is, time.Since(began).Seconds(), want)
 		}
 	}
 }
 
-// create makes a volume, and waits until it is there.
+// create creates a volume, and waits until it is available.
 func (c cinder) create(t *testing.T, opts volumes.CreateOpts) (id string) {
 	t.Helper()
-	begin := time.Now()
+	began := time.Now()
 	v, err := volumes.Create(context.Background(), c.ServiceClient, opts, nil).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.available(t, v.ID)
-	t.Logf("volume %s in %.1f s", opts.Name, time.Since(begin).Seconds())
+	t.Logf("volume %s in %.1f s", opts.Name, time.Since(began).Seconds())
 	return v.ID
 }
 
 func (c cinder) available(t *testing.T, id string) {
 	t.Helper()
-	settle(t, "the volume", "available", func(ctx context.Context) (string, error) {
+	waitForStatus(t, "the volume", "available", func(ctx context.Context) (string, error) {
 		v, err := volumes.Get(ctx, c.ServiceClient, id).Extract()
 		if err != nil {
 			return "", err
@@ -160,12 +160,12 @@ func (c cinder) available(t *testing.T, id string) {
 	})
 }
 
-// imaged is an image of 8 MiB, and its content.
+// imaged returns an image of 8 MiB, and its content.
 func (c cinder) imaged(t *testing.T) (id string, data []byte) {
 	t.Helper()
 	g := glanceOf(t, c.cloud)
 	data, id = content(8*mib), g.create(t, "image", "raw")
-	g.upload(t, id, whole(data), "")
+	g.upload(t, id, complete(data), "")
 	return id, data
 }
 
@@ -177,14 +177,14 @@ with rados.Rados(conffile=conf, rados_id=user) as cluster, cluster.open_ioctx(po
         sys.stdout.buffer.write(image.read(0, int(size)) if int(size) else str(image.size()).encode())
 `
 
-// block is what Ceph has of a volume, as much of it, or its size.
+// block returns a volume's data in Ceph, up to a size, or its size.
 func (c cinder) block(t *testing.T, id string, size int) []byte {
 	t.Helper()
-	return c.ask(t, readBlock, "volume-"+id, fmt.Sprint(size))
+	return c.python(t, readBlock, "volume-"+id, fmt.Sprint(size))
 }
 
-// ask runs a script of Python with a ceph.conf, the user and the pool of volumes, and more.
-func (c cinder) ask(t *testing.T, script string, args ...string) []byte {
+// python runs a Python script with a ceph.conf, the user and the pool of volumes, and further arguments.
+func (c cinder) python(t *testing.T, script string, args ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	conf, keyring := filepath.Join(dir, "ceph.conf"), filepath.Join(dir, "keyring")
@@ -204,7 +204,7 @@ func (c cinder) ask(t *testing.T, script string, args ...string) []byte {
 	return out
 }
 
-// holds says that a volume begins with a content.
+// holds checks that a volume starts with a content.
 func (c cinder) holds(t *testing.T, id string, want []byte) {
 	t.Helper()
 	if got := c.block(t, id, len(want)); !bytes.Equal(got, want) {
@@ -212,7 +212,7 @@ func (c cinder) holds(t *testing.T, id string, want []byte) {
 	}
 }
 
-// testVolumeTypes: they are what the claim says.
+// testVolumeTypes checks the volume types of the claim.
 func testVolumeTypes(t *testing.T, c cinder) {
 	page, err := volumetypes.List(c.ServiceClient, volumetypes.ListOpts{IsPublic: volumetypes.VisibilityDefault}).AllPages(context.Background())
 	if err != nil {
@@ -226,7 +226,7 @@ func testVolumeTypes(t *testing.T, c cinder) {
 	for _, v := range all {
 		got[v.Name] = fmt.Sprint(v.Description, v.IsPublic, v.ExtraSpecs)
 	}
-	delete(got, "__DEFAULT__") // Cinder's own.
+	delete(got, "__DEFAULT__") // Cinder's default.
 	want := map[string]string{
 		"fast":   "In a pool" + fmt.Sprint(true) + " map[volume_backend_name:ceph-rbd]",
 		"shared": fmt.Sprint(false) + " map[multiattach:<is> True volume_backend_name:ceph-rbd]",
@@ -236,7 +236,8 @@ func testVolumeTypes(t *testing.T, c cinder) {
 	}
 }
 
-// testVolumes: a volume is empty, of an image, of a snapshot, and of a volume; it grows, and becomes an image.
+// testVolumes checks that a volume is empty, of an image, of a snapshot, and of a volume; it grows, and becomes an
+// image.
 func testVolumes(t *testing.T, c cinder) {
 	ctx := context.Background()
 	image, data := c.imaged(t)
@@ -257,7 +258,7 @@ func testVolumes(t *testing.T, c cinder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settle(t, "the snapshot", "available", func(ctx context.Context) (string, error) {
+	waitForStatus(t, "the snapshot", "available", func(ctx context.Context) (string, error) {
 		s, err := snapshots.Get(ctx, c.ServiceClient, snapshot.ID).Extract()
 		if err != nil {
 			return "", err
@@ -274,8 +275,8 @@ func testVolumes(t *testing.T, c cinder) {
 	if got := string(c.block(t, clone, 0)); got != fmt.Sprint(2<<30) {
 		t.Errorf("a volume of 2 GiB has %s bytes", got)
 	}
-	begin := time.Now()
-	made, err := volumes.UploadImage(ctx, c.ServiceClient, of, volumes.UploadImageOpts{
+	began := time.Now()
+	uploaded, err := volumes.UploadImage(ctx, c.ServiceClient, of, volumes.UploadImageOpts{
 		ImageName: "of a volume", DiskFormat: "raw", ContainerFormat: "bare", Force: true,
 	}).Extract()
 	if err != nil {
@@ -283,8 +284,8 @@ func testVolumes(t *testing.T, c cinder) {
 	}
 	c.available(t, of)
 	g := glanceOf(t, c.cloud)
-	g.settled(t, made.ImageID)
-	body, err := imagedata.Download(ctx, g.ServiceClient, made.ImageID).Extract()
+	g.waitForImage(t, uploaded.ImageID)
+	body, err := imagedata.Download(ctx, g.ServiceClient, uploaded.ImageID).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,21 +294,21 @@ func testVolumes(t *testing.T, c cinder) {
 		t.Errorf("the image of a volume begins with sha256 %x, want %x (%v)", sha256.Sum256(got), sha256.Sum256(data), err)
 	}
 	_ = body.(io.Closer).Close()
-	t.Logf("image of a volume in %.1f s", time.Since(begin).Seconds())
+	t.Logf("image of a volume in %.1f s", time.Since(began).Seconds())
 }
 
-// testVolumeBackup: what is backed up is restored byte by byte, from a bucket.
+// testVolumeBackup checks that a backup is restored byte by byte, from a bucket.
 func testVolumeBackup(t *testing.T, c cinder) {
 	image, data := c.imaged(t)
 	c.backUp(t, image, data, func() []string { return c.bucket.names(t) })
 }
 
-// backUp backs a volume of an image up, restores it into another one, and deletes the backup. It returns the volume. The names of what is
-// kept have its ID.
-func (c cinder) backUp(t *testing.T, image string, data []byte, kept func() []string) (from string) {
+// backUp backs up a volume of an image, restores it into another one, and deletes the backup. It returns the volume.
+// The names of retained objects contain its ID.
+func (c cinder) backUp(t *testing.T, image string, data []byte, retained func() []string) (from string) {
 	t.Helper()
 	ctx := context.Background()
-	from, begin := c.create(t, volumes.CreateOpts{Name: "backed up", Size: 1, ImageID: image}), time.Now()
+	from, began := c.create(t, volumes.CreateOpts{Name: "backed up", Size: 1, ImageID: image}), time.Now()
 	b, err := backups.Create(ctx, c.ServiceClient, backups.CreateOpts{VolumeID: from, Name: "backup"}).Extract()
 	if err != nil {
 		t.Fatal(err)
@@ -322,24 +323,24 @@ func (c cinder) backUp(t *testing.T, image string, data []byte, kept func() []st
 		}
 		return b.Status, nil
 	}
-	settle(t, "the backup", "available", done)
-	stored := slices.DeleteFunc(kept(), func(name string) bool { return !strings.Contains(name, from) })
-	t.Logf("backup of 1 GiB in %.1f s, %d objects", time.Since(begin).Seconds(), len(stored))
+	waitForStatus(t, "the backup", "available", done)
+	stored := slices.DeleteFunc(retained(), func(name string) bool { return !strings.Contains(name, from) })
+	t.Logf("backup of 1 GiB in %.1f s, %d objects", time.Since(began).Seconds(), len(stored))
 	if len(stored) == 0 {
 		t.Error("nothing is kept")
 	}
-	begin = time.Now()
+	began = time.Now()
 	to, err := backups.RestoreFromBackup(ctx, c.ServiceClient, b.ID, backups.RestoreOpts{Name: "restored"}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	settle(t, "the backup", "available", done)
+	waitForStatus(t, "the backup", "available", done)
 	c.available(t, to.VolumeID)
-	t.Logf("restored in %.1f s", time.Since(begin).Seconds())
+	t.Logf("restored in %.1f s", time.Since(began).Seconds())
 	c.holds(t, to.VolumeID, data)
 	const all = 64 * mib // of 1 GiB, the rest of which is empty
 	if !bytes.Equal(c.block(t, to.VolumeID, all), c.block(t, from, all)) {
-		t.Error("the restored volume differs from that which was backed up")
+		t.Error("the restored volume differs from the original")
 	}
 	if err := backups.Delete(ctx, c.ServiceClient, b.ID).ExtractErr(); err != nil {
 		t.Fatal(err)
@@ -355,7 +356,8 @@ func (c cinder) backUp(t *testing.T, image string, data []byte, kept func() []st
 	return from
 }
 
-// testManagers: one of two managers goes in the middle of ten volumes, all of which are made: the other one takes over, and it comes back.
+// testManagers stops one of two managers while ten volumes are created, and checks that all are created: the other
+// manager takes over, and the first one returns.
 func testManagers(t *testing.T, c cinder) {
 	ctx := context.Background()
 	var all []string
@@ -397,10 +399,10 @@ func testManagers(t *testing.T, c cinder) {
 // volumesUsed: two clients make and delete volumes.
 func volumesUsed(t *testing.T, c cinder) *load {
 	t.Helper()
-	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
+	return startClients(t, 2, func(ctx context.Context, client, round int, try request) error {
 		id := ""
 		if err := try("make a volume", func() error {
-			v, err := volumes.Create(ctx, c.ServiceClient, volumes.CreateOpts{Name: fmt.Sprintf("load-%d-%d", client, turn), Size: 1}, nil).Extract()
+			v, err := volumes.Create(ctx, c.ServiceClient, volumes.CreateOpts{Name: fmt.Sprintf("load-%d-%d", client, round), Size: 1}, nil).Extract()
 			if err == nil {
 				id = v.ID
 			}
@@ -420,7 +422,7 @@ func volumesUsed(t *testing.T, c cinder) *load {
 	})
 }
 
-// becomes waits until a volume has a status, or, without one, until it is gone.
+// becomes waits until a volume has a status, or, without one, until it is deleted.
 func (c cinder) becomes(ctx context.Context, id, status string) error {
 	for end := time.Now().Add(waiting); ; time.Sleep(200 * time.Millisecond) {
 		v, err := volumes.Get(ctx, c.ServiceClient, id).Extract()

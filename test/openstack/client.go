@@ -23,7 +23,7 @@ import (
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 )
 
-// A Client talks to Keystone's API without a library between, so that every answer is seen as it is.
+// A Client calls Keystone's API without a library, so that every response is unmodified.
 type Client struct {
 	// URL of the API, with /v3.
 	URL string
@@ -32,12 +32,12 @@ type Client struct {
 	HTTP  *http.Client
 }
 
-// requestTimeout is how long a request may take: longer is a failure. It is how long gateways wait where nobody says how long
-// (proxy_read_timeout, https://nginx.org/en/docs/http/ngx_http_proxy_module.html), and enough for a Keystone whose pods all read a renewed
-// certificate at the same time, on a machine that is busy.
+// requestTimeout is the timeout of a request: the default of gateways without a configured timeout (proxy_read_timeout,
+// https://nginx.org/en/docs/http/ngx_http_proxy_module.html), and enough for a Keystone whose pods all read a renewed
+// certificate at the same time, on a busy machine.
 const requestTimeout = time.Minute
 
-// Client returns a client of the cloud, at the internal or the public address that Keystone was told at its bootstrap.
+// Client returns a client of the cloud, at the internal or the public address of Keystone's bootstrap.
 func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
 	secrets := map[string]map[string][]byte{}
 	for _, name := range []string{"keystone-admin", "keystone-tls"} {
@@ -83,7 +83,7 @@ func (c *Cloud) BootstrapArgument(flag string) (string, error) {
 	return "", fmt.Errorf("no Job has the argument %s", flag)
 }
 
-// Dashboard is the public address of Horizon. It is empty where there is none.
+// Dashboard returns the public address of Horizon. It is empty if there is none.
 func (c *Cloud) Dashboard() string {
 	for _, u := range c.Operators.All("HTTPRoute.gateway.networking.k8s.io") {
 		hosts, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "hostnames")
@@ -94,7 +94,8 @@ func (c *Cloud) Dashboard() string {
 	return ""
 }
 
-// Password is a login by name and password, with a scope or, without one, for a token that identifies a user and no more.
+// Password returns a login by name and password, with a scope or, without one, for a token that identifies a user and
+// no more.
 func Password(user, domain, password string, scope map[string]any) map[string]any {
 	auth := map[string]any{
 		"identity": map[string]any{"methods": []string{"password"}, "password": map[string]any{"user": map[string]any{
@@ -107,24 +108,24 @@ func Password(user, domain, password string, scope map[string]any) map[string]an
 	return auth
 }
 
-// ApplicationCredential is a login by such a credential: it brings its own scope.
+// ApplicationCredential returns a login by an application credential, which has its own scope.
 func ApplicationCredential(id, secret string) map[string]any {
 	return map[string]any{"identity": map[string]any{
 		"methods": []string{"application_credential"}, "application_credential": map[string]any{"id": id, "secret": secret},
 	}}
 }
 
-// Project is the scope of a project.
+// Project returns the scope of a project.
 func Project(name, domain string) map[string]any {
 	return map[string]any{"project": map[string]any{"name": name, "domain": map[string]any{"name": domain}}}
 }
 
-// Domain is the scope of a domain.
+// Domain returns the scope of a domain.
 func Domain(name string) map[string]any {
 	return map[string]any{"domain": map[string]any{"name": name}}
 }
 
-// A Token is what Keystone says of one.
+// A Token contains Keystone's data about a token.
 type Token struct {
 	Methods []string                  `json:"methods"`
 	User    struct{ ID, Name string } `json:"user"`
@@ -149,7 +150,7 @@ func (c *Client) Issue(ctx context.Context, auth map[string]any) (string, error)
 	return header.Get("X-Subject-Token"), err
 }
 
-// Validate asks, with one token, for what another one is.
+// Validate returns the data of a token, authenticated by another one.
 func (c *Client) Validate(ctx context.Context, with, token string) (*Token, error) {
 	out := struct{ Token Token }{}
 	_, err := c.Do(ctx, http.MethodGet, "/auth/tokens", http.Header{"X-Auth-Token": {with}, "X-Subject-Token": {token}}, nil, &out)
@@ -166,7 +167,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the answer is %d: %.300s", e.Status, e.Body)
 }
 
-// Do makes one request of the API: in and out are JSON, and may be nil.
+// Do creates one request of the API: in and out are JSON, and may be nil.
 func (c *Client) Do(ctx context.Context, method, path string, header http.Header, in, out any) (http.Header, error) {
 	var body io.Reader
 	if in != nil {
@@ -200,7 +201,7 @@ func (c *Client) Do(ctx context.Context, method, path string, header http.Header
 	return response.Header, err
 }
 
-// StatusOf is the HTTP status of an error: 0 if it has none.
+// StatusOf returns the HTTP status of an error: 0 if it has none.
 func StatusOf(err error) int {
 	var s *StatusError
 	if errors.As(err, &s) {

@@ -38,27 +38,29 @@ import (
 type Options struct {
 	// Claim and Platform, in YAML.
 	Claim, Platform []byte
-	// Pool is a claim for hypervisors of that control plane, and Storage one for the Ceph that both refer to. Empty: there is none.
+	// Pool is a claim for hypervisors of that control plane, and Storage a claim for the Ceph that both refer to.
+	// Empty: none.
 	Pool, Storage []byte
-	// Disk is a folder on a disk for what that Ceph keeps.
+	// Disk is a folder on a disk for the data of that Ceph.
 	Disk string
-	// Nodes is how many nodes it has, of which the first one connects its routers to the outside. 0: one.
+	// Nodes is the number of nodes of the pool, of which the first one is the gateway to the external network. 0: one.
 	Nodes int
-	// OtherClaims are claims of others and their composite resources, as those of a StorageCluster, that the claims refer to.
+	// OtherClaims are claims of others and their composite resources, such as a StorageCluster's, that the claims refer
+	// to.
 	OtherClaims []*structpb.Struct
-	// Programs are what it runs.
+	// Programs are the programs of the cloud.
 	Programs *install.Programs
 	// Secrets that the claim names and the tenant makes in its namespace, by name.
 	Secrets map[string]map[string][]byte
-	// Prepare is called before anything is composed: for what is outside of the cloud, such as a directory. It may be nil.
+	// Prepare is called before anything is composed: for external services, such as a directory. It may be nil.
 	Prepare func(*Cloud) error
-	// Dir is a folder for what the cloud keeps. It is the caller's to remove.
+	// Dir is a folder for the data of the cloud. The caller removes it.
 	Dir string
 	// Progress receives a line for each step.
 	Progress io.Writer
 }
 
-// A Cloud is what a claim has become.
+// A Cloud is the running result of a claim.
 type Cloud struct {
 	// Namespace of everything.
 	Namespace string
@@ -66,15 +68,15 @@ type Cloud struct {
 	Cluster   *cluster.Cluster
 	Operators *operators.Operators
 
-	options Options
-	world   *simulate.Cluster
-	pool    *Pool
-	storage *Storage
-	cancel  context.CancelFunc
-	bundle  string // the public authority's certificate
+	options    Options
+	simulation *simulate.Cluster
+	pool       *Pool
+	storage    *Storage
+	cancel     context.CancelFunc
+	bundle     string // the public authority's certificate
 }
 
-// Start makes a claim a running cloud. The caller stops it, also after an error, if there is a cloud.
+// Start creates a claim a running cloud. The caller stops it, also after an error, if there is a cloud.
 func Start(ctx context.Context, o Options) (*Cloud, error) {
 	storage, err := planStorage(o)
 	if err != nil {
@@ -88,10 +90,10 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 		return nil, err
 	}
 	c := &Cloud{Namespace: result.Instance, options: o, storage: storage, bundle: filepath.Join(o.Dir, "public.pem")}
-	if c.world, err = preview.NewCluster(o.Claim, o.Platform, kinds.Runners()); err != nil {
+	if c.simulation, err = preview.NewCluster(o.Claim, o.Platform, kinds.Runners()); err != nil {
 		return nil, err
 	}
-	c.world.RequiredResources = o.OtherClaims
+	c.simulation.RequiredResources = o.OtherClaims
 	public, err := pki.New("public")
 	if err != nil {
 		return nil, err
@@ -105,9 +107,9 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
 	c.Operators = operators.New(alive, c.Cluster, public, o.Programs.MariaDBOperator)
-	c.world.Reconcile = func(desired []map[string]any) error { return c.Operators.Reconcile(alive, desired) }
-	c.world.Reports = func(kind, name string) map[string]any { return c.reports(alive, kind, name) }
-	c.world.Remove = func(removed []map[string]any) error { return c.Operators.Remove(alive, removed) }
+	c.simulation.Reconcile = func(desired []map[string]any) error { return c.Operators.Reconcile(alive, desired) }
+	c.simulation.Reports = func(kind, name string) map[string]any { return c.reports(alive, kind, name) }
+	c.simulation.Remove = func(removed []map[string]any) error { return c.Operators.Remove(alive, removed) }
 	if err := c.surround(ctx, result.Namespace); err != nil {
 		return c, fmt.Errorf("cannot prepare the cloud's surroundings: %w", err)
 	}
@@ -121,7 +123,8 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	return c, c.addPool(alive)
 }
 
-// surround makes what has to be there before the claim: Secrets of the tenant's namespace, storage, and more.
+// surround creates the objects that have to exist before the claim: Secrets of the tenant's namespace, storage, and
+// more.
 func (c *Cloud) surround(ctx context.Context, tenant string) error {
 	for name, data := range c.options.Secrets {
 		if err := c.Operators.SetSecret(ctx, tenant, name, data); err != nil {
@@ -140,29 +143,29 @@ func (c *Cloud) surround(ctx context.Context, tenant string) error {
 	return c.options.Prepare(c)
 }
 
-// logStep tells of a step.
-func (c *Cloud) logStep(what string) { fmt.Fprintln(c.options.Progress, "cloud:", what) }
+// logStep logs a step.
+func (c *Cloud) logStep(step string) { fmt.Fprintln(c.options.Progress, "cloud:", step) }
 
-// Change makes the control plane what another version of its claim says. Its pool learns of that with the next Follow.
+// Change changes the control plane to another version of its claim. Its pool is updated with the next Follow.
 func (c *Cloud) Change(claim []byte) error {
 	next, err := preview.NewCluster(claim, c.options.Platform, kinds.Runners())
 	if err != nil {
 		return err
 	}
-	c.world.XR.Fields["spec"] = next.XR.GetFields()["spec"]
+	c.simulation.XR.Fields["spec"] = next.XR.GetFields()["spec"]
 	return c.converge()
 }
 
-// Follow lets the functions draw their conclusions from what the companion has reported since.
+// Follow calls the functions with the companion's latest reports.
 func (c *Cloud) Follow() error {
-	err := c.world.Refresh(func(simulate.Step) {})
+	err := c.simulation.Refresh(func(simulate.Step) {})
 	if c.pool != nil {
-		err = errors.Join(err, c.pool.world.Refresh(func(simulate.Step) {}))
+		err = errors.Join(err, c.pool.simulation.Refresh(func(simulate.Step) {}))
 	}
 	return err
 }
 
-// reports is what the companion finds out, which no fake knows.
+// reports returns the status that the companion reports, which no fake has.
 func (c *Cloud) reports(ctx context.Context, kind, name string) map[string]any {
 	switch kind {
 	case "RaftCluster":
@@ -184,7 +187,7 @@ func (c *Cloud) reports(ctx context.Context, kind, name string) map[string]any {
 	return map[string]any{"oldestCompute": int64(*m.Status.OldestCompute)}
 }
 
-// raft is what the companion has found out of a cluster of databases when all of the pods that there are to be by now are members of it.
+// raft returns the companion's status of a cluster of databases when all currently expected pods are members of it.
 func (c *Cloud) raft(ctx context.Context, name string) map[string]any {
 	key, r, pods := client.ObjectKey{Namespace: c.Namespace, Name: name}, &c5c3v1.RaftCluster{}, &appsv1.StatefulSet{}
 	_ = c.Cluster.Wait(ctx, operators.Timeout, "the members of "+name, func(ctx context.Context) (bool, error) {
@@ -198,17 +201,18 @@ func (c *Cloud) raft(ctx context.Context, name string) map[string]any {
 			}
 		}
 		return joined >= int(ptr.Deref(pods.Spec.Replicas, 0)), err
-	}) // What is missing is what the function waits for.
+	}) // The function waits for missing members.
 	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&r.Status)
 	if err != nil {
 		return nil
 	}
-	status["clusterID"] = r.Status.ClusterID // also while there is none
+	status["clusterID"] = r.Status.ClusterID // also before it is set
 	return status
 }
 
-// schema is what the companion says of one that is changed while nothing runs that uses it: that pods have to be stopped, as long as some
-// are wanted, and not any more after that. It always says one of the two, or what it has said before would hold.
+// schema returns the companion's status of a schema that is changed while its users are stopped: that pods have to be
+// stopped, as long as replicas are desired, and that they need not, afterwards. It always sets one of the two, because
+// otherwise the previous value would stay.
 func (c *Cloud) schema(ctx context.Context, name string) map[string]any {
 	key, s := client.ObjectKey{Namespace: c.Namespace, Name: name}, &openstackv1.DatabaseSync{}
 	if c.Cluster.Client.Get(ctx, key, s) != nil {
@@ -223,21 +227,21 @@ func (c *Cloud) schema(ctx context.Context, name string) map[string]any {
 				e = c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: string(ref.Name)}, pods)
 			}
 			if apierrors.IsNotFound(e) {
-				continue // There are none yet.
+				continue // They do not exist yet.
 			}
 			if err = errors.Join(err, e); replicas(pods) > 0 {
 				return true, err
 			}
 		}
 		return !s.Status.Quiesce, err
-	}) // What is missing is what the function waits for.
+	}) // The function waits for missing reports.
 	if !s.Status.Quiesce {
 		return map[string]any{"quiesce": false}
 	}
 	return map[string]any{"quiesce": true, "installedRelease": s.Status.InstalledRelease, "conditions": []any{}}
 }
 
-// backends is what the companion knows of Cinder's.
+// backends returns the companion's report about Cinder's backends.
 func (c *Cloud) backends(ctx context.Context, name string) map[string]any {
 	check := &openstackv1.ServiceCheck{}
 	if name != cinderv1.ServiceName || c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, check) != nil {
@@ -250,7 +254,7 @@ func (c *Cloud) backends(ctx context.Context, name string) map[string]any {
 	return map[string]any{"backends": status["backends"]}
 }
 
-// tests is how the last run has ended.
+// tests returns the result of the last run.
 func (c *Cloud) tests(ctx context.Context, name string) map[string]any {
 	r := &openstackv1.TestReport{}
 	if c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, r) != nil || r.Status.Tests == nil {
@@ -273,7 +277,7 @@ func replicas(pods client.Object) int32 {
 	return 0
 }
 
-func (c *Cloud) converge() error { return c.world.Run(func(simulate.Step) {}) }
+func (c *Cloud) converge() error { return c.simulation.Run(func(simulate.Step) {}) }
 
 // Stop ends everything of the cloud, at once.
 func (c *Cloud) Stop() {
@@ -284,30 +288,31 @@ func (c *Cloud) Stop() {
 	}
 }
 
-// claimName is the name of its claim.
+// claimName returns the name of its claim.
 func (c *Cloud) claimName() string {
-	return c.world.XR.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
+	return c.simulation.XR.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
 }
 
 // Venv returns the virtual environment of the cloud's release.
 func (c *Cloud) Venv() (string, error) {
-	spec := c.world.XR.GetFields()["spec"].GetStructValue().AsMap()
+	spec := c.simulation.XR.GetFields()["spec"].GetStructValue().AsMap()
 	name, _ := spec["openStackRelease"].(string)
 	r, err := release.Parse(name)
 	return c.options.Programs.Services[r], err
 }
 
-// environment is where the images of OpenStack's services have their virtual environment.
+// environment is the path of the virtual environment in the images of OpenStack's services.
 const environment = "/opt/openstack"
 
-// image reports what images are on this machine. An OpenStack service's has the virtual environment of the release that its tag belongs to,
-// whose programs are found by PATH and whose modules uWSGI loads (UWSGI_VIRTUALENV); its own images have to bring the same two.
+// image returns the local files of an image. An OpenStack service's image has the virtual environment of the release of
+// its tag, whose programs are found by PATH and whose modules uWSGI loads (UWSGI_VIRTUALENV); the real images have to
+// contain the same two.
 func (c *Cloud) image(ref string) (cluster.Image, error) {
 	i := cluster.Image{Mounts: []sandbox.Mount{{Source: c.bundle, Target: "/etc/ssl/certs/ca-certificates.crt"}}}
 	name, tag, _ := strings.Cut(ref[strings.LastIndex(ref, "/")+1:], ":")
 	_, part := release.ServiceOf(name)
 	if part || slices.Contains(release.Services(), name) {
-		// What several releases have in one version (Tempest) is built for the newest of them, as make images does.
+		// A version that several releases share (Tempest) is built for the newest of them, as make images does.
 		for _, r := range slices.Backward(slices.Sorted(maps.Keys(c.options.Programs.Services))) {
 			venv := c.options.Programs.Services[r]
 			if v, err := r.Version(name); err == nil && v == tag {
@@ -324,7 +329,7 @@ func (c *Cloud) image(ref string) (cluster.Image, error) {
 		i.Root, i.Env = c.options.Programs.Network, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	case release.Libvirt:
 		i.Root, i.Env = c.options.Programs.Hypervisor, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
-		// The daemon looks up users that its package has made, and swtpm reads how TPMs are made.
+		// The daemon looks up the users that its package creates, and swtpm reads how TPMs are manufactured.
 		for _, file := range []string{
 			"/etc/passwd", "/etc/group", "/etc/swtpm_setup.conf", "/etc/swtpm-localca.conf", "/etc/swtpm-localca.options",
 		} {

@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// TestKeystone: a Keystone of two pods serves tokens, the catalog, the tenant's options and rules and a directory's users, and the
-// companion rotates its keys.
+// TestKeystone checks that a Keystone of two pods serves tokens, the catalog, the tenant's options and rules and a
+// directory's users, and the companion rotates its keys.
 func TestKeystone(t *testing.T) {
 	t.Parallel()
 	authority, err := pki.New("directory")
@@ -78,13 +78,13 @@ func login(t testing.TB, c *Client, auth map[string]any) admin {
 	return admin{t: t, c: c, token: token}
 }
 
-// try makes a request that may fail.
+// try creates a request that may fail.
 func (a admin) try(method, path string, in, out any) error {
 	_, err := a.c.Do(context.Background(), method, path, http.Header{"X-Auth-Token": {a.token}}, in, out)
 	return err
 }
 
-// do makes a request that may not fail.
+// do creates a request that may not fail.
 func (a admin) do(method, path string, in, out any) {
 	a.t.Helper()
 	if err := a.try(method, path, in, out); err != nil {
@@ -92,7 +92,7 @@ func (a admin) do(method, path string, in, out any) {
 	}
 }
 
-// named finds the one resource of a listing by its name: list is "projects", one of the API's plurals.
+// named finds the single resource of a listing with a name: list is "projects", one of the API's plurals.
 func (a admin) named(list, query string) string {
 	a.t.Helper()
 	out := map[string]any{}
@@ -105,7 +105,7 @@ func (a admin) named(list, query string) string {
 	return id
 }
 
-// create makes a resource: kind is "project", one of the API's singulars.
+// create creates a resource: kind is "project", one of the API's singulars.
 func (a admin) create(kind string, fields map[string]any) string {
 	a.t.Helper()
 	out := map[string]struct{ ID string }{}
@@ -158,7 +158,7 @@ func testCatalog(t *testing.T, internal, public *Client) {
 	}, service.Endpoints); service.Type != "identity" || service.Name != "keystone" || diff != "" {
 		t.Errorf("service %s of type %s (-want +got):\n%s", service.Name, service.Type, diff)
 	}
-	// What Keystone says of itself leads to where it was asked.
+	// The links in Keystone's version document lead to the requested host.
 	for name, c := range map[string]*Client{"internal": internal, "public": public} {
 		var version struct {
 			Version struct {
@@ -175,7 +175,8 @@ func testCatalog(t *testing.T, internal, public *Client) {
 	}
 }
 
-// testApplicationCredential: a service user makes its own credential, which an administrator can revoke.
+// testApplicationCredential checks that a service user can create an application credential, which an administrator can
+// revoke.
 func testApplicationCredential(t *testing.T, c *Client, a admin) {
 	t.Helper()
 	user := a.named("users", "name=glance&domain_id=default")
@@ -189,8 +190,8 @@ func testApplicationCredential(t *testing.T, c *Client, a admin) {
 	}
 	glance.do(http.MethodPost, "/users/"+user+"/application_credentials",
 		map[string]any{"application_credential": map[string]any{"name": "one", "roles": roles}}, &credential)
-	made := credential.ApplicationCredential
-	token, err := c.Issue(context.Background(), ApplicationCredential(made.ID, made.Secret))
+	created := credential.ApplicationCredential
+	token, err := c.Issue(context.Background(), ApplicationCredential(created.ID, created.Secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,15 +203,15 @@ func testApplicationCredential(t *testing.T, c *Client, a admin) {
 	if got.Project.Name != "service" || got.User.Name != "glance" {
 		t.Errorf("the application credential is of %s in %s, want glance in service", got.User.Name, got.Project.Name)
 	}
-	if err := a.try(http.MethodDelete, "/users/"+user+"/application_credentials/"+made.ID, nil, nil); err != nil {
+	if err := a.try(http.MethodDelete, "/users/"+user+"/application_credentials/"+created.ID, nil, nil); err != nil {
 		t.Errorf("the administrator cannot revoke it: %v", err)
 	}
-	if _, err := c.Issue(context.Background(), ApplicationCredential(made.ID, made.Secret)); StatusOf(err) != http.StatusUnauthorized && StatusOf(err) != http.StatusNotFound {
+	if _, err := c.Issue(context.Background(), ApplicationCredential(created.ID, created.Secret)); StatusOf(err) != http.StatusUnauthorized && StatusOf(err) != http.StatusNotFound {
 		t.Errorf("a revoked application credential: got %v, want a refusal", err)
 	}
 }
 
-// testPolicy: the claim lets the role auditor list projects, which Keystone's own rules do not.
+// testPolicy checks that the claim's rule permits the role auditor to list projects, which Keystone's defaults do not.
 func testPolicy(t *testing.T, c *Client) {
 	a := adminOf(t, c)
 	project := a.named("projects", "name=admin&domain_id=default")
@@ -225,7 +226,7 @@ func testPolicy(t *testing.T, c *Client) {
 	}
 }
 
-// testOptions: the claim locks users out after two failures.
+// testOptions checks that the claim locks users out after two failures.
 func testOptions(t *testing.T, c *Client) {
 	adminOf(t, c).create("user", map[string]any{"name": "forgetful", "domain_id": "default", "password": "right"})
 	for _, password := range []string{"wrong", "wrong", "right"} {
@@ -236,8 +237,9 @@ func testOptions(t *testing.T, c *Client) {
 	}
 }
 
-// testDirectory: users of the directory log in, if the filter lets them. K-ORC has made their domain after Keystone had started, and so
-// Keystone's pods were replaced: they read the file of a domain when they start, and only if it exists.
+// testDirectory checks that users of the directory can log in if the filter matches them. K-ORC has created their
+// domain after Keystone's start, and so Keystone's pods were replaced: they read the file of a domain only at their
+// start, if the domain exists.
 func testDirectory(t *testing.T, c *Client) {
 	a := adminOf(t, c)
 	domain := a.named("domains", "name=employees")

@@ -20,8 +20,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// files are the configuration files of services: by name, the namespaces of options that the service's own sample lists, with those of the
-// libraries that it uses, the groups that are registered only when they are used, and a pattern of options that no list has.
+// files are the configuration files of services: by name, the namespaces of options that the service's sample lists,
+// with those of the libraries that it uses, the groups that are registered only when they are used, and a pattern of
+// unlisted options.
 var files = map[string]struct {
 	namespaces, unlisted []string
 	hidden               string
@@ -43,7 +44,7 @@ var files = map[string]struct {
 			"glance.api", "glance", "glance.multi_store", "castellan.config", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log",
 			"oslo.messaging", "oslo.middleware", "oslo.middleware.http_proxy_to_wsgi", "oslo.policy",
 		},
-		// Of stores, by the names that claims give them.
+		// Groups of stores, with the names in claims.
 		unlisted: []string{"main", "files", "objects", "blocks", "os_glance_staging_store", "os_glance_tasks_store", "barbican_service_user"},
 		hidden:   "metadata_source_path",
 	},
@@ -52,7 +53,7 @@ var files = map[string]struct {
 			"nova.conf", "castellan.config", "keystonemiddleware.auth_token", "oslo.cache", "oslo.concurrency", "oslo.limit", "oslo.log", "oslo.messaging",
 			"oslo.middleware", "oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.reports", "oslo.service.service",
 		},
-		// Who asks Keystone for limits, and how one logs in, is registered when it is used.
+		// The options for limits in Keystone and for its logins are registered when they are used.
 		unlisted: []string{"oslo_limit", "barbican_service_user"},
 		hidden:   "application_credential_(id|secret)",
 	},
@@ -61,7 +62,8 @@ var files = map[string]struct {
 			"cinder", "castellan.config", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log", "oslo.messaging", "oslo.middleware",
 			"oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.service.service", "oslo.service.wsgi",
 		},
-		// Of backends, by the names that claims give them; how one logs in, and oslo.privsep's, are registered when they are used.
+		// Groups of backends, with the names in claims; the options of logins, and oslo.privsep's, are registered when
+		// they are used.
 		unlisted: []string{"cinder_sys_admin", "privsep_osbrick", "ceph-rbd", "glance", "nova", "service_user", "barbican_service_user"},
 	},
 	"neutron.conf": {
@@ -96,8 +98,8 @@ var foreign = []string{"httpd.conf"}
 // orderedRelease is the release that a claim orders.
 var orderedRelease = regexp.MustCompile(`openStackRelease: "[0-9.]+"`)
 
-// TestConfiguration: oslo-config-validator knows every option of every configuration file that is emitted for every claim here,
-// in each installed release.
+// TestConfiguration checks every option of every configuration file emitted for the claims of testdata with
+// oslo-config-validator, in each installed release.
 func TestConfiguration(t *testing.T) {
 	claims := map[string][]byte{"example": examples.Claim}
 	for _, pattern := range []string{"testdata/[a-o]*.yaml", "testdata/placement.yaml", "testdata/secrets.yaml", "testdata/small.yaml", "testdata/stacks.yaml", "testdata/volumes.yaml", "../../examples/controlplane/*.yaml"} {
@@ -110,7 +112,7 @@ func TestConfiguration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if bytes.Contains(text, []byte("kind: ControlPlaneCluster")) { // A pool is composed beside one only.
+			if bytes.Contains(text, []byte("kind: ControlPlaneCluster")) { // a pool needs a control plane
 				claims[f] = text
 			}
 		}
@@ -149,11 +151,11 @@ func TestConfiguration(t *testing.T) {
 func validate(t *testing.T, r release.Release, venv, name, file, text string) {
 	t.Helper()
 	if file == "cinder.conf" && r == "2026.2" {
-		return // Its list of options imports google-api-python-client, which nothing else asks for and the image does not have.
+		return // Its list of options imports google-api-python-client, which nothing else needs and the image does not have.
 	}
 	known, ok := files[file]
 	if !ok {
-		known = files["keystone.conf"] // a domain's own
+		known = files["keystone.conf"] // a domain's configuration
 	}
 	if known.hidden != "" {
 		text = regexp.MustCompile("(?m)^"+known.hidden+" = .*\n").ReplaceAllString(text, "")

@@ -23,8 +23,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestNovaConsoles: virtual machines of both cells have a screen by SPICE and a serial console where the claim says so, and those that are
-// deleted leave the databases.
+// TestNovaConsoles checks that servers of both cells have a SPICE screen and a serial console if the claim enables
+// them, and that deleted servers are removed from the databases.
 func TestNovaConsoles(t *testing.T) {
 	for _, r := range []release.Release{"2025.2", newest} {
 		t.Run(string(r), func(t *testing.T) {
@@ -38,8 +38,8 @@ func TestNovaConsoles(t *testing.T) {
 	}
 }
 
-// testConsoles: a virtual machine's addresses lead to its own hypervisor, by their tokens and no others, and there are no more of them
-// than the claim has.
+// testConsoles checks that a server's console addresses lead to its hypervisor, only with their tokens, and that only
+// the consoles of the claim exist.
 func testConsoles(t *testing.T, n nova, h hypervisor) {
 	ctx := context.Background()
 	id, err := n.create(ctx, h, "consoles-"+h.cell)
@@ -60,7 +60,7 @@ func testConsoles(t *testing.T, n nova, h hypervisor) {
 	}
 }
 
-// consoleURL is where a browser is sent to.
+// consoleURL returns the address of a console for browsers.
 func (n nova) consoleURL(id string, protocol remoteconsoles.ConsoleProtocol, kind remoteconsoles.ConsoleType) (*url.URL, error) {
 	console, err := remoteconsoles.Create(context.Background(), n.ServiceClient, id, remoteconsoles.CreateOpts{
 		Protocol: protocol, Type: kind,
@@ -71,8 +71,8 @@ func (n nova) consoleURL(id string, protocol remoteconsoles.ConsoleProtocol, kin
 	return url.Parse(console.URL)
 }
 
-// testSPICE: there is a page, which keeps the token that it is given in a cookie, and connects to the path websockify.
-// https://gitlab.freedesktop.org/spice/spice-html5/-/blob/master/spice_auto.html
+// testSPICE checks that there is a page, which keeps the token that it is given in a cookie, and connects to the path
+// websockify. https://gitlab.freedesktop.org/spice/spice-html5/-/blob/master/spice_auto.html
 func testSPICE(t *testing.T, n nova, h hypervisor, id string) {
 	page, err := n.consoleURL(id, remoteconsoles.ConsoleProtocolSPICE, remoteconsoles.ConsoleTypeSPICEHTML5)
 	if err != nil {
@@ -90,14 +90,14 @@ func testSPICE(t *testing.T, n nova, h hypervisor, id string) {
 		t.Errorf("the page of the console: %s:\n%.300s", response.Status, body)
 	}
 	if got, err := n.console(page.Host, "websockify", "token="+page.Query().Get("token"), linkSPICE); err != nil || got != h.cell {
-		t.Errorf("the screen is that of %q, %v; want %q", got, err, h.cell)
+		t.Errorf("the screen shows %q, %v; want %q", got, err, h.cell)
 	}
 	if got, err := n.console(page.Host, "websockify", "token="+guessed, linkSPICE); !closed(err) {
 		t.Errorf("a guessed token leads to %q, %v; want nothing", got, err)
 	}
 }
 
-// testSerial: the address is that of a websocket itself, whoever opens it.
+// testSerial checks that the address is a websocket, for any client.
 func testSerial(t *testing.T, n nova, h hypervisor, id string) {
 	at, err := n.consoleURL(id, remoteconsoles.ConsoleProtocolSerial, remoteconsoles.ConsoleTypeSerial)
 	if err != nil {
@@ -107,34 +107,34 @@ func testSerial(t *testing.T, n nova, h hypervisor, id string) {
 		t.Errorf("the address of the serial console is %s, want wss", at)
 	}
 	if got, err := n.console(at.Host, "?token="+at.Query().Get("token"), "", logIn); err != nil || got != h.cell {
-		t.Errorf("the serial console is that of %q, %v; want %q", got, err, h.cell)
+		t.Errorf("the serial console shows %q, %v; want %q", got, err, h.cell)
 	}
 	if got, err := n.console(at.Host, "?token="+guessed, "", logIn); !closed(err) {
 		t.Errorf("a guessed token leads to %q, %v; want nothing", got, err)
 	}
 }
 
-// closed says that the other end has ended a connection, with what was sent meanwhile read or not.
+// closed reports whether the other side has closed a connection, with or without unread data.
 func closed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// The link of a SPICE client, as far as it says who answers (https://www.spice-space.org/spice-protocol.html): both sides send a header and
-// a message. Ours has its name where a server has its public key.
+// The link of a SPICE client, as far as it identifies the server (https://www.spice-space.org/spice-protocol.html):
+// both sides send a header and a message. The fake server sends its name instead of a public key.
 const (
 	spiceMagic  = "REDQ"
 	spiceMajor  = 2
 	spiceMinor  = 2
 	spiceHeader = 16
-	// What a client sends: its connection, its channel, and no capabilities.
+	// The message of a client: its connection, its channel, and no capabilities.
 	spiceMess = 18
-	// What a server answers: an error, its key, and no capabilities.
+	// The reply of a server: an error, its key, and no capabilities.
 	spiceError = 4
 	spiceKey   = 162
 	spiceReply = spiceError + spiceKey + 12
 )
 
-// spiceMessage is a message with its header.
+// spiceMessage returns a message with its header.
 func spiceMessage(body []byte) []byte {
 	out := []byte(spiceMagic)
 	for _, n := range []int{spiceMajor, spiceMinor, len(body)} {
@@ -155,7 +155,7 @@ func hearSPICE(from io.Reader, length int) ([]byte, error) {
 	return message[spiceHeader:], nil
 }
 
-// showSPICE is the server's side.
+// showSPICE returns the server's side.
 func showSPICE(conn net.Conn, name string) error {
 	defer conn.Close()
 	if _, err := hearSPICE(conn, spiceMess); err != nil {
@@ -167,7 +167,7 @@ func showSPICE(conn net.Conn, name string) error {
 	return err
 }
 
-// linkSPICE is the client's side. It returns the name of the screen.
+// linkSPICE returns the client's side. It returns the name of the screen.
 func linkSPICE(conn io.ReadWriter) (name string, err error) {
 	if _, err := conn.Write(spiceMessage(make([]byte, spiceMess))); err != nil {
 		return "", err
@@ -177,17 +177,17 @@ func linkSPICE(conn io.ReadWriter) (name string, err error) {
 		return "", err
 	}
 	if code := binary.LittleEndian.Uint32(reply); code != 0 {
-		return "", fmt.Errorf("the screen answers with the error %d", code)
+		return "", fmt.Errorf("the screen responds with error %d", code)
 	}
 	return strings.TrimRight(string(reply[spiceError:spiceError+spiceKey]), "\x00"), nil
 }
 
-const loginPrompt = " login: "
+const prompt = " login: "
 
-// echo is what a terminal without a shell does.
+// echo acts as a terminal without a shell.
 func echo(conn net.Conn, name string) error {
 	defer conn.Close()
-	if _, err := io.WriteString(conn, name+loginPrompt); err != nil {
+	if _, err := io.WriteString(conn, name+prompt); err != nil {
 		return err
 	}
 	_, err := io.Copy(conn, conn)
@@ -197,8 +197,8 @@ func echo(conn net.Conn, name string) error {
 // logIn waits for the prompt, types a name, and sees it. It returns the name of the terminal.
 func logIn(conn io.ReadWriter) (name string, err error) {
 	const user = "root\r"
-	var heard []byte
-	for one := make([]byte, 1); !bytes.HasSuffix(heard, []byte(loginPrompt)); heard = append(heard, one...) {
+	var received []byte
+	for one := make([]byte, 1); !bytes.HasSuffix(received, []byte(prompt)); received = append(received, one...) {
 		if _, err := io.ReadFull(conn, one); err != nil {
 			return "", err
 		}
@@ -213,5 +213,5 @@ func logIn(conn io.ReadWriter) (name string, err error) {
 	if string(typed) != user {
 		return "", fmt.Errorf("typed %q, and see %q", user, typed)
 	}
-	return strings.TrimSuffix(string(heard), loginPrompt), nil
+	return strings.TrimSuffix(string(received), prompt), nil
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// What is in the directory, and the password by which Keystone reads it: with everything that an INI file gives a meaning.
+// Entries of the directory, and the password with which Keystone reads it: with all special characters of an INI file.
 const (
 	directoryHost     = "ldap.example.com"
 	directoryPassword = `$ecret ${x} "quoted" 'and' # not; a comment`
@@ -73,8 +73,8 @@ member: cn=alice,ou=people,dc=example,dc=com
 `
 )
 
-// directory runs OpenLDAP with two people, of whom alice is in the group openstack. The certificate is of an authority that
-// only the given PEM names.
+// directory runs OpenLDAP with two users, of whom alice is in the group openstack. The certificate is signed by a CA
+// that only the given PEM contains.
 func directory(t testing.TB, c *Cloud, certPEM, keyPEM []byte) error {
 	t.Helper()
 	dir := t.TempDir()

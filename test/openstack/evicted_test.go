@@ -17,7 +17,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// cordon does what kubectl cordon and uncordon do with a Node, which is there from the first time on.
+// cordon cordons or uncordons a Node, as kubectl does; the first call creates it.
 func (m *machines) cordon(t *testing.T, node string, is bool) {
 	t.Helper()
 	ctx, api := context.Background(), m.cloud.Cluster.Client
@@ -35,7 +35,7 @@ func (m *machines) cordon(t *testing.T, node string, is bool) {
 	}
 }
 
-// evicted is what the companion says of nodes that are cordoned.
+// evicted returns the companion's report about cordoned nodes.
 func (m *machines) evicted(t *testing.T) string {
 	t.Helper()
 	c := &openstackv1.ServiceCheck{}
@@ -49,26 +49,26 @@ func (m *machines) evicted(t *testing.T) string {
 	return "nothing"
 }
 
-// testEvicted: a node that is cordoned is disabled, and its virtual machine goes elsewhere by itself, with what that costs in pings. When it
-// is uncordoned it is enabled again. One that somebody else has disabled is left to him.
+// testEvicted checks that a cordoned node is disabled and its server live-migrated automatically, with the measured
+// loss of pings, and that an uncordoned node is enabled again. A node that a user has disabled is not enabled.
 func testEvicted(t *testing.T, m *machines, g guest) {
 	node, other, before := m.place(t, g).Host, m.otherNode(t, g), m.seconds(t, g)
-	begin := time.Now()
+	began := time.Now()
 	came := pinged(t, g.address, func() {
 		m.cordon(t, node, true)
 		m.until(t, "that the node is empty", g.server.ID, func() error {
-			if p, says := m.place(t, g), m.evicted(t); p.Host != other || p.Task != "" || !strings.HasPrefix(says, "NodesEmpty") {
-				return fmt.Errorf("it is %+v; the companion says %s", p, says)
+			if p, report := m.place(t, g), m.evicted(t); p.Host != other || p.Task != "" || !strings.HasPrefix(report, "NodesEmpty") {
+				return fmt.Errorf("it is %+v; the companion reports %s", p, report)
 			}
 			return nil
 		})
 	})
-	m.lap(t, fmt.Sprintf("%s is empty, %.0f s after it was cordoned: %s", node, time.Since(begin).Seconds(), came))
+	m.lap(t, fmt.Sprintf("%s is empty, %.0f s after it was cordoned: %s", node, time.Since(began).Seconds(), came))
 	if s := m.service(t, node); s.Status != "disabled" || !strings.HasPrefix(s.DisabledReason, "crossplane.c5c3.io") {
 		t.Errorf("it is %s: %s", s.Status, s.DisabledReason)
 	}
 	m.goesOn(t, g, before, other)
-	begin = time.Now()
+	began = time.Now()
 	m.cordon(t, node, false)
 	m.until(t, "that the node is enabled", g.server.ID, func() error {
 		if s := m.service(t, node); s.Status != "enabled" {
@@ -76,24 +76,24 @@ func testEvicted(t *testing.T, m *machines, g guest) {
 		}
 		return nil
 	})
-	m.lap(t, fmt.Sprintf("%s is enabled, %.0f s after it was uncordoned", node, time.Since(begin).Seconds()))
-	m.takes(t, other, false)
+	m.lap(t, fmt.Sprintf("%s is enabled, %.0f s after it was uncordoned", node, time.Since(began).Seconds()))
+	m.setEnabled(t, other, false)
 	m.cordon(t, other, true)
-	m.until(t, "the companion's word that this is somebody else's", g.server.ID, func() error {
-		if says := m.evicted(t); !strings.HasPrefix(says, "Stuck") {
-			return fmt.Errorf("it says %s", says)
+	m.until(t, "the companion's report that a user disabled it", g.server.ID, func() error {
+		if report := m.evicted(t); !strings.HasPrefix(report, "Stuck") {
+			return fmt.Errorf("it reports %s", report)
 		}
 		return nil
 	})
 	m.cordon(t, other, false)
 	m.until(t, "that nothing is cordoned", g.server.ID, func() error {
-		if says := m.evicted(t); !strings.HasPrefix(says, "NoneCordoned") {
-			return fmt.Errorf("it says %s", says)
+		if report := m.evicted(t); !strings.HasPrefix(report, "NoneCordoned") {
+			return fmt.Errorf("it reports %s", report)
 		}
 		return nil
 	})
 	if s, p := m.service(t, other), m.place(t, g); s.Status != "disabled" || p.Host != other {
 		t.Errorf("%s is %s (%s), and the virtual machine %+v", other, s.Status, s.DisabledReason, p)
 	}
-	m.takes(t, other, true)
+	m.setEnabled(t, other, true)
 }

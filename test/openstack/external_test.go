@@ -23,11 +23,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// strangerPassword is that of the administrator whom a second cloud logs in as.
+// strangerPassword is the password of the administrator with whose login a second cloud uses Keystone.
 const strangerPassword = `p"4$s{{w}}ord`
 
-// TestExternalKeystone: a claim of Keystone alone is a cloud, and a second claim has no Keystone but that one: another cluster, which reaches
-// it by its public address and trusts the authority that its claim names. What has a token of the first uses the second.
+// TestExternalKeystone runs a cloud with only Keystone, and a second claim that uses it as external Keystone: from
+// another cluster, by its public address, with the CA that its claim names. Tokens of the first cloud are valid in the
+// second one.
 func TestExternalKeystone(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -46,22 +47,22 @@ func TestExternalKeystone(t *testing.T) {
 			t.Run("Images", func(t *testing.T) { testImagesByToken(t, cloud, a) })
 			t.Run("Clients", func(t *testing.T) { testSharedClients(t, cloud) })
 			t.Run("Untouched", func(t *testing.T) { testUntouched(t, cloud, before, snapshot(t, a)) })
-			t.Run("Gone", func(t *testing.T) { testGlanceGone(t, cloud, of(t, "region.yaml", r, dashed(r)), a) })
+			t.Run("Gone", func(t *testing.T) { testGlanceDisabled(t, cloud, of(t, "region.yaml", r, dashed(r)), a) })
 		})
 	}
 }
 
-// newStranger makes the administrator whom the second cloud logs in as, in a project of his own.
+// newStranger creates the administrator for the second cloud, in a separate project.
 func newStranger(a admin) {
 	project := a.create("project", map[string]any{"name": "clouds", "domain_id": "default"})
 	user := a.create("user", map[string]any{"name": "cloud-admin", "domain_id": "default", "password": strangerPassword})
 	a.do(http.MethodPut, "/projects/"+project+"/users/"+user+"/roles/"+a.named("roles", "name=admin"), nil, nil)
-	// Those of another cloud, which the second must not take over.
+	// Objects of another cloud, which the second must not adopt.
 	a.create("user", map[string]any{"name": "glance", "domain_id": "default", "password": "another", "description": "of another cloud"})
 	a.create("service", map[string]any{"name": "glance", "type": "image", "description": "of another cloud"})
 }
 
-// snapshot is what there is in a Keystone, by kind and name, with all that Keystone says of each.
+// snapshot returns the contents of a Keystone, by kind and name, with all fields.
 func snapshot(t *testing.T, a admin) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -77,7 +78,7 @@ func snapshot(t *testing.T, a admin) map[string]any {
 	return out
 }
 
-// cmpID tells apart what has no ID.
+// cmpID returns a unique key for an object without ID.
 func cmpID(m map[string]any) any {
 	if id, ok := m["id"]; ok {
 		return id
@@ -85,10 +86,11 @@ func cmpID(m map[string]any) any {
 	return m["links"]
 }
 
-// sharedName is what something of the second cloud is called in the Keystone.
+// sharedName returns the name of an object of the second cloud in Keystone.
 func sharedName(cloud *Cloud, name string) string { return name + "-" + cloud.Namespace }
 
-// testSharedEntries: the catalog has the services of the second cloud in its region, with Keystone, and users have its roles.
+// testSharedEntries checks that the catalog has the services of the second cloud in its region, with Keystone, and
+// users have its roles.
 func testSharedEntries(t *testing.T, cloud *Cloud, a admin) {
 	token, err := a.c.Validate(context.Background(), a.token, a.token)
 	if err != nil {
@@ -121,16 +123,16 @@ func testSharedEntries(t *testing.T, cloud *Cloud, a admin) {
 	_, is := serviceCredential(t, cloud, glancev1.ServiceName)
 	own := login(t, a.c, ApplicationCredential(is.id, is.secret))
 	checkRoles(t, a.c, a.token, own.token, "admin", "service")
-	whose, err := a.c.Validate(context.Background(), a.token, own.token)
+	validated, err := a.c.Validate(context.Background(), a.token, own.token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if whose.User.Name != sharedName(cloud, "glance") || whose.Project.Name != cloud.Namespace {
-		t.Errorf("Glance logs in as %s in project %s", whose.User.Name, whose.Project.Name)
+	if validated.User.Name != sharedName(cloud, "glance") || validated.Project.Name != cloud.Namespace {
+		t.Errorf("Glance logs in as %s in project %s", validated.User.Name, validated.Project.Name)
 	}
 }
 
-// testNoKeystone: no pod of Keystone runs beside the services, and none of its databases is there.
+// testNoKeystone checks that there is no pod and no database of Keystone.
 func testNoKeystone(t *testing.T, cloud *Cloud) {
 	pods := &corev1.PodList{}
 	if err := cloud.Cluster.Client.List(context.Background(), pods, client.InNamespace(cloud.Namespace)); err != nil {
@@ -151,7 +153,7 @@ func testNoKeystone(t *testing.T, cloud *Cloud) {
 	}
 }
 
-// imagesBy is a client of the second cloud's Glance, with a token that the first cloud's Keystone has given.
+// imagesBy returns a client of the second cloud's Glance, with a token that the first cloud's Keystone has given.
 func imagesBy(cloud *Cloud, a admin, token string) *gophercloud.ServiceClient {
 	provider := &gophercloud.ProviderClient{TokenID: token, HTTPClient: http.Client{Timeout: requestTimeout, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: cloud.Operators.Public.Pool(), MinVersion: tls.VersionTLS12}, DialContext: cloud.Cluster.Dial,
@@ -161,10 +163,11 @@ func imagesBy(cloud *Cloud, a admin, token string) *gophercloud.ServiceClient {
 	return &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: at, ResourceBase: at + "v2/", Type: "image"}
 }
 
-// testImagesByToken: a token of the first cloud's Keystone is good for an image in the second's Glance, and what is no token is not.
+// testImagesByToken checks that a token of the first cloud's Keystone is accepted by the second's Glance, and that an
+// invalid token is not.
 func testImagesByToken(t *testing.T, cloud *Cloud, a admin) {
 	g := glance{ServiceClient: imagesBy(cloud, a, a.token)}
-	i := made(t, func() (*images.Image, error) {
+	i := created(t, func() (*images.Image, error) {
 		return images.Create(context.Background(), g.ServiceClient, images.CreateOpts{Name: "first", ContainerFormat: "bare", DiskFormat: "raw"}).Extract()
 	})
 	g.upload(t, i.ID, strings.NewReader("an image of the second cloud"), "")
@@ -178,7 +181,7 @@ func testImagesByToken(t *testing.T, cloud *Cloud, a admin) {
 	}
 }
 
-// testSharedClients: who logs in by the companion's clouds.yaml of a service finds the second cloud's own.
+// testSharedClients checks that clients with the companion's clouds.yaml of a service find the second cloud's services.
 func testSharedClients(t *testing.T, cloud *Cloud) {
 	provider, ends, err := cloud.Operators.Login(context.Background(), cloud.Namespace, "glance-clouds", "glance")
 	if err != nil {
@@ -193,58 +196,59 @@ func testSharedClients(t *testing.T, cloud *Cloud) {
 	}
 }
 
-// testUntouched: the second cloud has changed nothing that was there, and all that is new bears its name, or its region's.
+// testUntouched checks that the second cloud has changed no existing object, and that all new ones have its name, or
+// its region's.
 func testUntouched(t *testing.T, cloud *Cloud, before, after map[string]any) {
-	ours := map[string]bool{}
-	for what, is := range after {
+	own := map[string]bool{}
+	for key, is := range after {
 		m, _ := is.(map[string]any)
 		if strings.HasSuffix(fmt.Sprint(m["name"]), cloud.Namespace) {
-			ours[fmt.Sprint(m["id"])] = true
+			own[fmt.Sprint(m["id"])] = true
 		}
-		if was, ok := before[what]; ok {
-			if diff := cmp.Diff(was, is); diff != "" {
-				t.Errorf("%s has changed (-before +after):\n%s", what, diff)
+		if previous, ok := before[key]; ok {
+			if diff := cmp.Diff(previous, is); diff != "" {
+				t.Errorf("%s has changed (-before +after):\n%s", key, diff)
 			}
 		}
 	}
-	for what, is := range after {
+	for key, is := range after {
 		m, _ := is.(map[string]any)
-		if _, ok := before[what]; ok || ours[fmt.Sprint(m["id"])] {
+		if _, ok := before[key]; ok || own[fmt.Sprint(m["id"])] {
 			continue
 		}
 		user, _ := m["user"].(map[string]any)
 		switch {
-		case strings.HasPrefix(what, "regions ") && m["id"] == region, strings.HasPrefix(what, "endpoints ") && ours[fmt.Sprint(m["service_id"])]:
-		case strings.HasPrefix(what, "role_assignments ") && ours[fmt.Sprint(user["id"])]:
+		case strings.HasPrefix(key, "regions ") && m["id"] == region, strings.HasPrefix(key, "endpoints ") && own[fmt.Sprint(m["service_id"])]:
+		case strings.HasPrefix(key, "role_assignments ") && own[fmt.Sprint(user["id"])]:
 		default:
-			t.Errorf("%s is new: %v", what, is)
+			t.Errorf("%s is new: %v", key, is)
 		}
 	}
-	for what := range before {
-		if _, ok := after[what]; !ok {
-			t.Errorf("%s is gone", what)
+	for key := range before {
+		if _, ok := after[key]; !ok {
+			t.Errorf("%s is gone", key)
 		}
 	}
 }
 
-// testGlanceGone: a Glance that is switched off takes its own user and entry along, and nobody else's.
-func testGlanceGone(t *testing.T, cloud *Cloud, claim []byte, a admin) {
+// testGlanceDisabled checks that disabling Glance removes its user and catalog entry, and no others.
+func testGlanceDisabled(t *testing.T, cloud *Cloud, claim []byte, a admin) {
 	off := strings.Replace(string(claim), "    glance:\n      enabled: true\n", "    glance:\n      enabled: false\n", 1)
 	if err := cloud.Change([]byte(off)); err != nil {
 		t.Fatal(err)
 	}
-	left := map[string]any{}
-	for what, is := range snapshot(t, a) {
-		if strings.Contains(what, " glance") {
-			left[what] = is
+	remaining := map[string]any{}
+	for key, is := range snapshot(t, a) {
+		if strings.Contains(key, " glance") {
+			remaining[key] = is
 		}
 	}
-	for what := range left {
-		if strings.Contains(what, cloud.Namespace) {
-			t.Errorf("%s is left", what)
+	for key := range remaining {
+		if strings.Contains(key, cloud.Namespace) {
+			t.Errorf("%s is left", key)
 		}
 	}
-	if len(left) != 2 { // the user and the service of another cloud
-		t.Errorf("%d are left of another cloud's Glance, want 2: %v", len(left), left)
+	if len(remaining) != 2 { // the user and the service of another cloud
+		t.Errorf("%d are left of another cloud's Glance, want 2: %v", len(remaining), remaining)
 	}
 }

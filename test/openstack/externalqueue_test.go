@@ -19,10 +19,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// brokerPassword is that of the administrator of the queue whom a second cloud has.
+// brokerPassword is the password of the queue's administrator for a second cloud.
 const brokerPassword = `q"4$s{{w}}ord`
 
-// aQueue is what the second claim says of the queue.
+// aQueue is the section of the second claim for the queue.
 const aQueue = `
     rabbitmq:
       external:
@@ -31,8 +31,8 @@ const aQueue = `
         caSecretRef: {name: corporate-queue, key: authority.pem}
         passwordSecretRef: {name: corporate-queue, key: secret}`
 
-// TestExternalQueue: a second claim has no RabbitMQ but that of a first, in another cluster, with the login of an administrator there. Nova
-// runs virtual machines in two cells by it, and what others have there stays as it was.
+// TestExternalQueue runs a second claim that uses the RabbitMQ of the first one, in another cluster, with an
+// administrator's login. Nova runs servers in two cells with it, and the objects of other owners are unchanged.
 func TestExternalQueue(t *testing.T) {
 	const r, end = release.Release("2025.2"), "-external-queue"
 	claim := strings.Replace(string(of(t, "identity.yaml", r, end)), "rabbitmq: {enabled: false}", "rabbitmq: {enabled: true}", 1)
@@ -62,7 +62,7 @@ func TestExternalQueue(t *testing.T) {
 	t.Run("Untouched", func(t *testing.T) { testBrokerUntouched(t, before, b.snapshot()) })
 }
 
-// broker is the RabbitMQ of the first claim, as whoever runs it sees it.
+// broker is the RabbitMQ of the first claim, as its operator sees it.
 type broker struct {
 	t     *testing.T
 	cloud *Cloud
@@ -70,7 +70,7 @@ type broker struct {
 
 func (b broker) host() string { return "rabbitmq." + b.cloud.Namespace + ".svc" }
 
-// put makes something there, and list gives what there is of a kind.
+// put creates an object in RabbitMQ, and list returns the objects of a kind.
 func (b broker) put(path string, body map[string]any) {
 	b.t.Helper()
 	_, err := b.cloud.Operators.RabbitMQ(context.Background(), b.cloud.Namespace, "rabbitmq", http.MethodPut, path, body)
@@ -92,7 +92,8 @@ func (b broker) list(path string) []map[string]any {
 	return out
 }
 
-// newTenants are the administrator whom the second cloud has, and somebody with a virtual host of a name that Nova has on a queue of its own.
+// newTenants creates the administrator for the second cloud, and another user with a virtual host that has the name of
+// Nova's in an own queue.
 func (b broker) newTenants() {
 	b.put("users/cloud-admin", map[string]any{"password": brokerPassword, "tags": "administrator"})
 	b.put("users/theirs", map[string]any{"password": "another", "tags": ""})
@@ -102,7 +103,7 @@ func (b broker) newTenants() {
 	}
 }
 
-// snapshot is what there is, without what changes by itself.
+// snapshot returns the objects, without fields that change constantly.
 func (b broker) snapshot() map[string]any {
 	b.t.Helper()
 	out := map[string]any{}
@@ -118,7 +119,7 @@ func (b broker) snapshot() map[string]any {
 	return out
 }
 
-// ownVirtualHosts are those of the second cloud.
+// ownVirtualHosts returns the virtual hosts of the second cloud.
 func ownVirtualHosts(cloud *Cloud) []string {
 	var out []string
 	for _, name := range []string{"nova", "nova_cell1", "nova_cell2"} {
@@ -127,8 +128,8 @@ func ownVirtualHosts(cloud *Cloud) []string {
 	return out
 }
 
-// testOwnVirtualHosts: virtual hosts end with the cloud's name, queues in them outlive the loss of a member, and each user may use just what
-// its service does.
+// testOwnVirtualHosts checks that virtual hosts end with the cloud's name, that queues in them outlive the loss of a
+// member, and that each user has exactly the permissions that its service needs.
 func testOwnVirtualHosts(t *testing.T, cloud *Cloud, b broker) {
 	var got []string
 	for _, v := range b.list("vhosts") {
@@ -164,7 +165,7 @@ func testOwnVirtualHosts(t *testing.T, cloud *Cloud, b broker) {
 	}
 }
 
-// testConnections: all that is connected is so by TLS, and is in each virtual host.
+// testConnections checks that all that is connected is so by TLS, and is in each virtual host.
 func testConnections(t *testing.T, cloud *Cloud, b broker) {
 	connected := map[string]bool{}
 	for _, c := range b.list("connections") {
@@ -175,12 +176,13 @@ func testConnections(t *testing.T, cloud *Cloud, b broker) {
 	}
 	for _, name := range ownVirtualHosts(cloud) {
 		if !connected[name] {
-			t.Errorf("nobody is connected to %s", name)
+			t.Errorf("no client is connected to %s", name)
 		}
 	}
 }
 
-// testNoQueue: no queue runs beside the services, and what administrates that of others is in one Secret, which no pod reads.
+// testNoQueue checks that the second cloud runs no queue, and that the external administrator's login is in one Secret,
+// which no pod reads.
 func testNoQueue(t *testing.T, cloud *Cloud) {
 	ctx, pods := context.Background(), &corev1.PodList{}
 	if err := cloud.Cluster.Client.List(ctx, pods, client.InNamespace(cloud.Namespace)); err != nil {
@@ -201,11 +203,11 @@ func testNoQueue(t *testing.T, cloud *Cloud) {
 	}
 }
 
-// testBrokerUntouched: nothing that was there has changed.
+// testBrokerUntouched checks that no existing object has changed.
 func testBrokerUntouched(t *testing.T, before, after map[string]any) {
-	for what, was := range before {
-		if diff := cmp.Diff(was, after[what]); diff != "" {
-			t.Errorf("%s has changed (-before +after):\n%s", what, diff)
+	for key, previous := range before {
+		if diff := cmp.Diff(previous, after[key]); diff != "" {
+			t.Errorf("%s has changed (-before +after):\n%s", key, diff)
 		}
 	}
 }

@@ -25,8 +25,8 @@ const (
 	dashboard        = "https://dashboard.federated.tenant-a.example.com/auth/websso/"
 )
 
-// TestKeystoneFederation: a user of an OpenID Connect provider logs in through the proxy that stands in each pod, on the command line
-// and through a dashboard; nobody else can say who they are.
+// TestKeystoneFederation checks that a user of an OpenID Connect provider can log in through the proxy in each pod, on
+// the command line and through a dashboard; and that no other client can claim an identity.
 func TestKeystoneFederation(t *testing.T) {
 	t.Parallel()
 	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
@@ -47,7 +47,7 @@ func TestKeystoneFederation(t *testing.T) {
 	t.Run("Certificate", func(t *testing.T) { testFederatedCertificate(t, cloud) })
 }
 
-// federate registers the provider in Keystone, and whom its users are mapped to.
+// federate registers the provider in Keystone, with the mapping of its users.
 func federate(t *testing.T, c *Client) {
 	t.Helper()
 	a := adminOf(t, c)
@@ -64,7 +64,7 @@ func federate(t *testing.T, c *Client) {
 	a.do(http.MethodPut, protocol, map[string]any{"protocol": map[string]any{"mapping_id": "keycloak"}}, nil)
 }
 
-// browser keeps cookies and follows redirects, as far as a test lets it.
+// browser returns a client that keeps cookies and, if follow is set, follows redirects.
 func browser(t *testing.T, c *Cloud, follow bool) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -81,7 +81,7 @@ func browser(t *testing.T, c *Cloud, follow bool) *http.Client {
 	return b
 }
 
-// page is what a browser got in the end.
+// page is the final response that a browser got.
 type page struct {
 	code     int
 	status   string
@@ -135,12 +135,12 @@ func testLogin(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 	if _, err := c.Validate(context.Background(), scoped, scoped); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"openid", "email", "profile"}; !slices.Equal(provider.asked, want) {
-		t.Errorf("the provider was asked for scopes %v, want %v", provider.asked, want)
+	if want := []string{"openid", "email", "profile"}; !slices.Equal(provider.scopes, want) {
+		t.Errorf("the requested scopes are %v, want %v", provider.scopes, want)
 	}
 }
 
-// testDashboard: a dashboard that is trusted gets the token, another does not.
+// testDashboard checks that a dashboard that is trusted gets the token, another does not.
 func testDashboard(t *testing.T, cloud *Cloud, c *Client) {
 	for origin, want := range map[string]int{dashboard: http.StatusOK, "https://elsewhere.example.com/": http.StatusUnauthorized} {
 		address := strings.Replace(c.URL+protocol+"/websso?origin="+url.QueryEscape(origin), "/v3/OS-FEDERATION", "/v3/auth/OS-FEDERATION", 1)
@@ -155,7 +155,7 @@ func testDashboard(t *testing.T, cloud *Cloud, c *Client) {
 	}
 }
 
-// testForged: headers that say who a user is come from the proxy only.
+// testForged checks that headers with a user's identity are only accepted from the proxy.
 func testForged(t *testing.T, cloud *Cloud) {
 	forged := http.Header{}
 	for _, prefix := range []string{"OIDC-", "OIDC_"} {
@@ -176,7 +176,7 @@ func testForged(t *testing.T, cloud *Cloud) {
 			b.Transport.(*http.Transport).TLSClientConfig.RootCAs = pool
 		}
 		got := visit(t, b, http.MethodGet, c.URL+protocol+"/auth", "", forged)
-		// Users log in at the public address, which the provider sends them back to: at another one the proxy refuses.
+		// Users log in at the public address, to which the provider redirects them: the proxy rejects others.
 		if got.header.Get("X-Subject-Token") != "" || got.code < 300 ||
 			(public && !strings.HasPrefix(got.header.Get("Location"), identityProvider)) {
 			t.Errorf("forged headers at the login of %s: got %s to %q, want a redirect to the provider: %.300s",
@@ -192,8 +192,8 @@ func testForged(t *testing.T, cloud *Cloud) {
 	}
 }
 
-// testAccessToken: a command line logs in by an access token of the provider's that is this client's; one that another client got, that was
-// revoked or that nobody issued gives no token.
+// testAccessToken checks that a command line can log in with an access token that the provider issued to this client;
+// tokens of other clients, revoked tokens and forged ones are rejected.
 func testAccessToken(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 	revoked := provider.access("keystone")
 	for _, try := range []struct {
@@ -225,8 +225,8 @@ func testAccessToken(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 	}
 }
 
-// testFederatedCertificate: a renewed certificate replaces the pods, and no request fails. That the function asks for it when
-// cert-manager reports the renewal is its own tests' to show.
+// testFederatedCertificate checks that a renewed certificate restarts the pods, and that no request fails. Tests of the
+// function check that it restarts them when cert-manager reports the renewal.
 func testFederatedCertificate(t *testing.T, cloud *Cloud) {
 	c := clientOf(t, cloud, false)
 	before := served(t, cloud, c)
@@ -264,7 +264,7 @@ func testFederatedCertificate(t *testing.T, cloud *Cloud) {
 	t.Log(load)
 }
 
-// testPasswords: who needs no provider logs in as ever, at both addresses.
+// testPasswords checks that who needs no provider logs in as ever, at both addresses.
 func testPasswords(t *testing.T, cloud *Cloud) {
 	for _, public := range []bool{true, false} {
 		c := clientOf(t, cloud, public)

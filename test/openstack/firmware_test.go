@@ -16,8 +16,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestHypervisorsFirmware: a server of every release boots by UEFI and has a TPM, whose passphrase is in Barbican. Both outlast the pods of
-// the node and a hard reboot, and go with the server. In one release the server moves to another node with its TPM.
+// TestHypervisorsFirmware checks that a server of every release boots by UEFI and has a TPM, whose passphrase is in
+// Barbican. Both outlast the pods of the node and a hard reboot, and go with the server. In one release the server
+// moves to another node with its TPM.
 func TestHypervisorsFirmware(t *testing.T) {
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -67,9 +68,9 @@ func (f firmware) run(t *testing.T, g guest, command string) string {
 	return strings.TrimSpace(out)
 }
 
-// kept returns what has to stay the same of a server's firmware: the inode of the variables of UEFI, and the number of TPMs that were made
-// for it on its node.
-func (f firmware) kept(t *testing.T, g guest) (variables, manufactured string) {
+// state returns the parts of a server's firmware that must not change: the inode of the UEFI variables, and the number
+// of TPMs that were manufactured for it on its node.
+func (f firmware) state(t *testing.T, g guest) (variables, manufactured string) {
 	t.Helper()
 	return f.run(t, g, "stat -c %i /var/lib/libvirt/qemu/nvram/"+g.instanceName+"_VARS.fd"),
 		f.run(t, g, "grep -ci 'starting vtpm manufacturing' /var/log/swtpm/libvirt/qemu/"+g.instanceName+"-swtpm.log || :")
@@ -99,9 +100,9 @@ func (f firmware) booted(t *testing.T, g guest) {
 		if err != nil {
 			return err
 		}
-		for _, words := range []string{"efi: EFI v2", "TPMEventLog="} {
-			if !strings.Contains(text, words) {
-				return fmt.Errorf("the console has no %q", words)
+		for _, lines := range []string{"efi: EFI v2", "TPMEventLog="} {
+			if !strings.Contains(text, lines) {
+				return fmt.Errorf("the console has no %q", lines)
 			}
 		}
 		return nil
@@ -121,10 +122,11 @@ func (f firmware) booted(t *testing.T, g guest) {
 	}
 }
 
-// restarts: the server goes on while the pods of its node are replaced, and has its firmware and its TPM again after a hard reboot.
+// restarts checks that the server keeps running while the pods of its node are replaced, and that it keeps its firmware
+// and TPM after a hard reboot.
 func (f firmware) restarts(t *testing.T, g guest) {
 	before := f.seconds(t, g)
-	variables, manufactured := f.kept(t, g)
+	variables, manufactured := f.state(t, g)
 	if manufactured != "1" {
 		t.Errorf("%s TPMs were made", manufactured)
 	}
@@ -144,7 +146,7 @@ func (f firmware) restarts(t *testing.T, g guest) {
 	f.act(t, g, map[string]any{"reboot": map[string]any{"type": "HARD"}})
 	f.becomes(t, g, "ACTIVE")
 	f.until(t, "the server's answer after a reboot", g.server.ID, func() error { _, err := g.get("seconds"); return err })
-	if v, n := f.kept(t, g); v != variables || n != manufactured {
+	if v, n := f.state(t, g); v != variables || n != manufactured {
 		t.Errorf("after a reboot the variables of UEFI are file %s (before %s), and %s TPMs were made (before %s)", v, variables, n, manufactured)
 	}
 }
@@ -169,7 +171,7 @@ func (f firmware) another(t *testing.T, image, flavor string) (g guest, definiti
 // secureBoot: an image that requires it gets the firmware that enforces it, with the keys enrolled.
 func (f firmware) secureBoot(t *testing.T) {
 	ctx := context.Background()
-	i := made(t, func() (*images.Image, error) {
+	i := created(t, func() (*images.Image, error) {
 		return images.Create(ctx, f.glance.ServiceClient, images.CreateOpts{
 			Name: "secure", ContainerFormat: "bare", DiskFormat: "raw",
 			Properties: map[string]string{"hw_firmware_type": "uefi", "os_secure_boot": "required"},
@@ -177,9 +179,9 @@ func (f firmware) secureBoot(t *testing.T) {
 	})
 	f.glance.upload(t, i.ID, strings.NewReader(strings.Repeat("\x00", mib)), "")
 	g, xml := f.another(t, i.ID, f.flavor)
-	for _, words := range []string{"secure='yes'", "OVMF_CODE_4M.ms.fd", "<smm state='on'"} {
-		if !strings.Contains(xml, words) {
-			t.Errorf("libvirt has no %q:\n%s", words, xml)
+	for _, lines := range []string{"secure='yes'", "OVMF_CODE_4M.ms.fd", "<smm state='on'"} {
+		if !strings.Contains(xml, lines) {
+			t.Errorf("libvirt has no %q:\n%s", lines, xml)
 		}
 	}
 	if err := f.delete(ctx, g.server.ID); err != nil {
@@ -191,14 +193,14 @@ func (f firmware) secureBoot(t *testing.T) {
 func (f firmware) secretSecurity(t *testing.T) {
 	ctx := context.Background()
 	flavor := func(security string) string {
-		made := made(t, func() (*flavors.Flavor, error) {
+		created := created(t, func() (*flavors.Flavor, error) {
 			return flavors.Create(ctx, f.ServiceClient, flavors.CreateOpts{Name: security, RAM: 64, VCPUs: 1, Disk: new(0)}).Extract()
 		})
 		specs := flavors.ExtraSpecsOpts{"hw:tpm_secret_security": security}
-		if err := flavors.CreateExtraSpecs(ctx, f.ServiceClient, made.ID, specs).Err; err != nil {
+		if err := flavors.CreateExtraSpecs(ctx, f.ServiceClient, created.ID, specs).Err; err != nil {
 			t.Fatal(err)
 		}
-		return made.ID
+		return created.ID
 	}
 	before := f.passphrases(t)
 	g, xml := f.another(t, f.image, flavor("deployment"))
@@ -225,7 +227,7 @@ func (f firmware) secretSecurity(t *testing.T) {
 	}
 }
 
-// migrates: the state of the TPM goes with the server to another node, which makes no other one.
+// migrates checks that the state of the TPM is moved with the server to another node, which manufactures no other one.
 func (f firmware) migrates(t *testing.T, g guest) {
 	from, to := f.place(t, g).Host, f.otherNode(t, g)
 	f.act(t, g, map[string]any{"migrate": nil})
@@ -236,7 +238,7 @@ func (f firmware) migrates(t *testing.T, g guest) {
 	f.act(t, g, map[string]any{"confirmResize": nil})
 	f.becomes(t, g, "ACTIVE")
 	f.until(t, "the server's answer on another node", g.server.ID, func() error { _, err := g.get("seconds"); return err })
-	if _, n := f.kept(t, g); n != "0" {
+	if _, n := f.state(t, g); n != "0" {
 		t.Errorf("%s TPMs were made on %s", n, to)
 	}
 	f.cleaned(t, g, from, false)

@@ -25,8 +25,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// offered is what a claim says of flavors and aggregates, with the ID of a project.
-const offered = `
+// offered is the section of a claim for flavors and aggregates, with the ID of a project.
+const catalogSection = `
       flavors:
       - name: c1-small
         vcpus: 1
@@ -53,7 +53,7 @@ const offered = `
       - name: tenant_filter_tests
 `
 
-// edited is what it says then.
+// edited is the changed section.
 const edited = `
       flavors:
       - name: c1-small
@@ -69,8 +69,9 @@ const edited = `
         hosts: [compute-cell1, compute-cell2]
 `
 
-// TestNovaFlavors: a real Nova has the flavors and aggregates of a claim, and virtual machines are made by them. What somebody deletes comes back,
-// what an edit takes out goes, and what Nova refuses is told in its words.
+// TestNovaFlavors checks that a real Nova has the flavors and aggregates of a claim, and that servers can be created
+// with them. Manually deleted ones are restored, removed ones are deleted, and Nova's errors are reported with its
+// messages.
 func TestNovaFlavors(t *testing.T) {
 	t.Parallel()
 	const r release.Release = "2025.2"
@@ -93,7 +94,7 @@ func TestNovaFlavors(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	project := found[0].ID
-	if err := n.cloud.Change(claim(fmt.Sprintf(offered, project))); err != nil {
+	if err := n.cloud.Change(claim(fmt.Sprintf(catalogSection, project))); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]string{
@@ -104,13 +105,13 @@ func TestNovaFlavors(t *testing.T) {
 		"aggregate tenant_filter_tests": " [] map[]",
 		"aggregate west":                "az-west [compute-cell2] map[availability_zone:az-west]",
 	}
-	n.offers(t, "ordered", all)
+	n.waitForCatalog(t, "ordered", all)
 
 	machine := n.createIn(t, "c1-small", "az-west")
 	if s, err := servers.Get(ctx, n.ServiceClient, machine).Extract(); err != nil || s.Host != "compute-cell2" {
 		t.Errorf("a virtual machine of zone az-west is on %q, %v; want compute-cell2", s.Host, err)
 	}
-	n.testRefused(t)
+	n.testRejected(t)
 
 	for _, g := range n.aggregates(t) {
 		if g.Name != "east" {
@@ -127,12 +128,12 @@ func TestNovaFlavors(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.cloud.Operators.Forward(2 * time.Minute) // the companion looks once a minute
-	n.offers(t, "after somebody deleted an aggregate and a flavor", all)
+	n.waitForCatalog(t, "after a manual deletion of an aggregate and a flavor", all)
 
 	if err := n.cloud.Change(claim(edited)); err != nil {
 		t.Fatal(err)
 	}
-	n.offers(t, "edited", map[string]string{
+	n.waitForCatalog(t, "edited", map[string]string{
 		"flavor c1-small": "1 64 0 0 0 public=true map[aggregate_instance_extra_specs:ssd:false]",
 		"flavor tiny":     "1 64 0 0 0 public=true map[]",
 		"aggregate east":  "az-east [] map[availability_zone:az-east rack:7]",
@@ -144,11 +145,11 @@ func TestNovaFlavors(t *testing.T) {
 	if err := n.cloud.Change(claim("\n")); err != nil {
 		t.Fatal(err)
 	}
-	n.offers(t, "with nothing left in the claim", map[string]string{"flavor tiny": "1 64 0 0 0 public=true map[]"})
+	n.waitForCatalog(t, "with nothing left in the claim", map[string]string{"flavor tiny": "1 64 0 0 0 public=true map[]"})
 }
 
-// testRefused: a host does not leave the zone in which its virtual machine was ordered, and Nova says so.
-func (n nova) testRefused(t *testing.T) {
+// testRejected checks that Nova rejects removing a host from the zone of its server, and that the error is reported.
+func (n nova) testRejected(t *testing.T) {
 	t.Helper()
 	edit := func(hosts ...string) {
 		t.Helper()
@@ -163,7 +164,7 @@ func (n nova) testRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	said := func(reason string) (message string) {
+	message := func(reason string) (message string) {
 		t.Helper()
 		err := n.cloud.Cluster.Wait(context.Background(), time.Minute, "the companion's word", func(context.Context) (bool, error) {
 			c := n.offer(t)
@@ -175,22 +176,22 @@ func (n nova) testRefused(t *testing.T) {
 			return is.Reason == reason && is.ObservedGeneration == c.Generation, nil
 		})
 		if err != nil {
-			t.Fatalf("%v: it says %q", err, message)
+			t.Fatalf("%v: it reports %q", err, message)
 		}
 		return message
 	}
 	before := n.offer(t).Spec.Aggregates[1].Hosts
 	edit()
-	if got := said("NovaRefuses"); !strings.HasPrefix(got, "cannot remove host compute-cell2 from aggregate west: Nova answers 409: ") {
+	if got := message("NovaRefuses"); !strings.HasPrefix(got, "cannot remove host compute-cell2 from aggregate west: Nova answers 409: ") {
 		t.Error(got)
 	} else {
 		t.Log(got)
 	}
 	edit(before...)
-	said("HostsMissing")
+	message("HostsMissing")
 }
 
-// offer is the companion's object.
+// offer returns the companion's object.
 func (n nova) offer(t *testing.T) *openstackv1.ComputeCatalog {
 	t.Helper()
 	c := &openstackv1.ComputeCatalog{}
@@ -200,7 +201,7 @@ func (n nova) offer(t *testing.T) *openstackv1.ComputeCatalog {
 	return c
 }
 
-// createIn makes a virtual machine in a zone, and waits until it runs.
+// createIn creates a server in a zone, and waits until it runs.
 func (n nova) createIn(t *testing.T, flavor, zone string) (id string) {
 	t.Helper()
 	ctx := context.Background()
@@ -250,7 +251,7 @@ func (n nova) aggregates(t *testing.T) []aggregates.Aggregate {
 }
 
 // offers waits until Nova has these flavors and aggregates, and no others.
-func (n nova) offers(t *testing.T, when string, want map[string]string) {
+func (n nova) waitForCatalog(t *testing.T, when string, want map[string]string) {
 	t.Helper()
 	var got map[string]string
 	err := n.cloud.Cluster.Wait(context.Background(), time.Minute, "flavors and aggregates", func(context.Context) (bool, error) {
@@ -276,7 +277,7 @@ func (n nova) offers(t *testing.T, when string, want map[string]string) {
 	}
 }
 
-// letIn are the projects that may use a flavor. One that has gone meanwhile has none.
+// letIn returns the projects that may use a flavor; none if it was deleted meanwhile.
 func (n nova) letIn(t *testing.T, id string) string {
 	t.Helper()
 	page, err := flavors.ListAccesses(n.ServiceClient, id).AllPages(context.Background())

@@ -15,8 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// testImageArchive runs the Job of the CronJob glance-archive. Rows of images that were deleted long ago are removed, those of an image of
-// last month stay without its properties, and a live image keeps everything. A task that has expired is deleted for an owner who lists none.
+// testImageArchive runs the Job of the CronJob glance-archive. Rows of long-deleted images are removed, rows of an
+// image deleted last month stay without its properties, and an existing image keeps everything. An expired task is
+// deleted for an owner who does not list tasks.
 func testImageArchive(t *testing.T, g glance, cloud *Cloud) {
 	ctx := context.Background()
 	query := func(statement string) string {

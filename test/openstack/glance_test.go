@@ -35,9 +35,10 @@ import (
 
 const mib = 1 << 20
 
-// TestGlance: three pods of the Glance of every release take images in every way, and keep them in every store, whole.
+// TestGlance checks that three pods of the Glance of every release accept images by every method, and store them
+// completely in every store.
 func TestGlance(t *testing.T) {
-	ceph := startCephIfAsked(t)
+	ceph := startCephIfSelected(t)
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
 			t.Parallel()
@@ -58,15 +59,15 @@ func TestGlance(t *testing.T) {
 	}
 }
 
-// TestGlanceUpgrade: a Glance of three pods goes from one SLURP release to the next, while clients upload and download, slow ones among them.
-// No request fails, and images of before are what they were.
+// TestGlanceUpgrade upgrades a Glance with three pods from one SLURP release to the next, while clients upload and
+// download, some of them slowly. No request fails, and existing images are unchanged.
 func TestGlanceUpgrade(t *testing.T) {
 	t.Parallel()
 	cloud := startGlance(t, before, "-up", nil)
 	g := glanceOf(t, cloud)
 	old := content(6 * mib)
 	id := g.create(t, "old", "raw")
-	g.upload(t, id, whole(old), "objects")
+	g.upload(t, id, complete(old), "objects")
 	load := imagesUsed(t, g)
 	load.more(t, 10)
 	upgrade(t, cloud, of(t, "images.yaml", after, "-up"), after, "keystone", glancev1.ServiceName)
@@ -89,7 +90,7 @@ func glanceOf(t *testing.T, cloud *Cloud) glance {
 	return glance{c}
 }
 
-// startGlance runs a claim with its bucket, what users download from, and, if there is one, a pool of a Ceph.
+// startGlance runs a claim with its bucket, a server of downloads, and, if there is one, a pool of a Ceph.
 func startGlance(t *testing.T, r release.Release, end string, ceph *operators.Ceph) *Cloud {
 	t.Helper()
 	claim := string(of(t, "images.yaml", r, end))
@@ -122,7 +123,7 @@ func startGlance(t *testing.T, r release.Release, end string, ceph *operators.Ce
 }
 
 // startCephIfAsked runs a Ceph for all releases, where one is installed.
-func startCephIfAsked(t *testing.T) *operators.Ceph {
+func startCephIfSelected(t *testing.T) *operators.Ceph {
 	t.Helper()
 	if programs.Ceph == "" {
 		return nil
@@ -130,8 +131,8 @@ func startCephIfAsked(t *testing.T) *operators.Ceph {
 	return startCeph(t)
 }
 
-// imageStore is where Glance keeps images. With a slash in its secret, Glance 2025.2 writes locations that it cannot read (_update_s3_url of
-// its store_utils.py).
+// imageStore is Glance's object store. With a slash in its secret, Glance 2025.2 writes locations that it cannot read
+// (_update_s3_url of its store_utils.py).
 var imageStore = objectStore{bucket: "images", key: "images", secret: "s3cret+=$%"}
 
 // downloads serves the same at every address of a host.
@@ -150,7 +151,7 @@ func downloads(c *Cloud, host string) error {
 	return nil
 }
 
-// downloaded is what every address of downloads has.
+// downloaded is the content of every address of downloads.
 var downloaded = content(3*mib + 17)
 
 // content of an image: the same for the same size.
@@ -160,17 +161,17 @@ func content(size int) []byte {
 	return out
 }
 
-// slow is a body that comes in chunks, with pauses between them.
+// slow is a body that is sent in chunks, with pauses between them.
 type slow struct {
 	data  []byte
 	chunk int
 	pause time.Duration
 }
 
-// whole is a body that comes at once, in one chunk.
-func whole(data []byte) *slow { return &slow{data: data, chunk: len(data)} }
+// complete returns a body that is sent in one chunk.
+func complete(data []byte) *slow { return &slow{data: data, chunk: len(data)} }
 
-// WriteTo is what net/http calls: each write becomes one chunk.
+// WriteTo implements io.WriterTo for net/http: each write becomes one chunk.
 func (s *slow) WriteTo(w io.Writer) (n int64, err error) {
 	for chunk := range slices.Chunk(s.data, s.chunk) {
 		if n > 0 {
@@ -200,16 +201,16 @@ func (g glance) create(t *testing.T, name, format string) (id string) {
 	return i.ID
 }
 
-// upload an image's content into a store; an empty one is the default.
+// upload uploads an image's content into a store; an empty one is the default.
 func (g glance) upload(t *testing.T, id string, body io.Reader, store string) {
 	t.Helper()
 	c := *g.ServiceClient
 	if store != "" {
 		c.MoreHeaders = map[string]string{"X-Image-Meta-Store": store}
 	}
-	begin := time.Now()
+	began := time.Now()
 	if err := imagedata.Upload(context.Background(), &c, id, body).ExtractErr(); err != nil {
-		t.Fatalf("after %.1f s: %v", time.Since(begin).Seconds(), err)
+		t.Fatalf("after %.1f s: %v", time.Since(began).Seconds(), err)
 	}
 }
 
@@ -239,10 +240,10 @@ func (g glance) check(t *testing.T, id string, want []byte) {
 	}
 }
 
-// imported asks for an import, and waits for its end.
-func (g glance) imported(t *testing.T, id string, what map[string]any, stores ...string) {
+// imported requests an import, and waits for its end.
+func (g glance) imported(t *testing.T, id string, method map[string]any, stores ...string) {
 	t.Helper()
-	ctx, body := context.Background(), map[string]any{"method": what}
+	ctx, body := context.Background(), map[string]any{"method": method}
 	if len(stores) > 0 {
 		body["stores"] = stores
 	}
@@ -251,13 +252,13 @@ func (g glance) imported(t *testing.T, id string, what map[string]any, stores ..
 	}); err != nil {
 		t.Fatal(err)
 	}
-	g.settled(t, id, stores...)
+	g.waitForImage(t, id, stores...)
 }
 
 // settled waits until an image is active, and in these stores.
-func (g glance) settled(t *testing.T, id string, stores ...string) *images.Image {
+func (g glance) waitForImage(t *testing.T, id string, stores ...string) *images.Image {
 	t.Helper()
-	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		i, err := images.Get(context.Background(), g.ServiceClient, id).Extract()
 		if err != nil {
 			t.Fatal(err)
@@ -267,13 +268,13 @@ func (g glance) settled(t *testing.T, id string, stores ...string) *images.Image
 		if i.Status == images.ImageStatusActive && !missing {
 			return i
 		}
-		if failed, _ := i.Properties["os_glance_failed_import"].(string); failed != "" || time.Since(begin) > 2*time.Minute {
-			t.Fatalf("the image is %s, in %q of %q after %.0f s: %v", i.Status, in, stores, time.Since(begin).Seconds(), i.Properties)
+		if failed, _ := i.Properties["os_glance_failed_import"].(string); failed != "" || time.Since(began) > 2*time.Minute {
+			t.Fatalf("the image is %s, in %q of %q after %.0f s: %v", i.Status, in, stores, time.Since(began).Seconds(), i.Properties)
 		}
 	}
 }
 
-// testUpload: chunks that are larger, and pauses that are longer, than uWSGI takes by default.
+// testUpload checks that chunks that are larger, and pauses that are longer, than uWSGI takes by default.
 func testUpload(t *testing.T, g glance) {
 	data := content(6*mib + 1)
 	id := g.create(t, "uploaded", "raw")
@@ -281,7 +282,7 @@ func testUpload(t *testing.T, g glance) {
 	g.check(t, id, data)
 }
 
-// testTorn: a client whose TLS records arrive in pieces, as they do on every network.
+// testTorn checks that a client whose TLS records arrive in pieces, as they do on every network.
 func testTorn(t *testing.T, g glance) {
 	data := content(256<<10 + 5)
 	id, c, provider := g.create(t, "torn", "raw"), *g.ServiceClient, *g.ProviderClient
@@ -297,7 +298,7 @@ func testTorn(t *testing.T, g glance) {
 	g.check(t, id, data)
 }
 
-// torn is a connection that sends whatever it has to in two pieces.
+// torn is a connection that splits each write in two.
 type torn struct{ net.Conn }
 
 func (c torn) Write(b []byte) (int, error) {
@@ -310,18 +311,18 @@ func (c torn) Write(b []byte) (int, error) {
 	return first + second, err
 }
 
-// testImport: what is staged at one pod is imported by another, which asks the first.
+// testImport checks that an image staged on one pod can be imported by another, which fetches it from the first.
 func testImport(t *testing.T, g glance, cloud *Cloud) {
 	data := content(5*mib + 3)
 	id := g.create(t, "imported", "raw")
-	if err := imagedata.Stage(context.Background(), g.at(t, cloud, 0), id, whole(data)).ExtractErr(); err != nil {
+	if err := imagedata.Stage(context.Background(), g.at(t, cloud, 0), id, complete(data)).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
 	glance{g.at(t, cloud, 1)}.imported(t, id, map[string]any{"name": "glance-direct"}, "files", "objects")
 	g.check(t, id, data)
 }
 
-// at is a client of one pod, at the address that it tells the others.
+// at returns a client of one pod, at the address that it publishes to the others.
 func (g glance) at(t *testing.T, cloud *Cloud, pod int) *gophercloud.ServiceClient {
 	t.Helper()
 	s, key := &appsv1.StatefulSet{}, client.ObjectKey{Namespace: cloud.Namespace, Name: glancev1.ServiceName}
@@ -338,7 +339,7 @@ func (g glance) at(t *testing.T, cloud *Cloud, pod int) *gophercloud.ServiceClie
 	return &c
 }
 
-// testWebDownload: Glance fetches what the claim lets it, and nothing else.
+// testWebDownload checks that Glance downloads from the hosts that the claim permits, and from no others.
 func testWebDownload(t *testing.T, g glance, cloud *Cloud) {
 	host := "downloads.images" + strings.TrimPrefix(cloud.claimName(), "images") + ".tenant-a.example.com"
 	id := g.create(t, "downloaded", "raw")
@@ -353,7 +354,7 @@ func testWebDownload(t *testing.T, g glance, cloud *Cloud) {
 	}
 }
 
-// testStores: an image is uploaded into each store, read from it, and copied to the others.
+// testStores checks that an image is uploaded into each store, read from it, and copied to the others.
 func testStores(t *testing.T, g glance, ceph *operators.Ceph) {
 	stores := []string{"files", "objects"}
 	if ceph != nil {
@@ -363,8 +364,8 @@ func testStores(t *testing.T, g glance, ceph *operators.Ceph) {
 		// Larger than a part of an object, which is 10 MiB.
 		data := content((10+i)*mib + 5)
 		id := g.create(t, "in-"+store, "raw")
-		g.upload(t, id, whole(data), store)
-		if got, _ := g.settled(t, id).Properties["stores"].(string); got != store {
+		g.upload(t, id, complete(data), store)
+		if got, _ := g.waitForImage(t, id).Properties["stores"].(string); got != store {
 			t.Errorf("the image is in %s, want %s", got, store)
 		}
 		g.check(t, id, data)
@@ -381,7 +382,7 @@ func testStores(t *testing.T, g glance, ceph *operators.Ceph) {
 	}
 }
 
-// testConversion: what is imported as qcow2 is kept raw, as the claim says.
+// testConversion checks that an imported qcow2 image is stored as raw, as configured in the claim.
 func testConversion(t *testing.T, g glance) {
 	dir, data := t.TempDir(), content(2*mib)
 	raw, qcow := filepath.Join(dir, "raw"), filepath.Join(dir, "qcow2")
@@ -396,11 +397,11 @@ func testConversion(t *testing.T, g glance) {
 		t.Fatal(err)
 	}
 	id := g.create(t, "converted", "qcow2")
-	if err := imagedata.Stage(context.Background(), g.ServiceClient, id, whole(converted)).ExtractErr(); err != nil {
+	if err := imagedata.Stage(context.Background(), g.ServiceClient, id, complete(converted)).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
 	g.imported(t, id, map[string]any{"name": "glance-direct"})
-	if got := g.settled(t, id).DiskFormat; got != "raw" {
+	if got := g.waitForImage(t, id).DiskFormat; got != "raw" {
 		t.Errorf("the image is %s, want raw", got)
 	}
 	g.check(t, id, data)
@@ -409,7 +410,7 @@ func testConversion(t *testing.T, g glance) {
 // imagesUsed: two clients make, upload, download and delete images, and one of them slowly.
 func imagesUsed(t *testing.T, g glance) *load {
 	t.Helper()
-	return begin(t, 3, func(ctx context.Context, client, turn int, try request) error {
+	return startClients(t, 3, func(ctx context.Context, client, round int, try request) error {
 		data := content(mib + client)
 		body := &slow{data: data, chunk: 256 << 10, pause: 100 * time.Millisecond}
 		if client == 0 {
@@ -418,7 +419,7 @@ func imagesUsed(t *testing.T, g glance) *load {
 		id := ""
 		if err := try("make an image", func() error {
 			i, err := images.Create(ctx, g.ServiceClient, images.CreateOpts{
-				Name: fmt.Sprintf("load-%d-%d", client, turn), ContainerFormat: "bare", DiskFormat: "raw",
+				Name: fmt.Sprintf("load-%d-%d", client, round), ContainerFormat: "bare", DiskFormat: "raw",
 			}).Extract()
 			if err == nil {
 				id = i.ID

@@ -21,7 +21,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// providers are the resource providers of nodes, which libvirt and not Kubernetes gives their names.
+// providers returns the resource providers of nodes, which have the host names of libvirt and not of Kubernetes.
 func (m *machines) providers(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := hypervisors.List(m.ServiceClient, hypervisors.ListOpts{}).AllPages(context.Background())
@@ -36,11 +36,11 @@ func (m *machines) providers(t *testing.T) map[string]string {
 	return out
 }
 
-// kept is what there is of each node, in words. Resource providers are of those that had them.
-func (m *machines) kept(t *testing.T, had map[string]string) map[string][]string {
+// records returns the records of each node, in text form. Resource providers belong to the nodes that had them.
+func (m *machines) records(t *testing.T, had map[string]string) map[string][]string {
 	t.Helper()
 	ctx, out := context.Background(), map[string][]string{}
-	add := func(node, what string) { out[node] = append(out[node], what) }
+	add := func(node, record string) { out[node] = append(out[node], record) }
 	page, err := services.List(m.ServiceClient, services.ListOpts{Binary: "nova-compute"}).AllPages(ctx)
 	all, e := services.ExtractServices(page)
 	if err := errors.Join(err, e); err != nil {
@@ -76,8 +76,8 @@ func (m *machines) kept(t *testing.T, had map[string]string) map[string][]string
 	return out
 }
 
-// check is what the companion says of the pool's nodes, and which it remembers.
-func (m *machines) check(t *testing.T) (says string, remembers []string) {
+// check returns the companion's report about the pool's nodes, and the nodes that it remembers.
+func (m *machines) check(t *testing.T) (report string, remembers []string) {
 	t.Helper()
 	c := &openstackv1.ServiceCheck{}
 	key := client.ObjectKey{Namespace: m.cloud.Namespace, Name: m.cloud.Pool().Namespace}
@@ -88,14 +88,15 @@ func (m *machines) check(t *testing.T) (says string, remembers []string) {
 		remembers = append(remembers, n.Name)
 	}
 	if is := meta.FindStatusCondition(c.Status.Conditions, "Cleared"); is != nil {
-		says = is.Reason
+		report = is.Reason
 	}
-	return says, remembers
+	return report, remembers
 }
 
-// testGone: a node without power, which may come back, loses nothing, however long it is away. When it leaves the cluster for good, nothing
-// is left of it, and everything of the other one, whose virtual machine is pinged all the time.
-func testGone(t *testing.T, m *machines, g guest) {
+// testNodeRemoved checks that a node without power, which may return, keeps its records, however long it is down. When
+// it is removed from the cluster, all its records are removed, and none of the other one's, whose server is pinged all
+// the time.
+func testNodeRemoved(t *testing.T, m *machines, g guest) {
 	const node, other = "node-1", "node-0"
 	if m.place(t, g).Host != other {
 		m.moves(t, g, other)
@@ -104,7 +105,7 @@ func testGone(t *testing.T, m *machines, g guest) {
 		}
 	}
 	had := m.providers(t)
-	before, began := m.kept(t, had), m.seconds(t, g)
+	before, began := m.records(t, had), m.seconds(t, g)
 	for _, of := range []string{node, other} {
 		if len(before[of]) < 5 { // a service, two agents or one, a provider, and both rows
 			t.Fatalf("of %s there is %v", of, before[of])
@@ -121,31 +122,31 @@ func testGone(t *testing.T, m *machines, g guest) {
 			return nil
 		})
 		m.until(t, "the companion's look at it", g.server.ID, func() error {
-			if says, remembers := m.check(t); says != "PodsMissing" && says != "NothingLeft" || !slices.Equal(remembers, []string{other, node}) {
-				return fmt.Errorf("it says %s, and remembers %v", says, remembers)
+			if report, remembers := m.check(t); report != "PodsMissing" && report != "NothingLeft" || !slices.Equal(remembers, []string{other, node}) {
+				return fmt.Errorf("it reports %s, and remembers %v", report, remembers)
 			}
 			return nil
 		})
-		time.Sleep(75 * time.Second) // It looks once more.
-		if got := m.kept(t, had); !slices.Equal(got[node], before[node]) {
+		time.Sleep(75 * time.Second) // It checks once more.
+		if got := m.records(t, had); !slices.Equal(got[node], before[node]) {
 			t.Fatalf("of a node that may come back there is %v, and was %v", got[node], before[node])
 		}
-		left := time.Now()
+		removed := time.Now()
 		m.cloud.Cluster.Retire(node)
 		m.until(t, "that nothing is left of it", g.server.ID, func() error {
-			says, remembers := m.check(t)
-			if got := m.kept(t, had); len(got[node]) > 0 || says != "NothingLeft" || !slices.Equal(remembers, []string{other}) {
-				return fmt.Errorf("there is %v; the companion says %s, and remembers %v", got, says, remembers)
+			report, remembers := m.check(t)
+			if got := m.records(t, had); len(got[node]) > 0 || report != "NothingLeft" || !slices.Equal(remembers, []string{other}) {
+				return fmt.Errorf("records are %v; the companion reports %s, and remembers %v", got, report, remembers)
 			}
 			return nil
 		})
-		m.lap(t, fmt.Sprintf("nothing is left of %s %.0f s after it has left", node, time.Since(left).Seconds()))
+		m.lap(t, fmt.Sprintf("nothing is left of %s %.0f s after it has left", node, time.Since(removed).Seconds()))
 	})
 	m.lap(t, "the virtual machine of the other node meanwhile: "+came.String())
 	if came.Lost > 0 {
 		t.Errorf("%s: nothing of another node concerns it", came)
 	}
-	got := m.kept(t, had)
+	got := m.records(t, had)
 	if !slices.Equal(got[other], before[other]) || len(got) != len(before)-1 {
 		t.Errorf("there is %v, and was %v", got, before)
 	}

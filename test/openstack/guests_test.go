@@ -40,8 +40,8 @@ import (
 // restarted is the release of which the pods of a node are replaced, too.
 const restarted release.Release = "2025.2"
 
-// TestHypervisors: two claims become a cloud of every release in which a virtual machine has an address, knows what it is, and answers
-// outside.
+// TestHypervisors checks that two claims become a cloud of every release in which a server has an address and metadata,
+// and is reachable from outside.
 func TestHypervisors(t *testing.T) {
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -68,27 +68,27 @@ func TestHypervisors(t *testing.T) {
 
 // machines is a cloud with hypervisors, and clients of it.
 type machines struct {
-	// nodes is how many hypervisors there are.
+	// nodes is the number of hypervisors.
 	nodes int
 	nova
 	neutron neutron
 	glance  glance
-	// words are further ones of the command line of virtual machines' kernels.
-	words string
+	// kernelArguments are additional arguments of servers' kernels.
+	kernelArguments string
 	// properties are further ones of the image, and ram the memory of the first flavor in MiB; 0: 128.
 	properties map[string]string
 	ram        int
-	// raw says that the image has a disk that a Ceph can copy.
+	// raw: the image has a disk that Ceph can clone.
 	raw bool
-	// outside is the network that this machine is in beside the cloud's external one: three numbers of its addresses.
+	// outside is the network of this machine in the cloud's external network: three numbers of its addresses.
 	outside string
-	begin   time.Time
+	began   time.Time
 }
 
-// startMachines makes two claims a cloud: one of a control plane, and one of its hypervisors.
+// startMachines creates a cloud from two claims: a control plane, and its hypervisors.
 func startMachines(t *testing.T, plane, pool []byte, number int, options ...func(*Options)) *machines {
 	t.Helper()
-	m := &machines{begin: time.Now(), outside: fmt.Sprintf("203.0.%d", 113+number)}
+	m := &machines{began: time.Now(), outside: fmt.Sprintf("203.0.%d", 113+number)}
 	cloud := start(t, plane, func(o *Options) {
 		o.Pool = pool
 		for _, set := range options {
@@ -110,13 +110,13 @@ func startMachines(t *testing.T, plane, pool []byte, number int, options ...func
 	return m
 }
 
-// lap tells how long something took, from the first claim on.
-func (m *machines) lap(t *testing.T, what string) {
+// lap logs the time of a step since the first claim.
+func (m *machines) lap(t *testing.T, step string) {
 	t.Helper()
-	t.Logf("%6.1f s: %s", time.Since(m.begin).Seconds(), what)
+	t.Logf("%6.1f s: %s", time.Since(m.began).Seconds(), step)
 }
 
-// guest is a virtual machine that answers outside.
+// guest is a server that is reachable from outside.
 type guest struct {
 	server       servers.Server
 	instanceName string
@@ -129,12 +129,12 @@ func newGuest(address string) guest {
 	return guest{address: address, http: &http.Client{Timeout: 10 * time.Second}}
 }
 
-// boot makes all that a virtual machine needs, and one.
+// boot creates everything that a server needs, and a server.
 func (m *machines) boot(t *testing.T) guest {
 	t.Helper()
 	ctx := context.Background()
 	m.image = m.kernel(t)
-	flavor := made(t, func() (*flavors.Flavor, error) {
+	flavor := created(t, func() (*flavors.Flavor, error) {
 		return flavors.Create(ctx, m.ServiceClient, flavors.CreateOpts{Name: "guest", RAM: cmp.Or(m.ram, 128), VCPUs: 1, Disk: new(0)}).Extract()
 	})
 	m.flavor = flavor.ID
@@ -142,10 +142,10 @@ func (m *machines) boot(t *testing.T) guest {
 	m.lap(t, "images, a flavor, networks and a router")
 	m.hypervisor(t)
 	m.lap(t, "a hypervisor in the cell")
-	port := made(t, func() (*ports.Port, error) {
+	port := created(t, func() (*ports.Port, error) {
 		return ports.Create(ctx, m.neutron.ServiceClient, ports.CreateOpts{NetworkID: inside, Name: "guest"}).Extract()
 	})
-	floating := made(t, func() (*floatingips.FloatingIP, error) {
+	floating := created(t, func() (*floatingips.FloatingIP, error) {
 		return floatingips.Create(ctx, m.neutron.ServiceClient, floatingips.CreateOpts{FloatingNetworkID: outside, PortID: port.ID}).Extract()
 	})
 	s, err := servers.Create(ctx, m.ServiceClient, servers.CreateOpts{
@@ -172,17 +172,17 @@ func (m *machines) boot(t *testing.T) guest {
 	}
 	g.instanceName = more.Name
 	m.until(t, "the virtual machine's answer to a ping", s.ID, func() error { return ping.Once(g.address, time.Second) })
-	m.lap(t, "it answers to a ping outside")
+	m.lap(t, "it replies to a ping from outside")
 	m.until(t, "the virtual machine's answer by HTTP", s.ID, func() error { _, err := g.get("seconds"); return err })
-	m.lap(t, "it answers by HTTP")
+	m.lap(t, "it responds to HTTP")
 	return g
 }
 
-// until waits until nothing fails any more. The error has what the virtual machine says on its console.
-func (m *machines) until(t *testing.T, what, id string, try func() error) {
+// until retries until there is no error. The error contains the server's console.
+func (m *machines) until(t *testing.T, step, id string, try func() error) {
 	t.Helper()
 	var last error
-	err := m.cloud.Cluster.Wait(context.Background(), operators.Timeout, what, func(context.Context) (bool, error) {
+	err := m.cloud.Cluster.Wait(context.Background(), operators.Timeout, step, func(context.Context) (bool, error) {
 		last = try()
 		return last == nil, nil
 	})
@@ -192,11 +192,11 @@ func (m *machines) until(t *testing.T, what, id string, try func() error) {
 	}
 }
 
-// kernel uploads what a virtual machine boots: a disk that has nothing, with a kernel and its root beside it.
+// kernel uploads the image of servers: an empty disk, with a separate kernel and root.
 func (m *machines) kernel(t *testing.T) (id string) {
 	t.Helper()
 	upload := func(name, container, disk string, content io.Reader, properties map[string]string) string {
-		i := made(t, func() (*images.Image, error) {
+		i := created(t, func() (*images.Image, error) {
 			return images.Create(context.Background(), m.glance.ServiceClient, images.CreateOpts{
 				Name: name, ContainerFormat: container, DiskFormat: disk, Properties: properties,
 			}).Extract()
@@ -218,13 +218,14 @@ func (m *machines) kernel(t *testing.T) (id string) {
 	if m.raw {
 		container, disk = "bare", "raw"
 	}
-	properties := map[string]string{"kernel_id": kernel, "ramdisk_id": root, "os_command_line": "console=ttyS0 panic=-1" + m.words}
+	properties := map[string]string{"kernel_id": kernel, "ramdisk_id": root, "os_command_line": "console=ttyS0 panic=-1" + m.kernelArguments}
 	maps.Copy(properties, m.properties)
 	return upload("guest", container, disk, strings.NewReader(strings.Repeat("\x00", mib)), properties)
 }
 
-// noDisk is a kernel without the signature of a boot sector, by which a node that a virtual machine moves to takes it for a broken disk
-// (nova.virt.images.do_image_deep_inspection), as one that starts it does not. QEMU does not look for it.
+// noDisk returns a kernel without the signature of a boot sector: with it, the target node of a migration treats the
+// kernel as a broken disk (nova.virt.images.do_image_deep_inspection), unlike a node that starts the server. QEMU does
+// not check it.
 func noDisk(t *testing.T, kernel string) io.Reader {
 	t.Helper()
 	data, err := os.ReadFile(kernel)
@@ -236,11 +237,12 @@ func noDisk(t *testing.T, kernel string) io.Reader {
 	return bytes.NewReader(data)
 }
 
-// networks makes one outside, one of a project, and a router between them, and lets in what tests ask.
+// networks creates an external network, a project's network, and a router between them, and accepts the traffic of
+// tests.
 func (m *machines) networks(t *testing.T) (outside, inside string) {
 	t.Helper()
 	ctx, c := context.Background(), m.neutron.ServiceClient
-	out := made(t, func() (*virtual.Network, error) {
+	out := created(t, func() (*virtual.Network, error) {
 		return virtual.Create(ctx, c, external.CreateOptsExt{
 			External: new(true),
 			CreateOptsBuilder: provider.CreateOptsExt{
@@ -249,22 +251,22 @@ func (m *machines) networks(t *testing.T) (outside, inside string) {
 			},
 		}).Extract()
 	})
-	made(t, func() (*subnets.Subnet, error) {
+	created(t, func() (*subnets.Subnet, error) {
 		return subnets.Create(ctx, c, subnets.CreateOpts{
 			NetworkID: out.ID, IPVersion: gophercloud.IPv4, CIDR: m.outside + ".0/24", EnableDHCP: new(false), GatewayIP: new(m.outside + ".1"),
 			AllocationPools: []subnets.AllocationPool{{Start: m.outside + ".10", End: m.outside + ".200"}},
 		}).Extract()
 	})
-	in := made(t, func() (*virtual.Network, error) {
+	in := created(t, func() (*virtual.Network, error) {
 		return virtual.Create(ctx, c, virtual.CreateOpts{Name: "inside"}).Extract()
 	})
-	subnet := made(t, func() (*subnets.Subnet, error) {
+	subnet := created(t, func() (*subnets.Subnet, error) {
 		return subnets.Create(ctx, c, subnets.CreateOpts{NetworkID: in.ID, IPVersion: gophercloud.IPv4, CIDR: "192.0.2.0/24"}).Extract()
 	})
-	router := made(t, func() (*routers.Router, error) {
+	router := created(t, func() (*routers.Router, error) {
 		return routers.Create(ctx, c, routers.CreateOpts{Name: "router", GatewayInfo: &routers.GatewayInfo{NetworkID: out.ID}}).Extract()
 	})
-	made(t, func() (*routers.InterfaceInfo, error) {
+	created(t, func() (*routers.InterfaceInfo, error) {
 		return routers.AddInterface(ctx, c, router.ID, routers.AddInterfaceOpts{SubnetID: subnet.ID}).Extract()
 	})
 	page, err := groups.List(c, groups.ListOpts{Name: "default", ProjectID: in.ProjectID}).AllPages(ctx)
@@ -277,12 +279,12 @@ func (m *machines) networks(t *testing.T) (outside, inside string) {
 	}
 	for _, rule := range []rules.CreateOpts{{Protocol: rules.ProtocolICMP}, {Protocol: rules.ProtocolTCP, PortRangeMin: 80, PortRangeMax: 80}} {
 		rule.SecGroupID, rule.Direction, rule.EtherType = all[0].ID, rules.DirIngress, rules.EtherType4
-		made(t, func() (*rules.SecGroupRule, error) { return rules.Create(ctx, c, rule).Extract() })
+		created(t, func() (*rules.SecGroupRule, error) { return rules.Create(ctx, c, rule).Extract() })
 	}
 	return out.ID, in.ID
 }
 
-// hypervisor waits until Nova knows all nodes, and their cell has them.
+// hypervisor waits until Nova has all nodes, in their cell.
 func (m *machines) hypervisor(t *testing.T) {
 	t.Helper()
 	if err := m.cloud.WaitForHypervisors(context.Background(), m.ServiceClient); err != nil {
@@ -290,7 +292,7 @@ func (m *machines) hypervisor(t *testing.T) {
 	}
 }
 
-// get reads what a virtual machine serves.
+// get returns a file that the server serves.
 func (g guest) get(path string) (string, error) {
 	response, err := g.http.Get("http://" + g.address + "/" + path)
 	if err != nil {
@@ -304,22 +306,22 @@ func (g guest) get(path string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// testGuestMetadata: the virtual machine was told what it is, by an agent that vouched for it.
+// testGuestMetadata checks that the server got its metadata, from an agent that authenticated it.
 func testGuestMetadata(t *testing.T, m *machines, g guest) {
 	var text string
-	m.until(t, "what it was told", g.server.ID, func() error { // It serves, and asks then.
+	m.until(t, "its metadata", g.server.ID, func() error { // The server reads the metadata after it has started to serve.
 		if _, err := g.get("public-ipv4"); err != nil {
 			return err
 		}
-		said, err := g.get("meta_data.json")
-		text = said
+		metadata, err := g.get("meta_data.json")
+		text = metadata
 		return err
 	})
-	var said struct {
+	var metadata struct {
 		UUID string `json:"uuid"`
 		Name string `json:"name"`
 	}
-	if err := json.Unmarshal([]byte(text), &said); err != nil || said.UUID != g.server.ID || said.Name != "guest" {
+	if err := json.Unmarshal([]byte(text), &metadata); err != nil || metadata.UUID != g.server.ID || metadata.Name != "guest" {
 		t.Errorf("it knows %s (%v), want the uuid %s", text, err, g.server.ID)
 	}
 	if text, err := g.get("public-ipv4"); err != nil || text != g.address {
@@ -327,7 +329,7 @@ func testGuestMetadata(t *testing.T, m *machines, g guest) {
 	}
 }
 
-// testPoolStatus: both claims know of the node.
+// testPoolStatus checks that both claims report the node.
 func testPoolStatus(t *testing.T, m *machines) {
 	m.cloud.Operators.Forward(2 * time.Minute)
 	m.until(t, "the node in both claims", "", func() error {

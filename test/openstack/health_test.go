@@ -21,7 +21,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// healthModule is an application that files in its folder make slow or break: "broken" and "slow" while it loads, "hold" while it answers.
+// healthModule is an application that files in its folder make slow or break: "broken" and "slow" while it loads,
+// "hold" while it processes requests.
 const healthModule = `import os, pathlib, threading, time
 
 if os.path.exists("broken"):
@@ -46,7 +47,7 @@ def application(environ, start):
     return [str(os.getpid()).encode()]
 `
 
-// uwsgi is a uWSGI that runs with a configuration of ours: two processes of two threads.
+// uwsgi is a running uWSGI with a composed configuration: two processes of two threads.
 type uwsgi struct {
 	t       *testing.T
 	dir     string
@@ -128,7 +129,7 @@ func probe(url string) string {
 	return fmt.Sprintf("%d %s", response.StatusCode, body)
 }
 
-// want fails unless both probes have an answer that begins so.
+// want fails unless the responses of both probes have these prefixes.
 func (u *uwsgi) want(live, ready, reason string) {
 	u.t.Helper()
 	for path, want := range map[string]string{workload.LivePath: live, workload.ReadyPath: ready} {
@@ -139,11 +140,11 @@ func (u *uwsgi) want(live, ready, reason string) {
 }
 
 // until waits for something that does happen.
-func (u *uwsgi) until(what string, happened func() bool) {
+func (u *uwsgi) until(description string, happened func() bool) {
 	u.t.Helper()
-	for begin := time.Now(); !happened(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(begin) > time.Minute {
-			u.t.Fatalf("after a minute not: %s\n%s", what, u.log())
+	for began := time.Now(); !happened(); time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			u.t.Fatalf("after a minute not: %s\n%s", description, u.log())
 		}
 	}
 }
@@ -154,7 +155,8 @@ func (u *uwsgi) untilAnswer(path, want string) {
 	u.until(path+" is "+want, func() bool { return strings.HasPrefix(probe("http://"+u.health+path), want) })
 }
 
-// occupy takes all four slots by requests for a path, which end when the file "hold" is removed. Its results are those of the requests.
+// occupy takes all four slots with requests for a path, which end when the file "hold" is removed. It returns the
+// results of the requests.
 func (u *uwsgi) occupy(path string) <-chan string {
 	u.t.Helper()
 	const slots = 4
@@ -190,7 +192,7 @@ func (u *uwsgi) ready() {
 	u.t.Helper()
 	u.untilAnswer(workload.ReadyPath, working)
 	if got := probe("http://" + u.api); !strings.HasPrefix(got, "200 ") {
-		u.t.Fatalf("the application answers %q\n%s", got, u.log())
+		u.t.Fatalf("the application responds with %q\n%s", got, u.log())
 	}
 }
 
@@ -212,7 +214,7 @@ func (u *uwsgi) kill(pid int) {
 	}
 }
 
-// TestUWSGIHealth holds that real uWSGI fails probes if it is broken, and only then.
+// TestUWSGIHealth checks that real uWSGI fails probes if it is broken, and only then.
 func TestUWSGIHealth(t *testing.T) {
 	t.Parallel()
 	const never = time.Hour
@@ -221,11 +223,11 @@ func TestUWSGIHealth(t *testing.T) {
 			u := startUWSGI(t, never, never)
 			u.ready()
 			for range 50 {
-				silent, err := net.Dial("tcp", u.health)
+				idle, err := net.Dial("tcp", u.health)
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer silent.Close() // it is silent
+				defer idle.Close() // it is silent
 			}
 			results := u.occupy("/hold")
 			u.untilAnswer(workload.ReadyPath, working+" take requests, 2 of them busy")
@@ -259,7 +261,7 @@ func TestUWSGIHealth(t *testing.T) {
 				}
 				return found
 			}
-			u.until("the transfer has begun", func() bool { return len(held()) == 1 })
+			u.until("the transfer has started", func() bool { return len(held()) == 1 })
 			moving, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(held()[0]), "held-"), "-")
 			// Requests hang until one is in the worker without the transfer.
 			hanging := ""
@@ -277,7 +279,7 @@ func TestUWSGIHealth(t *testing.T) {
 			u.until("the worker that hangs is replaced", func() bool { return len(u.pids("worker")) == 3 })
 			u.want(working, working, "Another worker takes its place.")
 			if pid, err := strconv.Atoi(hanging); err != nil || syscall.Kill(pid, 0) == nil {
-				t.Errorf("worker %s runs (%v), want the one of the transfer alone, %s\n%s", hanging, err, moving, u.log())
+				t.Errorf("worker %s runs (%v), want only the one of the transfer, %s\n%s", hanging, err, moving, u.log())
 			}
 			if !strings.Contains(u.log(), "has made no progress in a request for 4 s and is ended") {
 				t.Errorf("the log does not name the worker that hung:\n%s", u.log())
@@ -292,7 +294,7 @@ func TestUWSGIHealth(t *testing.T) {
 			u := startUWSGI(t, 2*time.Second, never)
 			u.ready()
 			results := u.occupy("/stream")
-			for begin := time.Now(); time.Since(begin) < 8*time.Second; time.Sleep(200 * time.Millisecond) {
+			for began := time.Now(); time.Since(began) < 8*time.Second; time.Sleep(200 * time.Millisecond) {
 				u.want(working, working, "Transfers take longer than any request may, and move.")
 			}
 			u.remove("hold")
@@ -340,7 +342,7 @@ func TestUWSGIHealth(t *testing.T) {
 				t.Fatalf("uWSGI runs without an application\n%s", u.log())
 			}
 			if got := probe("http://" + u.health + workload.LivePath); !strings.Contains(got, "connection refused") {
-				t.Errorf("without uWSGI, its endpoint answers %q", got)
+				t.Errorf("without uWSGI, its endpoint responds with %q", got)
 			}
 		},
 		"Reload": func(t *testing.T) {
@@ -351,7 +353,7 @@ func TestUWSGIHealth(t *testing.T) {
 				t.Fatal(err)
 			}
 			u.untilAnswer(workload.ReadyPath, "503 draining: 2 of 2 workers")
-			u.want("200 draining", "503 draining", "The requests of before a reload go on, and no new ones begin.")
+			u.want("200 draining", "503 draining", "Requests from before a reload continue, and no new ones start.")
 			u.remove("hold")
 			for range cap(results) {
 				if got := <-results; got != "200 OK" {

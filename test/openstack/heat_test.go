@@ -30,8 +30,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestHeat: the Heat of every release makes, changes and removes what stacks of a plain user say, waits for who reports by either API, and
-// loses nothing when its engines are replaced.
+// TestHeat checks that the Heat of every release creates, updates and deletes stacks of a plain user, waits for signals
+// by either API, and loses nothing when its engines are replaced.
 func TestHeat(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -47,39 +47,39 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// TestHeatUpgrade: a Heat goes from one SLURP release to the next. Nothing of it runs while its schema is changed, stacks of before are as they
-// were and can be changed. One that waits for longer than engines are given to finish stays in progress, as when they are killed, and can be
-// removed.
+// TestHeatUpgrade upgrades a Heat from one SLURP release to the next. No process of it runs while its schema is
+// changed; existing stacks are unchanged and can be updated. A stack that waits for longer than the engines' grace
+// period stays in progress, as after a kill, and can be deleted.
 func TestHeatUpgrade(t *testing.T) {
 	t.Parallel()
 	ctx, h := context.Background(), startHeat(t, before, "-up")
-	whole := must[stack](t)(h.create(ctx, "whole", wholeStack))
-	h.report(t, whole)
-	made := must[*stacks.RetrievedStack](t)(h.until(ctx, whole, "CREATE_COMPLETE"))
+	full := must[stack](t)(h.create(ctx, "whole", fullStack))
+	h.report(t, full)
+	existing := must[*stacks.RetrievedStack](t)(h.until(ctx, full, "CREATE_COMPLETE"))
 	waits := must[stack](t)(h.create(ctx, "waits", waitingStack))
 	for _, handle := range []string{"signed", "token"} {
-		h.told(t, waits, handle)
+		h.signalOf(t, waits, handle)
 	}
 	back := h.watch(ctx)
 	upgrade(t, h.cloud, of(t, "stacks.yaml", after, "-up"), after, "keystone", "neutron", heatv1.ServiceName)
 	t.Logf("Heat did not answer for %.0f s", back().Seconds())
-	is := must[*stacks.RetrievedStack](t)(h.until(ctx, whole, "CREATE_COMPLETE"))
+	is := must[*stacks.RetrievedStack](t)(h.until(ctx, full, "CREATE_COMPLETE"))
 	for _, name := range []string{"secret", "port", "reported"} {
-		if output(is, name) != output(made, name) {
-			t.Errorf("output %s is %q, was %q", name, output(is, name), output(made, name))
+		if output(is, name) != output(existing, name) {
+			t.Errorf("output %s is %q, was %q", name, output(is, name), output(existing, name))
 		}
 	}
-	if err := stacks.Update(ctx, h.ServiceClient, whole.name, whole.id, stacks.UpdateOpts{
-		TemplateOpts: &stacks.Template{TE: stacks.TE{Bin: []byte(wholeStack)}}, Parameters: map[string]any{"length": 12},
+	if err := stacks.Update(ctx, h.ServiceClient, full.name, full.id, stacks.UpdateOpts{
+		TemplateOpts: &stacks.Template{TE: stacks.TE{Bin: []byte(fullStack)}}, Parameters: map[string]any{"length": 12},
 	}).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
-	must[*stacks.RetrievedStack](t)(h.until(ctx, whole, "UPDATE_COMPLETE"))
-	h.remove(t, whole)
+	must[*stacks.RetrievedStack](t)(h.until(ctx, full, "UPDATE_COMPLETE"))
+	h.remove(t, full)
 	h.remove(t, waits)
 }
 
-// watch asks Heat again and again until it is called, and finds how long it did not answer.
+// watch calls Heat repeatedly until the returned function is called, and measures the longest outage.
 func (h orchestration) watch(ctx context.Context) (longest func() time.Duration) {
 	ctx, cancel := context.WithCancel(ctx)
 	out := make(chan time.Duration)
@@ -110,7 +110,7 @@ func startHeat(t *testing.T, r release.Release, end string) orchestration {
 	return memberOf(t, start(t, of(t, "stacks.yaml", r, end), nil))
 }
 
-// memberOf makes a project with a member, and logs in as that.
+// memberOf creates a project with a member, and logs in as that.
 func memberOf(t *testing.T, cloud *Cloud) orchestration {
 	t.Helper()
 	ctx, c := context.Background(), clientOf(t, cloud, false)
@@ -137,7 +137,8 @@ func memberOf(t *testing.T, cloud *Cloud) orchestration {
 	return h
 }
 
-// testHeatEntries: the catalog has both APIs, and that of Heat's own goes on with the project of whoever asks.
+// testHeatEntries checks that the catalog has both APIs, and that the address of Heat's API ends with the project of
+// the user.
 func testHeatEntries(t *testing.T, h orchestration) {
 	c := clientOf(t, h.cloud, false)
 	a := adminOf(t, c)
@@ -161,8 +162,8 @@ func testHeatEntries(t *testing.T, h orchestration) {
 	}
 }
 
-// waitingStack is a template of which two resources wait until somebody reports: by a signed request of CloudFormation, and by Heat's own API with
-// a token of a user that the stack has made.
+// waitingStack is a template with two resources that wait for signals: by a signed request of CloudFormation, and by
+// Heat's API with a token of a user that the stack creates.
 const waitingStack = `heat_template_version: 2021-04-16
 resources:
   signed: {type: "OS::Heat::WaitConditionHandle", properties: {signal_transport: CFN_SIGNAL}}
@@ -171,8 +172,8 @@ resources:
   waits-too: {type: "OS::Heat::WaitCondition", properties: {handle: {get_resource: token}, timeout: 900}}
 `
 
-// wholeStack is one with something of everything, of which a parameter changes a part.
-const wholeStack = waitingStack + `  secret: {type: "OS::Heat::RandomString", properties: {length: {get_param: length}}}
+// fullStack is a template with a resource of each kind, a part of which depends on a parameter.
+const fullStack = waitingStack + `  secret: {type: "OS::Heat::RandomString", properties: {length: {get_param: length}}}
   script: {type: "OS::Heat::SoftwareConfig", properties: {config: "#!/bin/sh"}}
   network: {type: "OS::Neutron::Net", properties: {name: {get_param: "OS::stack_name"}}}
   subnet: {type: "OS::Neutron::Subnet", properties: {network: {get_resource: network}, cidr: 192.0.2.0/24}}
@@ -185,20 +186,20 @@ outputs:
   port: {value: {get_resource: port}}
 `
 
-// stack is one of the user's.
+// stack is a stack of the user.
 type stack struct{ name, id string }
 
 func (h orchestration) create(ctx context.Context, name, template string) (stack, error) {
-	made, err := stacks.Create(ctx, h.ServiceClient, stacks.CreateOpts{
+	existing, err := stacks.Create(ctx, h.ServiceClient, stacks.CreateOpts{
 		Name: name, TemplateOpts: &stacks.Template{TE: stacks.TE{Bin: []byte(template)}}, Timeout: 15,
 	}).Extract()
 	if err != nil {
 		return stack{}, err
 	}
-	return stack{name, made.ID}, nil
+	return stack{name, existing.ID}, nil
 }
 
-// until waits until a stack is in a state, or is gone if that is none.
+// until waits until a stack has a state, or is deleted if state is empty.
 func (h orchestration) until(ctx context.Context, s stack, state string) (*stacks.RetrievedStack, error) {
 	var observed *stacks.RetrievedStack
 	err := h.cloud.Cluster.Wait(ctx, 4*time.Minute, s.name+" to be "+state, func(ctx context.Context) (bool, error) {
@@ -221,7 +222,7 @@ func (h orchestration) until(ctx context.Context, s stack, state string) (*stack
 	return observed, err
 }
 
-// must is what a step has made.
+// must returns the result of a step.
 func must[T any](t *testing.T) func(T, error) T {
 	return func(out T, err error) T {
 		t.Helper()
@@ -232,25 +233,25 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// report does what virtual machines would: it reports to both resources that wait, at public addresses.
+// report sends the signals of servers: for both waiting resources, at public addresses.
 func (h orchestration) report(t *testing.T, s stack) {
 	t.Helper()
-	signed := h.told(t, s, "signed")["alarm_url"]
+	signed := h.signalOf(t, s, "signed")["alarm_url"]
 	h.post(t, signed, "", `{"status": "SUCCESS", "id": "1", "data": "by a signature"}`)
-	token := h.told(t, s, "token")
+	token := h.signalOf(t, s, "token")
 	h.post(t, token["endpoint"], token["token"], `{"status": "SUCCESS", "data": "by a token"}`)
 }
 
-// told is what a virtual machine would be told of how to report.
-func (h orchestration) told(t *testing.T, s stack, handle string) map[string]string {
+// signalOf returns the data that a server would get to send a signal.
+func (h orchestration) signalOf(t *testing.T, s stack, handle string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	err := h.cloud.Cluster.Wait(context.Background(), 2*time.Minute, "what "+handle+" says", func(ctx context.Context) (bool, error) {
+	err := h.cloud.Cluster.Wait(context.Background(), 2*time.Minute, "the data of "+handle, func(ctx context.Context) (bool, error) {
 		r, err := stackresources.Get(ctx, h.ServiceClient, s.name, s.id, handle).Extract()
 		if err != nil || r.Status != "CREATE_COMPLETE" {
 			return false, err
 		}
-		// With a token, there is no signal, and the token by itself.
+		// With a token, there is no signal, and a separate token.
 		var signal map[string]string
 		if text, ok := r.Attributes["signal"].(string); ok {
 			err = json.Unmarshal([]byte(text), &signal)
@@ -272,7 +273,7 @@ func (h orchestration) told(t *testing.T, s stack, handle string) map[string]str
 func (h orchestration) post(t *testing.T, address, token, body string) {
 	t.Helper()
 	if !strings.HasPrefix(address, "https://heat") || strings.Contains(address, ".svc") {
-		t.Fatalf("virtual machines are told to report to %q", address)
+		t.Fatalf("servers are configured to report to %q", address)
 	}
 	method := http.MethodPut // It is signed, too (heat.engine.resources.signal_responder).
 	if token != "" {
@@ -292,7 +293,7 @@ func (h orchestration) post(t *testing.T, address, token, body string) {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode > 299 {
-		t.Fatalf("a report to %s is answered by %s", address, answer.Status)
+		t.Fatalf("a report to %s results in %s", address, answer.Status)
 	}
 }
 
@@ -306,22 +307,23 @@ func output(s *stacks.RetrievedStack, name string) string {
 	return ""
 }
 
-// testStack: a stack becomes complete when both have reported, is changed in the part that is new, and goes with all that it has made. Its
-// maker is a plain member, whose trust lets Heat act when virtual machines report.
+// testStack checks that a stack is completed after both signals, that an update changes only the affected part, and
+// that its deletion deletes all its resources. It is created by a plain member, whose trust permits Heat to act when
+// servers send signals.
 func testStack(t *testing.T, h orchestration) {
 	ctx := context.Background()
-	s := must[stack](t)(h.create(ctx, "whole", wholeStack))
+	s := must[stack](t)(h.create(ctx, "whole", fullStack))
 	h.report(t, s)
-	made := must[*stacks.RetrievedStack](t)(h.until(ctx, s, "CREATE_COMPLETE"))
-	secret, port := output(made, "secret"), output(made, "port")
-	if len(secret) != 8 || !strings.Contains(output(made, "reported"), "by a signature") {
-		t.Errorf("secret %q, reported %q", secret, output(made, "reported"))
+	existing := must[*stacks.RetrievedStack](t)(h.until(ctx, s, "CREATE_COMPLETE"))
+	secret, port := output(existing, "secret"), output(existing, "port")
+	if len(secret) != 8 || !strings.Contains(output(existing, "reported"), "by a signature") {
+		t.Errorf("secret %q, reported %q", secret, output(existing, "reported"))
 	}
 	if p, err := ports.Get(ctx, h.networks, port).Extract(); err != nil || len(p.FixedIPs) != 1 {
 		t.Errorf("port %s: %v, %v", port, p, err)
 	}
 	if err := stacks.Update(ctx, h.ServiceClient, s.name, s.id, stacks.UpdateOpts{
-		TemplateOpts: &stacks.Template{TE: stacks.TE{Bin: []byte(wholeStack)}}, Parameters: map[string]any{"length": 12},
+		TemplateOpts: &stacks.Template{TE: stacks.TE{Bin: []byte(fullStack)}}, Parameters: map[string]any{"length": 12},
 	}).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
@@ -332,8 +334,8 @@ func testStack(t *testing.T, h orchestration) {
 	h.remove(t, s)
 	if page, err := virtual.List(h.networks, virtual.ListOpts{Name: s.name}).AllPages(ctx); err != nil {
 		t.Error(err)
-	} else if left, err := virtual.ExtractNetworks(page); err != nil || len(left) > 0 {
-		t.Errorf("networks that are left: %v, %v", left, err)
+	} else if remaining, err := virtual.ExtractNetworks(page); err != nil || len(remaining) > 0 {
+		t.Errorf("networks that are left: %v, %v", remaining, err)
 	}
 }
 
@@ -347,7 +349,8 @@ func (h orchestration) remove(t *testing.T, s stack) {
 	}
 }
 
-// testEngines: all engines are replaced while stacks wait. They end when what they do is done, and others take what is new: no stack is lost.
+// testEngines replaces all engines while stacks wait. They end when their work is done, and others process new
+// requests: no stack is lost.
 func testEngines(t *testing.T, h orchestration) {
 	ctx := context.Background()
 	var all []stack
@@ -355,19 +358,19 @@ func testEngines(t *testing.T, h orchestration) {
 		all = append(all, must[stack](t)(h.create(ctx, fmt.Sprintf("replaced-%d", i), waitingStack)))
 	}
 	for _, s := range all {
-		h.told(t, s, "token")
+		h.signalOf(t, s, "token")
 	}
-	was := h.engines(t)
+	previous := h.engines(t)
 	d := &appsv1.Deployment{}
 	if err := h.cloud.Cluster.Patch(ctx, client.ObjectKey{Namespace: h.cloud.Namespace, Name: "heat-engine"}, d, func() {
 		d.Spec.Template.Annotations = map[string]string{"test": "rolled"}
 	}); err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
+	began := time.Now()
 	if err := h.cloud.Cluster.Wait(ctx, 3*time.Minute, "new engines", func(context.Context) (bool, error) {
-		is := slices.DeleteFunc(h.engines(t), func(pod string) bool { return slices.Contains(was, pod) })
-		return len(is) == len(was), nil
+		is := slices.DeleteFunc(h.engines(t), func(pod string) bool { return slices.Contains(previous, pod) })
+		return len(is) == len(previous), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -377,13 +380,13 @@ func testEngines(t *testing.T, h orchestration) {
 	for _, s := range all {
 		must[*stacks.RetrievedStack](t)(h.until(ctx, s, "CREATE_COMPLETE"))
 	}
-	t.Logf("%d stacks are complete %.0f s after their engines were replaced", len(all), time.Since(begin).Seconds())
+	t.Logf("%d stacks are complete %.0f s after their engines were replaced", len(all), time.Since(began).Seconds())
 	for _, s := range all {
 		h.remove(t, s)
 	}
 }
 
-// engines are the names of their pods that run.
+// engines returns the names of their pods that run.
 func (h orchestration) engines(t *testing.T) []string {
 	t.Helper()
 	pods := &corev1.PodList{}
@@ -401,10 +404,10 @@ func (h orchestration) engines(t *testing.T) []string {
 	return out
 }
 
-// testEngineKilled: what engines were at when all of them were killed stays in progress, and can be removed.
+// testEngineKilled checks that stacks whose engines were killed stay in progress, and can be deleted.
 func testEngineKilled(t *testing.T, h orchestration) {
 	s := must[stack](t)(h.create(context.Background(), "killed", waitingStack))
-	h.told(t, s, "token")
+	h.signalOf(t, s, "token")
 	for _, pod := range h.engines(t) {
 		if err := h.cloud.Cluster.Kill(h.cloud.Namespace, pod); err != nil {
 			t.Fatal(err)
@@ -424,10 +427,10 @@ func testEngineKilled(t *testing.T, h orchestration) {
 func stacksUsed(t *testing.T, h orchestration) *load {
 	t.Helper()
 	const template = "heat_template_version: 2021-04-16\nresources:\n  secret: {type: \"OS::Heat::RandomString\"}\n"
-	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
+	return startClients(t, 2, func(ctx context.Context, client, round int, try request) error {
 		var s stack
 		if err := try("make a stack", func() (err error) {
-			s, err = h.create(ctx, fmt.Sprintf("load-%d-%d", client, turn), template)
+			s, err = h.create(ctx, fmt.Sprintf("load-%d-%d", client, round), template)
 			return err
 		}); err != nil {
 			return err
@@ -445,7 +448,7 @@ func stacksUsed(t *testing.T, h orchestration) *load {
 	})
 }
 
-// testArchived: what was deleted leaves the database, and so do engines that are not there any more.
+// testArchived checks that deleted stacks and records of removed engines are deleted from the database.
 func testArchived(t *testing.T, h orchestration) {
 	pods := slices.Clone(h.engines(t))
 	if len(pods) == 0 {

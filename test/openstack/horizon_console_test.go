@@ -13,14 +13,14 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 )
 
-// TestHorizonConsole: who is logged in to the dashboard of a cloud with hypervisors makes a virtual machine by clicking, and sees its screen
-// in the page.
+// TestHorizonConsole checks that who is logged in to the dashboard of a cloud with hypervisors makes a server by
+// clicking, and sees its screen in the page.
 func TestHorizonConsole(t *testing.T) {
 	const end, number = "-console", 10
 	claim := bytes.Replace(of(t, "compute.yaml", restarted, end), []byte("    neutron:\n"),
 		[]byte("    horizon:\n      enabled: true\n      title: Example Cloud\n      uwsgi: {processes: 1, threads: 8}\n    neutron:\n"), 1)
 	m := startMachines(t, claim, of(t, "hypervisors.yaml", restarted, end), number)
-	m.words = " console=tty0" // What it says is on its screen, too.
+	m.kernelArguments = " console=tty0" // The console is also on the screen.
 	m.boot(t)
 	s := siteOf(t, m.cloud)
 	d := drive(t, s, "console-cell1."+strings.TrimPrefix(s.host(), "horizon."))
@@ -36,10 +36,10 @@ func TestHorizonConsole(t *testing.T) {
 	}
 }
 
-// clicked is the name of the virtual machine that is made.
+// clicked is the name of the created server.
 const clicked = "clicked"
 
-// launch makes a virtual machine as a user does, and waits until Nova has it.
+// launch creates a server as a user does, and returns when Nova has it.
 func (d *driven) launch(t *testing.T, s *site, m *machines) (id string) {
 	t.Helper()
 	d.open(s.url + "/project/instances/")
@@ -51,9 +51,9 @@ func (d *driven) launch(t *testing.T, s *site, m *machines) (id string) {
 		shown     = "//div[contains(concat(' ', @class, ' '), ' step ') and not(contains(@class, 'ng-hide'))]"
 		available = shown + "//div[contains(@class, 'transfer-available')]//tr[td[normalize-space()='%s']]"
 	)
-	for _, choice := range []struct{ of, what string }{{"Source", "guest"}, {"Flavor", "guest"}, {"Networks", "inside"}} {
+	for _, choice := range []struct{ of, label string }{{"Source", "guest"}, {"Flavor", "guest"}, {"Networks", "inside"}} {
 		d.press(fmt.Sprintf(step, choice.of))
-		d.press(fmt.Sprintf(available+"//td[contains(@class, 'actions_column')]//button", choice.what))
+		d.press(fmt.Sprintf(available+"//td[contains(@class, 'actions_column')]//button", choice.label))
 	}
 	d.picture("launch")
 	d.press("//button[contains(@class, 'finish')]")
@@ -77,7 +77,8 @@ func (d *driven) launch(t *testing.T, s *site, m *machines) (id string) {
 	return id
 }
 
-// console goes to the console of a virtual machine as a user does, and waits until its own screen is there, with something on it.
+// console opens the console of a server as a user does, and waits until the screen of that server is displayed, with
+// contents.
 func (d *driven) console(t *testing.T, s *site, m *machines, id string) {
 	t.Helper()
 	var is struct {
@@ -92,17 +93,17 @@ func (d *driven) console(t *testing.T, s *site, m *machines, id string) {
 	d.press("//ul[contains(@class, 'nav-tabs')]//a[contains(@href, 'instance_details__console')]")
 	m.until(t, "the screen in the page", id, func() error {
 		d.within("iframe#console_embed")
-		said, screen := d.text("#status, #noVNC_status"), d.ask(drawn)
+		caption, screen := d.text("#status, #noVNC_status"), d.eval(drawn)
 		d.do(http.MethodPost, "/frame", map[string]any{"id": nil})
-		if !strings.Contains(said, "Connected") || !strings.Contains(said, "QEMU ("+is.Name+")") || screen != "drawn" {
-			return fmt.Errorf("the page says %q, and its screen is %s", said, screen)
+		if !strings.Contains(caption, "Connected") || !strings.Contains(caption, "QEMU ("+is.Name+")") || screen != "drawn" {
+			return fmt.Errorf("the page shows %q, and its screen is %s", caption, screen)
 		}
 		return nil
 	})
 	d.picture("console")
 }
 
-// drawn tells whether the screen has anything on it.
+// drawn is a script that returns whether the screen has any contents.
 const drawn = `const c = document.querySelector("canvas");
 	if (!c || !c.width) { return "not there"; }
 	return c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some((v, i) => i % 4 < 3 && v > 0) ? "drawn" : "black";`

@@ -25,7 +25,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestHorizon: in every release, users log in to the dashboard, see what there is, and stay logged in whatever becomes of its pods.
+// TestHorizon checks that in every release, users can log in to the dashboard and see their resources, and that they
+// stay logged in when its pods are replaced.
 func TestHorizon(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -36,13 +37,14 @@ func TestHorizon(t *testing.T) {
 			t.Run("LogIn", func(t *testing.T) { testLogIn(t, s) })
 			t.Run("Browser", func(t *testing.T) { testBrowser(t, s) })
 			t.Run("Pods", func(t *testing.T) { testSharedSession(t, s) })
-			t.Run("LostPod", func(t *testing.T) { testLostPod(t, s) })
+			t.Run("LostPod", func(t *testing.T) { testPodLoss(t, s) })
 			t.Run("Settings", func(t *testing.T) { testChangedSettings(t, s, r) })
 		})
 	}
 }
 
-// TestHorizonUpgrade: a user stays logged in while the cloud goes from one SLURP release to the next, and no request fails.
+// TestHorizonUpgrade checks that a user stays logged in while the cloud is upgraded from one SLURP release to the next,
+// and that no request fails.
 func TestHorizonUpgrade(t *testing.T) {
 	cloud := start(t, of(t, "dashboard.yaml", before, "-up"), nil)
 	s := siteOf(t, cloud)
@@ -62,8 +64,8 @@ func TestHorizonUpgrade(t *testing.T) {
 	}
 }
 
-// TestHorizonFederation: who is logged in at an identity provider comes back to the dashboard with a token that Keystone gave, and another
-// dashboard gets none.
+// TestHorizonFederation checks that a user who is logged in to an identity provider is redirected to the dashboard with
+// a token of Keystone, and that another dashboard gets none.
 func TestHorizonFederation(t *testing.T) {
 	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
 	if err != nil {
@@ -99,11 +101,12 @@ func TestHorizonFederation(t *testing.T) {
 	}
 	forged := s.post(t, browser(t, cloud, true), "/auth/websso/", url.Values{"token": {"made-up"}})
 	if !strings.Contains(forged.location.Path, "login") {
-		t.Errorf("a token that nobody gave leads to %s", forged.location)
+		t.Errorf("a forged token leads to %s", forged.location)
 	}
 }
 
-// TestHorizonStacks: where Heat is ordered, the dashboard of every release has the panels of its plug-in, and Heat answers them.
+// TestHorizonStacks checks that with Heat, the dashboard of every release has the panels of its plug-in, and that they
+// work with Heat.
 func TestHorizonStacks(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -171,7 +174,7 @@ func (s *site) get(t *testing.T, b *http.Client, path string) page {
 	return visit(t, b, http.MethodGet, s.url+path, "", nil)
 }
 
-// post sends a form as a browser does that is on the site.
+// post sends a form as a browser on the site does.
 func (s *site) post(t *testing.T, b *http.Client, path string, form url.Values) page {
 	t.Helper()
 	return visit(t, b, http.MethodPost, s.url+path, form.Encode(), http.Header{
@@ -179,7 +182,7 @@ func (s *site) post(t *testing.T, b *http.Client, path string, form url.Values) 
 	})
 }
 
-// hidden is a field of a form that nobody sees.
+// hidden returns the value of a hidden field of a form.
 func hidden(t *testing.T, p page, name string) string {
 	t.Helper()
 	m := regexp.MustCompile(`name="` + name + `" value="([^"]+)"`).FindStringSubmatch(p.text)
@@ -198,7 +201,7 @@ func (s *site) enter(t *testing.T, b *http.Client, password string) page {
 	})
 }
 
-// logIn is a browser in which the administrator is logged in.
+// logIn returns a browser in which the administrator is logged in.
 func (s *site) logIn(t *testing.T) *http.Client {
 	t.Helper()
 	b := browser(t, s.cloud, true)
@@ -208,7 +211,7 @@ func (s *site) logIn(t *testing.T) *http.Client {
 	return b
 }
 
-// testPage: the page says what browsers may do with it, and is served to its own names alone.
+// testPage checks that the page has a content security policy, and is only served to its host names.
 func testPage(t *testing.T, s *site) {
 	got := s.get(t, browser(t, s.cloud, true), loginPath)
 	if got.code != http.StatusOK || !strings.Contains(got.text, "Example Cloud") {
@@ -239,10 +242,10 @@ func testPage(t *testing.T, s *site) {
 	}
 }
 
-// host is the name of the site.
+// host returns the name of the site.
 func (s *site) host() string { return strings.TrimPrefix(s.url, "https://") }
 
-// testAssets: every script and style sheet that the page names is there, compressed, and of the right type.
+// testAssets checks that every script and style sheet of the page exists, compressed, and with the right type.
 func testAssets(t *testing.T, s *site) {
 	b := browser(t, s.cloud, true)
 	text := s.get(t, b, loginPath).text
@@ -265,7 +268,7 @@ func testAssets(t *testing.T, s *site) {
 	}
 }
 
-// testLogIn: by the right password alone, with a form of the site's own, until the log-out.
+// testLogIn checks that a login requires the right password and a form of the site, and is valid until the logout.
 func testLogIn(t *testing.T, s *site) {
 	b := browser(t, s.cloud, true)
 	if got := s.enter(t, b, "wrong"); got.location.Path != loginPath || !strings.Contains(got.text, "Invalid credentials") {
@@ -310,14 +313,14 @@ func testLogIn(t *testing.T, s *site) {
 	if got := s.get(t, b, "/identity/"); got.location.Path != loginPath {
 		t.Errorf("after the log-out: %s at %s", got.status, got.location)
 	}
-	again := browser(t, s.cloud, true)
-	again.Jar.SetCookies(s.root(t), cookies)
-	if got := s.get(t, again, "/identity/"); got.location.Path != loginPath {
+	second := browser(t, s.cloud, true)
+	second.Jar.SetCookies(s.root(t), cookies)
+	if got := s.get(t, second, "/identity/"); got.location.Path != loginPath {
 		t.Errorf("the session outlives its log-out: %s at %s", got.status, got.location)
 	}
 }
 
-// root is the dashboard's address, as cookies are kept for.
+// root returns the dashboard's address, as cookies are kept for.
 func (s *site) root(t testing.TB) *url.URL {
 	t.Helper()
 	out, err := url.Parse(s.url)
@@ -327,7 +330,7 @@ func (s *site) root(t testing.TB) *url.URL {
 	return out
 }
 
-// pods are those of the dashboard that are ready.
+// pods returns the ready pods of the dashboard.
 func (s *site) pods(t testing.TB) []corev1.Pod {
 	t.Helper()
 	all := &corev1.PodList{}
@@ -342,7 +345,7 @@ func (s *site) pods(t testing.TB) []corev1.Pod {
 	})
 }
 
-// direct asks a pod by itself.
+// direct sends a request to a single pod.
 func (s *site) direct(t *testing.T, pod corev1.Pod, host, path string, cookies []*http.Cookie) page {
 	t.Helper()
 	ctx := context.Background()
@@ -368,7 +371,7 @@ func (s *site) direct(t *testing.T, pod corev1.Pod, host, path string, cookies [
 	return page{code: response.StatusCode, status: response.Status, header: response.Header}
 }
 
-// testSharedSession: who has logged in by one pod is known to each.
+// testSharedSession checks that a login on one pod is valid on each.
 func testSharedSession(t *testing.T, s *site) {
 	b := s.logIn(t)
 	pods := s.pods(t)
@@ -386,16 +389,16 @@ func testSharedSession(t *testing.T, s *site) {
 	}
 }
 
-// testLostPod: a pod is deleted and another one comes, and who is logged in does not notice.
-func testLostPod(t *testing.T, s *site) {
-	look, gone := s.looking(t), s.pods(t)[0]
+// testPodLoss deletes a pod, and checks that users stay logged in while it is replaced.
+func testPodLoss(t *testing.T, s *site) {
+	look, removed := s.looking(t), s.pods(t)[0]
 	look.more(t, 3)
-	if err := s.cloud.Cluster.Evict(gone.Namespace, gone.Name); err != nil {
+	if err := s.cloud.Cluster.Evict(removed.Namespace, removed.Name); err != nil {
 		t.Fatal(err)
 	}
 	err := s.cloud.Cluster.Wait(context.Background(), 5*time.Minute, "another pod", func(context.Context) (bool, error) {
 		pods := s.pods(t)
-		return len(pods) == 2 && !slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Name == gone.Name }), nil
+		return len(pods) == 2 && !slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Name == removed.Name }), nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -405,7 +408,8 @@ func testLostPod(t *testing.T, s *site) {
 	t.Log(look)
 }
 
-// testChangedSettings: a change of the settings replaces all pods; the key is the same, so that who is logged in stays so.
+// testChangedSettings checks that a change of the settings replaces all pods; the key is the same, so that users stay
+// logged in.
 func testChangedSettings(t *testing.T, s *site, r release.Release) {
 	look, before := s.looking(t), s.pods(t)
 	look.more(t, 3)
@@ -442,11 +446,11 @@ func (s *site) rolled(t *testing.T, tag string) {
 	}
 }
 
-// looking is a user who looks at pages, again and again, without logging in again.
+// looking returns a user who looks at pages, again and again, without logging in again.
 func (s *site) looking(t *testing.T) *load {
 	t.Helper()
 	b := s.logIn(t)
-	return begin(t, 1, func(ctx context.Context, _, _ int, try request) error {
+	return startClients(t, 1, func(ctx context.Context, _, _ int, try request) error {
 		return try("look at a page", func() error {
 			request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/identity/users/", nil)
 			if err != nil {

@@ -31,24 +31,24 @@ import (
 // hypervisorUser runs nova-compute.
 const hypervisorUser = 42424
 
-// hypervisor is a nova-compute with a driver whose virtual machines are not there. It is configured as a real one is: it knows the queue of
-// its cell, and no database.
+// hypervisor is a nova-compute with a driver of fake servers. It is configured as a real one: with the queue of its
+// cell, and without a database.
 type hypervisor struct { //nolint:recvcheck // it is a value once it listens
-	// cell it belongs to, and where the screens of its virtual machines are, and their serial ports.
+	// cell it belongs to, and where the screens of its servers are, and their serial ports.
 	cell, screen, serial string
-	// consoles are those of its cell, whose proxies' host names end with the domain.
+	// consoles are the consoles of its cell, whose proxies' host names end with the domain.
 	consoles novav1.Consoles
 	domain   string
-	// queue is that of its cell. Empty: that of all cells.
+	// queue is the queue of its cell. Empty: the common queue.
 	queue string
-	// broker is the host of a queue that somebody else runs. Empty: it is one of the control plane's.
+	// broker is the host of an external queue. Empty: the control plane's queue.
 	broker string
 }
 
-// host is what Nova knows it by.
+// host returns its host name in Nova.
 func (h hypervisor) host() string { return "compute-" + h.cell }
 
-// listen starts what its virtual machines would listen with.
+// listen starts the servers of consoles.
 func (h *hypervisor) listen(t *testing.T, cloud *Cloud) {
 	t.Helper()
 	serve := show
@@ -59,7 +59,7 @@ func (h *hypervisor) listen(t *testing.T, cloud *Cloud) {
 	h.serial = serveConsoles(t, cloud, 10000, "serial-"+h.cell, func(c net.Conn) error { return echo(c, h.cell) })
 }
 
-// options are those that follow from the consoles of its cell.
+// options returns the options that depend on the consoles of its cell.
 func (h hypervisor) options(t *testing.T) string {
 	t.Helper()
 	text, err := h.pages().Render()
@@ -69,15 +69,15 @@ func (h hypervisor) options(t *testing.T) string {
 	return text
 }
 
-// pages are what docs/operations.md says of consoles (Consoles of virtual machines): nova-compute makes the address that a browser is sent
-// to, which is that of the cell's proxy. That takes a page of its own host only, by the scheme of this address, so that a serial console
-// has to say wss.
+// pages returns the console options of docs/operations.md (Consoles of servers): nova-compute builds the address for
+// browsers, which is the cell's proxy. The proxy accepts only pages of its host, by the scheme of this address, so that
+// a serial console needs wss.
 func (h hypervisor) pages() oslo.Config {
 	c := h.consoles
 	out := oslo.Config{
 		"vnc": {"enabled": c.Graphical == novav1.VNC}, "spice": {"enabled": c.Graphical == novav1.SPICE}, "serial_console": {"enabled": c.Serial},
 	}
-	at := func(what string) string { return what + "-" + h.cell + "." + h.domain }
+	at := func(console string) string { return console + "-" + h.cell + "." + h.domain }
 	switch c.Graphical {
 	case novav1.VNC:
 		out["vnc"]["novncproxy_base_url"] = "https://" + at("console") + compute.VNCPage
@@ -90,7 +90,7 @@ func (h hypervisor) pages() oslo.Config {
 	return out
 }
 
-// hypervisorConf is its configuration: its host, and Keystone, once for each of the services that it asks.
+// hypervisorConf is its configuration: its host, and Keystone, once for each of the services that it calls.
 const hypervisorConf = `[DEFAULT]
 host = %[1]s
 compute_driver = fake.PredictableNodeUUIDDriver
@@ -111,11 +111,11 @@ compute = auto
 send_service_user_token = true
 `
 
-// asked are the groups of a nova-compute's configuration that say how it logs in.
-var asked = []string{"service_user", "placement", "glance", "neutron", "cinder"}
+// loginGroups are the option groups of nova-compute with a login.
+var loginGroups = []string{"service_user", "placement", "glance", "neutron", "cinder"}
 
-// run makes it run the Nova of a release, or another one than so far, and returns when nothing is left of that one. Nova calls it up all the
-// while, and what is made on the one that ends fails.
+// run makes it run the Nova of a release, or another one than before, and returns when the previous process has ended.
+// Nova considers it up all the time, and servers being created on the ending process fail.
 func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 	t.Helper()
 	ctx, ns := context.Background(), cloud.Namespace
@@ -145,7 +145,7 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 		}.URL()},
 	}
 	var groups strings.Builder
-	for _, group := range asked {
+	for _, group := range loginGroups {
 		fmt.Fprintf(&groups, "[%s]\nauth_type = v3applicationcredential\nauth_url = https://keystone.%s.svc:5000/v3\n"+
 			"cafile = /etc/nova/authorities.crt\nvalid_interfaces = internal\n", group, ns)
 		prefix := "OS_" + strings.ToUpper(group) + "__APPLICATION_CREDENTIAL_"
@@ -194,14 +194,14 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 	}
 }
 
-// ofQueue is a variable with what the user of a cell's queue is now.
+// ofQueue returns a variable with the current user of a cell's queue.
 func ofQueue(name, cell, key string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 		LocalObjectReference: corev1.LocalObjectReference{Name: "nova-" + cell + "-queue"}, Key: key,
 	}}}
 }
 
-// authorities of what services listen with, and of the queue.
+// authorities returns the CAs of services and of the queue.
 func authorities(t *testing.T, cloud *Cloud) string {
 	t.Helper()
 	var out strings.Builder
@@ -215,7 +215,8 @@ func authorities(t *testing.T, cloud *Cloud) string {
 	return out.String()
 }
 
-// The screen of a virtual machine, as far as it is shown: RFB 3.8 without a password (https://datatracker.ietf.org/doc/html/rfc6143).
+// The screen of a server, as far as it is displayed: RFB 3.8 without a password
+// (https://datatracker.ietf.org/doc/html/rfc6143).
 const (
 	rfbVersion   = "RFB 003.008\n"
 	rfbNone      = 1 // the security type
@@ -236,24 +237,24 @@ func serveConsoles(t *testing.T, cloud *Cloud, port int, name string, serve func
 			if err != nil {
 				return
 			}
-			go func() { _ = serve(conn) }() // the other end knows
+			go func() { _ = serve(conn) }() // the client has already read the error
 		}
 	}()
 	return l.Addr().String()
 }
 
-// show is the server's side of a handshake. It tells the screen's name, which is black.
+// show returns the server's side of a handshake. It sends the name of the screen, which is black.
 func show(conn net.Conn, name string) error {
 	defer conn.Close()
 	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
 	init[rfbInit+rfbNameBytes-1] = byte(len(name))
 	for _, step := range []struct {
-		tell []byte
-		hear int
+		nameOf []byte
+		hear   int
 	}{
 		{[]byte(rfbVersion), len(rfbVersion)}, {[]byte{1, rfbNone}, 1}, {make([]byte, 4), 1}, {init, 1},
 	} {
-		if _, err := conn.Write(step.tell); err != nil {
+		if _, err := conn.Write(step.nameOf); err != nil {
 			return err
 		}
 		if _, err := io.ReadFull(conn, make([]byte, step.hear)); err != nil {
@@ -263,21 +264,21 @@ func show(conn net.Conn, name string) error {
 	return nil
 }
 
-// look is the client's side of a handshake. It returns the name of the screen.
+// look returns the client's side of a handshake. It returns the name of the screen.
 func look(conn io.ReadWriter) (name string, err error) {
 	version, types, result, init := make([]byte, len(rfbVersion)), make([]byte, 2), make([]byte, 4), make([]byte, rfbInit+rfbNameBytes)
 	for _, step := range []struct {
-		hear, tell []byte
+		hear, nameOf []byte
 	}{
 		{version, []byte(rfbVersion)}, {types, []byte{rfbNone}}, {result, []byte{1}}, {init, nil},
 	} {
 		if _, err := io.ReadFull(conn, step.hear); err != nil {
 			return "", err
 		}
-		if len(step.tell) == 0 {
+		if len(step.nameOf) == 0 {
 			continue
 		}
-		if _, err := conn.Write(step.tell); err != nil {
+		if _, err := conn.Write(step.nameOf); err != nil {
 			return "", err
 		}
 	}
@@ -289,8 +290,8 @@ func look(conn io.ReadWriter) (name string, err error) {
 	return string(text), err
 }
 
-// networks runs a Neutron that has nothing: every list is empty. Nova asks for ports and security groups of virtual machines that have
-// none, too, and fails where the catalog has no Neutron.
+// networks runs a Neutron without resources: every list is empty. Nova also lists ports and security groups of servers
+// without any, and fails if the catalog has no Neutron.
 func networks(t *testing.T, cloud *Cloud) {
 	t.Helper()
 	const port = 9696
@@ -301,7 +302,7 @@ func networks(t *testing.T, cloud *Cloud) {
 	}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
-			http.Error(w, "there is nothing to change", http.StatusMethodNotAllowed)
+			http.Error(w, "read-only", http.StatusMethodNotAllowed)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")

@@ -20,8 +20,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestHypervisorsUpgrade: a cloud goes from one SLURP release to the next, the control plane first and its hypervisors after it. All the while
-// a virtual machine is pinged, which goes on, and clients use the APIs, of whose requests none fails.
+// TestHypervisorsUpgrade upgrades a cloud from one SLURP release to the next, the control plane first and its
+// hypervisors afterwards. A server is pinged all the time, and clients use the APIs; no request fails.
 func TestHypervisorsUpgrade(t *testing.T) {
 	const end, number = "-up", 8
 	m := startMachines(t, pairs(of(t, "compute.yaml", before, end)), of(t, "hypervisors.yaml", before, end), number)
@@ -32,8 +32,8 @@ func TestHypervisorsUpgrade(t *testing.T) {
 	t.Run("Delete", func(t *testing.T) { testDelete(t, m, g) })
 }
 
-// upgraded brings a cloud of a claim, and after it its hypervisors, to the next SLURP release, while a virtual machine is pinged, which goes on,
-// and clients do something of which nothing fails.
+// upgraded upgrades a cloud, and afterwards its hypervisors, to the next SLURP release, while a server is pinged and
+// clients send requests, none of which fails.
 func (m *machines) upgraded(t *testing.T, g guest, plane []byte, load *load, services ...string) {
 	t.Helper()
 	counted := m.seconds(t, g)
@@ -64,19 +64,19 @@ func (m *machines) upgraded(t *testing.T, g guest, plane []byte, load *load, ser
 	}
 }
 
-// pairs gives a claim a second pod of Glance, whose pods are replaced one after the other, each in its place.
+// pairs adds a second pod of Glance to a claim, so that its pods are replaced one after the other.
 func pairs(claim []byte) []byte {
 	return bytes.Replace(claim, []byte("    glance:\n"), []byte("    glance:\n      replicas: 2\n"), 1)
 }
 
-// pinged does something while a virtual machine is pinged, which no part of an upgrade may be noticed by.
-func (m *machines) pinged(t *testing.T, g guest, what string, during func()) {
+// pinged runs a step of an upgrade while a server is pinged, which must not be interrupted.
+func (m *machines) pinged(t *testing.T, g guest, step string, during func()) {
 	t.Helper()
-	begin := time.Now()
+	began := time.Now()
 	came := pinged(t, g.address, during)
-	t.Logf("%s: %.0f s, %s", what, time.Since(begin).Seconds(), came)
+	t.Logf("%s: %.0f s, %s", step, time.Since(began).Seconds(), came)
 	if came.Lost > 0 {
-		t.Errorf("%s: %s", what, came)
+		t.Errorf("%s: %s", step, came)
 	}
 }
 
@@ -104,11 +104,12 @@ func (m *machines) runs(t *testing.T, component, service string, r release.Relea
 	})
 }
 
-// cloudUsed: two clients log in, list images, show a virtual machine, and make and delete a port, which is each of the services that it needs.
+// cloudUsed: two clients log in, list images, show a server, and make and delete a port, which is each of the services
+// that it needs.
 func cloudUsed(t *testing.T, m *machines, g guest) *load {
 	t.Helper()
 	c := clientOf(t, m.cloud, false)
-	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
+	return startClients(t, 2, func(ctx context.Context, client, round int, try request) error {
 		if err := try("log in", func() error { _, err := c.Issue(ctx, c.Admin); return err }); err != nil {
 			return err
 		}
@@ -130,7 +131,7 @@ func cloudUsed(t *testing.T, m *machines, g guest) *load {
 		id := ""
 		if err := try("make a port", func() error {
 			p, err := ports.Create(ctx, m.neutron.ServiceClient, ports.CreateOpts{
-				NetworkID: g.port.NetworkID, Name: fmt.Sprintf("load-%d-%d", client, turn),
+				NetworkID: g.port.NetworkID, Name: fmt.Sprintf("load-%d-%d", client, round),
 			}).Extract()
 			if err == nil {
 				id = p.ID

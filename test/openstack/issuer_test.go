@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// issuer is an OpenID Connect provider with one client, at which everybody is logged in as carol
+// issuer is an OpenID Connect provider with one client, at which every browser is logged in as carol
 // (https://openid.net/specs/openid-connect-core-1_0.html, the authorization code flow).
 type issuer struct {
 	url, client, secret string
@@ -27,12 +27,12 @@ type issuer struct {
 
 	mu     sync.Mutex
 	nonces map[string]string // by code
-	asked  []string          // scopes that were asked for
+	scopes []string          // requested scopes
 	tokens map[string]string // access tokens that are valid, and the client that each was issued to
 	groups string            // a claim of any size
 }
 
-// pad makes identity tokens as large as that, as those of users of many groups are.
+// pad increases the size of identity tokens, as for users of many groups.
 func (i *issuer) pad(size int) {
 	text := make([]byte, size*3/8) // twice as many digits, of which base64 makes a third more
 	_, _ = rand.Read(text)         // never fails
@@ -96,14 +96,14 @@ func (i *issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	code := rand.Text()
 	i.mu.Lock()
 	i.nonces[code] = q.Get("nonce")
-	i.asked = strings.Fields(q.Get("scope"))
+	i.scopes = strings.Fields(q.Get("scope"))
 	i.mu.Unlock()
 	back.RawQuery = url.Values{"code": {code}, "state": {q.Get("state")}}.Encode()
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// knows reports whether the client proves itself by its secret.
-func (i *issuer) knows(r *http.Request) bool {
+// isValid reports whether a request has the client's secret.
+func (i *issuer) isValid(r *http.Request) bool {
 	name, secret, _ := r.BasicAuth()
 	name, _ = url.QueryUnescape(name)
 	secret, _ = url.QueryUnescape(secret)
@@ -128,7 +128,7 @@ func (i *issuer) revoke(token string) {
 
 // introspect reports the client about an access token (https://www.rfc-editor.org/rfc/rfc7662.html).
 func (i *issuer) introspect(w http.ResponseWriter, r *http.Request) {
-	if !i.knows(r) {
+	if !i.isValid(r) {
 		http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
 		return
 	}
@@ -151,7 +151,7 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	nonce, known := i.nonces[r.FormValue("code")]
 	groups := i.groups
 	i.mu.Unlock()
-	if !i.knows(r) || !known {
+	if !i.isValid(r) || !known {
 		http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
 		return
 	}
@@ -167,7 +167,7 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 3600, "id_token": identity})
 }
 
-// sign makes a JSON Web Token.
+// sign creates a JSON Web Token.
 func (i *issuer) sign(claims map[string]any) (string, error) {
 	var parts []string
 	for _, part := range []map[string]any{{"alg": "RS256", "typ": "JWT", "kid": keyID}, claims} {

@@ -55,9 +55,9 @@ func rotated(t testing.TB, c *Cloud, name string, after int) keys.Set {
 	return set
 }
 
-// testFernetKeys: the companion rotates the keys of tokens three times while clients issue and validate tokens; no request
-// fails, and tokens of all times are valid, which no cache knows any more. Only the fourth rotation takes a key away, and with it the
-// tokens that it has encrypted.
+// testFernetKeys checks that the companion rotates the keys of tokens three times while clients issue and validate
+// tokens, that no request fails, and that earlier tokens stay valid after the caches have been flushed. Only the fourth
+// rotation removes a key, and invalidates the tokens that it has encrypted.
 func testFernetKeys(t *testing.T, cloud *Cloud, c *Client) {
 	const name, rotations, day = "keystone-fernet-keys", 3, 24 * time.Hour
 	ctx := context.Background()
@@ -96,7 +96,8 @@ func testFernetKeys(t *testing.T, cloud *Cloud, c *Client) {
 	}
 }
 
-// testCredentialKeys: after a rotation every stored credential is encrypted with the new key, and reads as before.
+// testCredentialKeys checks that after a rotation every stored credential is encrypted with the new key, and reads as
+// before.
 func testCredentialKeys(t *testing.T, cloud *Cloud, c *Client) {
 	const name, month = "keystone-credential-keys", 32 * 24 * time.Hour
 	a := adminOf(t, c)
@@ -126,7 +127,7 @@ func testCredentialKeys(t *testing.T, cloud *Cloud, c *Client) {
 // forget empties all caches, so that every token is decrypted.
 func forget(t testing.TB, c *Cloud) {
 	t.Helper()
-	for i := range 2 { // as many as the claim has
+	for i := range 2 { // as many as in the claim
 		conn, err := c.Cluster.Dial(context.Background(), "tcp", fmt.Sprintf("memcached-%d.memcached.%s.svc:11211", i, c.Namespace))
 		if err != nil {
 			t.Fatal(err)
@@ -142,6 +143,6 @@ func flush(t testing.TB, conn net.Conn) {
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || line != "OK\r\n" {
-		t.Fatalf("memcached answers %q to flush_all (%v)", line, err)
+		t.Fatalf("memcached responds with %q to flush_all (%v)", line, err)
 	}
 }

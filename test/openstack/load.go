@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Load asks a cloud for tokens and validates them, again and again, and counts what fails.
+// A Load repeatedly requests tokens of a cloud and validates them, and counts failures.
 type Load struct {
 	// Issued and Validated tokens.
 	Issued, Validated atomic.Int64
@@ -22,10 +22,10 @@ type Load struct {
 	tokens []string // the oldest first
 }
 
-// kept is how many tokens stay under test, of all times since the start.
-const kept = 200
+// retained is the number of tokens under test, from all times since the start.
+const retained = 200
 
-// NewLoad starts clients that issue tokens and validate those that were issued by any of them, old and new.
+// NewLoad starts clients that issue tokens and validate those of all clients, old and new.
 func NewLoad(ctx context.Context, c *Client, clients int) *Load {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Load{cancel: cancel}
@@ -54,7 +54,7 @@ func (l *Load) run(ctx context.Context, c *Client, i int) {
 }
 
 // count notes the end of a request; one that was cut off by the end of the load does not count.
-func (l *Load) count(ctx context.Context, counter *atomic.Int64, what string, err error) bool {
+func (l *Load) count(ctx context.Context, counter *atomic.Int64, label string, err error) bool {
 	if err == nil {
 		counter.Add(1)
 		return true
@@ -62,17 +62,17 @@ func (l *Load) count(ctx context.Context, counter *atomic.Int64, what string, er
 	if ctx.Err() == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.errs = append(l.errs, fmt.Errorf("%s: cannot %s: %w", time.Now().Format(time.TimeOnly), what, err))
+		l.errs = append(l.errs, fmt.Errorf("%s: cannot %s: %w", time.Now().Format(time.TimeOnly), label, err))
 	}
 	return false
 }
 
-// keep keeps a token; the very first ones stay for ever.
+// keep keeps a token; the very first ones stay forever.
 func (l *Load) keep(token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.tokens = append(l.tokens, token); len(l.tokens) > kept {
-		l.tokens = append(l.tokens[:kept/2], l.tokens[kept/2+1:]...)
+	if l.tokens = append(l.tokens, token); len(l.tokens) > retained {
+		l.tokens = append(l.tokens[:retained/2], l.tokens[retained/2+1:]...)
 	}
 }
 
@@ -92,14 +92,14 @@ func (l *Load) Tokens() []string {
 	return append([]string{}, l.tokens...)
 }
 
-// Stop ends the load, and returns what failed.
+// Stop ends the load, and returns the failures.
 func (l *Load) Stop() []error {
 	l.cancel()
 	l.done.Wait()
 	return l.errs
 }
 
-// String says how much was asked for.
+// String returns the counts.
 func (l *Load) String() string {
 	return fmt.Sprintf("%d tokens issued, %d validated, %d requests failed", l.Issued.Load(), l.Validated.Load(), len(l.errs))
 }

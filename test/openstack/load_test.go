@@ -30,9 +30,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/capacity"
 )
 
-// TestLoad holds the model of time and size (internal/openstack/capacity) to real servers: Keystone behind Apache, Glance and Nova with
-// their composed configuration and probes, behind nginx, HAProxy and Envoy with the limits that their controllers make of what is composed.
-// Servers are busy, and streams are silent, for ten minutes (-busy), and an upload takes twice as long.
+// TestLoad checks the model of time and size (internal/openstack/capacity) with real servers: Keystone behind Apache,
+// Glance and Nova with their composed configuration and probes, behind nginx, HAProxy and Envoy with the limits that
+// their controllers derive from composed objects. Servers are busy, and streams idle, for ten minutes (-busy), and an
+// upload takes twice as long.
 func TestLoad(t *testing.T) {
 	if programs.Proxies == "" {
 		t.Skip("it takes twenty minutes: name it by SERVICE=load or RUN=TestLoad")
@@ -47,7 +48,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// direct is a cloud without a proxy of the suite's: its own Gateway.
+// direct returns a cloud without one of the suite's proxies: its own Gateway.
 func direct(cloud *Cloud) proxy { return proxy{name: "direct", cloud: cloud} }
 
 // disruptions are the lines by which the fake node reports containers that end and pods that leave their Service.
@@ -69,11 +70,11 @@ func (d *disruptions) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// watch is an option of a cloud.
+// watch returns an option of a cloud.
 func (d *disruptions) watch(o *Options) { o.Progress = io.MultiWriter(o.Progress, d) }
 
-// begin forgets what has happened so far.
-func (d *disruptions) begin() {
+// reset forgets earlier disruptions.
+func (d *disruptions) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lines = nil
@@ -94,8 +95,8 @@ func podsOf(t *testing.T, cloud *Cloud, service, component string) []corev1.Pod 
 	return pods.Items
 }
 
-// A kubelet asks the readiness and liveness probes of pods exactly as the composed pods order it: at their period, and with their time-out.
-// The fake node is more patient.
+// A kubelet runs the readiness and liveness probes of pods exactly as composed: at their period, and with their
+// timeout. The fake node has longer timeouts.
 type kubelet struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -107,7 +108,7 @@ type kubelet struct {
 	misses  int
 }
 
-// startKubelet asks the probes of pods until it is stopped.
+// startKubelet runs the probes of pods until it is stopped.
 func startKubelet(pods []corev1.Pod) *kubelet {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &kubelet{stop: cancel, answers: map[string]int{}}
@@ -116,7 +117,7 @@ func startKubelet(pods []corev1.Pod) *kubelet {
 			for kind, probe := range map[string]*corev1.Probe{"readiness": c.ReadinessProbe, "liveness": c.LivenessProbe} {
 				if probe != nil && probe.HTTPGet != nil {
 					name := fmt.Sprintf("%s of %s in %s", kind, c.Name, pod.Name)
-					k.done.Go(func() { k.ask(ctx, name, &pod, &c, probe) })
+					k.done.Go(func() { k.runProbe(ctx, name, &pod, &c, probe) })
 				}
 			}
 		}
@@ -124,10 +125,10 @@ func startKubelet(pods []corev1.Pod) *kubelet {
 	return k
 }
 
-func (k *kubelet) ask(ctx context.Context, name string, pod *corev1.Pod, c *corev1.Container, probe *corev1.Probe) {
+func (k *kubelet) runProbe(ctx context.Context, name string, pod *corev1.Pod, c *corev1.Container, probe *corev1.Probe) {
 	at := slices.IndexFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == probe.HTTPGet.Port.StrVal })
 	url := "http://" + net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(c.Ports[at].ContainerPort))) + probe.HTTPGet.Path
-	asks := &http.Client{
+	httpClient := &http.Client{
 		Timeout:   time.Duration(probe.TimeoutSeconds) * time.Second,
 		Transport: &http.Transport{DisableKeepAlives: true},
 	}
@@ -139,9 +140,9 @@ func (k *kubelet) ask(ctx context.Context, name string, pod *corev1.Pod, c *core
 			return
 		case <-tick.C:
 		}
-		begin := time.Now()
-		text, err := get(asks, url)
-		took := time.Since(begin)
+		began := time.Now()
+		text, err := get(httpClient, url)
+		took := time.Since(began)
 		k.mu.Lock()
 		k.took = append(k.took, took)
 		k.answers[text]++
@@ -171,25 +172,25 @@ func get(c *http.Client, url string) (string, error) {
 	return string(text), err
 }
 
-// finish ends the probes. It fails the test for each that failed as often as it may, and returns the answers.
-func (k *kubelet) finish(t *testing.T, what string) map[string]int {
+// finish ends the probes. It fails the test for each probe that reached its failure threshold, and returns the results.
+func (k *kubelet) finish(t *testing.T, label string) map[string]int {
 	t.Helper()
 	k.stop()
 	k.done.Wait()
 	for _, f := range k.failed {
-		t.Errorf("%s: a probe failed as often as it may: %s", what, f)
+		t.Errorf("%s: a probe failed as often as it may: %s", label, f)
 	}
 	if len(k.took) == 0 {
-		t.Fatalf("%s: no probe was asked", what)
+		t.Fatalf("%s: no probe was run", label)
 	}
 	slices.Sort(k.took)
 	at := func(share float64) time.Duration { return k.took[int(share*float64(len(k.took)-1))] }
-	t.Logf("%s: %d probes, p50 %.1f ms, p99 %.1f ms, longest %.1f ms, %d without success in time", what, len(k.took),
+	t.Logf("%s: %d probes, p50 %.1f ms, p99 %.1f ms, longest %.1f ms, %d without success in time", label, len(k.took),
 		float64(at(0.5).Microseconds())/1000, float64(at(0.99).Microseconds())/1000, float64(at(1).Microseconds())/1000, k.misses)
 	return k.answers
 }
 
-// none fails the test if one of the pods has left its Service, or was restarted or replaced.
+// none fails the test if one of the pods was removed from its Service, restarted or replaced.
 func (d *disruptions) none(t *testing.T, cloud *Cloud, service string, pods []corev1.Pod) {
 	t.Helper()
 	d.mu.Lock()
@@ -239,7 +240,7 @@ func setting(t *testing.T, cloud *Cloud, service, name string) int {
 	return 0
 }
 
-// testKeystoneLoad: a Keystone behind Apache.
+// testKeystoneLoad checks that a Keystone behind Apache.
 func testKeystoneLoad(t *testing.T) {
 	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
 	if err != nil {
@@ -254,7 +255,7 @@ func testKeystoneLoad(t *testing.T) {
 	c := clientOf(t, cloud, true)
 	federate(t, c)
 	all, pods := startProxies(t, cloud), podsOf(t, cloud, "keystone", "api")
-	watch.begin()
+	watch.reset()
 	for _, p := range all {
 		t.Run("Token/"+p.name, func(t *testing.T) { testLargeToken(t, p, c, provider) })
 	}
@@ -268,7 +269,8 @@ func testKeystoneLoad(t *testing.T) {
 // tokenBytes is the size of a token that passes every server and proxy.
 const tokenBytes = 16 << 10
 
-// testLargeToken: a token of 16 KiB reaches Keystone, and a user whose identity has that size logs in: the browser carries it as cookies.
+// testLargeToken checks that a token of 16 KiB reaches Keystone, and that a user with an identity of that size can log
+// in: the browser sends it as cookies.
 func testLargeToken(t *testing.T, p proxy, c *Client, provider *issuer) {
 	token := strings.Repeat("t", tokenBytes)
 	through := &Client{URL: c.URL, HTTP: &http.Client{Transport: p.transport(), Timeout: requestTimeout}}
@@ -276,7 +278,7 @@ func testLargeToken(t *testing.T, p proxy, c *Client, provider *issuer) {
 	_, err := through.Do(context.Background(), http.MethodGet, "/auth/tokens", header, nil, nil)
 	if status := (*StatusError)(nil); !errors.As(err, &status) || status.Status != http.StatusUnauthorized ||
 		!strings.Contains(status.Body, "The request you have made requires authentication") {
-		t.Errorf("the answer to a token of %d bytes that nobody issued is %v, want Keystone's 401", tokenBytes, err)
+		t.Errorf("the response to a forged token of %d bytes is %v, want Keystone's 401", tokenBytes, err)
 	}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -305,7 +307,8 @@ func testLargeToken(t *testing.T, p proxy, c *Client, provider *issuer) {
 	}
 }
 
-// holdKeystone makes every log-in wait for the database. It returns when the wait has begun; release ends when it does.
+// holdKeystone makes every login wait for the database. It returns when the wait has started; release ends when the
+// wait does.
 func holdKeystone(cloud *Cloud, seconds int) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -316,22 +319,22 @@ func holdKeystone(cloud *Cloud, seconds int) <-chan error {
 	return done
 }
 
-// testBusyKeystone: while the database lets requests wait, and twice as many users log in as there are slots, no probe fails, and each
-// user gets a token.
+// testBusyKeystone checks that while the database delays requests, and twice as many users log in as there are slots,
+// no probe fails, and each user gets a token.
 func testBusyKeystone(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
 	slots := setting(t, cloud, "keystone", "processes") * setting(t, cloud, "keystone", "threads")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var users sync.WaitGroup
-	var issued, lost atomic.Int64
+	var issued, failures atomic.Int64
 	for i := range 2 * slots {
 		p := append([]proxy{direct(cloud)}, all...)[i%(len(all)+1)]
 		user := &Client{URL: c.URL, HTTP: &http.Client{Transport: p.transport()}}
 		users.Go(func() {
 			for ctx.Err() == nil {
-				// A user who has asked gets an answer: the end of the test does not end the request.
+				// Every request gets a response: the end of the test does not cancel it.
 				if _, err := user.Issue(context.Background(), c.Admin); err != nil {
-					lost.Add(1)
+					failures.Add(1)
 					t.Errorf("through %s: %v", p.name, err)
 				} else {
 					issued.Add(1)
@@ -340,7 +343,7 @@ func testBusyKeystone(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
 		})
 	}
 	k := startKubelet(podsOf(t, cloud, "keystone", "api"))
-	for begin := time.Now(); time.Since(begin) < *busy; {
+	for began := time.Now(); time.Since(began) < *busy; {
 		if err := <-holdKeystone(cloud, 10); err != nil {
 			t.Error(err)
 		}
@@ -358,13 +361,13 @@ func testBusyKeystone(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
 			full += n
 		}
 	}
-	t.Logf("Keystone: all slots were busy at %d of %d probes; %d tokens issued, %d requests lost", full, some, issued.Load(), lost.Load())
+	t.Logf("Keystone: all slots were busy at %d of %d probes; %d tokens issued, %d requests lost", full, some, issued.Load(), failures.Load())
 	if some == 0 || full < some*8/10 {
 		t.Errorf("all slots were busy at %d of %d probes only: %v", full, some, answers)
 	}
 }
 
-// logins has one user log in through each proxy at the same time. It returns the results and how long each took.
+// logins logs in one user through each proxy at the same time. It returns the results and the duration of each.
 func logins(all []proxy, c *Client) (results map[string]error, took map[string]time.Duration) {
 	results, took = map[string]error{}, map[string]time.Duration{}
 	var mu sync.Mutex
@@ -372,22 +375,22 @@ func logins(all []proxy, c *Client) (results map[string]error, took map[string]t
 	for _, p := range all {
 		user := &Client{URL: c.URL, HTTP: &http.Client{Transport: p.transport()}}
 		users.Go(func() {
-			begin := time.Now()
+			began := time.Now()
 			_, err := user.Issue(context.Background(), c.Admin)
 			mu.Lock()
 			defer mu.Unlock()
-			results[p.name], took[p.name] = err, time.Since(begin)
+			results[p.name], took[p.name] = err, time.Since(began)
 		})
 	}
 	users.Wait()
 	return results, took
 }
 
-// testLongRequest: a request that takes 70 s, longer than any call that it makes may take, ends by itself.
+// testLongRequest checks that a request that takes 70 s, longer than the timeout of any of its calls, succeeds.
 func testLongRequest(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
 	const long = 70
 	held := holdKeystone(cloud, long)
-	time.Sleep(2 * time.Second) // the statement has begun
+	time.Sleep(2 * time.Second) // the statement has started
 	results, took := logins(all, c)
 	if err := <-held; err != nil {
 		t.Error(err)
@@ -400,13 +403,13 @@ func testLongRequest(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
 	}
 }
 
-// testHungRequest: a request that does not end is ended by uWSGI, before a proxy gives it up; one that waited for its slot by the proxy.
-// Others of the cloud log in, too, and may have the slots first. The server goes on.
+// testHungRequest checks that a hanging request is ended by uWSGI, before a proxy times out; a request that waits for
+// its slot by the proxy. Other users log in, too, and may get slots first. The server continues.
 func testHungRequest(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
 	harakiri := time.Duration(setting(t, cloud, "keystone", "harakiri")) * time.Second
 	limit := capacity.Of("keystone", capacity.API).ProxyTimeout(capacity.Defaults, 0)
 	held := holdKeystone(cloud, int(limit.Seconds())+30)
-	time.Sleep(2 * time.Second) // the statement has begun
+	time.Sleep(2 * time.Second) // the statement has started
 	results, took := logins(all, c)
 	for name, err := range results {
 		t.Logf("through %s: %.1f s, %v", name, took[name].Seconds(), err)
@@ -437,7 +440,8 @@ func testHungRequest(t *testing.T, cloud *Cloud, all []proxy, c *Client) {
 	}
 }
 
-// testGlanceLoad: a Glance whose slots are all taken by slow transfers for ten minutes, among them uploads that take twenty.
+// testGlanceLoad checks that a Glance whose slots are all taken by slow transfers for ten minutes, among them uploads
+// that take twenty.
 func testGlanceLoad(t *testing.T) {
 	watch := &disruptions{}
 	cloud := start(t, read(t, "load.yaml"), watch.watch)
@@ -451,7 +455,7 @@ func testGlanceLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	pods := podsOf(t, cloud, "glance", "api")
-	watch.begin()
+	watch.reset()
 	host := "https://glance.load.tenant-a.example.com"
 	var uploads sync.WaitGroup
 	for _, p := range all {
@@ -478,14 +482,14 @@ func slowUpload(t *testing.T, p proxy, g glance, url, token, id string) {
 		return
 	}
 	request.Header = http.Header{"X-Auth-Token": {token}, "Content-Type": {"application/octet-stream"}}
-	begin := time.Now()
+	began := time.Now()
 	response, err := (&http.Client{Transport: p.transport()}).Do(request)
 	if err != nil {
-		t.Errorf("an upload through %s is cut after %.0f s: %v", p.name, time.Since(begin).Seconds(), err)
+		t.Errorf("an upload through %s is cut after %.0f s: %v", p.name, time.Since(began).Seconds(), err)
 		return
 	}
 	defer response.Body.Close() // it has none
-	took := time.Since(begin)
+	took := time.Since(began)
 	t.Logf("an upload through %s: %s after %.0f s, with pauses of %s", p.name, response.Status, took.Seconds(), pause)
 	if response.StatusCode != http.StatusNoContent || took < 2**busy {
 		t.Errorf("an upload through %s ends with %s after %s, want 204 after %s", p.name, response.Status, took, 2**busy)
@@ -496,54 +500,55 @@ func slowUpload(t *testing.T, p proxy, g glance, url, token, id string) {
 	}
 }
 
-// testBusyGlance: slow downloads take every slot that uploads have left, and more clients wait. No probe fails, and each of them gets the
-// image in the end.
+// testBusyGlance checks that while slow downloads take every slot that uploads have left, and more clients wait, no
+// probe fails, and each client eventually gets the image.
 func testBusyGlance(t *testing.T, cloud *Cloud, all []proxy, url, token string, want [sha256.Size]byte) {
 	pods := podsOf(t, cloud, "glance", "api")
 	slots := len(pods) * setting(t, cloud, "glance", "processes") * setting(t, cloud, "glance", "threads")
-	var begun, lost, refused atomic.Int64
+	var started, failures, retried atomic.Int64
 	var clients sync.WaitGroup
 	release := make(chan struct{})
 	for i := range slots + 4 {
 		p := all[i%len(all)]
 		clients.Go(func() {
 			queried := time.Now()
-			got, err := slowDownload(p, url, token, release, &begun)
-			// A client that waits longer for a slot is told so, and comes again. Envoy gives up all requests that wait with the oldest one.
-			for ; StatusOf(err) >= 500 && (p.name == "Envoy" || time.Since(queried) >= capacity.Queue-time.Second); refused.Add(1) {
+			got, err := slowDownload(p, url, token, release, &started)
+			// A client that waits longer for a slot gets an error, and retries. Envoy fails all waiting requests
+			// together with the oldest one.
+			for ; StatusOf(err) >= 500 && (p.name == "Envoy" || time.Since(queried) >= capacity.Queue-time.Second); retried.Add(1) {
 				queried = time.Now()
-				got, err = slowDownload(p, url, token, release, &begun)
+				got, err = slowDownload(p, url, token, release, &started)
 			}
 			if err == nil && got != want {
 				err = errors.New("it has other bytes")
 			}
 			if err != nil {
-				lost.Add(1)
+				failures.Add(1)
 				t.Errorf("a download through %s: %v", p.name, err)
 			}
 		})
 	}
-	busySlots := int64(slots - len(all)) // besides uploads
-	for wait := time.Now(); begun.Load() < busySlots; time.Sleep(time.Second) {
+	busySlots := int64(slots - len(all)) // in addition to uploads
+	for wait := time.Now(); started.Load() < busySlots; time.Sleep(time.Second) {
 		if time.Since(wait) > 5*time.Minute {
-			t.Errorf("%d downloads have begun, want %d", begun.Load(), busySlots)
+			t.Errorf("%d downloads have started, want %d", started.Load(), busySlots)
 			break
 		}
 	}
 	k := startKubelet(pods)
 	time.Sleep(*busy)
-	if got := begun.Load(); got < busySlots {
-		t.Errorf("%d downloads have begun, want the %d that take all slots", got, busySlots)
+	if got := started.Load(); got < busySlots {
+		t.Errorf("%d downloads have started, want the %d that take all slots", got, busySlots)
 	}
 	k.finish(t, fmt.Sprintf("Glance, all %d slots busy, 4 clients waiting", slots))
 	close(release)
 	clients.Wait()
-	t.Logf("Glance: %d downloads, %d lost; clients without a slot were refused %d times after %s", slots+4, lost.Load(), refused.Load(),
+	t.Logf("Glance: %d downloads, %d lost; clients without a slot were refused %d times after %s", slots+4, failures.Load(), retried.Load(),
 		capacity.Queue)
 }
 
-// slowDownload reads 64 KiB a second until it is released, and then all. It returns the sum of what it read.
-func slowDownload(p proxy, url, token string, release <-chan struct{}, begun *atomic.Int64) (sum [sha256.Size]byte, err error) {
+// slowDownload reads 64 KiB a second until it is released, and then the rest. It returns the checksum.
+func slowDownload(p proxy, url, token string, release <-chan struct{}, started *atomic.Int64) (sum [sha256.Size]byte, err error) {
 	transport := p.transport()
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := p.dial(ctx, network, address)
@@ -565,7 +570,7 @@ func slowDownload(p proxy, url, token string, release <-chan struct{}, begun *at
 	if response.StatusCode != http.StatusOK {
 		return sum, &StatusError{Status: response.StatusCode, Body: response.Status}
 	}
-	begun.Add(1)
+	started.Add(1)
 	hash := sha256.New()
 	for slowly := true; slowly; {
 		switch _, err := io.CopyN(hash, response.Body, 64<<10); {
@@ -586,7 +591,7 @@ func slowDownload(p proxy, url, token string, release <-chan struct{}, begun *at
 	return [sha256.Size]byte(hash.Sum(nil)), nil
 }
 
-// testConsoleLoad: consoles stay open without input.
+// testConsoleLoad checks that consoles stay open without input.
 func testConsoleLoad(t *testing.T) {
 	const r = "2025.2"
 	watch := &disruptions{}
@@ -603,7 +608,7 @@ func testConsoleLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	pods := podsOf(t, cloud, novav1.ServiceName, "api")
-	watch.begin()
+	watch.reset()
 	var open sync.WaitGroup
 	for _, p := range all {
 		at, err := n.consoleURL(id, remoteconsoles.ConsoleProtocolSerial, remoteconsoles.ConsoleTypeSerial)
@@ -611,7 +616,7 @@ func testConsoleLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		open.Go(func() {
-			if err := silentConsole(p, at.Host, "?token="+at.Query().Get("token")); err != nil {
+			if err := idleConsole(p, at.Host, "?token="+at.Query().Get("token")); err != nil {
 				t.Errorf("a console through %s: %v", p.name, err)
 			} else {
 				t.Logf("a console through %s was silent for %s", p.name, *busy)
@@ -625,32 +630,32 @@ func testConsoleLoad(t *testing.T) {
 }
 
 // silentConsole opens a serial console, types nothing, and then something.
-func silentConsole(p proxy, host, path string) error {
+func idleConsole(p proxy, host, path string) error {
 	config, err := websocket.NewConfig("wss://"+host+"/"+path, "https://"+host)
 	if err != nil {
 		return err
 	}
 	config.Protocol = []string{"binary"}
-	plain, err := p.dial(context.Background(), "tcp", host+":443")
+	tcp, err := p.dial(context.Background(), "tcp", host+":443")
 	if err != nil {
 		return err
 	}
-	defer plain.Close() // the test is over
-	conn, err := websocket.NewClient(config, tls.Client(plain, &tls.Config{
+	defer tcp.Close() // the test is over
+	conn, err := websocket.NewClient(config, tls.Client(tcp, &tls.Config{
 		RootCAs: p.cloud.Operators.Public.Pool(), ServerName: host, MinVersion: tls.VersionTLS12,
 	}))
 	if err != nil {
 		return err
 	}
 	conn.PayloadType = websocket.BinaryFrame
-	if err := plain.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
+	if err := tcp.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
 		return err
 	}
 	if _, err := logIn(conn); err != nil {
 		return err
 	}
-	// The deadline is that of what follows the silence.
-	if err := plain.SetDeadline(time.Now().Add(*busy + requestTimeout)); err != nil {
+	// The deadline is for the part after the idle time.
+	if err := tcp.SetDeadline(time.Now().Add(*busy + requestTimeout)); err != nil {
 		return err
 	}
 	time.Sleep(*busy)

@@ -24,15 +24,15 @@ import (
 )
 
 var (
-	// service is the subject that was asked for; empty: everything that needs no Ceph.
-	service = flag.String("service", "", "the service, or what services stand on, that is tested: everything, if none is named")
-	// logs is a folder for what the pods of a failed test have said; empty: it goes with the test.
+	// service is the selected subject; empty: all that need no Ceph.
+	service = flag.String("service", "", "the service or infrastructure to test; empty: all")
+	// logs is a folder for the logs of the pods of a failed test; empty: they are deleted with the test.
 	logs = flag.String("logs", "", "a folder for the logs of the pods of tests that fail")
-	// busy is how long TestLoad keeps a server busy, and a stream silent. An upload takes twice as long.
+	// busy is the time for which TestLoad keeps a server busy, and a stream idle. An upload takes twice as long.
 	busy = flag.Duration("busy", 10*time.Minute, "how long the load tests keep a server busy; an upload takes twice as long")
-	// programs are what clouds run.
+	// programs are the programs of clouds.
 	programs *install.Programs
-	// newest is the release of what belongs to none.
+	// newest is the release of components without a release.
 	newest = release.Releases()[len(release.Releases())-1]
 )
 
@@ -48,16 +48,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run installs what is needed, while there is a network, and then runs the tests in a machine of their own.
+// run installs the prerequisites while there is a network, and then runs the tests in a sandbox.
 func run(m *testing.M) (int, error) {
-	wanted := install.Options{Releases: release.Releases(), Browser: true, Guests: true}
-	wanted.Proxies = strings.Contains(flag.Lookup("test.run").Value.String(), "TestLoad")
+	options := install.Options{Releases: release.Releases(), Browser: true, Guests: true}
+	options.Proxies = strings.Contains(flag.Lookup("test.run").Value.String(), "TestLoad")
 	if *service != "" {
-		if err := narrow(&wanted); err != nil {
+		if err := narrow(&options); err != nil {
 			return 0, err
 		}
 	}
-	if wanted.Proxies {
+	if options.Proxies {
 		// The load tests wait rather than compute: all of them run at a time, on how few processors there may be.
 		if err := flag.Set("test.parallel", "8"); err != nil {
 			return 0, err
@@ -67,7 +67,7 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if programs, err = install.All(context.Background(), root, wanted, os.Stderr); err != nil {
+	if programs, err = install.All(context.Background(), root, options, os.Stderr); err != nil {
 		return 0, err
 	}
 	if !sandbox.Entered() {
@@ -80,15 +80,15 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// narrow leaves what the tests of one service need.
-func narrow(wanted *install.Options) error {
+// narrow reduces the options to those of the tests of one service.
+func narrow(options *install.Options) error {
 	s, err := find(*service)
 	if err != nil {
 		return err
 	}
-	wanted.Ceph, wanted.Browser, wanted.Guests, wanted.Proxies = s.ceph, s.browser, s.guests, s.proxies
+	options.Ceph, options.Browser, options.Guests, options.Proxies = s.ceph, s.browser, s.runsServers, s.proxies
 	if s.alone || len(s.releases) > 0 {
-		wanted.Releases = s.releases
+		options.Releases = s.releases
 	}
 	if flag.Lookup("test.run").Value.String() == "" {
 		return flag.Set("test.run", "^Test"+s.name)
@@ -96,7 +96,7 @@ func narrow(wanted *install.Options) error {
 	return nil
 }
 
-// progress is where clouds tell what happens, each line with its time.
+// progress returns the writer for clouds' progress, each line with its time.
 func progress() io.Writer {
 	if testing.Verbose() {
 		return Stamped(os.Stderr)
@@ -114,7 +114,7 @@ func read(t testing.TB, name string) []byte {
 	return text
 }
 
-// keepLogs copies what pods have said, if the test has failed and somebody has said where to.
+// keepLogs copies the logs of pods, if the test has failed and a folder is set.
 func keepLogs(t testing.TB, dir string) {
 	t.Helper()
 	if !t.Failed() || *logs == "" {

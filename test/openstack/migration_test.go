@@ -22,40 +22,41 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestMigration: a virtual machine is resized and migrated while it is shut down; it moves between two nodes while it is pinged; a node is
-// emptied, updated and taken into service again; one is cordoned, is emptied, and is uncordoned; one loses power; one fails in the middle
-// of a migration to it; and one is gone for good.
+// TestMigration checks that a server can be resized and migrated while it is shut off, and live-migrated between two
+// nodes while it is pinged; that a node can be drained, updated and returned to service; that a cordoned node is
+// evacuated and enabled after it is uncordoned; and the failures of a node by power loss, during a migration to it, and
+// permanently.
 func TestMigration(t *testing.T) {
 	t.Run(string(restarted), func(t *testing.T) {
-		m := startSeveral(t, 2)
+		m := startMachinesOn(t, 2)
 		g := m.boot(t)
 		m.memory(t)
 		t.Run("Resize", func(t *testing.T) { testResize(t, m, g) })
-		t.Run("ThereAndBack", func(t *testing.T) { testThereAndBack(t, m, g) })
+		t.Run("ThereAndBack", func(t *testing.T) { testMigrations(t, m, g) })
 		t.Run("Leave", func(t *testing.T) { testLeave(t, m, g) })
 		t.Run("Evicted", func(t *testing.T) { testEvicted(t, m, g) })
 		t.Run("Receiver", func(t *testing.T) { testReceiver(t, m, g) })
 		t.Run("Outages", func(t *testing.T) { testOutages(t, m, g) })
 		t.Run("PowerLoss", func(t *testing.T) { testPowerLoss(t, m, g) })
-		t.Run("Gone", func(t *testing.T) { testGone(t, m, g) }) // The last one: the node does not come back.
+		t.Run("Gone", func(t *testing.T) { testNodeRemoved(t, m, g) }) // It is the last one: the node does not return.
 		m.memory(t)
 	})
 }
 
-// startSeveral makes two claims a cloud of so many nodes, whose floating IPs are where their virtual machines are.
-func startSeveral(t *testing.T, nodes int) *machines {
+// startMachinesOn creates a cloud with a number of nodes from two claims, with distributed floating IPs.
+func startMachinesOn(t *testing.T, nodes int) *machines {
 	t.Helper()
 	plane := bytes.Replace(of(t, "compute.yaml", restarted, dashed(restarted)),
 		[]byte("      ml2:"), []byte("      distributedFloatingIPs: true\n      ml2:"), 1)
-	// A migration has a middle: an idle virtual machine has about 90 MiB to send.
+	// A migration has a middle: an idle server has about 90 MiB to send.
 	const slow = "virtualization: {driver: qemu, evictOnCordon: true, liveMigration: {bandwidthPerMigration: 16Mi}}"
 	pool := bytes.Replace(of(t, "hypervisors.yaml", restarted, dashed(restarted)), []byte("virtualization: {driver: qemu}"), []byte(slow), 1)
 	m := startMachines(t, plane, pool, 0, func(o *Options) { o.Nodes = nodes })
-	m.words = " counts"
+	m.kernelArguments = " counts"
 	return m
 }
 
-// place is where a virtual machine is, what it does, and what is being done with it.
+// place is the location, status and task of a server.
 type place struct {
 	Host   string `json:"OS-EXT-SRV-ATTR:host"`
 	Status string `json:"status"`
@@ -72,7 +73,7 @@ func (m *machines) place(t *testing.T, g guest) place {
 	return p
 }
 
-// otherNode is the node that a virtual machine is not on.
+// otherNode returns the node that a server is not on.
 func (m *machines) otherNode(t *testing.T, g guest) string {
 	t.Helper()
 	if m.place(t, g).Host == "node-0" {
@@ -81,7 +82,7 @@ func (m *machines) otherNode(t *testing.T, g guest) string {
 	return "node-0"
 }
 
-// moves orders a migration. Where nobody says where to, Nova's scheduler does.
+// moves starts a migration. Without a target, Nova's scheduler selects one.
 func (m *machines) moves(t *testing.T, g guest, to string) {
 	t.Helper()
 	host := any(to)
@@ -97,14 +98,14 @@ func (m *machines) moves(t *testing.T, g guest, to string) {
 	}
 }
 
-// migration is what Nova says of one.
+// migration is Nova's record of a migration.
 type migration struct {
 	Status string `json:"status"`
 	Source string `json:"source_compute"`
 	Dest   string `json:"dest_compute"`
 }
 
-// moved waits until the last migration of a virtual machine has ended, and returns what came of it.
+// moved waits until the last migration of a server has ended, and returns it.
 func (m *machines) moved(t *testing.T, g guest) migration {
 	t.Helper()
 	var last migration
@@ -116,7 +117,7 @@ func (m *machines) moved(t *testing.T, g guest) migration {
 		if err != nil || len(all.Migrations) == 0 {
 			return false, err
 		}
-		last = all.Migrations[0] // The latest one is the first.
+		last = all.Migrations[0] // sorted by time, the latest first
 		return slices.Contains([]string{"completed", "error", "failed", "cancelled"}, last.Status) && m.place(t, g).Task == "", nil
 	})
 	if err != nil {
@@ -125,7 +126,7 @@ func (m *machines) moved(t *testing.T, g guest) migration {
 	return last
 }
 
-// diskCount is what the virtual machine has counted on its disk.
+// diskCount returns the counter that the server has written to its disk.
 func (m *machines) diskCount(t *testing.T, g guest) int {
 	t.Helper()
 	text, err := g.get("cgi-bin/disk")
@@ -136,19 +137,20 @@ func (m *machines) diskCount(t *testing.T, g guest) int {
 	return n
 }
 
-// testThereAndBack: it goes to the other node and back, with its disk, by TLS, and does not start again.
-func testThereAndBack(t *testing.T, m *machines, g guest) {
+// testMigrations checks that a server can be live-migrated to the other node and back, with its disk, by TLS, without a
+// restart.
+func testMigrations(t *testing.T, m *machines, g guest) {
 	for _, direction := range []string{"There", "Back"} {
 		t.Run(direction, func(t *testing.T) {
 			to, before, took := m.otherNode(t, g), m.seconds(t, g), time.Duration(0)
-			w := tap(t, g.server.ID) // which it was told, so that it has it in memory
+			w := tap(t, g.server.ID) // its metadata has the ID, so that it is in its memory
 			came := pinged(t, g.address, func() {
-				begin := time.Now()
+				began := time.Now()
 				m.moves(t, g, to)
 				if got := m.moved(t, g); got.Status != "completed" {
 					t.Errorf("it has %s\n%s", got.Status, m.logs(t, "nova-compute"))
 				}
-				took = time.Since(begin)
+				took = time.Since(began)
 			})
 			w.end(t)
 			m.lap(t, fmt.Sprintf("it has moved to %s in %.1f s; %s", to, took.Seconds(), came))
@@ -157,7 +159,7 @@ func testThereAndBack(t *testing.T, m *machines, g guest) {
 	}
 }
 
-// goesOn fails unless the virtual machine runs on a node, and did all the time.
+// goesOn fails unless the server runs on a node, and did all the time.
 func (m *machines) goesOn(t *testing.T, g guest, before int, on string) {
 	t.Helper()
 	m.until(t, "the virtual machine's answer", g.server.ID, func() error { _, err := g.get("seconds"); return err })
@@ -203,8 +205,8 @@ func (m *machines) serviceOf(node string) (services.Service, error) {
 	return all[0], nil
 }
 
-// takes says whether a node takes virtual machines.
-func (m *machines) takes(t *testing.T, node string, enabled bool) {
+// setEnabled enables or disables a node for new servers.
+func (m *machines) setEnabled(t *testing.T, node string, enabled bool) {
 	t.Helper()
 	o := services.UpdateOpts{Status: services.ServiceEnabled}
 	if !enabled {
@@ -215,7 +217,7 @@ func (m *machines) takes(t *testing.T, node string, enabled bool) {
 	}
 }
 
-// on is the pod of a component on a node.
+// on returns the pod of a component on a node.
 func (m *machines) on(t *testing.T, node, component string) *corev1.Pod {
 	t.Helper()
 	for _, p := range m.pods(t, component) {
@@ -226,7 +228,7 @@ func (m *machines) on(t *testing.T, node, component string) *corev1.Pod {
 	return nil
 }
 
-// ready waits until a node has a pod of a component that is ready, and another one than that of a uid.
+// ready waits until a node has a ready pod of a component with another UID.
 func (m *machines) ready(t *testing.T, node, component, not string) {
 	t.Helper()
 	err := m.cloud.Cluster.Wait(context.Background(), operators.Timeout, component+" of "+node, func(context.Context) (bool, error) {
@@ -240,7 +242,7 @@ func (m *machines) ready(t *testing.T, node, component, not string) {
 	}
 }
 
-// controllerOf is what ovn-controller is called on a node.
+// controllerOf returns the name of ovn-controller on a node.
 func controllerOf(node string) string {
 	if node == "node-0" {
 		return "ovn-gateway"
@@ -248,12 +250,12 @@ func controllerOf(node string) string {
 	return "ovn-controller"
 }
 
-// testLeave: what docs/hypervisors.md says of a node that is to be updated, by hand, costs no virtual machine its network: none is left
-// there. It comes back, and takes the virtual machine again.
+// testLeave follows docs/hypervisors.md to drain a node manually for an update: no server loses its network, because
+// none is left on the node. The node returns, and gets the server again.
 func testLeave(t *testing.T, m *machines, g guest) {
 	node, before := m.place(t, g).Host, m.seconds(t, g)
 	other := m.otherNode(t, g)
-	m.takes(t, node, false)
+	m.setEnabled(t, node, false)
 	came := pinged(t, g.address, func() {
 		m.moves(t, g, "")
 		if got := m.moved(t, g); got.Status != "completed" || got.Dest != other {
@@ -275,7 +277,7 @@ func testLeave(t *testing.T, m *machines, g guest) {
 	if came.Lost > 0 {
 		t.Errorf("%s: nothing of another node concerns it", came)
 	}
-	m.takes(t, node, true)
+	m.setEnabled(t, node, true)
 	came = pinged(t, g.address, func() {
 		m.moves(t, g, node)
 		if got := m.moved(t, g); got.Status != "completed" {
@@ -286,8 +288,8 @@ func testLeave(t *testing.T, m *machines, g guest) {
 	m.goesOn(t, g, before, node)
 }
 
-// testReceiver: each process of the node that receives a virtual machine is killed in the middle. The virtual machine goes on, wherever it
-// is, and can be moved afterwards.
+// testReceiver kills each process of the node that receives a server during the migration. The server keeps running, on
+// either node, and can be migrated afterwards.
 func testReceiver(t *testing.T, m *machines, g guest) {
 	for _, component := range []string{"nova-compute", "libvirt", "ovn-controller", "openvswitch"} {
 		t.Run(component, func(t *testing.T) {
@@ -329,47 +331,47 @@ func testReceiver(t *testing.T, m *machines, g guest) {
 	}
 }
 
-// testPowerLoss: a node goes at once, and what it had in memory. Nova and Neutron say so, and it comes back by itself: the virtual machine is
-// shut down, and starts when it is told to.
+// testPowerLoss powers off a node, with the loss of its memory. Nova and Neutron report it, and the node recovers
+// without intervention: the server is shut off, and starts on request.
 func testPowerLoss(t *testing.T, m *machines, g guest) {
-	const node = "node-1" // The first one has the control plane, too.
+	const node = "node-1" // The first one also has the control plane.
 	if m.place(t, g).Host != node {
 		m.moves(t, g, node)
 		m.moved(t, g)
 	}
-	begin := time.Now()
+	began := time.Now()
 	if err := m.cloud.Cluster.PowerOff(node); err != nil {
 		t.Fatal(err)
 	}
-	since := func(what string) { t.Logf("%5.1f s after it lost power: %s", time.Since(begin).Seconds(), what) }
+	since := func(event string) { t.Logf("%5.1f s after it lost power: %s", time.Since(began).Seconds(), event) }
 	m.until(t, "Nova's word that the node is down", g.server.ID, func() error {
 		if s := m.service(t, node); s.State != "down" {
 			return fmt.Errorf("it is %s", s.State)
 		}
 		return nil
 	})
-	since(fmt.Sprintf("Nova says that it is down; the virtual machine is %+v", m.place(t, g)))
-	m.until(t, "Neutron's word that its agents are dead", g.server.ID, func() error {
+	since(fmt.Sprintf("Nova reports it as down; the server is %+v", m.place(t, g)))
+	m.until(t, "Neutron's report that its agents are dead", g.server.ID, func() error {
 		if alive := m.alive(t, node); len(alive) > 0 {
 			return fmt.Errorf("%v are alive", alive)
 		}
 		return nil
 	})
-	since("Neutron says that its agents are dead")
+	since("Neutron reports its agents as dead")
 	m.cloud.Cluster.PowerOn(node)
-	begin = time.Now()
+	began = time.Now()
 	for _, component := range []string{"openvswitch", controllerOf(node), "libvirt", "metadata", "nova-compute"} {
 		m.ready(t, node, component, "")
 	}
-	t.Logf("%5.1f s after it has power again, all of its pods are ready", time.Since(begin).Seconds())
+	t.Logf("%5.1f s after it has power again, all of its pods are ready", time.Since(began).Seconds())
 	m.until(t, "Nova's word that the virtual machine is shut down", g.server.ID, func() error {
 		if p := m.place(t, g); p.Status != "SHUTOFF" || p.Task != "" {
 			return fmt.Errorf("it is %+v", p)
 		}
 		return nil
 	})
-	t.Logf("%5.1f s after it has power again, the virtual machine is %+v", time.Since(begin).Seconds(), m.place(t, g))
-	m.until(t, "Nova's and Neutron's word that the node is there", g.server.ID, func() error {
+	t.Logf("%5.1f s after it has power again, the virtual machine is %+v", time.Since(began).Seconds(), m.place(t, g))
+	m.until(t, "Nova's and Neutron's report that the node is up", g.server.ID, func() error {
 		if s := m.service(t, node); s.State != "up" || len(m.alive(t, node)) == 0 {
 			return fmt.Errorf("it is %s, %v are alive", s.State, m.alive(t, node))
 		}
@@ -379,7 +381,7 @@ func testPowerLoss(t *testing.T, m *machines, g guest) {
 		t.Fatal(err)
 	}
 	m.until(t, "the virtual machine's answer", g.server.ID, func() error { _, err := g.get("seconds"); return err })
-	t.Logf("%5.1f s after it has power again, the virtual machine answers, which was told to start", time.Since(begin).Seconds())
+	t.Logf("%5.1f s after it has power again, the started server responds", time.Since(began).Seconds())
 	to := m.otherNode(t, g)
 	m.moves(t, g, to)
 	if got := m.moved(t, g); got.Status != "completed" {
@@ -388,7 +390,7 @@ func testPowerLoss(t *testing.T, m *machines, g guest) {
 	m.goesOn(t, g, 0, to)
 }
 
-// alive are Neutron's agents of a node that are.
+// alive returns Neutron's agents of a node that are alive.
 func (m *machines) alive(t *testing.T, node string) (out []string) {
 	t.Helper()
 	page, err := agents.List(m.neutron.ServiceClient, agents.ListOpts{Host: node}).AllPages(context.Background())

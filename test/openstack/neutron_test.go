@@ -35,7 +35,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestNeutron: the Neutron of every release makes networks that OVN has, by two pods of its API.
+// TestNeutron checks that the Neutron of every release makes networks that OVN has, by two pods of its API.
 func TestNeutron(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -54,7 +54,8 @@ func TestNeutron(t *testing.T) {
 	}
 }
 
-// testLeaders: while clients make, show and delete ports, the member that leads is killed of each of OVN's databases, twice. No request fails.
+// testLeaders checks that while clients make, show and delete ports, the member that leads is killed of each of OVN's
+// databases, twice. No request fails.
 func testLeaders(t *testing.T, n neutron) {
 	ctx := context.Background()
 	load := portsUsed(t, n)
@@ -73,7 +74,7 @@ func testLeaders(t *testing.T, n neutron) {
 						joined++
 					}
 				}
-				// What is known of it may be from before the last one was killed.
+				// The known state may be older than the last kill.
 				return joined == 3 && raft.Status.Leader != "" && n.cloud.Cluster.Kill(n.cloud.Namespace, raft.Status.Leader) == nil, nil
 			})
 			if err != nil {
@@ -86,13 +87,15 @@ func testLeaders(t *testing.T, n neutron) {
 	t.Log(load)
 }
 
-// TestNeutronPorts: many ports are made at once, by all workers of two pods, and OVN has each of them once.
+// TestNeutronPorts creates many ports in parallel, with all workers of two pods, and checks that OVN has each of them
+// once.
 func TestNeutronPorts(t *testing.T) {
 	t.Parallel()
 	testPorts(t, startNeutron(t, newest, "-many"), 3000)
 }
 
-// TestNeutronUpgrade: a Neutron goes from one SLURP release to the next while ports are made, and no request fails on the way.
+// TestNeutronUpgrade checks that a Neutron can be upgraded from one SLURP release to the next while ports are created,
+// and that no request fails.
 func TestNeutronUpgrade(t *testing.T) {
 	t.Parallel()
 	n := startNeutron(t, before, "-up")
@@ -104,8 +107,8 @@ func TestNeutronUpgrade(t *testing.T) {
 	t.Log(load)
 }
 
-// TestNeutronOVN: OVN goes to another image while ports are made, its databases before what works between them. No request fails, and nothing is
-// lost. The image is another one by its tag alone.
+// TestNeutronOVN updates the image of OVN while ports are created, its databases before the processes between them. No
+// request fails, and nothing is lost. The images differ only in their tags.
 func TestNeutronOVN(t *testing.T) {
 	t.Parallel()
 	n := startNeutron(t, newest, "-ovn")
@@ -116,7 +119,7 @@ func TestNeutronOVN(t *testing.T) {
 		t.Fatal(err)
 	}
 	const next = "next"
-	r, begin := watchRollout(t, n.cloud), time.Now()
+	r, began := watchRollout(t, n.cloud), time.Now()
 	claim := strings.Replace(string(of(t, "networks.yaml", newest, "-ovn")), "      ovn:\n", "      ovn:\n        ovnImage: {tag: "+next+"}\n", 1)
 	if err := n.cloud.Change([]byte(claim)); err != nil {
 		t.Fatal(err)
@@ -136,18 +139,19 @@ func TestNeutronOVN(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	took := time.Since(begin)
+	took := time.Since(began)
 	load.more(t, 20)
 	load.stop(t)
 	r.stop()
 	t.Logf("in %.0f s, meanwhile %s", took.Seconds(), load)
 	_, tag, _ := strings.Cut(from, ":")
-	pods := func(what string) stage { return stage{ovnv1.Name + " " + what, tag, next} }
+	pods := func(component string) stage { return stage{ovnv1.Name + " " + component, tag, next} }
 	r.inOrder(t, []stage{pods("northbound"), pods("northd")}, []stage{pods("southbound"), pods("northd")})
 	testPorts(t, n, 20)
 }
 
-// TestNeutronAgents: a Neutron without OVN makes networks, and what agents talk to waits for them at its queue.
+// TestNeutronAgents checks that a Neutron without OVN creates networks, and that the endpoints of agents are available
+// in its queue.
 func TestNeutronAgents(t *testing.T) {
 	for _, r := range []release.Release{before, newest} {
 		t.Run(string(r), func(t *testing.T) {
@@ -157,18 +161,18 @@ func TestNeutronAgents(t *testing.T) {
 			_, global, _ := strings.Cut(rest, "  global:\n")
 			n := loggedIn(t, start(t, []byte(without+"      mechanism: OVS\n  global:\n"+global), nil))
 			ctx := context.Background()
-			own := made(t, func() (*virtual.Network, error) {
+			own := created(t, func() (*virtual.Network, error) {
 				return virtual.Create(ctx, n.ServiceClient, virtual.CreateOpts{Name: "own"}).Extract()
 			})
-			made(t, func() (*subnets.Subnet, error) {
+			created(t, func() (*subnets.Subnet, error) {
 				return subnets.Create(ctx, n.ServiceClient, subnets.CreateOpts{
 					NetworkID: own.ID, IPVersion: gophercloud.IPv4, CIDR: "192.0.2.0/24",
 				}).Extract()
 			})
-			port := made(t, func() (*ports.Port, error) {
+			port := created(t, func() (*ports.Port, error) {
 				return ports.Create(ctx, n.ServiceClient, ports.CreateOpts{NetworkID: own.ID, Name: "machine"}).Extract()
 			})
-			made(t, func() (*routers.Router, error) {
+			created(t, func() (*routers.Router, error) {
 				return routers.Create(ctx, n.ServiceClient, routers.CreateOpts{Name: "router"}).Extract()
 			})
 			// A packet of VXLAN has 50 bytes more.
@@ -190,7 +194,7 @@ func startNeutron(t *testing.T, r release.Release, end string) neutron {
 	return loggedIn(t, start(t, of(t, "networks.yaml", r, end), nil))
 }
 
-// loggedIn is a client of a cloud's Neutron.
+// loggedIn returns a client of a cloud's Neutron.
 func loggedIn(t *testing.T, cloud *Cloud) neutron {
 	t.Helper()
 	provider, ends := administrator(t, cloud)
@@ -201,7 +205,7 @@ func loggedIn(t *testing.T, cloud *Cloud) neutron {
 	return neutron{c, cloud}
 }
 
-// ovn is what a column of a table of a database of OVN's says, of all rows.
+// ovn returns a column of a table of an OVN database, of all rows.
 func (n neutron) ovn(t *testing.T, part, table, column string) []string {
 	t.Helper()
 	text, err := n.tool(t, part, "--format=json", "--data=json", "--columns="+column, "list", table)
@@ -223,7 +227,7 @@ func (n neutron) ovn(t *testing.T, part, table, column string) []string {
 	return out
 }
 
-// tool runs OVN's own for a database, at all of its members.
+// tool runs OVN's command-line tool for a database, at all of its members.
 func (n neutron) tool(t *testing.T, part string, command ...string) (string, error) {
 	t.Helper()
 	tool, port := "ovn-nbctl", ovnv1.NorthboundPort
@@ -244,10 +248,11 @@ func (n neutron) tool(t *testing.T, part string, command ...string) (string, err
 	}, command...)...)
 }
 
-// testNetworks: a project has a network of its own, with a router to one outside, and a floating IP. OVN has all of it.
+// testNetworks creates a project's network with a router to an external one, and a floating IP, and checks that OVN has
+// all of it.
 func testNetworks(t *testing.T, n neutron) {
 	ctx := context.Background()
-	outside := made(t, func() (*virtual.Network, error) {
+	outside := created(t, func() (*virtual.Network, error) {
 		return virtual.Create(ctx, n.ServiceClient, external.CreateOptsExt{
 			External: new(true),
 			CreateOptsBuilder: provider.CreateOptsExt{
@@ -256,31 +261,31 @@ func testNetworks(t *testing.T, n neutron) {
 			},
 		}).Extract()
 	})
-	made(t, func() (*subnets.Subnet, error) {
+	created(t, func() (*subnets.Subnet, error) {
 		return subnets.Create(ctx, n.ServiceClient, subnets.CreateOpts{
 			NetworkID: outside.ID, IPVersion: gophercloud.IPv4, CIDR: "203.0.113.0/24", EnableDHCP: new(false),
 		}).Extract()
 	})
-	own := made(t, func() (*virtual.Network, error) {
+	own := created(t, func() (*virtual.Network, error) {
 		return virtual.Create(ctx, n.ServiceClient, virtual.CreateOpts{Name: "own"}).Extract()
 	})
-	inside := made(t, func() (*subnets.Subnet, error) {
+	inside := created(t, func() (*subnets.Subnet, error) {
 		return subnets.Create(ctx, n.ServiceClient, subnets.CreateOpts{
 			NetworkID: own.ID, IPVersion: gophercloud.IPv4, CIDR: "192.0.2.0/24",
 		}).Extract()
 	})
-	router := made(t, func() (*routers.Router, error) {
+	router := created(t, func() (*routers.Router, error) {
 		return routers.Create(ctx, n.ServiceClient, routers.CreateOpts{
 			Name: "router", GatewayInfo: &routers.GatewayInfo{NetworkID: outside.ID},
 		}).Extract()
 	})
-	made(t, func() (*routers.InterfaceInfo, error) {
+	created(t, func() (*routers.InterfaceInfo, error) {
 		return routers.AddInterface(ctx, n.ServiceClient, router.ID, routers.AddInterfaceOpts{SubnetID: inside.ID}).Extract()
 	})
-	port := made(t, func() (*ports.Port, error) {
+	port := created(t, func() (*ports.Port, error) {
 		return ports.Create(ctx, n.ServiceClient, ports.CreateOpts{NetworkID: own.ID, Name: "machine"}).Extract()
 	})
-	floating := made(t, func() (*floatingips.FloatingIP, error) {
+	floating := created(t, func() (*floatingips.FloatingIP, error) {
 		return floatingips.Create(ctx, n.ServiceClient, floatingips.CreateOpts{FloatingNetworkID: outside.ID, PortID: port.ID}).Extract()
 	})
 	switches := n.ovn(t, "northbound", "Logical_Switch", "name")
@@ -296,23 +301,23 @@ func testNetworks(t *testing.T, n neutron) {
 	if got := n.ovn(t, "northbound", "NAT", "external_ip"); !slices.Contains(got, floating.FloatingIP) {
 		t.Errorf("floating IP %s is not among %v", floating.FloatingIP, got)
 	}
-	// northd has made of it what nodes read.
+	// northd has translated it for the nodes.
 	if got := n.ovn(t, "southbound", "Port_Binding", "logical_port"); !slices.Contains(got, port.ID) {
 		t.Errorf("port %s is not among the bindings %v", port.ID, got)
 	}
-	// A packet of a tunnel has 58 bytes more, and virtual machines learn nothing of the cluster's DNS.
+	// A packet of a tunnel has 58 bytes more, and servers get no address of the cluster's DNS.
 	if inner, outer := n.mtu(t, own.ID), n.mtu(t, outside.ID); inner != 8942 || outer != 9000 {
-		t.Errorf("MTU %d of its own network, and %d outside", inner, outer)
+		t.Errorf("MTU %d of the project's network, and %d of the external one", inner, outer)
 	}
 	for _, o := range n.ovn(t, "northbound", "DHCP_Options", "options") {
 		if strings.Contains(o, "dns_server") {
-			t.Errorf("DHCP tells virtual machines %s", o)
+			t.Errorf("DHCP sends servers %s", o)
 		}
 	}
 }
 
-// testAging proves that OVN removes learned addresses: routers and networks outside have an age, and the removal has a limit, which Neutron's
-// maintenance sets some time after it has started.
+// testAging checks that OVN removes learned addresses: routers and external networks have an age limit, and the number
+// of removals is limited, which Neutron's maintenance sets some time after its start.
 func testAging(t *testing.T, n neutron) {
 	for _, want := range []struct{ table, column, setting string }{
 		{"Logical_Router", "options", "[mac_binding_age_threshold 300]"}, {"Logical_Switch", "other_config", "[fdb_age_threshold 300]"},
@@ -329,11 +334,11 @@ func testAging(t *testing.T, n neutron) {
 	}
 }
 
-// testSync: a comparison on request finds what somebody did to OVN by hand and nothing else, a repair brings it back, and what is asked twice
-// is answered once.
+// testSync checks that a requested comparison finds manual changes of OVN and nothing else, that a repair reverts them,
+// and that a repeated request has a single result.
 func testSync(t *testing.T, n neutron, r release.Release) {
 	ctx := context.Background()
-	ask := func(request, mode string) *common.OVNSyncAnswer {
+	request := func(request, mode string) *common.OVNSyncAnswer {
 		t.Helper()
 		before := string(of(t, "networks.yaml", r, dashed(r)))
 		claim := strings.Replace(before, "\n      ovn:\n", fmt.Sprintf("\n      ovn:\n        sync: {request: %s, mode: %s}\n", request, mode), 1)
@@ -352,43 +357,43 @@ func testSync(t *testing.T, n neutron, r release.Release) {
 		t.Logf("%+v", s.Status.Answer)
 		return s.Status.Answer
 	}
-	if a := ask("untouched", "Log"); a.Differences != 0 {
-		t.Errorf("nobody has touched OVN: %+v", a)
+	if a := request("untouched", "Log"); a.Differences != 0 {
+		t.Errorf("differences without a change of OVN: %+v", a)
 	}
-	network := made(t, func() (*virtual.Network, error) {
+	network := created(t, func() (*virtual.Network, error) {
 		return virtual.Create(ctx, n.ServiceClient, virtual.CreateOpts{Name: "lost"}).Extract()
 	})
-	port := made(t, func() (*ports.Port, error) {
+	port := created(t, func() (*ports.Port, error) {
 		return ports.Create(ctx, n.ServiceClient, ports.CreateOpts{NetworkID: network.ID, Name: "lost"}).Extract()
 	})
 	n.change(t, "lsp-del", port.ID)
-	// It says nothing of switches without the mark of Neutron, which may be somebody else's.
+	// Switches without Neutron's mark are not reported, because they may belong to other users.
 	const found = "neutron-00000000-0000-4000-8000-000000000001"
 	n.change(t, "ls-add", found, "--", "set", "Logical_Switch", found, `external_ids:"neutron:network_name"=found`)
-	wanted := map[string][2]int32{"Port": {1, 0}, "Network": {0, 1}}
-	a := ask("touched", "Log")
+	expected := map[string][2]int32{"Port": {1, 0}, "Network": {0, 1}}
+	a := request("touched", "Log")
 	for _, d := range a.Found {
-		if want, ok := wanted[d.Kind]; ok && want != [2]int32{d.Missing, d.Extra} {
+		if want, ok := expected[d.Kind]; ok && want != [2]int32{d.Missing, d.Extra} {
 			t.Errorf("%+v, want %v", d, want)
 		}
-		delete(wanted, d.Kind)
+		delete(expected, d.Kind)
 	}
-	if len(wanted) > 0 {
-		t.Errorf("%v is not found", wanted)
+	if len(expected) > 0 {
+		t.Errorf("%v is not found", expected)
 	}
 	if slices.Contains(n.ovn(t, "northbound", "Logical_Switch_Port", "name"), port.ID) {
 		t.Error("to look has brought the port back")
 	}
-	if a := ask("touched", "Repair"); a.Differences != 0 || a.Repaired == 0 {
+	if a := request("touched", "Repair"); a.Differences != 0 || a.Repaired == 0 {
 		t.Errorf("%+v", a)
 	}
 	if !slices.Contains(n.ovn(t, "northbound", "Logical_Switch_Port", "name"), port.ID) {
 		t.Error("the port is not back")
 	}
 	if slices.Contains(n.ovn(t, "northbound", "Logical_Switch", "name"), found) {
-		t.Error("what Neutron does not know is still there")
+		t.Error("the unknown switch still exists")
 	}
-	if a := ask("after", "Log"); a.Differences != 0 {
+	if a := request("after", "Log"); a.Differences != 0 {
 		t.Errorf("after a repair: %+v", a)
 	}
 }
@@ -413,8 +418,8 @@ func (n neutron) mtu(t *testing.T, network string) int {
 	return got.MTU
 }
 
-// made is what has been made.
-func made[T any](t *testing.T, create func() (*T, error)) *T {
+// created returns the result of create.
+func created[T any](t *testing.T, create func() (*T, error)) *T {
 	t.Helper()
 	out, err := create()
 	if err != nil {
@@ -425,19 +430,20 @@ func made[T any](t *testing.T, create func() (*T, error)) *T {
 
 func sorted(items ...string) []string { slices.Sort(items); return items }
 
-// testPorts: so many ports are made by clients side by side, and Neutron and OVN have each of them once, with an address of its own.
+// testPorts creates a number of ports with parallel clients, and checks that Neutron and OVN have each of them once,
+// with a unique address.
 func testPorts(t *testing.T, n neutron, count int) {
 	ctx := context.Background()
-	network := made(t, func() (*virtual.Network, error) {
+	network := created(t, func() (*virtual.Network, error) {
 		return virtual.Create(ctx, n.ServiceClient, virtual.CreateOpts{Name: "many"}).Extract()
 	})
-	made(t, func() (*subnets.Subnet, error) {
+	created(t, func() (*subnets.Subnet, error) {
 		return subnets.Create(ctx, n.ServiceClient, subnets.CreateOpts{
 			NetworkID: network.ID, IPVersion: gophercloud.IPv4, CIDR: "198.18.0.0/16",
 		}).Extract()
 	})
 	const clients = 4
-	begin, ids, addresses := time.Now(), make([]string, count), make([]string, count)
+	began, ids, addresses := time.Now(), make([]string, count), make([]string, count)
 	var all sync.WaitGroup
 	for client := range clients {
 		all.Go(func() {
@@ -452,7 +458,7 @@ func testPorts(t *testing.T, n neutron, count int) {
 		})
 	}
 	all.Wait()
-	took := time.Since(begin)
+	took := time.Since(began)
 	slices.Sort(ids)
 	slices.Sort(addresses)
 	if n := len(slices.Compact(slices.Clone(addresses))); n != count {
@@ -460,7 +466,7 @@ func testPorts(t *testing.T, n neutron, count int) {
 	}
 	var got []string
 	for _, name := range n.ovn(t, "northbound", "Logical_Switch_Port", "name") {
-		if _, ours := slices.BinarySearch(ids, name); ours {
+		if _, exists := slices.BinarySearch(ids, name); exists {
 			got = append(got, name)
 		}
 	}
@@ -474,14 +480,14 @@ func testPorts(t *testing.T, n neutron, count int) {
 func portsUsed(t *testing.T, n neutron) *load {
 	t.Helper()
 	ctx := context.Background()
-	network := made(t, func() (*virtual.Network, error) {
+	network := created(t, func() (*virtual.Network, error) {
 		return virtual.Create(ctx, n.ServiceClient, virtual.CreateOpts{Name: "load"}).Extract()
 	})
-	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
+	return startClients(t, 2, func(ctx context.Context, client, round int, try request) error {
 		port := &ports.Port{}
 		if err := try("make a port", func() (err error) {
 			port, err = ports.Create(ctx, n.ServiceClient, ports.CreateOpts{
-				NetworkID: network.ID, Name: fmt.Sprintf("load-%d-%d", client, turn),
+				NetworkID: network.ID, Name: fmt.Sprintf("load-%d-%d", client, round),
 			}).Extract()
 			return err
 		}); err != nil {

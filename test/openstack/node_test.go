@@ -22,7 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// central are OVN's databases and northd in one pod, by plain TCP: what a control plane has for its nodes.
+// central runs OVN's databases and northd in one pod, with plain TCP: the part of a control plane that its nodes need.
 //
 //nolint:dupword // one loop of a script ends in another
 const central = `
@@ -55,7 +55,7 @@ spec:
         volumeMounts: [{name: tmp, mountPath: /tmp}]
       volumes: [{name: tmp, emptyDir: {}}]`
 
-// topology is a network inside, one outside, a router, and an address outside for a virtual machine.
+// topology is a network inside, one outside, a router, and an address outside for a server.
 const topology = `set -e; n() { ovn-nbctl --db=unix:/tmp/nb.sock --timeout=60 "$@"; }
 n ls-add inside -- ls-add outside -- lsp-add outside ln -- lsp-set-type ln localnet -- lsp-set-addresses ln unknown -- lsp-set-options ln network_name=physnet1
 n lr-add r -- lrp-add r in 02:00:00:00:01:01 192.0.2.1/24 -- lsp-add inside rin -- lsp-set-type rin router -- lsp-set-addresses rin router -- lsp-set-options rin router-port=in
@@ -66,7 +66,7 @@ D=$(n create DHCP_Options cidr=192.0.2.0/24 options='"lease_time"="43200" "mtu"=
 n lsp-set-dhcpv4-options p1 $D
 n --wait=hv sync`
 
-// domain is the virtual machine.
+// domain is the server.
 const domain = `<domain type='qemu'><name>g</name><memory unit='MiB'>128</memory><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='pc'>hvm</type><kernel>/var/lib/nova/vmlinuz</kernel><initrd>/var/lib/nova/initrd.gz</initrd>
 <cmdline>console=ttyS0</cmdline></os>
@@ -75,14 +75,15 @@ const domain = `<domain type='qemu'><name>g</name><memory unit='MiB'>128</memory
 
 const virsh = "virsh --connect 'qemu+unix:///system?socket=/run/libvirt/libvirt-sock' "
 
-// TestNode: the switch, its controller and libvirt of a node, as the function's golden files have them, carry a virtual machine
-// that answers outside, and each is replaced while it is pinged. There is no OpenStack: OVN's central part is one pod without TLS, and
-// virsh starts the virtual machine.
+// TestNode checks that the switch, its controller and libvirt of a node, from the function's golden files, run a server
+// that is reachable from outside, and that each can be replaced while it is pinged. There is no OpenStack: OVN's
+// central part is one pod without TLS, and virsh starts the server.
 func TestNode(t *testing.T) {
 	n := startNodes(t, "node-0")
 	n.exec(t, "central", topology)
 	c := n.Cluster
-	// The device is not there yet: the switch takes it when it comes, and until then says so by an error that is none.
+	// The device does not exist yet: the switch adds it when it appears, and until then reports an error that is to be
+	// ignored.
 	n.exec(t, "openvswitch", "ovs-vsctl --timeout=20 -- add-port br-int tap00000000-01 -- set interface tap00000000-01 external_ids:iface-id=p1 || true")
 	n.exec(t, "libvirt", "echo \""+domain+"\" >/tmp/g.xml; "+virsh+"create /tmp/g.xml")
 	g := newGuest("203.0.113.20")
@@ -109,24 +110,24 @@ func TestNode(t *testing.T) {
 		})
 		waitFor(t, c, "the virtual machine's answer", func() bool { _, err := g.get("seconds"); return err == nil })
 	})
-	t.Run("Peers", func(t *testing.T) { testPeers(t, n) })
+	t.Run("Peers", func(t *testing.T) { testMigrationTLS(t, n) })
 	if list := n.exec(t, "libvirt", virsh+"list --name; "+virsh+"destroy g >&2; "+virsh+"list --name"); !strings.HasPrefix(list, "g\n") {
 		t.Errorf("libvirt's new daemon knows %q", list)
 	}
 }
 
-// fakeNode are the pods of a node, and what they belong to.
+// fakeNode contains the pods of a node, and their environment.
 type fakeNode struct {
 	*cluster.Cluster
 	name, namespace string
-	// domain of OVN's central part, which no other test has: there is one file of names for all.
+	// domain of OVN's central part, which is unique: there is one hosts file for all tests.
 	domain string
 	// authority signs for the pool.
 	authority *pki.Authority
 }
 
-// startNodes starts nodes that lead outside, with all of their pods but those of OpenStack, and what virtual machines boot. It returns the
-// first one.
+// startNodes starts nodes with an external network, with all of their pods except OpenStack's, and the image of
+// servers. It returns the first one.
 func startNodes(t *testing.T, names ...string) fakeNode {
 	t.Helper()
 	dir := t.TempDir()
@@ -182,14 +183,14 @@ func startNodes(t *testing.T, names ...string) fakeNode {
 	return n
 }
 
-// at is another node of the same cluster.
+// at returns another node of the same cluster.
 func (n fakeNode) at(name string) fakeNode {
 	n.name = name
 	return n
 }
 
-// apply applies the golden files, with a southbound database that needs no certificate and an interface that leads outside, and says in
-// which namespace they are.
+// apply applies the golden files, with a southbound database without certificates and an external interface, and
+// returns their namespace.
 func (n fakeNode) apply(t *testing.T) (namespace string) {
 	t.Helper()
 	files, err := filepath.Glob("../../functions/hypervisor/testdata/smallest/*.yaml")
@@ -216,7 +217,7 @@ func (n fakeNode) apply(t *testing.T) (namespace string) {
 		}
 		namespace = o.GetNamespace()
 		if name == "ovn-controller" {
-			reach(&set.Spec.Template.Spec, n.domain+"."+namespace)
+			useCentral(&set.Spec.Template.Spec, n.domain+"."+namespace)
 		}
 		if err := n.Apply(context.Background(), o); err != nil {
 			t.Fatal(err)
@@ -225,7 +226,7 @@ func (n fakeNode) apply(t *testing.T) (namespace string) {
 	return namespace
 }
 
-// peer makes a certificate of the pool's names for somebody.
+// peer issues a certificate with the pool's names.
 func (n fakeNode) peer(t *testing.T, a *pki.Authority, name string) pki.Pair {
 	t.Helper()
 	p, err := a.Issue(pki.Subject{User: name, Hosts: []string{"*." + n.namespace + ".pod"}})
@@ -235,7 +236,7 @@ func (n fakeNode) peer(t *testing.T, a *pki.Authority, name string) pki.Pair {
 	return p
 }
 
-// certify gives nodes their certificate, as the golden file of that orders it.
+// certify issues the certificate of nodes, as in the golden file of the Certificate.
 func (n fakeNode) certify(t *testing.T) pki.Pair {
 	t.Helper()
 	p := n.peer(t, n.authority, n.namespace)
@@ -249,15 +250,16 @@ func (n fakeNode) certify(t *testing.T) pki.Pair {
 	return p
 }
 
-// reach makes a controller one of the pod central, on a node that leads outside.
-func reach(pod *corev1.PodSpec, domain string) {
-	wanted := map[string]string{
+// useCentral configures a controller with the southbound database of the pod central, on a node with an external
+// network.
+func useCentral(pod *corev1.PodSpec, domain string) {
+	env := map[string]string{
 		"SOUTHBOUND": "tcp:central-0." + domain + ".svc:6642", "MAPPINGS": "physnet1:br-ex", "BRIDGES": "br-ex=eth1",
 		"OPTIONS": "enable-chassis-as-gw",
 	}
 	env := pod.Containers[0].Env
 	for i := range env {
-		if v, ok := wanted[env[i].Name]; ok {
+		if v, ok := env[env[i].Name]; ok {
 			env[i].Value = v
 		}
 	}
@@ -283,7 +285,7 @@ func (n fakeNode) pod(t *testing.T, name string) *corev1.Pod {
 	return nil
 }
 
-// ready waits until the pod is another one than that of a uid, and ready.
+// ready waits until the pod is ready and has another UID.
 func (n fakeNode) ready(t *testing.T, name, not string) {
 	t.Helper()
 	waitFor(t, n.Cluster, name, func() bool {

@@ -10,23 +10,25 @@ import (
 	"time"
 )
 
-// withDisk is the virtual machine with a disk of its own.
+// withDisk is the server with a disk.
 var withDisk = strings.Replace(domain, "<devices>", `<devices><disk type='file' device='disk'><driver name='qemu' type='qcow2'/>`+
 	`<source file='/var/lib/nova/g.qcow2'/><target dev='vda' bus='virtio'/></disk>`, 1)
 
-// bothNodes are where the virtual machine's port is while it moves, and its address outside is where the virtual machine is, as Neutron says
-// it for distributed floating IPs. OVN lets the new node have it when that announces itself.
+// bothNodes binds the server's port to both nodes while it is migrated, and its external address to the server's node,
+// as Neutron does for distributed floating IPs. OVN activates the port on the new node when the server announces
+// itself.
 const bothNodes = `n() { ovn-nbctl --db=unix:/tmp/nb.sock --timeout=60 "$@"; }
 n lsp-set-options p1 requested-chassis=%s activation-strategy=rarp`
 
-// TestNodeMigration: a virtual machine moves between two nodes, with its disk, by TLS alone, and back, while it is pinged. As nova-compute
-// does, virsh asks the libvirt that it is on to move it to the other one, which it knows by its name; there is no OpenStack.
+// TestNodeMigration migrates a server between two nodes, with its disk, with TLS only, and back, while it is pinged. As
+// nova-compute does, virsh calls the local libvirt to migrate it to the other one, by the name of its node; there is no
+// OpenStack.
 func TestNodeMigration(t *testing.T) {
 	n := startNodes(t, "node-0", "node-1")
 	n.exec(t, "central", topology+`
 n lr-nat-del r dnat_and_snat 203.0.113.20
 n lr-nat-add r dnat_and_snat 203.0.113.20 192.0.2.10 p1 02:00:00:00:01:03`)
-	const secret = "a word that nobody may read on the wire"
+	const secret = "a word that must be encrypted on the wire"
 	const plug = "ovs-vsctl --timeout=20 -- add-port br-int tap00000000-01 -- set interface tap00000000-01 external_ids:iface-id=p1 || true"
 	for _, node := range []string{"node-0", "node-1"} {
 		n.at(node).exec(t, "libvirt", "qemu-img create -q -f qcow2 /var/lib/nova/g.qcow2 256M")
@@ -46,10 +48,10 @@ n lr-nat-add r dnat_and_snat 203.0.113.20 192.0.2.10 p1 02:00:00:00:01:03`)
 			came := pinged(t, g.address, func() {
 				n.exec(t, "central", fmt.Sprintf(bothNodes, way[0]+","+way[1]))
 				to.exec(t, "openvswitch", plug)
-				begin := time.Now()
+				began := time.Now()
 				from.exec(t, "libvirt", virsh+"migrate --live --p2p --persistent --undefinesource --copy-storage-all --auto-converge --tls g "+
 					"qemu+tls://"+name+"/system --migrateuri tcp://"+name)
-				took = time.Since(begin)
+				took = time.Since(began)
 				n.exec(t, "central", fmt.Sprintf(bothNodes, way[1]))
 				from.exec(t, "openvswitch", "ovs-vsctl --timeout=20 del-port br-int tap00000000-01")
 			})
@@ -64,20 +66,20 @@ n lr-nat-add r dnat_and_snat 203.0.113.20 192.0.2.10 p1 02:00:00:00:01:03`)
 	}
 	to := n.at("node-1")
 	name := strings.ReplaceAll(to.pod(t, "libvirt").Status.HostIP, ".", "-") + "." + n.namespace + ".pod"
-	for what, flags := range map[string]string{
+	for label, flags := range map[string]string{
 		"a migration in the clear":                        "qemu+tls://" + name + "/system --migrateuri tcp://" + name,
 		"a name that the certificate has not":             "--tls qemu+tls://" + to.pod(t, "libvirt").Status.HostIP + "/system",
 		"a stream to a name that the certificate has not": "--tls qemu+tls://" + name + "/system --migrateuri tcp://" + to.pod(t, "libvirt").Status.HostIP,
 	} {
 		out := n.exec(t, "libvirt", "! "+virsh+"migrate --live --p2p --copy-storage-all g "+flags+" 2>&1")
-		t.Logf("%s is refused: %s", what, strings.TrimSpace(out))
+		t.Logf("%s is refused: %s", label, strings.TrimSpace(out))
 	}
 	if _, err := g.get("seconds"); err != nil {
 		t.Error(err)
 	}
 }
 
-// counted is a number that the virtual machine serves.
+// counted returns a number that the server serves.
 func counted(t *testing.T, g guest, path string) int {
 	t.Helper()
 	text, err := g.get(path)

@@ -37,7 +37,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestNova: the Nova of every release runs virtual machines in two cells, shows their screens, and tells them what they are.
+// TestNova checks that the Nova of every release runs servers in two cells, shows their screens, and serves their
+// metadata.
 func TestNova(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -58,23 +59,23 @@ type nova struct {
 	*gophercloud.ServiceClient
 	cloud       *Cloud
 	hypervisors []hypervisor
-	// What virtual machines are made of.
+	// Flavor and image of servers.
 	flavor, image string
 }
 
-// startNova runs a claim whose screens are by VNC, and what its hypervisors are.
+// startNova runs a claim with VNC screens, and its hypervisors.
 func startNova(t *testing.T, r release.Release, end string) nova {
 	t.Helper()
 	return startNovaAs(t, of(t, "machines.yaml", r, end), r, end, novav1.Consoles{Graphical: novav1.VNC}, "")
 }
 
-// startNovaAs does so with another claim, with the consoles that it orders, and a second cell that has a queue of that name.
+// startNovaAs starts a Nova with a given claim and its consoles, and a second cell with a separate queue.
 func startNovaAs(t *testing.T, claim []byte, r release.Release, end string, consoles novav1.Consoles, queue string) nova {
 	t.Helper()
 	return startNovaIn(t, start(t, claim, nil), r, consoles, hypervisor{domain: "machines" + end + ".tenant-a.example.com", queue: queue})
 }
 
-// startNovaIn makes of a cloud one with hypervisors, on the queue of one that is given: of its own name in the second cell alone.
+// startNovaIn adds hypervisors to a cloud, with a given queue: a queue with another name only in the second cell.
 func startNovaIn(t *testing.T, cloud *Cloud, r release.Release, consoles novav1.Consoles, like hypervisor) nova {
 	t.Helper()
 	ctx := context.Background()
@@ -86,7 +87,7 @@ func startNovaIn(t *testing.T, cloud *Cloud, r release.Release, consoles novav1.
 	}
 	c.Microversion = "2.96" // of all releases here
 	n := nova{ServiceClient: c, cloud: cloud, image: glanceOf(t, cloud).create(t, "nothing", "raw")}
-	glanceOf(t, cloud).upload(t, n.image, whole(content(mib)), "")
+	glanceOf(t, cloud).upload(t, n.image, complete(content(mib)), "")
 	flavor, err := flavors.Create(ctx, c, flavors.CreateOpts{Name: "tiny", RAM: 64, VCPUs: 1, Disk: new(0)}).Extract()
 	if err != nil {
 		t.Fatal(err)
@@ -102,26 +103,26 @@ func startNovaIn(t *testing.T, cloud *Cloud, r release.Release, consoles novav1.
 		h.run(t, cloud, r)
 	}
 	n.up(t)
-	cloud.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
+	cloud.Operators.Forward(2 * time.Minute) // the companion calls Nova once a minute
 	for _, h := range n.hypervisors {
 		n.mapped(t, h, r)
 	}
 	return n
 }
 
-// mapped waits until a hypervisor is one of its cell, and of no other, and its version is known.
+// mapped waits until a hypervisor belongs to its cell only, and its version is known.
 func (n nova) mapped(t *testing.T, h hypervisor, r release.Release) {
 	t.Helper()
-	if err := n.knows(h, r, operators.Timeout); err != nil {
+	if err := n.waitForHypervisor(h, r, operators.Timeout); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// computeVersions are what nova-compute of each release says of itself.
+// computeVersions are the service versions that nova-compute of each release reports.
 var computeVersions = map[release.Release]int32{"2025.1": 68, "2025.2": 70, "2026.1": 72, "2026.2": 74}
 
-// knows waits until the companion knows a hypervisor as the only one of its cell, and its version.
-func (n nova) knows(h hypervisor, r release.Release, within time.Duration) error {
+// waitForHypervisor waits until the companion reports a hypervisor as the only one of its cell, with its version.
+func (n nova) waitForHypervisor(h hypervisor, r release.Release, within time.Duration) error {
 	m := &openstackv1.CellMapping{}
 	err := n.cloud.Cluster.Wait(context.Background(), within, "the mapping of "+h.host(), func(ctx context.Context) (bool, error) {
 		key := client.ObjectKey{Namespace: n.cloud.Namespace, Name: novacellv1.Name(novav1.ServiceName, h.cell)}
@@ -169,8 +170,8 @@ func (n nova) up(t *testing.T) {
 	}
 }
 
-// replace makes a hypervisor run the Nova of a release, or another one than so far, and returns when that takes part: it has what is made while
-// it starts fail, which it takes for what the one before has not finished
+// replace creates a hypervisor run the Nova of a release, or another one than before, and returns when it accepts
+// servers: servers that are created while it starts fail, because it treats them as builds interrupted by the restart
 // (nova.compute.manager.ComputeManager._error_out_instances_whose_build_was_interrupted).
 func (n nova) replace(t *testing.T, h hypervisor, r release.Release) {
 	t.Helper()
@@ -189,7 +190,7 @@ func (n nova) replace(t *testing.T, h hypervisor, r release.Release) {
 	}
 }
 
-// testComputeServices: every process reports, and the companion sees the same.
+// testComputeServices checks that every process reports, and the companion sees the same.
 func testComputeServices(t *testing.T, n nova) {
 	n.up(t)
 	n.cloud.Operators.Forward(2 * time.Minute)
@@ -203,19 +204,20 @@ func testComputeServices(t *testing.T, n nova) {
 	}
 }
 
-// testServers: each cell runs a virtual machine, lists show those of both, each has a screen and knows what it is.
+// testServers checks that each cell runs a server, that lists contain those of both, and that each has a screen and
+// metadata.
 func testServers(t *testing.T, n nova) {
 	ctx := context.Background()
-	made := map[string]string{}
+	created := map[string]string{}
 	for _, h := range n.hypervisors {
 		id, err := n.create(ctx, h, "in-"+h.cell)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made[id] = h.host()
+		created[id] = h.host()
 	}
 	got := map[string]string{}
-	for id := range made {
+	for id := range created {
 		if err := n.active(ctx, id); err != nil {
 			t.Fatal(err)
 		}
@@ -227,21 +229,21 @@ func testServers(t *testing.T, n nova) {
 	for _, s := range all {
 		got[s.ID] = s.Host
 	}
-	if diff := cmp.Diff(made, got); diff != "" {
+	if diff := cmp.Diff(created, got); diff != "" {
 		t.Errorf("virtual machines and their hosts (-want +got):\n%s", diff)
 	}
 	for _, s := range all {
 		t.Run("Metadata", func(t *testing.T) { testMetadata(t, n, s) })
 		t.Run("Screen", func(t *testing.T) { testScreen(t, n, s, strings.TrimPrefix(s.Host, "compute-")) })
 	}
-	for id := range made {
+	for id := range created {
 		if err := n.delete(ctx, id); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// create makes a virtual machine without a network, on a hypervisor.
+// create creates a server without a network, on a hypervisor.
 func (n nova) create(ctx context.Context, h hypervisor, name string) (id string, err error) {
 	s, err := servers.Create(ctx, n.ServiceClient, servers.CreateOpts{
 		Name: name, FlavorRef: n.flavor, ImageRef: n.image, Networks: "none", HypervisorHostname: h.host(),
@@ -252,42 +254,42 @@ func (n nova) create(ctx context.Context, h hypervisor, name string) (id string,
 	return s.ID, nil
 }
 
-// patience is how long a virtual machine may take to come or go.
-const patience = 3 * time.Minute
+// serverTimeout is the maximum time to create or delete a server.
+const serverTimeout = 3 * time.Minute
 
-// active waits until a virtual machine runs.
+// active waits until a server runs.
 func (n nova) active(ctx context.Context, id string) error {
-	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		s, err := servers.Get(ctx, n.ServiceClient, id).Extract()
 		if err != nil || s.Status == "ACTIVE" {
 			return err
 		}
-		if s.Status == "ERROR" || time.Since(begin) > patience {
+		if s.Status == "ERROR" || time.Since(began) > serverTimeout {
 			return fmt.Errorf("after %.0f s %s is %s, with the task %q: %s",
-				time.Since(begin).Seconds(), s.Name, s.Status, s.TaskState, s.Fault.Message)
+				time.Since(began).Seconds(), s.Name, s.Status, s.TaskState, s.Fault.Message)
 		}
 	}
 }
 
-// delete waits until a virtual machine has gone.
+// delete deletes a server and waits until it is deleted.
 func (n nova) delete(ctx context.Context, id string) error {
 	if err := servers.Delete(ctx, n.ServiceClient, id).ExtractErr(); err != nil {
 		return err
 	}
-	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		s, err := servers.Get(ctx, n.ServiceClient, id).Extract()
 		if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		if time.Since(begin) > patience {
-			return fmt.Errorf("after %.0f s %s is still %s, with the task %q", time.Since(begin).Seconds(), s.Name, s.Status, s.TaskState)
+		if time.Since(began) > serverTimeout {
+			return fmt.Errorf("after %.0f s %s is still %s, with the task %q", time.Since(began).Seconds(), s.Name, s.Status, s.TaskState)
 		}
 	}
 }
 
-// list returns the virtual machines of all cells whose names begin so.
+// list returns the servers of all cells whose names begin so.
 func (n nova) list(ctx context.Context, prefix string) ([]servers.Server, error) {
 	page, err := servers.List(n.ServiceClient, servers.ListOpts{Name: "^" + prefix}).AllPages(ctx)
 	if err != nil {
@@ -296,8 +298,8 @@ func (n nova) list(ctx context.Context, prefix string) ([]servers.Server, error)
 	return servers.ExtractServers(page)
 }
 
-// said is the end of what the pods of a component have written.
-func (n nova) said(t *testing.T, component string) string {
+// podLogs returns the last log lines of the pods of a component.
+func (n nova) podLogs(t *testing.T, component string) string {
 	t.Helper()
 	const most = 4000
 	ctx, pods, out := context.Background(), &corev1.PodList{}, ""
@@ -311,18 +313,18 @@ func (n nova) said(t *testing.T, component string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out += p.Name + " says:\n" + text[max(0, len(text)-most):] + "\n"
+		out += p.Name + ":\n" + text[max(0, len(text)-most):] + "\n"
 	}
 	return out
 }
 
-// testMetadata: a virtual machine is told what it is, if the agent beside it vouches for which one it is.
+// testMetadata checks that a server gets its metadata, if the agent of its node signs its identity.
 func testMetadata(t *testing.T, n nova, s servers.Server) {
 	secret, err := n.cloud.Operators.Secret(context.Background(), n.cloud.Namespace, "nova-metadata-secret")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(secret []byte) (status int, uuid string) {
+	read := func(secret []byte) (status int, uuid string) {
 		t.Helper()
 		sum := hmac.New(sha256.New, secret)
 		_, _ = sum.Write([]byte(s.ID)) // never fails
@@ -354,16 +356,16 @@ func testMetadata(t *testing.T, n nova, s servers.Server) {
 		}
 		return response.StatusCode, out.UUID
 	}
-	if status, uuid := ask(secret["password"]); status != http.StatusOK || uuid != s.ID {
-		t.Errorf("%s is told by %d that it is %s, want %s\n%s", s.Name, status, uuid, s.ID, n.said(t, "metadata"))
+	if status, uuid := read(secret["password"]); status != http.StatusOK || uuid != s.ID {
+		t.Errorf("%s gets status %d with UUID %s, want %s\n%s", s.Name, status, uuid, s.ID, n.podLogs(t, "metadata"))
 	}
-	if status, _ := ask([]byte("guessed")); status != http.StatusForbidden {
+	if status, _ := read([]byte("guessed")); status != http.StatusForbidden {
 		t.Errorf("a signature with another secret: got %d, want 403", status)
 	}
 }
 
-// testScreen: the address of a virtual machine's console leads to a page, and from there to the screen of its own hypervisor, by a token
-// that no other token replaces.
+// testScreen checks that the address of a server's console leads to a page, and from there to the screen of its
+// hypervisor, with a token that cannot be replaced by another.
 func testScreen(t *testing.T, n nova, s servers.Server, want string) {
 	console, err := remoteconsoles.Create(context.Background(), n.ServiceClient, s.ID, remoteconsoles.CreateOpts{
 		Protocol: remoteconsoles.ConsoleProtocolVNC, Type: remoteconsoles.ConsoleTypeNoVNC,
@@ -384,18 +386,18 @@ func testScreen(t *testing.T, n nova, s servers.Server, want string) {
 	}
 	path := page.Query().Get("path") // ?token=…
 	if got, err := n.console(page.Host, path, "", look); err != nil || got != want {
-		t.Errorf("the screen is that of %q, %v; want %q", got, err, want)
+		t.Errorf("the screen shows %q, %v; want %q", got, err, want)
 	}
 	if got, err := n.console(page.Host, "?token="+guessed, "", look); !errors.Is(err, io.EOF) {
 		t.Errorf("a guessed token leads to %q, %v; want nothing", got, err)
 	}
 }
 
-// guessed is a token of nobody's.
+// guessed is an invalid token.
 const guessed = "00000000-0000-0000-0000-000000000000"
 
-// console opens a websocket as a browser does that was given a page of the same host, with a cookie or without one, and returns what is
-// heard behind it.
+// console opens a websocket as a browser with a page of the same host does, with a cookie or without one, and returns
+// the received name.
 func (n nova) console(host, path, cookie string, talk func(io.ReadWriter) (string, error)) (string, error) {
 	config, err := websocket.NewConfig("wss://"+host+"/"+path, "https://"+host)
 	if err != nil {
@@ -405,15 +407,15 @@ func (n nova) console(host, path, cookie string, talk func(io.ReadWriter) (strin
 	if cookie != "" {
 		config.Header.Set("Cookie", cookie)
 	}
-	plain, err := n.cloud.Cluster.Dial(context.Background(), "tcp", host+":443")
+	tcp, err := n.cloud.Cluster.Dial(context.Background(), "tcp", host+":443")
 	if err != nil {
 		return "", err
 	}
-	defer plain.Close()
-	if err := plain.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
+	defer tcp.Close()
+	if err := tcp.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
 		return "", err
 	}
-	conn, err := websocket.NewClient(config, tls.Client(plain, &tls.Config{
+	conn, err := websocket.NewClient(config, tls.Client(tcp, &tls.Config{
 		RootCAs: n.cloud.Operators.Public.Pool(), ServerName: host, MinVersion: tls.VersionTLS12,
 	}))
 	if err != nil {
@@ -423,11 +425,11 @@ func (n nova) console(host, path, cookie string, talk func(io.ReadWriter) (strin
 	return talk(conn)
 }
 
-// serversUsed: two clients, each with a cell, make, list and delete virtual machines.
+// serversUsed: two clients, each with a cell, make, list and delete servers.
 func serversUsed(t *testing.T, n nova) *load {
 	t.Helper()
-	return begin(t, len(n.hypervisors), func(ctx context.Context, client, turn int, try request) error {
-		name, id := fmt.Sprintf("load-%d-%d-", client, turn), ""
+	return startClients(t, len(n.hypervisors), func(ctx context.Context, client, round int, try request) error {
+		name, id := fmt.Sprintf("load-%d-%d-", client, round), ""
 		if err := try("make a virtual machine", func() (err error) {
 			id, err = n.create(ctx, n.hypervisors[client], name)
 			return err

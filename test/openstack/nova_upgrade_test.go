@@ -22,8 +22,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestNovaUpgrade: a Nova goes from one release to another, while clients make, list and delete virtual machines in both cells. No request
-// fails, schemas come before what reads them, conductors before schedulers and schedulers before APIs, and hypervisors follow.
+// TestNovaUpgrade upgrades a Nova from one release to another, while clients create, list and delete servers in both
+// cells. No request fails, schemas are migrated before their readers start, conductors before schedulers and schedulers
+// before APIs, and hypervisors follow.
 func TestNovaUpgrade(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string][]release.Release{
@@ -47,24 +48,24 @@ func TestNovaUpgrade(t *testing.T) {
 // schemas of Nova, and of its cells.
 var schemas = []string{"nova-api", "nova-cell0", "nova-cell1", "nova-cell2"}
 
-// upgrade brings it to the next release under load, and then the hypervisors.
+// upgrade upgrades it to the next release under load, and then the hypervisors.
 func (n nova) upgrade(t *testing.T, from, to release.Release, end string) {
 	t.Helper()
 	load := serversUsed(t, n)
 	load.more(t, 10)
-	r, begin := watchRollout(t, n.cloud), time.Now()
+	r, began := watchRollout(t, n.cloud), time.Now()
 	upgrade(t, n.cloud, of(t, "machines.yaml", to, end), to, "keystone", "placement", "glance")
 	for _, s := range schemas {
 		checkContracted(t, n.cloud, s, to)
 	}
 	checkImages(t, n.cloud, novav1.ServiceName, to)
-	took := time.Since(begin)
+	took := time.Since(began)
 	load.more(t, 20)
 	load.stop(t)
 	r.stop()
 	t.Logf("from %s to %s in %.0f s, meanwhile %s", from, to, took.Seconds(), load)
 	r.inOrder(t, chains(t, from, to)...)
-	n.speaks(t, spoken[from])
+	n.checkComputeVersion(t, spoken[from])
 	for _, h := range n.hypervisors {
 		n.replace(t, h, to)
 		n.renewed(t, h, to)
@@ -76,15 +77,16 @@ func (n nova) upgrade(t *testing.T, from, to release.Release, end string) {
 	load.more(t, 10)
 	load.stop(t)
 	t.Logf("hypervisors are of %s, and the pods that were pinned have been replaced; meanwhile %s", to, load)
-	n.speaks(t, spoken[to])
-	n.settled(t)
+	n.checkComputeVersion(t, spoken[to])
+	n.checkMigrated(t)
 }
 
 // spoken is the version of calls to hypervisors in each release.
 var spoken = map[release.Release]string{"2025.1": "6.4", "2025.2": "6.4", "2026.1": "6.5", "2026.2": "6.5"}
 
-// speaks: whoever has found a version of calls to hypervisors has found this one. Conductors above the cells and APIs have.
-func (n nova) speaks(t *testing.T, want string) {
+// checkComputeVersion checks that every process that has selected a version of calls to hypervisors has selected this
+// one. Conductors above the cells and APIs have.
+func (n nova) checkComputeVersion(t *testing.T, want string) {
 	t.Helper()
 	ctx, pods := context.Background(), &corev1.PodList{}
 	if err := n.cloud.Cluster.Client.List(ctx, pods, client.InNamespace(n.cloud.Namespace), client.MatchingLabels{
@@ -105,21 +107,23 @@ func (n nova) speaks(t *testing.T, want string) {
 		for _, m := range selected.FindAllStringSubmatch(string(text), -1) {
 			found[p.Labels["app.kubernetes.io/instance"]+" "+component] = true
 			if m[1] != want {
-				t.Errorf("%s speaks to hypervisors by %s, want %s", p.Name, m[1], want)
+				t.Errorf("%s uses RPC version %s with hypervisors, want %s", p.Name, m[1], want)
 			}
 		}
 	}
 	for _, who := range []string{"nova conductor", "nova api"} {
 		if !found[who] {
-			t.Errorf("nobody of %s has found how to speak to hypervisors", who)
+			t.Errorf("no process of %s has selected an RPC version for hypervisors", who)
 		}
 	}
 }
 
-// selected is what a process writes when it has found one (nova.compute.rpcapi.ComputeAPI._determine_version_cap).
+// selected matches the log line of a process that has selected one
+// (nova.compute.rpcapi.ComputeAPI._determine_version_cap).
 var selected = regexp.MustCompile(`Automatically selected compute RPC version ([0-9.]+) from`)
 
-// chains are what has to come before what: above the cells nothing runs that is newer than any of their databases and conductors.
+// chains returns the required order: above the cells no process is newer than any of the cells' databases and
+// conductors.
 func chains(t *testing.T, from, to release.Release) [][]stage {
 	t.Helper()
 	var tags [2]string
@@ -130,7 +134,7 @@ func chains(t *testing.T, from, to release.Release) [][]stage {
 		}
 		tags[i] = v
 	}
-	pods := func(what string) stage { return stage{what, tags[0], tags[1]} }
+	pods := func(label string) stage { return stage{label, tags[0], tags[1]} }
 	schema := func(name string) stage { return stage{schemaOf(name), "", string(to)} }
 	above := []stage{pods("nova conductor"), pods("nova scheduler"), pods("nova api")}
 	var out [][]stage
@@ -142,21 +146,23 @@ func chains(t *testing.T, from, to release.Release) [][]stage {
 	return out
 }
 
-// renewed waits until the companion knows that a hypervisor is of a release. It lists those of a cell once an hour.
+// renewed waits until the companion reports the release of a hypervisor. It lists the hypervisors of a cell once an
+// hour.
 func (n nova) renewed(t *testing.T, h hypervisor, r release.Release) {
 	t.Helper()
 	const tries = 8
 	for range tries {
 		n.cloud.Operators.Forward(61 * time.Minute)
-		if n.knows(h, r, 30*time.Second) == nil {
+		if n.waitForHypervisor(h, r, 30*time.Second) == nil {
 			return
 		}
 	}
 	n.mapped(t, h, r)
 }
 
-// settled: nothing is left to do for the next upgrade. Data have been migrated, and Nova's own check finds nothing.
-func (n nova) settled(t *testing.T) {
+// checkMigrated checks that nothing remains to be done before the next upgrade: data have been migrated, and Nova's
+// upgrade check has no findings.
+func (n nova) checkMigrated(t *testing.T) {
 	t.Helper()
 	for _, s := range schemas[1:] { // the API's has no such migrations
 		n.manages(t, s, "nova-manage db online_data_migrations")

@@ -20,11 +20,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestCephBackups: a member of a project backs a volume up into the object store of the cloud, by Swift, and restores it. The backup is in
-// the account of that project, and of no other one.
+// TestCephBackups checks that a member of a project backs a volume up into the object store of the cloud, by Swift, and
+// restores it. The backup is in the account of that project, and of no other one.
 func TestCephBackups(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=ceph")
+		t.Skip("a Ceph runs only on request: SERVICE=ceph")
 	}
 	for _, r := range []release.Release{"2025.2", "2026.2"} {
 		t.Run(string(r), func(t *testing.T) { testObjectBackup(t, r) })
@@ -45,9 +45,9 @@ func testObjectBackup(t *testing.T, r release.Release) {
 			"volumes-ceph": {cinderv1.CephConfigKey: s.ceph.Configuration(), cinderv1.CephKeyringKey: s.ceph.Keyrings["cinder"]},
 		}
 	})
-	s.beside(t, plane, func() *operators.Ceph { return s.ceph })
+	s.startWith(t, plane, func() *operators.Ceph { return s.ceph })
 
-	// The authority of the object store is known when it is there.
+	// The CA of the object store is known after its start.
 	if err := s.cloud.Operators.SetSecret(ctx, "tenant-a", "objects", map[string][]byte{"ca.crt": s.authority}); err != nil {
 		t.Fatal(err)
 	}
@@ -70,30 +70,30 @@ func testObjectBackup(t *testing.T, r release.Release) {
 	}
 	data, g := content(8*mib), glance{images}
 	image := g.create(t, "image", "raw")
-	g.upload(t, image, whole(data), "")
+	g.upload(t, image, complete(data), "")
 	c := cinder{ServiceClient: block, cloud: s.cloud, ceph: s.ceph}
 	from := c.backUp(t, image, data, func() []string {
-		status, said := s.ask(t, http.MethodGet, two.catalog["object-store"]+"/"+container, two.token, "")
-		want(t, "look for backups in the account of another project", status, said, http.StatusNotFound)
+		status, body := s.call(t, http.MethodGet, two.catalog["object-store"]+"/"+container, two.token, "")
+		want(t, "look for backups in the account of another project", status, body, http.StatusNotFound)
 		return s.objects(t, one)
 	})
-	if left := slices.DeleteFunc(s.objects(t, one), func(name string) bool { return !strings.Contains(name, from) }); len(left) > 0 {
-		t.Errorf("of a backup that was deleted there is %v", left)
+	if remaining := slices.DeleteFunc(s.objects(t, one), func(name string) bool { return !strings.Contains(name, from) }); len(remaining) > 0 {
+		t.Errorf("of a backup that was deleted there is %v", remaining)
 	}
 }
 
-// withoutBackup is a claim that says nothing of backups.
+// withoutBackup returns a claim without the section of backups.
 func withoutBackup(t *testing.T, claim []byte) []byte {
 	t.Helper()
 	before, rest, found := bytes.Cut(claim, []byte("      backup:\n"))
 	_, after, also := bytes.Cut(rest, []byte("  global:\n"))
 	if !found || !also {
-		t.Fatal("the claim has no backup before what is global")
+		t.Fatal("the claim has no backup section before the global one")
 	}
 	return slices.Concat(before, []byte("  global:\n"), after)
 }
 
-// as is a client that is logged in as a member of a project, and finds services by their internal addresses.
+// as returns a client that is logged in as a member of a project, and finds services by their internal addresses.
 func (s *stores) as(t *testing.T, m account) (*gophercloud.ProviderClient, gophercloud.EndpointOpts) {
 	t.Helper()
 	admin, ends := administrator(t, s.cloud)
@@ -110,10 +110,10 @@ func (s *stores) as(t *testing.T, m account) (*gophercloud.ProviderClient, gophe
 	return out, ends
 }
 
-// objects are the names of what a project's container of backups has.
+// objects returns the names of the objects in a project's container of backups.
 func (s *stores) objects(t *testing.T, m account) []string {
 	t.Helper()
-	status, said := s.ask(t, http.MethodGet, m.catalog["object-store"]+"/"+container, m.token, "")
-	want(t, "list backups", status, said, http.StatusOK, http.StatusNoContent)
-	return strings.Fields(said)
+	status, body := s.call(t, http.MethodGet, m.catalog["object-store"]+"/"+container, m.token, "")
+	want(t, "list backups", status, body, http.StatusOK, http.StatusNoContent)
+	return strings.Fields(body)
 }

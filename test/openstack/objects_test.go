@@ -37,11 +37,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// TestCephObjects: users of a control plane keep objects in an object store of a StorageCluster, by Swift and by S3, in their own project
-// and in no other one. The gateway is told what Rook tells it of the composed CephObjectStore.
+// TestCephObjects checks that users of a control plane can store objects in an object store of a StorageCluster, by
+// Swift and by S3, in their project only. The gateway is configured as Rook does for the composed CephObjectStore.
 func TestCephObjects(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=ceph")
+		t.Skip("a Ceph runs only on request: SERVICE=ceph")
 	}
 	s := startStores(t)
 	one, two := s.member(t, "one"), s.member(t, "two")
@@ -59,7 +59,7 @@ type stores struct {
 	cloud    *Cloud
 	identity *gophercloud.ServiceClient
 	ceph     *operators.Ceph
-	// instance is the namespace of the StorageCluster, service what lets its object store in.
+	// instance is the namespace of the StorageCluster, service the KeystoneService of its object store.
 	instance string
 	service  *simulate.Cluster
 	// store is the CephObjectStore that Rook would be given.
@@ -69,25 +69,25 @@ type stores struct {
 	authority []byte
 }
 
-// startStores makes two claims a cloud with an object store: those of a control plane and of a StorageCluster.
+// startStores creates a cloud with an object store from two claims: a control plane and a StorageCluster.
 func startStores(t *testing.T) *stores {
 	t.Helper()
 	plane := lettingObjectsIn(read(t, "small.yaml"))
 	s := &stores{cloud: start(t, plane, nil)}
-	s.beside(t, plane, func() *operators.Ceph {
+	s.startWith(t, plane, func() *operators.Ceph {
 		return startCephWith(t, nil, map[string]operators.Caps{gatewayUser: operators.GatewayCaps()})
 	})
 	return s
 }
 
-// lettingObjectsIn is the claim of a control plane that lets the object store in.
+// lettingObjectsIn returns the claim of a control plane that admits the object store.
 func lettingObjectsIn(plane []byte) []byte {
 	return bytes.Replace(plane, []byte("\nspec:\n"), []byte("\nspec:\n  keystoneServices:\n"+
 		"  - {namespace: tenant-a, name: ceph-objects, type: object-store, additionalTypes: [s3]}\n"), 1)
 }
 
-// beside runs the object store beside a control plane that lets it in, on a Ceph that has the user of its gateways.
-func (s *stores) beside(t *testing.T, plane []byte, ceph func() *operators.Ceph) {
+// startWith runs the object store with a control plane that admits it, on a Ceph that has the user of its gateways.
+func (s *stores) startWith(t *testing.T, plane []byte, ceph func() *operators.Ceph) {
 	t.Helper()
 	s.compose(t, plane)
 	var err error
@@ -99,8 +99,8 @@ func (s *stores) beside(t *testing.T, plane []byte, ceph func() *operators.Ceph)
 	s.serve(t)
 }
 
-// compose makes the StorageCluster's claim what there is of it beside a Ceph: Rook does nothing here, and the KeystoneService is composed
-// as every claim of that kind.
+// compose composes the StorageCluster's claim for an existing Ceph: Rook does not run here, and the KeystoneService is
+// composed like every claim of that kind.
 func (s *stores) compose(t *testing.T, plane []byte) {
 	t.Helper()
 	claim := append(read(t, "storage.yaml"), "  objectStores:\n  - name: objects\n"+
@@ -140,7 +140,7 @@ func (s *stores) compose(t *testing.T, plane []byte) {
 	s.instance = w.XR.GetFields()["status"].GetStructValue().GetFields()["instance"].GetStringValue()
 }
 
-// nameOf is the name of a claim.
+// nameOf returns the name of a claim.
 func nameOf(t *testing.T, claim []byte) string {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -163,24 +163,24 @@ func (s *stores) letIn(plane, platform []byte, composed map[string]any) error {
 	if s.service, err = preview.NewCluster(text, platform, kinds.Runners()); err != nil {
 		return err
 	}
-	if s.service.RequiredResources, err = preview.Bound(plane, s.cloud.world.XR); err != nil {
+	if s.service.RequiredResources, err = preview.Bound(plane, s.cloud.simulation.XR); err != nil {
 		return err
 	}
-	s.service.Reconcile, s.service.Remove = s.cloud.world.Reconcile, s.cloud.world.Remove
+	s.service.Reconcile, s.service.Remove = s.cloud.simulation.Reconcile, s.cloud.simulation.Remove
 	return s.service.Run(func(simulate.Step) {})
 }
 
-// said is a field of the CephObjectStore.
-func (s *stores) said(path ...string) any {
+// field returns a field of the CephObjectStore's spec.
+func (s *stores) field(path ...string) any {
 	v, _, _ := unstructured.NestedFieldNoCopy(s.store.Object, append([]string{"spec"}, path...)...)
 	return v
 }
 
-// configure writes into Ceph's store of options what Rook writes of a CephObjectStore
+// configure writes the options of a CephObjectStore into Ceph's option store, as Rook does
 // (https://github.com/rook/rook/blob/v1.18.8/pkg/operator/ceph/object/config.go).
 func (s *stores) configure(t *testing.T) {
 	t.Helper()
-	secret, err := s.cloud.Operators.Secret(context.Background(), s.instance, s.said("auth", "keystone", "serviceUserSecretName").(string))
+	secret, err := s.cloud.Operators.Secret(context.Background(), s.instance, s.field("auth", "keystone", "serviceUserSecretName").(string))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,26 +198,26 @@ func (s *stores) configure(t *testing.T) {
 		t.Fatalf("Rook refuses a user of domain %s in a project of domain %s", u, p)
 	}
 	var accepted []string
-	for _, r := range s.said("auth", "keystone", "acceptedRoles").([]any) {
+	for _, r := range s.field("auth", "keystone", "acceptedRoles").([]any) {
 		accepted = append(accepted, r.(string))
 	}
 	var commands strings.Builder
 	for option, value := range map[string]any{
-		"rgw_keystone_url":              s.said("auth", "keystone", "url"),
+		"rgw_keystone_url":              s.field("auth", "keystone", "url"),
 		"rgw_keystone_accepted_roles":   strings.Join(accepted, ","),
-		"rgw_keystone_implicit_tenants": s.said("auth", "keystone", "implicitTenants"),
+		"rgw_keystone_implicit_tenants": s.field("auth", "keystone", "implicitTenants"),
 		"rgw_keystone_api_version":      string(secret["OS_IDENTITY_API_VERSION"]),
 		"rgw_keystone_admin_domain":     string(secret["OS_PROJECT_DOMAIN_NAME"]),
 		"rgw_keystone_admin_project":    string(secret["OS_PROJECT_NAME"]),
 		"rgw_keystone_admin_user":       string(secret["OS_USERNAME"]),
 		"rgw_keystone_admin_password":   string(secret["OS_PASSWORD"]),
-		"rgw_s3_auth_use_keystone":      s.said("protocols", "s3", "authUseKeystone"),
-		"rgw_swift_account_in_url":      s.said("protocols", "swift", "accountInUrl"),
+		"rgw_s3_auth_use_keystone":      s.field("protocols", "s3", "authUseKeystone"),
+		"rgw_swift_account_in_url":      s.field("protocols", "swift", "accountInUrl"),
 		"rgw_log_nonexistent_bucket":    "true", "rgw_log_object_name_utc": "true", "rgw_enable_usage_log": "true",
 	} {
 		fmt.Fprintf(&commands, "ceph config set client.%s %s '%v'\n", gatewayUser, option, value)
 	}
-	if s.said("protocols", "enableAPIs") != nil {
+	if s.field("protocols", "enableAPIs") != nil {
 		t.Fatal("both protocols are wanted, and some APIs are switched off")
 	}
 	if out, err := s.ceph.Run(context.Background(), "set -e\n"+commands.String()); err != nil {
@@ -225,15 +225,15 @@ func (s *stores) configure(t *testing.T) {
 	}
 }
 
-// serve runs a gateway with its certificate, which trusts what the Secret has besides.
+// serve runs a gateway with its certificate, which trusts the other CAs of the Secret.
 func (s *stores) serve(t *testing.T) {
 	t.Helper()
 	ctx := context.Background()
-	trusted, err := s.cloud.Operators.Secret(ctx, s.instance, s.said("gateway", "caBundleRef").(string))
+	trusted, err := s.cloud.Operators.Secret(ctx, s.instance, s.field("gateway", "caBundleRef").(string))
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, err := s.cloud.Operators.Secret(ctx, s.instance, s.said("gateway", "sslCertificateRef").(string))
+	pair, err := s.cloud.Operators.Secret(ctx, s.instance, s.field("gateway", "sslCertificateRef").(string))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func (s *stores) serve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // Before the cloud's are kept in the place of these.
+	t.Cleanup(func() { // Before the cloud's logs are kept under the same names.
 		if files, err := filepath.Glob(filepath.Join(dir, "logs", "*")); t.Failed() && err == nil {
 			for _, f := range files {
 				text, _ := os.ReadFile(f) // it is only shown
@@ -277,17 +277,17 @@ func (s *stores) serve(t *testing.T) {
 // An account is a user of a project.
 type account struct {
 	project, user string
-	// token, and what the catalog says by type of service.
+	// token, and the catalog by type of service.
 	token   string
 	catalog map[string]string
 	// access and secret are a credential for S3.
 	access, secret string
 }
 
-// userPassword is that of these users.
-const userPassword = "a password of nobody"
+// userPassword is the password of these users.
+const userPassword = "an unused password"
 
-// member makes a project with a user who has role member.
+// member creates a project with a user who has role member.
 func (s *stores) member(t *testing.T, name string) account {
 	t.Helper()
 	return s.user(t, name, "member")
@@ -342,8 +342,8 @@ func (s *stores) user(t *testing.T, name, role string) account {
 	return out
 }
 
-// ask makes a request by Swift.
-func (s *stores) ask(t *testing.T, method, url, token, body string) (int, string) {
+// call sends a request of Swift.
+func (s *stores) call(t *testing.T, method, url, token, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -362,14 +362,15 @@ func (s *stores) do(t *testing.T, r *http.Request) (int, string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	said, err := io.ReadAll(answer.Body)
+	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer.StatusCode, string(said)
+	return answer.StatusCode, string(body)
 }
 
-// sign makes a request by S3 with a signature of version 4 (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
+// sign creates a request by S3 with a signature of version 4
+// (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
 func (s *stores) sign(t *testing.T, method, url, access, secret, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
@@ -399,7 +400,7 @@ func (s *stores) sign(t *testing.T, method, url, access, secret, body string) (i
 	return s.do(t, r)
 }
 
-// testStoreEntries: the catalog leads to both protocols, by Swift to the project's own account.
+// testStoreEntries checks that the catalog has the addresses of both protocols, for Swift with the project's account.
 func testStoreEntries(t *testing.T, s *stores, m account) {
 	address := "https://" + rook.GatewayName("objects") + "." + s.instance + ".svc"
 	for typ, want := range map[string]string{"object-store": address + "/swift/v1/AUTH_" + m.project, "s3": address} {
@@ -409,64 +410,65 @@ func testStoreEntries(t *testing.T, s *stores, m account) {
 	}
 }
 
-// want fails if an answer has another status.
-func want(t *testing.T, what string, status int, said string, statuses ...int) {
+// want fails if a response has another status.
+func want(t *testing.T, label string, status int, body string, statuses ...int) {
 	t.Helper()
 	if !slices.Contains(statuses, status) {
-		t.Errorf("%s: status %d, want one of %v: %s", what, status, statuses, said)
+		t.Errorf("%s: status %d, want one of %v: %s", label, status, statuses, body)
 	}
 }
 
-// testSwift: a member keeps and reads an object. Nobody without a token, and no other project, does.
+// testSwift checks that a member can store and read an object, and that clients without a token and other projects
+// cannot.
 func testSwift(t *testing.T, s *stores, one, two account) {
 	container := one.catalog["object-store"] + "/box"
-	status, said := s.ask(t, http.MethodPut, container, one.token, "")
-	want(t, "make a container", status, said, http.StatusCreated)
-	status, said = s.ask(t, http.MethodPut, container+"/thing", one.token, "content")
-	want(t, "keep an object", status, said, http.StatusCreated)
-	if status, said = s.ask(t, http.MethodGet, container+"/thing", one.token, ""); status != http.StatusOK || said != "content" {
-		t.Errorf("it reads %d %q", status, said)
+	status, body := s.call(t, http.MethodPut, container, one.token, "")
+	want(t, "make a container", status, body, http.StatusCreated)
+	status, body = s.call(t, http.MethodPut, container+"/thing", one.token, "content")
+	want(t, "keep an object", status, body, http.StatusCreated)
+	if status, body = s.call(t, http.MethodGet, container+"/thing", one.token, ""); status != http.StatusOK || body != "content" {
+		t.Errorf("it reads %d %q", status, body)
 	}
-	status, said = s.ask(t, http.MethodGet, container+"/thing", "gAAAAAno-token", "")
-	want(t, "with a token of nobody", status, said, http.StatusUnauthorized)
-	status, said = s.ask(t, http.MethodGet, container+"/thing", "", "")
-	want(t, "with no token", status, said, http.StatusUnauthorized, http.StatusForbidden)
-	status, said = s.ask(t, http.MethodGet, container+"/thing", two.token, "")
-	want(t, "with the token of another project", status, said, http.StatusForbidden)
-	status, said = s.ask(t, http.MethodPut, two.catalog["object-store"]+"/box", two.token, "")
-	want(t, "make a container of that name in another project", status, said, http.StatusCreated)
-	if status, said = s.ask(t, http.MethodGet, two.catalog["object-store"]+"/box", two.token, ""); strings.Contains(said, "thing") {
-		t.Errorf("it has what another project's has: %d %q", status, said)
+	status, body = s.call(t, http.MethodGet, container+"/thing", "gAAAAAno-token", "")
+	want(t, "with a forged token", status, body, http.StatusUnauthorized)
+	status, body = s.call(t, http.MethodGet, container+"/thing", "", "")
+	want(t, "with no token", status, body, http.StatusUnauthorized, http.StatusForbidden)
+	status, body = s.call(t, http.MethodGet, container+"/thing", two.token, "")
+	want(t, "with the token of another project", status, body, http.StatusForbidden)
+	status, body = s.call(t, http.MethodPut, two.catalog["object-store"]+"/box", two.token, "")
+	want(t, "make a container of that name in another project", status, body, http.StatusCreated)
+	if status, body = s.call(t, http.MethodGet, two.catalog["object-store"]+"/box", two.token, ""); strings.Contains(body, "thing") {
+		t.Errorf("it contains the object of another project: %d %q", status, body)
 	}
 }
 
-// testS3: the same by S3, and what one protocol has made the other one sees.
+// testS3 checks the same by S3, and that both protocols see each other's objects.
 func testS3(t *testing.T, s *stores, one, two account) {
 	bucket := one.catalog["s3"] + "/bucket"
-	status, said := s.sign(t, http.MethodPut, bucket, one.access, one.secret, "")
-	want(t, "make a bucket", status, said, http.StatusOK)
-	status, said = s.sign(t, http.MethodPut, bucket+"/thing", one.access, one.secret, "content")
-	want(t, "keep an object", status, said, http.StatusOK)
-	if status, said = s.sign(t, http.MethodGet, bucket+"/thing", one.access, one.secret, ""); status != http.StatusOK || said != "content" {
-		t.Errorf("it reads %d %q", status, said)
+	status, body := s.sign(t, http.MethodPut, bucket, one.access, one.secret, "")
+	want(t, "make a bucket", status, body, http.StatusOK)
+	status, body = s.sign(t, http.MethodPut, bucket+"/thing", one.access, one.secret, "content")
+	want(t, "keep an object", status, body, http.StatusOK)
+	if status, body = s.sign(t, http.MethodGet, bucket+"/thing", one.access, one.secret, ""); status != http.StatusOK || body != "content" {
+		t.Errorf("it reads %d %q", status, body)
 	}
-	if status, said = s.ask(t, http.MethodGet, one.catalog["object-store"]+"/bucket/thing", one.token, ""); said != "content" {
-		t.Errorf("Swift reads %d %q", status, said)
+	if status, body = s.call(t, http.MethodGet, one.catalog["object-store"]+"/bucket/thing", one.token, ""); body != "content" {
+		t.Errorf("Swift reads %d %q", status, body)
 	}
-	status, said = s.sign(t, http.MethodGet, bucket+"/thing", one.access, "another secret", "")
-	want(t, "with a wrong secret", status, said, http.StatusForbidden)
-	status, said = s.sign(t, http.MethodGet, bucket+"/thing", two.access, two.secret, "")
-	want(t, "with the credential of another project", status, said, http.StatusForbidden, http.StatusNotFound)
-	if strings.Contains(said, "content") {
+	status, body = s.sign(t, http.MethodGet, bucket+"/thing", one.access, "another secret", "")
+	want(t, "with a wrong secret", status, body, http.StatusForbidden)
+	status, body = s.sign(t, http.MethodGet, bucket+"/thing", two.access, two.secret, "")
+	want(t, "with the credential of another project", status, body, http.StatusForbidden, http.StatusNotFound)
+	if strings.Contains(body, "content") {
 		t.Error("another project reads it")
 	}
 }
 
-// testStoreRole: who has no role that is accepted keeps nothing.
+// testStoreRole checks that who has no role that is accepted keeps nothing.
 func testStoreRole(t *testing.T, s *stores) {
 	reader := s.user(t, "three", "reader")
-	status, said := s.ask(t, http.MethodPut, reader.catalog["object-store"]+"/box", reader.token, "")
-	want(t, "Swift", status, said, http.StatusUnauthorized, http.StatusForbidden)
-	status, said = s.sign(t, http.MethodPut, reader.catalog["s3"]+"/bucket", reader.access, reader.secret, "")
-	want(t, "S3", status, said, http.StatusForbidden)
+	status, body := s.call(t, http.MethodPut, reader.catalog["object-store"]+"/box", reader.token, "")
+	want(t, "Swift", status, body, http.StatusUnauthorized, http.StatusForbidden)
+	status, body = s.sign(t, http.MethodPut, reader.catalog["s3"]+"/bucket", reader.access, reader.secret, "")
+	want(t, "S3", status, body, http.StatusForbidden)
 }

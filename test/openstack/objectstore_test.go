@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 )
 
-// objectStore is a server that speaks S3 at a host, with one bucket and one account.
+// objectStore is an S3 server at a host, with one bucket and one account.
 type objectStore struct {
 	host, bucket, key, secret string
 	// region that clients have to name. Absent: us-east-1.
@@ -55,7 +55,7 @@ func (s *objectStore) start(t *testing.T, c *cluster.Cluster, authority *pki.Aut
 	return nil
 }
 
-// names of what is in the bucket, in order.
+// names returns the names of the objects in the bucket, in order.
 func (s *objectStore) names(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -79,5 +79,5 @@ func (s *objectStore) names(t *testing.T) []string {
 	return out
 }
 
-// parts is the folder in which the server puts together what comes in parts (versitygw, backend/posix/posix.go).
+// parts is the folder in which the server assembles multipart uploads (versitygw, backend/posix/posix.go).
 const parts = ".sgwtmp"

@@ -16,30 +16,31 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// controlPlanePods are those whose loss hypervisors could notice: their cell's conductor and queue, OVN's southbound database, of which there
-// is one member here, which leads, and the database behind everything.
+// controlPlanePods are the pods whose loss could affect hypervisors: their cell's conductor and queue, OVN's southbound
+// database, which has one member here, the leader, and the database of all services.
 var controlPlanePods = []string{"nova-cell1-conductor-0", "rabbitmq-server-0", "ovn-southbound-0", "mariadb-0"}
 
-// testOutages: each of these is killed while a virtual machine is pinged, which does not notice. The hypervisors are back by themselves.
+// testOutages kills each of these while a server is pinged, which is not affected. The hypervisors recover without
+// intervention.
 func testOutages(t *testing.T, m *machines, g guest) {
 	var table strings.Builder
 	for _, name := range controlPlanePods {
 		t.Run(name, func(t *testing.T) {
 			before, back := m.seconds(t, g), time.Duration(0)
 			came := pinged(t, g.address, func() {
-				begin := time.Now()
+				began := time.Now()
 				m.killed(t, name)
 				for n := range m.nodes {
 					node := fmt.Sprintf("node-%d", n)
 					m.until(t, "a report of "+node, g.server.ID, func() error {
 						s, err := m.serviceOf(node)
-						if err == nil && (s.State != "up" || s.UpdatedAt.Before(begin)) {
-							err = fmt.Errorf("it is %s, by what it reported at %s", s.State, s.UpdatedAt)
+						if err == nil && (s.State != "up" || s.UpdatedAt.Before(began)) {
+							err = fmt.Errorf("it is %s, according to its report at %s", s.State, s.UpdatedAt)
 						}
 						return err
 					})
 				}
-				back = time.Since(begin)
+				back = time.Since(began)
 			})
 			fmt.Fprintf(&table, "\n%-24s %s; the hypervisors have reported after %.0f s", name, came, back.Seconds())
 			if came.Lost > 0 {

@@ -22,12 +22,12 @@ import (
 	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 )
 
-// election is how long a write may take while another member is elected: twice the timer of five seconds (the members wait for different
-// times, so that one of them wins), and what a busy machine takes.
+// election is the maximum time of a write during an election: twice the timer of five seconds (the members wait for
+// different times, so that one of them wins), plus a margin for a busy machine.
 const election = 30 * time.Second
 
-// TestOVN: three members of each database and two of northd, as an OVNCluster orders them. Whatever is lost of them, there is one cluster,
-// and it has every row that was acknowledged.
+// TestOVN runs three members of each database and two of northd, as ordered by an OVNCluster, and checks that after any
+// loss there is one cluster, with every acknowledged row.
 func TestOVN(t *testing.T) {
 	t.Parallel()
 	n := newOVN(t, "networks", 3)
@@ -65,16 +65,16 @@ func TestOVN(t *testing.T) {
 	t.Run("Volume", func(t *testing.T) {
 		w := nb.write(t, "volume")
 		w.after(10)
-		was, err := nb.asked(0)
-		if err != nil || was == nil {
+		previous, err := nb.memberStatus(0)
+		if err != nil || previous == nil {
 			t.Fatal(err)
 		}
 		n.lose(t, nb, 0)
 		n.kill(t, nb.pod(0))
 		w.after(20)
 		same(t, 3)
-		if is, err := nb.asked(0); err != nil || is == nil || is.SID[1] == was.SID[1] {
-			t.Errorf("the first member has joined as %v (%v), and was %v", is, err, was)
+		if is, err := nb.memberStatus(0); err != nil || is == nil || is.SID[1] == previous.SID[1] {
+			t.Errorf("the first member has joined as %v (%v), and was %v", is, err, previous)
 		}
 		// Two members are enough again, which they are only if who was lost does not count any more.
 		n.waitForServers(t, nb, 3)
@@ -106,7 +106,7 @@ func TestOVN(t *testing.T) {
 	t.Run("Restore", func(t *testing.T) { testRestore(t, n) })
 }
 
-// kill ends a pod as a node does that loses power.
+// kill kills a pod, as a power loss of its node does.
 func (n *ovnCluster) kill(t *testing.T, pod string) {
 	t.Helper()
 	if err := n.cluster.Kill(n.namespace, pod); err != nil {
@@ -114,7 +114,7 @@ func (n *ovnCluster) kill(t *testing.T, pod string) {
 	}
 }
 
-// lose removes what a member has written, while it runs: what it has open goes with it.
+// lose removes a member's files while it runs; its open files are lost with it.
 func (n *ovnCluster) lose(t *testing.T, d ovsdb, i int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(d.claim(d.pod(i)), "*"))
@@ -128,7 +128,8 @@ func (n *ovnCluster) lose(t *testing.T, d ovsdb, i int) {
 	}
 }
 
-// waitForServers waits until the cluster counts so many servers, whether they run or not: what each member's own log says.
+// waitForServers waits until the cluster has a number of servers, running or not, according to the status of the
+// leader.
 func (n *ovnCluster) waitForServers(t *testing.T, d ovsdb, count int) {
 	t.Helper()
 	_, leader := d.members(count)
@@ -138,7 +139,7 @@ func (n *ovnCluster) waitForServers(t *testing.T, d ovsdb, count int) {
 	})
 }
 
-// testNorthd: what is wanted comes to where nodes read it, and goes on to when the active one of two is gone.
+// testNorthd checks that changes are translated for the nodes, also after the active one of two has stopped.
 func testNorthd(t *testing.T, nb, sb ovsdb) {
 	appears := func(name string) {
 		t.Helper()
@@ -161,35 +162,35 @@ func testNorthd(t *testing.T, nb, sb ovsdb) {
 	appears("first")
 }
 
-// testExposure: a pod that is made again keeps the address of its member.
+// testExposure checks that a re-created pod keeps the address of its member.
 func testExposure(t *testing.T, n *ovnCluster, sb ovsdb) {
 	before := testAddresses(t, n, sb, 3)
 	n.kill(t, sb.pod(0))
-	waitFor(t, n.cluster, before[0]+" to lead to "+sb.pod(0)+" again", func() bool { return sb.leadsTo(0, before[0]) })
+	waitFor(t, n.cluster, before[0]+" to lead to "+sb.pod(0)+" again", func() bool { return sb.isReachable(0, before[0]) })
 	n.converge()
 	if diff := cmp.Diff(before, testAddresses(t, n, sb, 3)); diff != "" {
 		t.Errorf("addresses change with a pod (-was +is):\n%s", diff)
 	}
 }
 
-// testAddresses: the status names an address outside of each of so many members, which leads to it and to nobody else, and which its
-// certificate carries.
+// testAddresses checks that the status has an external address of each member, which leads to this member only, and
+// which its certificate contains.
 func testAddresses(t *testing.T, n *ovnCluster, sb ovsdb, count int) []string {
 	t.Helper()
-	southbound, _ := n.world.XR.GetFields()["status"].GetStructValue().AsMap()["southbound"].(map[string]any)
+	southbound, _ := n.simulation.XR.GetFields()["status"].GetStructValue().AsMap()["southbound"].(map[string]any)
 	all := strings.Split(fmt.Sprint(southbound["externalEndpoint"]), ",")
 	if len(all) != count {
 		t.Fatalf("the status names %v, want %d addresses", all, count)
 	}
 	for i, endpoint := range all {
-		waitFor(t, n.cluster, endpoint+" to lead to "+sb.pod(i), func() bool { return sb.leadsTo(i, endpoint) })
+		waitFor(t, n.cluster, endpoint+" to lead to "+sb.pod(i), func() bool { return sb.isReachable(i, endpoint) })
 	}
 	return all
 }
 
 // leadsTo reports whether an address outside is a member's.
-func (d ovsdb) leadsTo(i int, endpoint string) bool {
-	inside, err := d.asked(i)
+func (d ovsdb) isReachable(i int, endpoint string) bool {
+	inside, err := d.memberStatus(i)
 	if err != nil || inside == nil {
 		return false
 	}
@@ -197,11 +198,12 @@ func (d ovsdb) leadsTo(i int, endpoint string) bool {
 	if err != nil {
 		return false
 	}
-	outside, err := d.askedAt(host)
+	outside, err := d.memberStatusAt(host)
 	return err == nil && outside != nil && outside.SID[1] == inside.SID[1]
 }
 
-// testSettings: the election timer and the probes of clients change while the members run, and none of them is replaced.
+// testSettings checks that the election timer and the probes of clients change while the members run, and none of them
+// is replaced.
 func testSettings(t *testing.T, n *ovnCluster, nb ovsdb) {
 	uids := func() (out []string) {
 		for i := range 3 {
@@ -239,8 +241,8 @@ func testSettings(t *testing.T, n *ovnCluster, nb ovsdb) {
 	}
 }
 
-// testChassis: the status says how many nodes have registered, and which of them do nothing any more. That makes nothing wait. Each is shown as it
-// has registered, and no longer than it has.
+// testChassis checks that the status reports the number of registered nodes, and which of them are no longer updating.
+// That blocks nothing. Each is reported as registered, and only as long as it is.
 func testChassis(t *testing.T, n *ovnCluster, sb ovsdb) {
 	register := func(name string, done int) {
 		t.Helper()
@@ -269,12 +271,12 @@ func testChassis(t *testing.T, n *ovnCluster, sb ovsdb) {
 	}
 	register("node-of-old", 3)
 	register("node", 40)
-	waitFor(t, n.cluster, "two nodes in the status, of which one does what is wanted", func() bool {
+	waitFor(t, n.cluster, "two nodes in the status, one of them up to date", func() bool {
 		if err := n.look(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		n.converge()
-		s := n.world.XR.GetFields()["status"].GetStructValue().AsMap()
+		s := n.simulation.XR.GetFields()["status"].GetStructValue().AsMap()
 		return s["chassisCount"] == 2.0 && s["activeControllers"] == 1.0
 	})
 	shown := func() (out []string) {
@@ -302,10 +304,10 @@ func testChassis(t *testing.T, n *ovnCluster, sb ovsdb) {
 	waitFor(t, n.cluster, "one node, when the record of the other is removed", func() bool { return slices.Equal(shown(), []string{one}) })
 }
 
-// testRelay: what is written at a relay comes to the members, and what is written there to the relay; it answers while the member that it
-// reads is gone.
+// testRelay checks that writes at a relay reach the members, and writes at the members the relay; it serves reads while
+// its member is down.
 func testRelay(t *testing.T, n *ovnCluster, sb ovsdb) {
-	status := n.world.XR.GetFields()["status"].GetStructValue().AsMap()["relay"].(map[string]any)
+	status := n.simulation.XR.GetFields()["status"].GetStructValue().AsMap()["relay"].(map[string]any)
 	host := func(field string) string {
 		host, _, err := net.SplitHostPort(strings.TrimPrefix(fmt.Sprint(status[field]), "ssl:"))
 		if err != nil {
@@ -326,7 +328,7 @@ func testRelay(t *testing.T, n *ovnCluster, sb ovsdb) {
 			t.Fatalf("cannot write at %s: %v", at, err)
 		}
 		for i := range 3 {
-			waitFor(t, n.cluster, "what was written at "+at+" at "+sb.pod(i), func() bool {
+			waitFor(t, n.cluster, "a write at "+at+" at "+sb.pod(i), func() bool {
 				found, err := sb.names(i, "SB_Global", "external_ids")
 				for ids := range found {
 					return err == nil && strings.Contains(ids, name)
@@ -359,7 +361,7 @@ func testRelay(t *testing.T, n *ovnCluster, sb ovsdb) {
 	})
 }
 
-// testRenewal: members serve a renewed certificate, and know each other by it, without a restart.
+// testRenewal checks that members serve a renewed certificate, and verify each other by it, without a restart.
 func testRenewal(t *testing.T, n *ovnCluster, nb ovsdb) {
 	w := nb.write(t, "renewal")
 	ctx := context.Background()
@@ -416,9 +418,9 @@ func (w *writer) run() {
 				return
 			default:
 			}
-			// A row that is there already is not made again: its acknowledgement was lost.
-			there, err := w.d.names(member, "Logical_Switch", "name")
-			if err == nil && there[name] == 0 {
+			// An existing row is not created again: its acknowledgement was lost.
+			existing, err := w.d.names(member, "Logical_Switch", "name")
+			if err == nil && existing[name] == 0 {
 				_, err = w.d.transact(member, w.d.schema, map[string]any{
 					"op": "insert", "table": "Logical_Switch", "row": map[string]any{"name": name},
 				})
@@ -452,7 +454,7 @@ func (w *writer) after(more int) {
 }
 
 // end stops writing, and requires of each of so many members that it has every row that was acknowledged.
-func (w *writer) end(members, lost int) {
+func (w *writer) end(members, killed int) {
 	w.t.Helper()
 	close(w.stop)
 	<-w.done
@@ -462,17 +464,17 @@ func (w *writer) end(members, lost int) {
 	for i := range members {
 		missing := -1
 		waitFor(w.t, w.d.cluster, "the rows of "+w.d.pod(i), func() bool {
-			there, err := w.d.names(i, "Logical_Switch", "name")
+			existing, err := w.d.names(i, "Logical_Switch", "name")
 			if err != nil {
 				return false
 			}
 			missing = 0
 			for _, name := range w.written {
-				if there[name] == 0 {
+				if existing[name] == 0 {
 					missing++
 				}
 			}
-			return missing <= lost
+			return missing <= killed
 		})
 	}
 	w.t.Logf("%d rows written, %d attempts failed, the longest write took %s; all %d members have all of them",

@@ -31,15 +31,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// ovnCluster is an OVNCluster alone, whose function sees what really became of what it composes: as many members as the spec says come and go
-// in several passes.
+// ovnCluster is an OVNCluster without other claims, whose function sees the real state of its objects: members are
+// added and removed in several passes.
 type ovnCluster struct {
-	t         *testing.T
-	cluster   *cluster.Cluster
-	operators *operators.Operators
-	world     *simulate.Cluster
-	applied   map[string]string // as it was written last, by the name of the object's kind and its own
-	namespace string
+	t          *testing.T
+	cluster    *cluster.Cluster
+	operators  *operators.Operators
+	simulation *simulate.Cluster
+	applied    map[string]string // as written last, by the kind and the name of the object
+	namespace  string
 }
 
 // actual are the kinds whose state the function reads, or that are not ready for several of its passes.
@@ -58,7 +58,7 @@ func newOVN(t *testing.T, namespace string, replicas int) *ovnCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &ovnCluster{t: t, namespace: namespace, applied: map[string]string{}, world: &simulate.Cluster{XR: xr, Kinds: kinds.Runners()}}
+	n := &ovnCluster{t: t, namespace: namespace, applied: map[string]string{}, simulation: &simulate.Cluster{XR: xr, Kinds: kinds.Runners()}}
 	image := func(string) (cluster.Image, error) {
 		return cluster.Image{Root: programs.Network, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}}, nil
 	}
@@ -70,8 +70,8 @@ func newOVN(t *testing.T, namespace string, replicas int) *ovnCluster {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(func() { cancel(); n.cluster.Stop() })
 	n.operators = operators.New(ctx, n.cluster, public, programs.MariaDBOperator)
-	n.world.Reconcile = func(desired []map[string]any) error { return n.reconcile(ctx, desired) }
-	n.world.Remove = func(removed []map[string]any) error {
+	n.simulation.Reconcile = func(desired []map[string]any) error { return n.reconcile(ctx, desired) }
+	n.simulation.Remove = func(removed []map[string]any) error {
 		for _, m := range removed {
 			u := &unstructured.Unstructured{Object: m}
 			delete(n.applied, u.GetKind()+"/"+u.GetName())
@@ -90,7 +90,7 @@ func ovnSpec(replicas int) map[string]any {
 	}
 }
 
-// reconcile writes what is new, and waits for nothing that becomes ready in several passes.
+// reconcile writes new objects, and does not wait for objects that become ready in several passes.
 func (n *ovnCluster) reconcile(ctx context.Context, desired []map[string]any) error {
 	var others, waits []map[string]any
 	for _, m := range desired {
@@ -118,24 +118,24 @@ func (n *ovnCluster) reconcile(ctx context.Context, desired []map[string]any) er
 	return nil
 }
 
-// converge lets the function see what there is, again and again, until all is ready.
+// converge calls the function with the current state repeatedly, until everything is ready.
 func (n *ovnCluster) converge() {
 	n.t.Helper()
 	err := n.cluster.Wait(context.Background(), operators.Timeout, "the OVNCluster", func(ctx context.Context) (bool, error) {
-		done, err := n.world.Call(func(simulate.Step) {})
+		done, err := n.simulation.Call(func(simulate.Step) {})
 		if err != nil || done {
 			return done, err
 		}
 		return false, n.look(ctx)
 	})
 	if err != nil {
-		n.t.Fatalf("%v\n%v", err, n.world.XR.GetFields()["status"].GetStructValue().AsMap()["components"])
+		n.t.Fatalf("%v\n%v", err, n.simulation.XR.GetFields()["status"].GetStructValue().AsMap()["components"])
 	}
 }
 
-// look reads what there is of what the function reads.
+// look reads the current state of the objects that the function reads.
 func (n *ovnCluster) look(ctx context.Context) error {
-	for name, o := range n.world.Observed {
+	for name, o := range n.simulation.Observed {
 		inner := o
 		if wrapper.IsObject(o) {
 			inner, _ = wrapper.Observed(o)
@@ -151,18 +151,18 @@ func (n *ovnCluster) look(ctx context.Context) error {
 		if wrapper.IsObject(o) {
 			is = wrapper.WithObserved(o, is)
 		}
-		n.world.Observed[name] = is
+		n.simulation.Observed[name] = is
 	}
 	return nil
 }
 
 func (n *ovnCluster) read(ctx context.Context, o wired.Struct) (wired.Struct, error) {
 	u := &unstructured.Unstructured{Object: o.Map()}
-	made, err := n.cluster.Client.Scheme().New(u.GroupVersionKind())
+	created, err := n.cluster.Client.Scheme().New(u.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}
-	typed, _ := made.(client.Object)
+	typed, _ := created.(client.Object)
 	if err := n.cluster.Client.Get(ctx, client.ObjectKey{Namespace: u.GetNamespace(), Name: u.GetName()}, typed); err != nil {
 		return nil, err
 	}
@@ -177,26 +177,26 @@ func (n *ovnCluster) read(ctx context.Context, o wired.Struct) (wired.Struct, er
 // scale changes the number of members of both databases.
 func (n *ovnCluster) scale(replicas int) { n.order(ovnSpec(replicas)) }
 
-// order changes what is wanted, and waits until it is so.
+// order changes the spec, and waits until it is in effect.
 func (n *ovnCluster) order(want map[string]any) {
 	n.t.Helper()
 	n.set(want)
 	n.converge()
 }
 
-// set changes what is wanted.
+// set changes the spec.
 func (n *ovnCluster) set(want map[string]any) {
 	n.t.Helper()
 	spec, err := structpb.NewStruct(want)
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.world.XR.Fields["spec"] = structpb.NewStructValue(spec)
+	n.simulation.XR.Fields["spec"] = structpb.NewStructValue(spec)
 }
 
-// pass lets the function see what there is once.
+// pass calls the function with the current state once.
 func (n *ovnCluster) pass() error {
-	_, err := n.world.Call(func(simulate.Step) {})
+	_, err := n.simulation.Call(func(simulate.Step) {})
 	return err
 }
 
@@ -227,7 +227,7 @@ func (d ovsdb) transact(i int, database string, op map[string]any) (json.RawMess
 	return d.transactAt(d.host(i), database, op)
 }
 
-// transactAt runs one operation at a host, whose certificate has to carry that name or address.
+// transactAt runs one operation at a host, whose certificate has to contain that name or address.
 func (d ovsdb) transactAt(host, database string, ops ...map[string]any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -275,7 +275,7 @@ func (d ovsdb) transactAt(host, database string, ops ...map[string]any) (json.Ra
 	}
 }
 
-// status is what a member says to who asks it on its own pod.
+// status returns a member's status, as read in its pod.
 func (d ovsdb) status(i int, command ...string) string {
 	text, err := d.cluster.Exec(context.Background(), d.namespace, d.pod(i), append([]string{"ovs-appctl", "--target=/tmp/control"}, command...)...)
 	if err != nil {
@@ -284,7 +284,7 @@ func (d ovsdb) status(i int, command ...string) string {
 	return text
 }
 
-// served is the certificate that a member serves, in PEM; empty if it does not answer.
+// served returns the certificate that a member serves, in PEM; empty if it does not answer.
 func (d ovsdb) served(i int) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -301,17 +301,17 @@ func (d ovsdb) served(i int) string {
 			return nil
 		},
 	})
-	_ = secure.HandshakeContext(ctx) // it asks for a client's certificate, after it has shown its own
+	_ = secure.HandshakeContext(ctx) // the server requests a client certificate after it has sent its own
 	return string(out)
 }
 
-// serverCount is how many of them the cluster counts, as cluster/status of one of its members lists them.
+// serverCount returns the number of servers in the cluster/status of a member.
 func serverCount(status string) int {
 	_, list, _ := strings.Cut(status, "\nServers:\n")
 	return strings.Count(list, " at ssl:")
 }
 
-// member is what a member says of itself.
+// member is a member's row about itself.
 type member struct {
 	Leader    bool     `json:"leader"`
 	Connected bool     `json:"connected"`
@@ -319,12 +319,12 @@ type member struct {
 	SID       []string `json:"sid"`
 }
 
-// asked is what a member says: nil if it has no such database.
-func (d ovsdb) asked(i int) (*member, error) {
-	return d.askedAt(d.host(i))
+// memberStatus returns a member's row about itself: nil if it has no such database.
+func (d ovsdb) memberStatus(i int) (*member, error) {
+	return d.memberStatusAt(d.host(i))
 }
 
-func (d ovsdb) askedAt(host string) (*member, error) {
+func (d ovsdb) memberStatusAt(host string) (*member, error) {
 	text, err := d.transactAt(host, "_Server", map[string]any{
 		"op": "select", "table": "Database", "where": []any{[]any{"name", "==", d.schema}}, "columns": []string{"leader", "connected", "cid", "sid"},
 	})
@@ -340,7 +340,8 @@ func (d ovsdb) askedAt(host string) (*member, error) {
 	return &out.Rows[0], nil
 }
 
-// members asks each of the first so many, and requires that all are of one cluster: its ID, and who leads.
+// members reads the first members, and requires that all belong to one cluster; it returns the cluster's ID and its
+// leader.
 func (d ovsdb) members(count int) (id string, leader int) {
 	d.t.Helper()
 	leader = -1
@@ -348,7 +349,7 @@ func (d ovsdb) members(count int) (id string, leader int) {
 		ids := map[string]bool{}
 		leader = -1
 		for i := range count {
-			m, err := d.asked(i)
+			m, err := d.memberStatus(i)
 			if err != nil || m == nil || !m.Connected {
 				return false, nil //nolint:nilerr // not yet
 			}
@@ -368,7 +369,7 @@ func (d ovsdb) members(count int) (id string, leader int) {
 	return id, leader
 }
 
-// names are those of the rows of a table, as one member has them.
+// names returns the names of the rows of a table, as one member has them.
 func (d ovsdb) names(i int, table, column string) (map[string]int, error) {
 	text, err := d.transact(i, d.schema, map[string]any{"op": "select", "table": table, "where": []any{}, "columns": []string{column}})
 	if err != nil {

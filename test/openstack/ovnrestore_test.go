@@ -22,8 +22,8 @@ import (
 // copiesSecret has the account of the bucket.
 const copiesSecret = "copies"
 
-// testRestore: copies in a bucket have every row of their moment, and databases that are created of them have these, and agree. What is
-// there is never replaced, and nothing is created where there is no copy.
+// testRestore checks that copies in a bucket have every row of their time, and that databases created from them have
+// these rows, and agree. An existing database is never replaced, and none is created without a copy.
 func testRestore(t *testing.T, n *ovnCluster) {
 	store := objectStore{host: "copies.example.com", bucket: "network-copies", key: "copier", secret: `"quoted" \and/more+`}
 	if err := store.start(t, n.cluster, n.operators.Public); err != nil {
@@ -49,7 +49,7 @@ func testRestore(t *testing.T, n *ovnCluster) {
 	w.after(20)
 	w.end(3, 0)
 	n.copyNow(t)
-	// A Job whose first attempt copies one database alone makes another one, and what was copied stays.
+	// A Job whose first attempt copies only one database makes another copy of it, and the first copy stays.
 	copied := map[string]bool{}
 	for _, name := range store.names(t) {
 		copied[filepath.Dir(name)] = true
@@ -85,7 +85,7 @@ func testRestore(t *testing.T, n *ovnCluster) {
 		nb, sb := other.northbound(), other.southbound()
 		spec := ovnSpec(3)
 		spec["restoreFrom"] = at("clouds/nowhere")
-		other.begin(spec, "that the first pod finds no copy", func() bool {
+		other.orderUntil(spec, "that the first pod finds no copy", func() bool {
 			text, _ := os.ReadFile(other.cluster.Log(other.namespace, nb.pod(0), "ovn"))
 			return strings.Contains(string(text), "cannot restore the database, and creates none")
 		})
@@ -96,18 +96,18 @@ func testRestore(t *testing.T, n *ovnCluster) {
 		other.order(spec)
 		id, _ := nb.members(3)
 		nb.has(t, 3, w.written)
-		there, err := nb.names(0, "Logical_Switch", "name")
-		if err != nil || there[later.written[0]] != 0 || id == first {
-			t.Errorf("cluster %s, which is restored of %s, has what came after the copy: %d rows (%v)", id, first, there[later.written[0]], err)
+		rows, err := nb.names(0, "Logical_Switch", "name")
+		if err != nil || rows[later.written[0]] != 0 || id == first {
+			t.Errorf("cluster %s, restored from %s, has rows from after the copy: %d rows (%v)", id, first, rows[later.written[0]], err)
 		}
 		_, leader := sb.members(3)
 		restored, err := sb.names(leader, "Datapath_Binding", "external_ids")
 		if err != nil || len(restored) == 0 || len(restored) > len(datapaths) {
 			t.Errorf("%d datapaths are restored of %d (%v)", len(restored), len(datapaths), err)
 		}
-		again := nb.write(t, "again")
-		again.after(10)
-		again.end(3, 0)
+		third := nb.write(t, "again")
+		third.after(10)
+		third.end(3, 0)
 	})
 }
 
@@ -116,9 +116,9 @@ func (d ovsdb) has(t *testing.T, members int, names []string) {
 	t.Helper()
 	for i := range members {
 		waitFor(t, d.cluster, fmt.Sprintf("%d rows at %s", len(names), d.pod(i)), func() bool {
-			there, err := d.names(i, "Logical_Switch", "name")
+			rows, err := d.names(i, "Logical_Switch", "name")
 			for _, name := range names {
-				if err != nil || there[name] == 0 {
+				if err != nil || rows[name] == 0 {
 					return false
 				}
 			}
@@ -127,11 +127,11 @@ func (d ovsdb) has(t *testing.T, members int, names []string) {
 	}
 }
 
-// begin orders what is not to become ready, until something else holds.
-func (n *ovnCluster) begin(spec map[string]any, what string, holds func() bool) {
+// orderUntil sets a spec that does not become ready, and waits for a condition.
+func (n *ovnCluster) orderUntil(spec map[string]any, label string, holds func() bool) {
 	n.t.Helper()
 	n.set(spec)
-	err := n.cluster.Wait(context.Background(), operators.Timeout, what, func(ctx context.Context) (bool, error) {
+	err := n.cluster.Wait(context.Background(), operators.Timeout, label, func(ctx context.Context) (bool, error) {
 		if holds() {
 			return true, nil
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// testPeers: libvirt lets in who has a certificate of the pool's authority by the pool's name, and nobody else. It takes another
-// certificate without being started again, and lets QEMU have it.
-func testPeers(t *testing.T, n fakeNode) {
+// testMigrationTLS checks that libvirt accepts clients with a certificate of the pool's CA and the pool's name, and no
+// others; that it reloads its certificate without a restart, and that QEMU can read it.
+func testMigrationTLS(t *testing.T, n fakeNode) {
 	other, err := pki.New("pool")
 	if err != nil {
 		t.Fatal(err)
@@ -28,23 +28,24 @@ func testPeers(t *testing.T, n fakeNode) {
 		own    *pki.Pair
 		in     bool
 	}{
-		"Peer":      {"It is what other nodes have.", new(n.peer(t, n.authority, n.namespace)), true},
+		"Peer":      {"Other nodes have such a certificate.", new(n.peer(t, n.authority, n.namespace)), true},
 		"OtherName": {"The authority's word is not enough.", new(n.peer(t, n.authority, "other")), false},
-		"Stranger":  {"Another authority says anything.", new(n.peer(t, other, n.namespace)), false},
-		"Nobody":    {"Who has none may be anybody.", nil, false},
+		"Stranger":  {"Another CA may issue any name.", new(n.peer(t, other, n.namespace)), false},
+		"Nobody":    {"Clients without a certificate are unknown.", nil, false},
 	} {
 		if _, err := n.connect(address, tc.own); (err == nil) != tc.in {
-			t.Errorf("%s: %v, want let in %t\n%s", name, err, tc.in, tc.reason)
+			t.Errorf("%s: %v, want accepted %t\n%s", name, err, tc.in, tc.reason)
 		}
 	}
 	const pids, known = "cat /run/libvirt/libvirtd.pid", "cat /tmp/certificates"
 	old := n.exec(t, "libvirt", known)
 	before := n.exec(t, "libvirt", pids)
 	next := n.certify(t)
-	begin := time.Now()
-	// Nobody connects meanwhile: a handshake in the moment of the change ends libvirt's daemon with a segmentation fault.
+	began := time.Now()
+	// No client connects meanwhile: a handshake at the time of the change crashes libvirt's daemon with a segmentation
+	// fault.
 	waitFor(t, n.Cluster, "the next certificate", func() bool { return n.exec(t, "libvirt", known) != old })
-	took := time.Since(begin)
+	took := time.Since(began)
 	if served, err := n.connect(address, &next); err != nil || string(served) != string(next.Certificate) {
 		t.Errorf("it serves %s (%v), want\n%s", served, err, next.Certificate)
 	}
@@ -68,7 +69,7 @@ func (n fakeNode) connect(address string, own *pki.Pair) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Whatever authorities libvirt names, it gets this one.
+		// It sends this certificate whatever CAs libvirt accepts.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
 	conn, err := tls.Dial("tcp", net.JoinHostPort(address, "16514"), config)
@@ -76,17 +77,17 @@ func (n fakeNode) connect(address string, own *pki.Pair) ([]byte, error) {
 		return nil, err
 	}
 	defer conn.Close()
-	// Who is let in is told so by one byte.
-	const patience = 10 * time.Second
-	said := make([]byte, 1)
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	// libvirt sends one byte to accepted clients.
+	const timeout = 10 * time.Second
+	reply := make([]byte, 1)
+	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return nil, err
 	}
-	if _, err := io.ReadFull(conn, said); err != nil {
+	if _, err := io.ReadFull(conn, reply); err != nil {
 		return nil, err
 	}
-	if said[0] != 1 {
-		return nil, fmt.Errorf("it says %v", said)
+	if reply[0] != 1 {
+		return nil, fmt.Errorf("it sent %v", reply)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: conn.ConnectionState().PeerCertificates[0].Raw}), nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/ping"
 )
 
-// pinged does something while an address is pinged, and tells what came of it.
+// pinged pings an address while during runs, and returns the result.
 func pinged(t *testing.T, address string, during func()) ping.Result {
 	t.Helper()
 	came, err := ping.During(address, during)

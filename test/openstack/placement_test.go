@@ -19,8 +19,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestPlacement: the Placement of every release keeps what hypervisors have and what of it is used, and its pods get another credential
-// while clients use it.
+// TestPlacement checks that the Placement of every release stores inventories and allocations of hypervisors, and that
+// the credential of its pods is rotated while clients use it.
 func TestPlacement(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -35,7 +35,8 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// TestPlacementUpgrade: a Placement goes from one SLURP release to the next with what it knows, and no request fails on the way.
+// TestPlacementUpgrade upgrades a Placement from one SLURP release to the next, and checks that it keeps its data, and
+// that no request fails.
 func TestPlacementUpgrade(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, of(t, "placement.yaml", before, "-up"), nil)
@@ -50,7 +51,7 @@ func TestPlacementUpgrade(t *testing.T) {
 	checkAllocated(t, inventory, provider)
 }
 
-// inventoryOf is a client of a Placement.
+// inventoryOf returns a client of a Placement.
 func inventoryOf(t *testing.T, cloud *Cloud) *gophercloud.ServiceClient {
 	t.Helper()
 	provider, ends := administrator(t, cloud)
@@ -64,15 +65,16 @@ func inventoryOf(t *testing.T, cloud *Cloud) *gophercloud.ServiceClient {
 
 const cores = 8
 
-// testInventory: a hypervisor has cores, of which a virtual machine uses some; another one gets no more than are left.
+// testInventory creates a hypervisor with cores, of which a server uses some, and checks that another server gets no
+// more than the remaining ones.
 func testInventory(t *testing.T, c *gophercloud.ServiceClient) (provider string) {
 	ctx := context.Background()
-	made, err := resourceproviders.Create(ctx, c, resourceproviders.CreateOpts{Name: "hypervisor"}).Extract()
+	created, err := resourceproviders.Create(ctx, c, resourceproviders.CreateOpts{Name: "hypervisor"}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := resourceproviders.UpdateInventories(ctx, c, made.UUID, resourceproviders.UpdateInventoriesOpts{
-		ResourceProviderGeneration: made.Generation,
+	if _, err := resourceproviders.UpdateInventories(ctx, c, created.UUID, resourceproviders.UpdateInventoriesOpts{
+		ResourceProviderGeneration: created.Generation,
 		Inventories: map[string]resourceproviders.Inventory{"VCPU": {
 			AllocationRatio: 1, MaxUnit: cores, MinUnit: 1, StepSize: 1, Total: cores,
 		}},
@@ -81,7 +83,7 @@ func testInventory(t *testing.T, c *gophercloud.ServiceClient) (provider string)
 	}
 	use := func(n int) error {
 		return allocations.Update(ctx, c, string(uuid.NewUUID()), allocations.UpdateOpts{
-			Allocations: map[string]allocations.ProviderAllocationsOpts{made.UUID: {Resources: map[string]int{"VCPU": n}}},
+			Allocations: map[string]allocations.ProviderAllocationsOpts{created.UUID: {Resources: map[string]int{"VCPU": n}}},
 			ProjectID:   "project", UserID: "user", ConsumerType: "INSTANCE",
 		}).ExtractErr()
 	}
@@ -91,11 +93,11 @@ func testInventory(t *testing.T, c *gophercloud.ServiceClient) (provider string)
 	if got := status(use(2)); got != http.StatusConflict {
 		t.Errorf("more than is left: got %d, want 409", got)
 	}
-	checkAllocated(t, c, made.UUID)
-	return made.UUID
+	checkAllocated(t, c, created.UUID)
+	return created.UUID
 }
 
-// checkAllocated: what testInventory has left.
+// checkAllocated checks the allocations of testInventory.
 func checkAllocated(t *testing.T, c *gophercloud.ServiceClient, provider string) {
 	t.Helper()
 	got, err := resourceproviders.GetUsages(context.Background(), c, provider).Extract()
@@ -107,14 +109,14 @@ func checkAllocated(t *testing.T, c *gophercloud.ServiceClient, provider string)
 	}
 }
 
-// providers are made, listed and deleted.
+// providers starts clients that create, list and delete resource providers.
 func providers(t *testing.T, cloud *Cloud) *load {
 	t.Helper()
 	c := inventoryOf(t, cloud)
-	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
-		name, made := fmt.Sprintf("load-%d-%d", client, turn), &resourceproviders.ResourceProvider{}
+	return startClients(t, 2, func(ctx context.Context, client, round int, try request) error {
+		name, created := fmt.Sprintf("load-%d-%d", client, round), &resourceproviders.ResourceProvider{}
 		if err := try("make a provider", func() (err error) {
-			made, err = resourceproviders.Create(ctx, c, resourceproviders.CreateOpts{Name: name}).Extract()
+			created, err = resourceproviders.Create(ctx, c, resourceproviders.CreateOpts{Name: name}).Extract()
 			return err
 		}); err != nil {
 			return err
@@ -125,13 +127,13 @@ func providers(t *testing.T, cloud *Cloud) *load {
 				return err
 			}
 			all, err := resourceproviders.ExtractResourceProviders(page)
-			if err == nil && (len(all) != 1 || all[0].UUID != made.UUID) {
-				err = fmt.Errorf("there are %v, want one with the id %s", all, made.UUID)
+			if err == nil && (len(all) != 1 || all[0].UUID != created.UUID) {
+				err = fmt.Errorf("there are %v, want one with the id %s", all, created.UUID)
 			}
 			return err
 		}); err != nil {
 			return err
 		}
-		return try("delete a provider", func() error { return resourceproviders.Delete(ctx, c, made.UUID).ExtractErr() })
+		return try("delete a provider", func() error { return resourceproviders.Delete(ctx, c, created.UUID).ExtractErr() })
 	})
 }

@@ -22,7 +22,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 )
 
-// store counts, on a volume of its own, how often it was started, and answers that by UDP; what it says of itself is a file on the node.
+// store counts its starts on a separate volume, and serves the count by UDP; its fields from the downward API are in a
+// file on the node.
 const store = `
 apiVersion: apps/v1
 kind: StatefulSet
@@ -92,8 +93,8 @@ spec:
         volumeMounts: [{name: state, mountPath: /state}]
       volumes: [{name: state, hostPath: {path: /var/lib/agent}}]`
 
-// TestPods: pods have what Kubernetes gives them: volumes that outlive them, names, probes and hooks inside, UDP, the node's network and
-// folders, and no more capabilities than they ask for.
+// TestPods checks that pods have the features of Kubernetes: volumes that outlive them, names, probes and hooks inside,
+// UDP, host network and host folders, and only the requested capabilities.
 func TestPods(t *testing.T) {
 	t.Parallel()
 	ctx, dir := context.Background(), t.TempDir()
@@ -137,8 +138,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// TestPodsOrphaned: of a process whose parent has ended nothing stays when it ends, too, as the first process of every machine sees to. By
-// that libvirt knows that a virtual machine which has outlived its pod is gone.
+// TestPodsOrphaned checks that an orphaned process is reaped when it ends, by the first process of every sandbox.
+// libvirt depends on it to detect the end of a server that has outlived its pod.
 func TestPodsOrphaned(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("sh", "-c", "sleep 0.3 >/dev/null & echo $!").Output()
@@ -169,15 +170,15 @@ func apply(t *testing.T, c *cluster.Cluster, text string, o client.Object) {
 	}
 }
 
-func waitFor(t *testing.T, c *cluster.Cluster, what string, holds func() bool) {
+func waitFor(t *testing.T, c *cluster.Cluster, label string, holds func() bool) {
 	t.Helper()
-	err := c.Wait(context.Background(), time.Minute, what, func(context.Context) (bool, error) { return holds(), nil })
+	err := c.Wait(context.Background(), time.Minute, label, func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// replaced waits until a pod is another one than that of a uid.
+// replaced waits until a pod has another UID.
 func replaced(t *testing.T, c *cluster.Cluster, key client.ObjectKey, old types.UID) {
 	t.Helper()
 	waitFor(t, c, "a new pod "+key.Name, func() bool {
@@ -186,7 +187,7 @@ func replaced(t *testing.T, c *cluster.Cluster, key client.ObjectKey, old types.
 	})
 }
 
-// answers waits until a Service answers what is wanted, by UDP, which may lose a packet.
+// answers waits for an expected response of a Service, by UDP, which may lose a packet.
 func answers(t *testing.T, c *cluster.Cluster, address, want string) {
 	t.Helper()
 	waitFor(t, c, "the answer "+want, func() bool {

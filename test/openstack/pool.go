@@ -27,7 +27,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// A Pool is what a claim for hypervisors has become.
+// A Pool is the running result of a claim for hypervisors.
 type Pool struct {
 	// Namespace of everything.
 	Namespace string
@@ -35,12 +35,12 @@ type Pool struct {
 	// of that.
 	Uplinks map[string]string
 
-	world *simulate.Cluster
-	spec  hypervisorv1.HypervisorClusterSpec
+	simulation *simulate.Cluster
+	spec       hypervisorv1.HypervisorClusterSpec
 }
 
-// Outside is the first network that leads outside of the cloud, by its name, and the interface of this machine that is in it. Both are
-// empty where none does.
+// Outside returns the first network that leads outside of the cloud, by its name, and the interface of this machine
+// that is in it. Both are empty where none does.
 func (p *Pool) Outside() (network, link string) {
 	for _, b := range ptr.Deref(p.spec.Networks, hypervisorv1.Networks{}).BridgeMappings {
 		if b.Interface != "" {
@@ -53,7 +53,7 @@ func (p *Pool) Outside() (network, link string) {
 // Pool of the cloud. Nil: it has none.
 func (c *Cloud) Pool() *Pool { return c.pool }
 
-// addPool makes the pool's claim what runs on the nodes, beside the control plane.
+// addPool runs the pool's pods on its nodes, in addition to the control plane.
 func (c *Cloud) addPool(ctx context.Context) error {
 	claim := hypervisorv1.HypervisorCluster{}
 	if err := yaml.Unmarshal(c.options.Pool, &claim); err != nil {
@@ -63,11 +63,11 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.RequiredResources, err = preview.Bound(c.options.Claim, c.world.XR); err != nil {
+	if w.RequiredResources, err = preview.Bound(c.options.Claim, c.simulation.XR); err != nil {
 		return err
 	}
 	w.RequiredResources = append(w.RequiredResources, c.options.OtherClaims...)
-	c.pool = &Pool{world: w, spec: claim.Spec, Uplinks: map[string]string{}}
+	c.pool = &Pool{simulation: w, spec: claim.Spec, Uplinks: map[string]string{}}
 	c.Cluster.Nodes = map[string]map[string]string{}
 	for i := range max(c.options.Nodes, 1) {
 		c.Cluster.Nodes[fmt.Sprintf("node-%d", i)] = nodeLabels(&claim.Spec, i == 0)
@@ -75,7 +75,7 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	if err := c.plug(); err != nil {
 		return err
 	}
-	w.Reconcile, w.Remove = c.world.Reconcile, c.world.Remove
+	w.Reconcile, w.Remove = c.simulation.Reconcile, c.simulation.Remove
 	w.Reports = func(kind, name string) map[string]any {
 		switch kind {
 		case "ServiceCheck":
@@ -93,7 +93,7 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	return err
 }
 
-// ChangePool makes the pool what another version of its claim says.
+// ChangePool changes the pool to another version of its claim.
 func (c *Cloud) ChangePool(claim []byte) error {
 	next, err := preview.NewCluster(claim, c.options.Platform, kinds.Runners())
 	if err != nil {
@@ -103,14 +103,14 @@ func (c *Cloud) ChangePool(claim []byte) error {
 	if err := yaml.Unmarshal(claim, &spec); err != nil {
 		return fmt.Errorf("cannot read the claim of hypervisors: %w", err)
 	}
-	c.pool.spec, c.pool.world.XR.Fields["spec"] = spec.Spec, next.XR.GetFields()["spec"]
+	c.pool.spec, c.pool.simulation.XR.Fields["spec"] = spec.Spec, next.XR.GetFields()["spec"]
 	if err := c.plug(); err != nil {
 		return err
 	}
 	return c.Follow()
 }
 
-// plug gives nodes the interfaces that the pool's claim names and they do not have.
+// plug adds the interfaces that the pool's claim names to the nodes.
 func (c *Cloud) plug() error {
 	for _, name := range interfaces(&c.pool.spec) {
 		if c.pool.Uplinks[name] != "" {
@@ -125,12 +125,12 @@ func (c *Cloud) plug() error {
 	return nil
 }
 
-// WaitForHypervisors waits until Nova knows all nodes, and their cell has them. Compute is a client of it.
+// WaitForHypervisors waits until Nova has all nodes, in their cell. Compute is a client of it.
 func (c *Cloud) WaitForHypervisors(ctx context.Context, compute *gophercloud.ServiceClient) error {
 	var observed []hypervisors.Hypervisor
 	queried := time.Time{}
 	err := c.Cluster.Wait(ctx, operators.Timeout, "the hypervisors", func(ctx context.Context) (bool, error) {
-		if time.Since(queried) > 5*time.Second { // The companion asks Nova once a minute, by its clock.
+		if time.Since(queried) > 5*time.Second { // The companion calls Nova once a minute, by its clock.
 			c.Operators.Forward(2 * time.Minute)
 			queried = time.Now()
 		}
@@ -148,7 +148,7 @@ func (c *Cloud) WaitForHypervisors(ctx context.Context, compute *gophercloud.Ser
 	return nil
 }
 
-// nodeLabels are those of a node that belongs to a pool, in no slice of it, and connects its routers to the outside, if it is to.
+// nodeLabels returns the labels of a node that belongs to a pool, in no slice of it, and is a gateway if required.
 func nodeLabels(s *hypervisorv1.HypervisorClusterSpec, gateway bool) map[string]string {
 	out := map[string]string{"node-role.kubernetes.io/hypervisor": ""}
 	for k, v := range s.NodeSelector {
@@ -165,7 +165,7 @@ func nodeLabels(s *hypervisorv1.HypervisorClusterSpec, gateway bool) map[string]
 	return out
 }
 
-// interfaces are those that a node of the pool has besides its own.
+// interfaces returns the additional interfaces of the pool's nodes.
 func interfaces(s *hypervisorv1.HypervisorClusterSpec) []string {
 	var out []string
 	for _, b := range ptr.Deref(s.Networks, hypervisorv1.Networks{}).BridgeMappings {
@@ -181,7 +181,7 @@ func interfaces(s *hypervisorv1.HypervisorClusterSpec) []string {
 	return out
 }
 
-// daemons is what the cluster says of a DaemonSet.
+// daemons returns the status of a DaemonSet.
 func (c *Cloud) daemons(ctx context.Context, kind, name string) map[string]any {
 	d := &appsv1.DaemonSetList{}
 	if kind != "DaemonSet" || c.Cluster.Client.List(ctx, d, client.MatchingFields{}) != nil {
@@ -195,13 +195,13 @@ func (c *Cloud) daemons(ctx context.Context, kind, name string) map[string]any {
 		if err != nil {
 			return nil
 		}
-		delete(status, "observedGeneration") // of the cluster's own counting
+		delete(status, "observedGeneration") // counted by the cluster
 		return status
 	}
 	return nil
 }
 
-// counted is what the companion has counted on the pool's nodes, and which these are.
+// counted returns the companion's report about the pool's nodes, with their names.
 func (c *Cloud) counted(ctx context.Context, name string) map[string]any {
 	check := &openstackv1.ServiceCheck{}
 	if c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, check) != nil {
@@ -214,7 +214,7 @@ func (c *Cloud) counted(ctx context.Context, name string) map[string]any {
 	return map[string]any{"capacity": status["capacity"], "nodes": status["nodes"]}
 }
 
-// inUse are the credentials that the companion says are in use.
+// inUse returns the credentials that the companion reports as in use.
 func (c *Cloud) inUse(ctx context.Context, name string) map[string]any {
 	consumer := &c5c3v1.RemoteConsumer{}
 	if c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, consumer) != nil {
@@ -229,25 +229,25 @@ func (c *Cloud) inUse(ctx context.Context, name string) map[string]any {
 
 // Status of the pool's claim.
 func (p *Pool) Status() map[string]any {
-	return maps.Clone(p.world.XR.GetFields()["status"].GetStructValue().AsMap())
+	return maps.Clone(p.simulation.XR.GetFields()["status"].GetStructValue().AsMap())
 }
 
 // Status of the control plane's claim.
 func (c *Cloud) Status() map[string]any {
-	return maps.Clone(c.world.XR.GetFields()["status"].GetStructValue().AsMap())
+	return maps.Clone(c.simulation.XR.GetFields()["status"].GetStructValue().AsMap())
 }
 
-// ConditionMessage is what a condition of the pool's claim says: its status and its reason.
+// ConditionMessage returns status and reason of a condition of the pool's claim.
 func (p *Pool) ConditionMessage(condition string) string {
-	return says(p.world, "XHypervisorCluster.crossplane.c5c3.io", condition)
+	return conditionMessage(p.simulation, "XHypervisorCluster.crossplane.c5c3.io", condition)
 }
 
-// ConditionMessage is what a condition of the control plane's claim says.
+// ConditionMessage returns status and reason of a condition of the control plane's claim.
 func (c *Cloud) ConditionMessage(condition string) string {
-	return says(c.world, "XControlPlaneCluster.crossplane.c5c3.io", condition)
+	return conditionMessage(c.simulation, "XControlPlaneCluster.crossplane.c5c3.io", condition)
 }
 
-func says(w *simulate.Cluster, kind, condition string) string {
+func conditionMessage(w *simulate.Cluster, kind, condition string) string {
 	for _, c := range kinds.Runners()[kind].Run(w.Request()).Conditions {
 		if c.GetType() == condition {
 			return c.GetStatus().String() + " " + c.GetReason()

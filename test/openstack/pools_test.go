@@ -19,12 +19,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 )
 
-// TestPools: images, volumes and disks of virtual machines are in pools of a StorageCluster, whose Ceph is real. Of an image volumes and
-// disks are clones; a virtual machine writes without an error while the key of Nova's user is replaced and Ceph's daemon is killed; it moves
-// to another node without its disks, and leaves nothing.
+// TestPools checks that images, volumes and disks of servers are in pools of a StorageCluster, whose Ceph is real. Of
+// an image volumes and disks are clones; a server writes without an error while the key of Nova's user is replaced and
+// Ceph's daemon is killed; it moves to another node without its disks, and leaves nothing.
 func TestPools(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=pools")
+		t.Skip("a Ceph runs only on request: SERVICE=pools")
 	}
 	t.Run(string(restarted), func(t *testing.T) {
 		p := startPools(t)
@@ -42,10 +42,10 @@ func TestPools(t *testing.T) {
 	})
 }
 
-// pools are two nodes with a Cinder, all of which keep what they have in pools.
+// pools are two nodes with a Cinder, all of which keep their data in pools.
 type pools struct{ *disks }
 
-// startPools makes three claims a cloud: one of a Ceph, one of a control plane, and one of hypervisors.
+// startPools creates a cloud from three claims: Ceph, a control plane, and hypervisors.
 func startPools(t *testing.T) *pools {
 	t.Helper()
 	plane := bytes.Replace(of(t, "pooled.yaml", restarted, dashed(restarted)),
@@ -53,7 +53,7 @@ func startPools(t *testing.T) *pools {
 	const pool = "storage: {clusterRef: {namespace: tenant-a, name: ceph}, pool: vms}\n  virtualization:"
 	hypervisors := bytes.Replace(of(t, "hypervisors.yaml", restarted, dashed(restarted)), []byte("virtualization:"), []byte(pool), 1)
 	m := startMachines(t, plane, hypervisors, 0, func(o *Options) { o.Nodes, o.Storage, o.Disk = 2, read(t, "storage.yaml"), onDisk(t) })
-	m.words, m.raw = " counts", true
+	m.kernelArguments, m.raw = " counts", true
 	provider, ends := administrator(t, m.cloud)
 	c, err := openstack.NewBlockStorageV3(provider, ends)
 	if err != nil {
@@ -63,7 +63,7 @@ func startPools(t *testing.T) *pools {
 	return &pools{&disks{machines: m, cinder: cinder{ServiceClient: c, cloud: m.cloud, ceph: m.cloud.Storage().Ceph}}}
 }
 
-// parent is what a block device is a clone of: pool/image@snapshot.
+// parent returns the source of a cloned block device: pool/image@snapshot.
 func (p *pools) parent(t *testing.T, device string) string {
 	t.Helper()
 	out, err := p.cinder.ceph.Run(context.Background(), "rbd info --format json "+device+" 2>/dev/null")
@@ -83,7 +83,7 @@ func (p *pools) parent(t *testing.T, device string) string {
 	return info.Parent.Pool + "/" + info.Parent.Image + "@" + info.Parent.Snapshot
 }
 
-// in lists what is in a pool, and what is there until it is deleted.
+// in lists the images in a pool, including its trash.
 func (p *pools) in(t *testing.T, pool string) []string {
 	t.Helper()
 	out, err := p.cinder.ceph.Run(context.Background(), fmt.Sprintf("(rbd ls %[1]s; rbd trash ls %[1]s) 2>/dev/null", pool))
@@ -93,7 +93,7 @@ func (p *pools) in(t *testing.T, pool string) []string {
 	return strings.Fields(out)
 }
 
-// testClones: the disk of a virtual machine and a volume are clones of the image. It returns the volume.
+// testClones checks that the disk of a server and a volume are clones of the image. It returns the volume.
 func testClones(t *testing.T, p *pools, g guest) (disk string) {
 	want := "images/" + p.image + "@snap"
 	if got := p.parent(t, "vms/"+g.server.ID+"_disk"); got != want {
@@ -106,7 +106,7 @@ func testClones(t *testing.T, p *pools, g guest) (disk string) {
 	return disk
 }
 
-// testStorageStatus: the claim is ready, and knows its pool.
+// testStorageStatus checks that the claim is ready, and reports its pool.
 func testStorageStatus(t *testing.T, p *pools) {
 	if err := p.cloud.Follow(); err != nil {
 		t.Fatal(err)
@@ -118,12 +118,12 @@ func testStorageStatus(t *testing.T, p *pools) {
 	}
 }
 
-// writes fails if the virtual machine has ever failed to write, and waits until it has written on to both of its disks.
+// writes fails if the server has ever failed to write, and waits until it has written on to both of its disks.
 func (p *pools) writes(t *testing.T, g guest, disk, word string) {
 	t.Helper()
 	p.reads(t, g, disk, word, word)
 	before := p.diskCount(t, g)
-	p.until(t, "what it writes", g.server.ID, func() error {
+	p.until(t, "its writes", g.server.ID, func() error {
 		if now := p.diskCount(t, g); now <= before {
 			return fmt.Errorf("on its disk is %d still", now)
 		}
@@ -132,7 +132,8 @@ func (p *pools) writes(t *testing.T, g guest, disk, word string) {
 	p.unharmed(t, g)
 }
 
-// testNovaKey: the key of Nova's user is replaced. A virtual machine that runs writes on, nodes have the new key, and another one starts.
+// testNovaKey checks that the key of Nova's user is replaced. A server that runs writes on, nodes have the new key, and
+// another one starts.
 func testNovaKey(t *testing.T, p *pools, g guest, disk string) {
 	ctx, ceph, count := context.Background(), p.cinder.ceph, p.seconds(t, g)
 	before := ceph.Key("nova")
@@ -143,7 +144,7 @@ func testNovaKey(t *testing.T, p *pools, g guest, disk string) {
 		t.Fatal("Ceph has not replaced the key")
 	}
 	p.writes(t, g, disk, "before-nodes-know")
-	cloud, begin := p.cloud, time.Now()
+	cloud, began := p.cloud, time.Now()
 	if err := cloud.GiveKeys(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +163,8 @@ func testNovaKey(t *testing.T, p *pools, g guest, disk string) {
 			})
 		}
 	}
-	p.told(t)
-	t.Logf("libvirt has the new key on all nodes after %.1f s", time.Since(begin).Seconds())
+	p.waitForKeys(t)
+	t.Logf("libvirt has the new key on all nodes after %.1f s", time.Since(began).Seconds())
 	p.writes(t, g, disk, "after-nodes-know")
 	testSecond(t, p.machines, g)
 	if now := p.seconds(t, g); now <= count {
@@ -171,30 +172,30 @@ func testNovaKey(t *testing.T, p *pools, g guest, disk string) {
 	}
 }
 
-// testDaemon: the only daemon that has the data is killed, and comes again. A virtual machine waits for it.
+// testDaemon kills the only daemon with the data, and checks that a server waits until it is restarted.
 func testDaemon(t *testing.T, p *pools, g guest, disk string) {
-	count, begin := p.seconds(t, g), time.Now()
+	count, began := p.seconds(t, g), time.Now()
 	if err := p.cinder.ceph.KillOSD(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("Ceph answers again after %.1f s", time.Since(begin).Seconds())
+	t.Logf("Ceph responds again after %.1f s", time.Since(began).Seconds())
 	p.writes(t, g, disk, "after-the-daemon")
-	t.Logf("the virtual machine writes after %.1f s", time.Since(begin).Seconds())
+	t.Logf("the virtual machine writes after %.1f s", time.Since(began).Seconds())
 	if now := p.seconds(t, g); now <= count {
 		t.Errorf("the virtual machine has started again: it counted to %d, and now to %d", count, now)
 	}
 }
 
-// testMoveShared: a virtual machine moves to the other node, and none of its disks with it.
+// testMoveShared checks that a server moves to the other node, and none of its disks with it.
 func testMoveShared(t *testing.T, p *pools, g guest, disk string) {
-	to, count, begin := p.otherNode(t, g), p.seconds(t, g), time.Now()
+	to, count, began := p.otherNode(t, g), p.seconds(t, g), time.Now()
 	came := pinged(t, g.address, func() {
 		p.moves(t, g, to)
 		if got := p.moved(t, g); got.Status != "completed" {
 			t.Fatalf("it has %s\n%s", got.Status, p.logs(t, "nova-compute"))
 		}
 	})
-	t.Logf("it has moved in %.1f s; %s", time.Since(begin).Seconds(), came)
+	t.Logf("it has moved in %.1f s; %s", time.Since(began).Seconds(), came)
 	p.goesOn(t, g, count, to)
 	p.writes(t, g, disk, "on-the-other-node")
 	node := p.on(t, to, "nova-compute")
@@ -209,36 +210,36 @@ func testMoveShared(t *testing.T, p *pools, g guest, disk string) {
 	}
 }
 
-// testSnapshot: of a virtual machine's disk an image is made. Nova's user may not write among the images, so that the content goes through
-// the node.
+// testSnapshot creates an image of a server's disk. Nova's user may not write in the pool of images, so that the data
+// is transferred by the node.
 func testSnapshot(t *testing.T, p *pools, g guest) {
-	begin := time.Now()
+	began := time.Now()
 	image, err := servers.CreateImage(context.Background(), p.ServiceClient, g.server.ID, servers.CreateImageOpts{Name: "snapshot"}).ExtractImageID()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.glance.settled(t, image)
-	t.Logf("an image of its disk after %.1f s", time.Since(begin).Seconds())
+	p.glance.waitForImage(t, image)
+	t.Logf("an image of its disk after %.1f s", time.Since(began).Seconds())
 	if err := p.active(context.Background(), g.server.ID); err != nil {
 		t.Error(err)
 	}
 	content, err := p.cinder.ceph.Run(context.Background(), "rbd export --no-progress images/"+image+" - 2>/dev/null | head -c 16 | tr -d '\\0'")
 	if err != nil || strings.Trim(content, "0123456789\n") != "" || strings.TrimSpace(content) == "" {
-		t.Errorf("the image begins with %q (%v), want what the virtual machine has counted", content, err)
+		t.Errorf("the image begins with %q (%v), want the server's counter", content, err)
 	}
 }
 
-// testDeleteDisks: nothing is left of a virtual machine's disks, and of its volume once that is deleted, too.
+// testDeleteDisks checks that nothing is left of a server's disks, and of its volume once that is deleted, too.
 func testDeleteDisks(t *testing.T, p *pools, g guest, disk string) {
 	ctx := context.Background()
 	if len(p.in(t, "vms")) == 0 {
-		t.Error("there is nothing in the pool before")
+		t.Error("the pool is empty before")
 	}
 	if err := p.delete(ctx, g.server.ID); err != nil {
 		t.Fatal(err)
 	}
-	if left := p.in(t, "vms"); len(left) > 0 {
-		t.Errorf("of a virtual machine that was deleted, there is still %v", left)
+	if remaining := p.in(t, "vms"); len(remaining) > 0 {
+		t.Errorf("of a virtual machine that was deleted, there is still %v", remaining)
 	}
 	if err := p.cinder.becomes(ctx, disk, "available"); err != nil {
 		t.Fatal(err)
@@ -249,7 +250,7 @@ func testDeleteDisks(t *testing.T, p *pools, g guest, disk string) {
 	if err := p.cinder.becomes(ctx, disk, ""); err != nil {
 		t.Fatal(err)
 	}
-	if left := p.in(t, "volumes"); len(left) > 0 {
-		t.Errorf("of a volume that was deleted, there is still %v", left)
+	if remaining := p.in(t, "volumes"); len(remaining) > 0 {
+		t.Errorf("of a volume that was deleted, there is still %v", remaining)
 	}
 }

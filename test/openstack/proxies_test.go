@@ -31,8 +31,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// proxy is a real proxy in front of all services of a cloud, with the limits that its controller derives from the composed objects. It
-// listens at an address of its own.
+// proxy is a real proxy in front of all services of a cloud, with the limits that its controller derives from the
+// composed objects. It listens at a separate address.
 type proxy struct {
 	name, address string
 	cloud         *Cloud
@@ -40,11 +40,11 @@ type proxy struct {
 
 // upstream is a Service behind a proxy.
 type upstream struct {
-	// host is the name outside, address that of the Service, and name the one in its certificate.
+	// host is the external name, address the address of the Service, and name the name in its certificate.
 	host, address, name string
-	// authority is a file with the certificate that signed that of the Service.
+	// authority is a file with the CA certificate of the Service.
 	authority string
-	// annotations are those of an Ingress, without the prefix of its controller.
+	// annotations are the annotations of an Ingress, without the prefix of its controller.
 	annotations map[string]string
 	// request is the limit of an HTTPRoute.
 	request string
@@ -56,8 +56,8 @@ const (
 	haproxyPrefix = "haproxy.org/"
 )
 
-// startProxies starts nginx, HAProxy and Envoy in front of a cloud. Ingress objects are those of the same claim on a platform that exposes
-// services so; the HTTPRoutes are the cloud's own.
+// startProxies starts nginx, HAProxy and Envoy in front of a cloud. Ingress objects are composed for the same claim on
+// a platform with that exposure; the HTTPRoutes are the cloud's.
 func startProxies(t *testing.T, cloud *Cloud) []proxy {
 	t.Helper()
 	var out []proxy
@@ -115,7 +115,7 @@ func startProxies(t *testing.T, cloud *Cloud) []proxy {
 	return out
 }
 
-// ofTree is a program of another Debian, with that one's libraries.
+// ofTree returns a program of another Debian, with that one's libraries.
 func ofTree(root, program string, args ...string) *exec.Cmd {
 	const libraries = "usr/lib/x86_64-linux-gnu"
 	return exec.Command(filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
@@ -137,14 +137,14 @@ func runProxy(t *testing.T, command *exec.Cmd, file, address string) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
-	said := func() string {
+	output := func() string {
 		text, _ := os.ReadFile(file) // it is only shown
 		return string(text[max(0, len(text)-4000):])
 	}
 	t.Cleanup(func() {
 		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
 		if t.Failed() {
-			t.Logf("%s wrote:\n%s", command.Path, said())
+			t.Logf("%s wrote:\n%s", command.Path, output())
 		}
 	})
 	for {
@@ -155,13 +155,13 @@ func runProxy(t *testing.T, command *exec.Cmd, file, address string) {
 		}
 		select {
 		case err := <-ended:
-			t.Fatalf("the proxy ended: %v\n%s", err, said())
+			t.Fatalf("the proxy ended: %v\n%s", err, output())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
 
-// serviceAddress is where a Service of the cloud is.
+// serviceAddress returns the address of a Service of the cloud.
 func serviceAddress(t *testing.T, cloud *Cloud, service string, port any) string {
 	t.Helper()
 	address, err := cloud.Cluster.Address(service + "." + cloud.Namespace + ".svc.cluster.local")
@@ -185,7 +185,7 @@ func authorityFile(t *testing.T, cloud *Cloud, secret string) string {
 	return file
 }
 
-// ingresses are the Services behind the Ingress objects that the cloud's claim becomes for a controller.
+// ingresses returns the Services behind the Ingress objects that the cloud's claim becomes for a controller.
 func ingresses(t *testing.T, cloud *Cloud, controller, prefix string) []upstream {
 	t.Helper()
 	const gateway = "type: GatewayAPI\n    routing: Hostnames\n    gateway: {namespace: gateway-system, name: public}\n"
@@ -210,7 +210,7 @@ func ingresses(t *testing.T, cloud *Cloud, controller, prefix string) []upstream
 		to := i.Spec.Rules[0].HTTP.Paths[0].Backend.Service
 		u := upstream{host: i.Spec.Rules[0].Host, address: serviceAddress(t, cloud, to.Name, to.Port.Number), annotations: map[string]string{}}
 		for key, value := range i.Annotations {
-			if name, ours := strings.CutPrefix(key, prefix); ours {
+			if name, isIngress := strings.CutPrefix(key, prefix); isIngress {
 				u.annotations[name] = value
 			}
 		}
@@ -232,7 +232,7 @@ func take(from map[string]string, key string) string {
 	return value
 }
 
-// routes are the Services behind the cloud's HTTPRoutes.
+// routes returns the Services behind the cloud's HTTPRoutes.
 func routes(t *testing.T, cloud *Cloud) []upstream {
 	t.Helper()
 	var out []upstream
@@ -260,7 +260,7 @@ func routes(t *testing.T, cloud *Cloud) []upstream {
 	return out
 }
 
-// platformLimit returns what docs/proxies.md asks the platform team to set: the value that follows a name.
+// platformLimit returns a value that docs/proxies.md recommends to the platform team, by its name.
 func platformLimit(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/proxies.md")
@@ -298,7 +298,7 @@ http {
   map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
 `
 
-// nginxServer is a host, with what ingress-nginx sets for each.
+// nginxServer is a host, with the settings of ingress-nginx for each.
 const nginxServer = `  server {
     listen %[1]s:443 ssl;
     server_name %[2]s;
@@ -327,7 +327,7 @@ var nginxDefaults = map[string]string{
 	"proxy-connect-timeout": "5", "proxy-request-buffering": "on", "proxy-buffering": "off",
 }
 
-// nginxDirectives are those that ingress-nginx makes of annotations.
+// nginxDirectives are ingress-nginx's translations of annotations.
 var nginxDirectives = map[string]func(value string) string{
 	"backend-protocol":        func(string) string { return "" }, // proxy_pass https
 	"proxy-body-size":         func(v string) string { return "client_max_body_size " + v },
@@ -352,7 +352,7 @@ func nginxConfig(t *testing.T, address, pair string, all []upstream) string {
 		for _, name := range slices.Sorted(maps.Keys(set)) {
 			directive, known := nginxDirectives[name]
 			if !known {
-				t.Fatalf("the test does not know what ingress-nginx makes of the annotation %s", name)
+				t.Fatalf("the test has no translation of ingress-nginx for the annotation %s", name)
 			}
 			fmt.Fprintf(&out, "      %s;\n", directive(set[name]))
 		}
@@ -396,14 +396,14 @@ func haproxyConfig(t *testing.T, address, pair string, all []upstream) string {
 		}
 		fmt.Fprintf(&back, "\n  timeout server %s\n", take(set, "timeout-server"))
 		if len(set) > 0 {
-			t.Fatalf("the test does not know what HAProxy's controller makes of the annotations %v", set)
+			t.Fatalf("the test has no translation of HAProxy's controller for the annotations %v", set)
 		}
 	}
 	return front.String() + back.String()
 }
 
-// envoyConfig has the listener, routes and clusters that Envoy Gateway makes of HTTPRoutes: the limit of a request is that of the route,
-// and so is that of silence, which is an hour at least, and none without a limit of requests.
+// envoyConfig returns the listener, routes and clusters that Envoy Gateway generates for HTTPRoutes: the request
+// timeout is the route's, and so is the idle timeout, which is an hour at least, and none without a request timeout.
 func envoyConfig(t *testing.T, address, pair string, all []upstream) string {
 	t.Helper()
 	type object = map[string]any
@@ -472,7 +472,7 @@ func envoyConfig(t *testing.T, address, pair string, all []upstream) string {
 	return string(out)
 }
 
-// dial connects to the proxy, whatever name is asked for: the names of the cloud lead to its own Gateway.
+// dial connects to the proxy, whatever the name: the names of the cloud lead to its Gateway.
 func (p proxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if p.address == "" {
 		return p.cloud.Cluster.Dial(ctx, network, address)
@@ -487,7 +487,7 @@ func (p proxy) dial(ctx context.Context, network, address string) (net.Conn, err
 	return p.cloud.Cluster.Dial(ctx, network, address)
 }
 
-// transport speaks https with whom it trusts: the public authority.
+// transport returns a transport for https that trusts the public CA.
 func (p proxy) transport() *http.Transport {
 	return &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: p.cloud.Operators.Public.Pool(), MinVersion: tls.VersionTLS12}, DialContext: p.dial,

@@ -21,8 +21,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestNovaQueueRotation: Nova's and a cell's user of the queue are replaced while virtual machines come and go. No message is lost: each of their
-// actions is there once, and has ended well. So it is when the old users are gone, too.
+// TestNovaQueueRotation rotates Nova's and a cell's user of the queue while servers are created and deleted. No message
+// is lost: each of their actions exists once, and has succeeded; also after the old users were deleted.
 func TestNovaQueueRotation(t *testing.T) {
 	t.Parallel()
 	n := startNova(t, "2025.2", "-queue")
@@ -35,8 +35,9 @@ func TestNovaQueueRotation(t *testing.T) {
 	}
 	load.stop(t)
 	t.Logf("meanwhile %s", load)
-	// Its hypervisors are in no consumer's name: they take the new user within the grace, as those of another cluster do. What one was making
-	// when it ended has failed, whatever the queue does (nova.compute.manager.ComputeManager._init_instance), so nothing is made meanwhile.
+	// Its hypervisors are no consumers: they switch to the new user within the grace period, as those of another
+	// cluster do. Servers that one of them was building when it ended have failed, independently of the queue
+	// (nova.compute.manager.ComputeManager._init_instance), so none is created meanwhile.
 	n.replace(t, n.hypervisors[0], "2025.2")
 	n.up(t)
 	load = actionsCounted(t, n)
@@ -68,14 +69,14 @@ func (n nova) replaceQueueUser(t *testing.T, name string) (old string) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
+	began := time.Now()
 	n.waitForRotation(t, name, func(r *c5c3v1.CredentialRotation) bool {
 		return r.Status.CurrentID != old && apimeta.IsStatusConditionTrue(r.Status.Conditions, "Distributed")
 	})
 	if users := n.queueUsers(t); !slices.Contains(users, old) {
 		t.Errorf("%s: the old user %s has its grace, and is not among %v", name, old, users)
 	}
-	t.Logf("%s: all pods have another user after %.0f s", name, time.Since(begin).Seconds())
+	t.Logf("%s: all pods have another user after %.0f s", name, time.Since(began).Seconds())
 	return old
 }
 
@@ -93,7 +94,7 @@ func (n nova) waitForRotation(t *testing.T, name string, done func(*c5c3v1.Crede
 	return r
 }
 
-// queueUsers are the users that RabbitMQ knows.
+// queueUsers returns the users of RabbitMQ.
 func (n nova) queueUsers(t *testing.T) []string {
 	t.Helper()
 	answer, err := n.cloud.Operators.RabbitMQ(context.Background(), n.cloud.Namespace, "rabbitmq", http.MethodGet, "users", nil)
@@ -113,14 +114,14 @@ func (n nova) queueUsers(t *testing.T) []string {
 	return out
 }
 
-// actionsCounted: two clients, each with a cell, make and delete virtual machines, and look whether everything that they asked for was done
-// once.
+// actionsCounted starts two clients, each with a cell, that create and delete servers, and check that every requested
+// action was performed once.
 func actionsCounted(t *testing.T, n nova) *load {
 	t.Helper()
-	return begin(t, len(n.hypervisors), func(ctx context.Context, client, turn int, try request) error {
+	return startClients(t, len(n.hypervisors), func(ctx context.Context, client, round int, try request) error {
 		id := ""
 		if err := try("make a virtual machine", func() (err error) {
-			id, err = n.create(ctx, n.hypervisors[client], fmt.Sprintf("counted-%d-%d", client, turn))
+			id, err = n.create(ctx, n.hypervisors[client], fmt.Sprintf("counted-%d-%d", client, round))
 			return err
 		}); err != nil {
 			return err
@@ -128,13 +129,14 @@ func actionsCounted(t *testing.T, n nova) *load {
 		return errors.Join(
 			try("see it run", func() error { return n.active(ctx, id) }),
 			try("delete a virtual machine", func() error { return n.delete(ctx, id) }),
-			try("count its actions", func() error { return n.actedSoon(ctx, id, "create", "delete") }),
+			try("count its actions", func() error { return n.actedEventually(ctx, id, "create", "delete") }),
 		)
 	})
 }
 
-// actedSoon waits for that: Nova writes the end of a deletion after the virtual machine is gone (nova.compute.utils.EventReporter).
-func (n nova) actedSoon(ctx context.Context, id string, want ...string) error {
+// actedEventually waits for acted: Nova records the end of a deletion after the server is deleted
+// (nova.compute.utils.EventReporter).
+func (n nova) actedEventually(ctx context.Context, id string, want ...string) error {
 	const tries = 20
 	for range tries {
 		if err := n.acted(ctx, id, want...); err == nil {
@@ -145,7 +147,7 @@ func (n nova) actedSoon(ctx context.Context, id string, want ...string) error {
 	return n.acted(ctx, id, want...)
 }
 
-// acted says what is wrong if a virtual machine has other actions than these, once each, or one that has not ended well.
+// acted returns an error if a server has other actions than these, once each, or a failed one.
 func (n nova) acted(ctx context.Context, id string, want ...string) error {
 	page, err := instanceactions.List(n.ServiceClient, id, nil).AllPages(ctx)
 	if err != nil {

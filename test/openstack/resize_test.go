@@ -78,7 +78,7 @@ func (m *machines) becomes(t *testing.T, g guest, status string) {
 	}
 }
 
-// resizing is one way to change a server's flavor or node.
+// resizing is a way to change a server's flavor or node.
 type resizing struct {
 	name   string
 	action map[string]any
@@ -90,11 +90,11 @@ type resizing struct {
 	larger bool
 }
 
-// testResize migrates and resizes a server that is shut down for it. Its disk goes with it, and each end removes what it does not need any
-// more.
+// testResize migrates and resizes a server, which is shut off for it. Its disk is moved with it, and each node removes
+// the files that it does not need any more.
 func testResize(t *testing.T, m *machines, g guest) {
 	const mebi, sectorsOfGiB = 1024, 1 << 21
-	large := made(t, func() (*flavors.Flavor, error) {
+	large := created(t, func() (*flavors.Flavor, error) {
 		opts := flavors.CreateOpts{Name: "large", RAM: 256, VCPUs: 1, Disk: new(1)}
 		return flavors.Create(context.Background(), m.ServiceClient, opts).Extract()
 	})
@@ -109,13 +109,13 @@ func testResize(t *testing.T, m *machines, g guest) {
 		{name: "MigrateLargeConfirm", action: migrate, end: "confirmResize", larger: true},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			from, other, begin := m.place(t, g).Host, m.otherNode(t, g), time.Now()
+			from, other, began := m.place(t, g).Host, m.otherNode(t, g), time.Now()
 			to, closed := other, from
 			if r.same {
 				to, closed = from, other
 			}
-			m.takes(t, closed, false)
-			defer m.takes(t, closed, true)
+			m.setEnabled(t, closed, false)
+			defer m.setEnabled(t, closed, true)
 			before := m.diskCount(t, g)
 			m.act(t, g, r.action)
 			m.becomes(t, g, "VERIFY_RESIZE")
@@ -129,12 +129,12 @@ func testResize(t *testing.T, m *machines, g guest) {
 			if _, grows := r.action["resize"]; grows && (moved.sectors != sectorsOfGiB || moved.memory <= 128*mebi) {
 				t.Errorf("it found %+v, want the disk and memory of the larger flavor", moved)
 			}
-			m.lap(t, fmt.Sprintf("it answers on %s after %.1f s", to, time.Since(begin).Seconds()))
+			m.lap(t, fmt.Sprintf("it is reachable on %s after %.1f s", to, time.Since(began).Seconds()))
 			m.act(t, g, map[string]any{r.end: nil})
 			m.becomes(t, g, "ACTIVE")
-			on, left := to, from
+			on, old := to, from
 			if r.end == "revertResize" {
-				on, left = from, to
+				on, old = from, to
 				m.found(t, g)
 			}
 			after := m.found(t, g)
@@ -147,13 +147,14 @@ func testResize(t *testing.T, m *machines, g guest) {
 			if is := after.sectors == sectorsOfGiB && after.memory > 128*mebi; is != r.larger {
 				t.Errorf("it found %+v, want the larger flavor: %v", after, r.larger)
 			}
-			m.cleaned(t, g, left, left == on)
+			m.cleaned(t, g, old, old == on)
 		})
 	}
 }
 
-// cleaned waits until a node has no files of a move. Where the server still runs on the node, its own files stay.
-func (m *machines) cleaned(t *testing.T, g guest, node string, stays bool) {
+// cleaned waits until a node has no files of a migration. If the server still runs on the node, the server's files
+// stay.
+func (m *machines) cleaned(t *testing.T, g guest, node string, exists bool) {
 	t.Helper()
 	m.until(t, "removal of files on "+node, g.server.ID, func() error {
 		p := m.on(t, node, "nova-compute")
@@ -162,7 +163,7 @@ func (m *machines) cleaned(t *testing.T, g guest, node string, stays bool) {
 			return err
 		}
 		for file := range strings.FieldsSeq(out) {
-			if strings.HasPrefix(file, g.server.ID) && (file != g.server.ID || !stays) {
+			if strings.HasPrefix(file, g.server.ID) && (file != g.server.ID || !exists) {
 				return fmt.Errorf("there is still %s", file)
 			}
 		}

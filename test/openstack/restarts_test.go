@@ -21,13 +21,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// restart is a pod of a node, and for how long a virtual machine may be without its network while it is replaced.
+// restart is a pod of a node, and for how long a server may be without its network while it is replaced.
 type restart struct {
 	component string
 	without   time.Duration
 }
 
-// restarts are those of a node. With a switch in userspace it is that of the switch, whose flows go with its process.
+// restarts are the restarts of a node's pods. With a switch in userspace the restart of the switch interrupts the
+// network, because the flows are in its process.
 var restarts = []restart{
 	{"libvirt", 0},
 	{"nova-compute", 0},
@@ -36,16 +37,16 @@ var restarts = []restart{
 	{"openvswitch", 30 * time.Second},
 }
 
-// testRestarts: each pod of the node is replaced while the virtual machine is pinged, which goes on, and everything works as before.
+// testRestarts replaces each pod of the node while the server is pinged, and checks that everything works as before.
 func testRestarts(t *testing.T, m *machines, g guest, all []restart) {
 	var table strings.Builder
 	for _, r := range all {
 		t.Run(r.component, func(t *testing.T) {
 			before, took := m.seconds(t, g), time.Duration(0)
 			came := pinged(t, g.address, func() {
-				begin := time.Now()
+				began := time.Now()
 				m.replacePod(t, r.component)
-				took = time.Since(begin)
+				took = time.Since(began)
 			})
 			fmt.Fprintf(&table, "\n%-14s %s; replaced in %.1f s", r.component, came, took.Seconds())
 			if came.Gap > r.without {
@@ -67,7 +68,7 @@ func testRestarts(t *testing.T, m *machines, g guest, all []restart) {
 	t.Log(table.String())
 }
 
-// seconds that the virtual machine has counted since it started.
+// seconds that the server has counted since it started.
 func (m *machines) seconds(t *testing.T, g guest) int {
 	t.Helper()
 	text, err := g.get("seconds")
@@ -99,10 +100,10 @@ func (m *machines) replacePod(t *testing.T, component string) {
 	}
 }
 
-// testSecond: pods that have been replaced start a virtual machine as those before did, and take it away.
+// testSecond checks that replaced pods can still start a server, and delete it.
 func testSecond(t *testing.T, m *machines, g guest) {
 	ctx := context.Background()
-	port := made(t, func() (*ports.Port, error) {
+	port := created(t, func() (*ports.Port, error) {
 		return ports.Create(ctx, m.neutron.ServiceClient, ports.CreateOpts{NetworkID: g.port.NetworkID, Name: "second"}).Extract()
 	})
 	s, err := servers.Create(ctx, m.ServiceClient, servers.CreateOpts{
@@ -114,10 +115,10 @@ func testSecond(t *testing.T, m *machines, g guest) {
 	if err := m.active(ctx, s.ID); err != nil {
 		t.Fatalf("%v\n%s", err, m.logs(t, "nova-compute"))
 	}
-	m.until(t, "what the second virtual machine says", s.ID, func() error {
+	m.until(t, "the output of the second server", s.ID, func() error {
 		text, err := servers.ShowConsoleOutput(ctx, m.ServiceClient, s.ID, servers.ShowConsoleOutputOpts{}).Extract()
 		if err == nil && !strings.Contains(text, s.ID) {
-			err = errors.New("it does not know what it is yet")
+			err = errors.New("it has no metadata yet")
 		}
 		return err
 	})
@@ -126,10 +127,10 @@ func testSecond(t *testing.T, m *machines, g guest) {
 	}
 }
 
-// testDelete: nothing is left of a virtual machine on the node and in OVN.
+// testDelete checks that nothing is left of a server on the node and in OVN.
 func testDelete(t *testing.T, m *machines, g guest) {
 	ctx := context.Background()
-	if got := m.left(t, g); len(got) != 3 {
+	if got := m.traces(t, g); len(got) != 3 {
 		t.Errorf("of a virtual machine that runs, there is only %v", got)
 	}
 	if err := m.delete(ctx, g.server.ID); err != nil {
@@ -138,13 +139,13 @@ func testDelete(t *testing.T, m *machines, g guest) {
 	if err := ports.Delete(ctx, m.neutron.ServiceClient, g.port.ID).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
-	if got := m.left(t, g); len(got) > 0 {
+	if got := m.traces(t, g); len(got) > 0 {
 		t.Errorf("of a virtual machine that was deleted, there is still %v", got)
 	}
 }
 
-// left is what there is of a virtual machine.
-func (m *machines) left(t *testing.T, g guest) (out []string) {
+// traces returns the processes and files of a server on its node.
+func (m *machines) traces(t *testing.T, g guest) (out []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

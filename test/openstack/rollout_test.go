@@ -18,7 +18,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// A rollout is what a watch of a cloud saw: which pods came and went, of which version, and when schemas were of another release.
+// A rollout records the events of a cloud: pods that started and ended, by version, and the releases of schemas.
 type rollout struct {
 	cancel func()
 	done   sync.WaitGroup
@@ -28,10 +28,10 @@ type rollout struct {
 	schema map[string]string // release by name
 }
 
-// happened is that a pod came or went, or that a schema is of a release.
+// happened is the start or the end of a pod, or the release of a schema.
 type happened struct {
-	what, version string
-	gone          bool
+	label, version string
+	ended          bool
 }
 
 // watchRollout watches until the test ends, or finds the order.
@@ -74,8 +74,8 @@ func (r *rollout) see(kind watch.EventType, object runtime.Object) {
 			return
 		}
 		_, tag, _ := strings.Cut(o.Spec.Containers[0].Image, ":")
-		what := o.Labels["app.kubernetes.io/instance"] + " " + o.Labels[componentLabel]
-		r.events = append(r.events, happened{what, tag, kind == watch.Deleted})
+		label := o.Labels["app.kubernetes.io/instance"] + " " + o.Labels[componentLabel]
+		r.events = append(r.events, happened{label, tag, kind == watch.Deleted})
 	case *openstackv1.DatabaseSync:
 		if now := o.Status.InstalledRelease; now != "" && now != r.schema[o.Name] {
 			r.schema[o.Name] = now
@@ -100,18 +100,18 @@ func (r *rollout) last(h happened) int {
 }
 
 // A stage of a roll-out is pods of a version in place of another, or a schema of a release.
-type stage struct{ what, from, to string }
+type stage struct{ label, from, to string }
 
-// begun is when the first of it came, and ended when none was left of what was before.
-func (r *rollout) begun(s stage) int { return r.first(happened{s.what, s.to, false}) }
+// started returns the time of the first start, and ended the time of the last end of the previous version.
+func (r *rollout) started(s stage) int { return r.first(happened{s.label, s.to, false}) }
 func (r *rollout) ended(s stage) int {
 	if s.from == "" {
-		return r.begun(s)
+		return r.started(s)
 	}
-	return max(r.begun(s), r.last(happened{s.what, s.from, true}))
+	return max(r.started(s), r.last(happened{s.label, s.from, true}))
 }
 
-// inOrder finds that each stage of a chain ended before the next one began.
+// inOrder checks that each stage of a chain ended before the next one started.
 func (r *rollout) inOrder(t *testing.T, chains ...[]stage) {
 	t.Helper()
 	r.mu.Lock()
@@ -119,12 +119,12 @@ func (r *rollout) inOrder(t *testing.T, chains ...[]stage) {
 	wrong := false
 	for _, chain := range chains {
 		for i, s := range chain {
-			if r.begun(s) < 0 || s.from != "" && r.last(happened{s.what, s.from, true}) < 0 {
-				t.Errorf("the %s did not go from %q to %q", s.what, s.from, s.to)
+			if r.started(s) < 0 || s.from != "" && r.last(happened{s.label, s.from, true}) < 0 {
+				t.Errorf("the %s did not go from %q to %q", s.label, s.from, s.to)
 				wrong = true
 			}
-			if i > 0 && r.begun(s) <= r.ended(chain[i-1]) {
-				t.Errorf("the %s began to be %s before the %s was %s", s.what, s.to, chain[i-1].what, chain[i-1].to)
+			if i > 0 && r.started(s) <= r.ended(chain[i-1]) {
+				t.Errorf("the %s began to be %s before the %s was %s", s.label, s.to, chain[i-1].label, chain[i-1].to)
 				wrong = true
 			}
 		}
@@ -134,11 +134,11 @@ func (r *rollout) inOrder(t *testing.T, chains ...[]stage) {
 	}
 }
 
-// String lists what happened.
+// String lists the events.
 func (r *rollout) String() string {
 	var out strings.Builder
 	for _, e := range r.events {
-		fmt.Fprintf(&out, "%s %s, gone: %v\n", e.what, e.version, e.gone)
+		fmt.Fprintf(&out, "%s %s, gone: %v\n", e.label, e.version, e.ended)
 	}
 	return out.String()
 }

@@ -16,12 +16,13 @@ import (
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 )
 
-// testRoom: the claim says how much room the backend has, as Cinder does, and whether its Ceph answers. It comes before whatever sets the
-// companion's clock forward, by which it knows how long nobody has looked. Managers look every ten seconds, as the claim says, and the
-// companion asks once a minute. The Ceph is only paused if it is to be.
-func testRoom(t *testing.T, c cinder, paused bool) {
+// testCapacityReport checks that the claim reports the backend's capacity, as Cinder does, and whether its Ceph is
+// reachable. It runs before any test that sets the companion's clock forward, by which the companion measures the age
+// of reports. Managers report every ten seconds, as set in the claim, and the companion reads the reports once a
+// minute. The Ceph is only paused if paused is set.
+func testCapacityReport(t *testing.T, c cinder, paused bool) {
 	connected := "STATUS_CONDITION_TRUE Connected"
-	c.says(t, connected)
+	c.waitCondition(t, connected)
 	if !paused {
 		return
 	}
@@ -34,24 +35,24 @@ func testRoom(t *testing.T, c cinder, paused bool) {
 			t.Error(err)
 		}
 	})
-	begin := time.Now()
-	c.says(t, "STATUS_CONDITION_FALSE Unreachable")
-	t.Logf("that the Ceph is away is said after %.0f s", time.Since(begin).Seconds())
+	began := time.Now()
+	c.waitCondition(t, "STATUS_CONDITION_FALSE Unreachable")
+	t.Logf("the outage of Ceph is reported after %.0f s", time.Since(began).Seconds())
 	if err := c.ceph.Resume(ctx); err != nil {
 		t.Fatal(err)
 	}
-	begin = time.Now()
-	c.says(t, connected)
-	t.Logf("that it is back is said after %.0f s", time.Since(begin).Seconds())
+	began = time.Now()
+	c.waitCondition(t, connected)
+	t.Logf("its recovery is reported after %.0f s", time.Since(began).Seconds())
 	c.create(t, volumes.CreateOpts{Name: "after the pause", Size: 1})
 }
 
-// says waits until the claim says that of the Ceph, and the room that Cinder says, which may grow and shrink meanwhile.
-func (c cinder) says(t *testing.T, want string) {
+// waitCondition waits until the claim reports a condition of Ceph, and Cinder's capacity, which may change meanwhile.
+func (c cinder) waitCondition(t *testing.T, want string) {
 	t.Helper()
 	var last error
 	for end := time.Now().Add(waiting); ; time.Sleep(2 * time.Second) {
-		if last = c.said(want); last == nil {
+		if last = c.report(want); last == nil {
 			return
 		}
 		if time.Now().After(end) {
@@ -60,12 +61,12 @@ func (c cinder) says(t *testing.T, want string) {
 	}
 }
 
-func (c cinder) said(want string) error {
+func (c cinder) report(want string) error {
 	if err := c.cloud.Follow(); err != nil {
 		return err
 	}
 	if is := c.cloud.ConditionMessage(cinderv1.CephConnected); is != want {
-		return fmt.Errorf("it says %q, want %q", is, want)
+		return fmt.Errorf("it reports %q, want %q", is, want)
 	}
 	page, err := schedulerstats.List(c.ServiceClient, schedulerstats.ListOpts{Detail: true}).AllPages(context.Background())
 	if err != nil {
@@ -75,14 +76,14 @@ func (c cinder) said(want string) error {
 	if err != nil {
 		return err
 	}
-	room := map[string]any{"name": "ceph-rbd", "phase": "Ready", "totalGiB": 0.0, "availableGiB": 0.0}
+	want := map[string]any{"name": "ceph-rbd", "phase": "Ready", "totalGiB": 0.0, "availableGiB": 0.0}
 	for _, p := range all {
 		if !strings.HasSuffix(p.Name, "@ceph-rbd#ceph-rbd") || p.Capabilities.TotalCapacityGB <= 0 {
 			return fmt.Errorf("Cinder has a pool %+v", p)
 		}
-		room["totalGiB"], room["availableGiB"] = float64(int64(p.Capabilities.TotalCapacityGB)), float64(int64(p.Capabilities.FreeCapacityGB))
+		want["totalGiB"], want["availableGiB"] = float64(int64(p.Capabilities.TotalCapacityGB)), float64(int64(p.Capabilities.FreeCapacityGB))
 	}
-	if diff := cmp.Diff([]any{room}, c.cloud.Status()["backends"]); diff != "" {
+	if diff := cmp.Diff([]any{want}, c.cloud.Status()["backends"]); diff != "" {
 		return fmt.Errorf("backends (-want +got):\n%s", diff)
 	}
 	return nil

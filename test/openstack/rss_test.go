@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// logs is the end of what the pods of a component of the pool have written.
+// logs returns the last log lines of the pods of a component of the pool.
 func (m *machines) logs(t *testing.T, component string) string {
 	t.Helper()
 	const most = 6000
@@ -24,7 +24,7 @@ func (m *machines) logs(t *testing.T, component string) string {
 	for _, p := range m.pods(t, component) {
 		for _, c := range p.Spec.Containers {
 			text, err := m.cloud.Cluster.Output(context.Background(), &p, c.Name)
-			fmt.Fprintf(&out, "%s %s (%v) says:\n%s\n", p.Name, c.Name, err, text[max(0, len(text)-most):])
+			fmt.Fprintf(&out, "%s %s (%v):\n%s\n", p.Name, c.Name, err, text[max(0, len(text)-most):])
 		}
 	}
 	return out.String()
@@ -41,7 +41,7 @@ func (m *machines) pods(t *testing.T, component string) []corev1.Pod {
 	return pods.Items
 }
 
-// memory tells what processes of this machine take, by their names, the largest first: the proportional share of what they have in memory.
+// memory logs the memory of processes of this machine, by name, the largest first: the proportional set size.
 func (m *machines) memory(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/smaps_rollup")
@@ -83,7 +83,7 @@ func (m *machines) memory(t *testing.T) {
 	t.Logf("%.2f GiB: %s", float64(sum)/(1<<20), out.String())
 }
 
-// program is what a command is called: of an interpreter, the script that it runs.
+// program returns the name of a command: for an interpreter, the script that it runs.
 func program(args []string) string {
 	name := filepath.Base(args[0])
 	if strings.HasPrefix(name, "python") || name == "sh" {

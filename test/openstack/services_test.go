@@ -30,7 +30,8 @@ const (
 	after  release.Release = "2026.1"
 )
 
-// of is a claim of testdata in a release. Its name gets an end, which host names get with it: there is one file of them for all clouds.
+// of returns a claim of testdata in a release. Its name gets a suffix, and so do its host names: there is one hosts
+// file for all clouds.
 func of(t *testing.T, file string, r release.Release, end string) []byte {
 	t.Helper()
 	text := strings.Replace(string(read(t, file)), `openStackRelease: "2025.1"`, fmt.Sprintf(`openStackRelease: %q`, r), 1)
@@ -41,10 +42,10 @@ func of(t *testing.T, file string, r release.Release, end string) []byte {
 	return []byte(text)
 }
 
-// dashed is a release as a part of a name.
+// dashed returns a release as a suffix of a name.
 func dashed(r release.Release) string { return "-" + strings.ReplaceAll(string(r), ".", "-") }
 
-// administrator is logged in, and finds services by their internal addresses.
+// administrator returns a client that is logged in as administrator, and options for internal addresses.
 func administrator(t *testing.T, c *Cloud) (*gophercloud.ProviderClient, gophercloud.EndpointOpts) {
 	t.Helper()
 	provider, ends, err := c.Operators.Login(context.Background(), c.Namespace, "keystone-clouds", "admin")
@@ -58,8 +59,9 @@ func administrator(t *testing.T, c *Cloud) (*gophercloud.ProviderClient, gopherc
 // region of the claims.
 const region = "eu-de-1"
 
-// testEntries: the catalog has the service at a public and an internal address in the claim's region, both with the same path, and its user
-// has the roles that it needs, by the credential that pods log in by. Its tables have the collation of its database.
+// testEntries checks that the catalog has the service at a public and an internal address in the claim's region, both
+// with the same path, and its user has the roles that it needs, by the credential that pods log in by. Its tables have
+// the collation of its database.
 func testEntries(t *testing.T, cloud *Cloud, service, kind string, port int, path string) {
 	ctx, c := context.Background(), clientOf(t, cloud, false)
 	a := adminOf(t, c)
@@ -94,7 +96,7 @@ func testEntries(t *testing.T, cloud *Cloud, service, kind string, port int, pat
 	testCollations(t, cloud)
 }
 
-// serviceCredential is what the pods of a service log in by.
+// serviceCredential returns the credential of a service's pods.
 func serviceCredential(t testing.TB, c *Cloud, service string) (*c5c3v1.CredentialRotation, credential) {
 	t.Helper()
 	r := &c5c3v1.CredentialRotation{}
@@ -109,7 +111,8 @@ func serviceCredential(t testing.TB, c *Cloud, service string) (*c5c3v1.Credenti
 	return r, credential{string(data["application_credential_id"]), string(data["application_credential_secret"])}
 }
 
-// testRotate: someone orders another credential while clients use the service. All pods get it, and no request fails.
+// testRotate requests the rotation of a service's credential while clients use the service. All pods get the new one,
+// and no request fails.
 func testRotate(t *testing.T, cloud *Cloud, service string, load *load) {
 	ctx := context.Background()
 	r, old := serviceCredential(t, cloud, service)
@@ -118,7 +121,7 @@ func testRotate(t *testing.T, cloud *Cloud, service string, load *load) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
+	began := time.Now()
 	err := cloud.Cluster.Wait(ctx, operators.Timeout, "another credential of "+service, func(context.Context) (bool, error) {
 		r, is := serviceCredential(t, cloud, service)
 		return is != old && r.Status.CurrentID == is.id && apimeta.IsStatusConditionTrue(r.Status.Conditions, "Distributed"), nil
@@ -127,7 +130,7 @@ func testRotate(t *testing.T, cloud *Cloud, service string, load *load) {
 		r, _ := serviceCredential(t, cloud, service)
 		t.Fatalf("%v\n%s\n%+v\n%s", err, r.Annotations, r.Status, load)
 	}
-	took := time.Since(begin)
+	took := time.Since(began)
 	load.more(t, 10)
 	load.stop(t)
 	t.Logf("all pods of %s have another credential after %.0f s; meanwhile %s", service, took.Seconds(), load)
@@ -137,10 +140,11 @@ func testRotate(t *testing.T, cloud *Cloud, service string, load *load) {
 	}
 }
 
-// upgrade brings a cloud to another release, until the schemas of its services are contracted and nothing of the old one runs.
+// upgrade upgrades a cloud to another release, until the schemas of its services are contracted and no process of the
+// old one runs.
 func upgrade(t *testing.T, cloud *Cloud, claim []byte, to release.Release, services ...string) {
 	t.Helper()
-	begin := time.Now()
+	began := time.Now()
 	if err := cloud.Change(claim); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +152,7 @@ func upgrade(t *testing.T, cloud *Cloud, claim []byte, to release.Release, servi
 		checkContracted(t, cloud, service, to)
 		checkImages(t, cloud, service, to)
 	}
-	t.Logf("%s after %.0f s", to, time.Since(begin).Seconds())
+	t.Logf("%s after %.0f s", to, time.Since(began).Seconds())
 }
 
 // checkContracted waits until a schema has been contracted to a release, and no step of it may have failed.
@@ -165,7 +169,7 @@ func checkContracted(t *testing.T, cloud *Cloud, schema string, to release.Relea
 	var steps []string
 	for _, r := range s.Status.History {
 		steps = append(steps, r.Step+" of "+r.Release)
-		// A check that only warns ends with 1: Nova's does while there is a virtual machine without a type.
+		// A check that only warns ends with 1: Nova's does while there is a server without a type.
 		if r.Result != openstackv1.StepSucceeded || r.ExitCode == nil {
 			t.Errorf("step %s of %s to %s: %s", r.Step, schema, r.Release, r.Result)
 		}
@@ -205,11 +209,12 @@ type load struct {
 	errs     []error
 }
 
-// A request is one of a load's: what it is for, and what it does.
-type request func(what string, do func() error) error
+// A request counts the result of a client's request, with a label.
+type request func(label string, do func() error) error
 
-// begin starts clients. Each gets its number, that of its turn, and how it makes requests, which are counted.
-func begin(t *testing.T, clients int, turn func(ctx context.Context, client, turn int, try request) error) *load {
+// startClients starts clients. Each gets its number, the number of its round, and a function for its requests, which
+// are counted.
+func startClients(t *testing.T, clients int, round func(ctx context.Context, client, round int, try request) error) *load {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &load{cancel: cancel}
 	t.Cleanup(cancel)
@@ -217,7 +222,7 @@ func begin(t *testing.T, clients int, turn func(ctx context.Context, client, tur
 		l.done.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				// A turn ends with its first failure, which is noted.
-				_ = turn(context.Background(), i, n, l.try)
+				_ = round(context.Background(), i, n, l.try)
 				select {
 				case <-ctx.Done():
 				case <-time.After(50 * time.Millisecond):
@@ -228,13 +233,13 @@ func begin(t *testing.T, clients int, turn func(ctx context.Context, client, tur
 	return l
 }
 
-func (l *load) try(what string, do func() error) error {
-	begin := time.Now()
+func (l *load) try(label string, do func() error) error {
+	began := time.Now()
 	err := do()
 	if err != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		err = fmt.Errorf("%s after %.1f s: cannot %s: %w", time.Now().Format(time.TimeOnly), time.Since(begin).Seconds(), what, err)
+		err = fmt.Errorf("%s after %.1f s: cannot %s: %w", time.Now().Format(time.TimeOnly), time.Since(began).Seconds(), label, err)
 		l.errs = append(l.errs, err)
 		return err
 	}
@@ -245,8 +250,8 @@ func (l *load) try(what string, do func() error) error {
 // more waits for so many more requests.
 func (l *load) more(t *testing.T, n int64) {
 	t.Helper()
-	for end, begin := l.requests.Load()+n, time.Now(); l.requests.Load() < end; time.Sleep(50 * time.Millisecond) {
-		if time.Since(begin) > 2*time.Minute {
+	for end, began := l.requests.Load()+n, time.Now(); l.requests.Load() < end; time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > 2*time.Minute {
 			t.Fatalf("no more requests come through: %s: %v", l, l.errs)
 		}
 	}

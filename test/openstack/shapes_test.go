@@ -26,8 +26,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// testShapes: Nova, Placement and Neutron say of the node what the pool's claim does (testdata/hypervisors.yaml), a virtual machine is ordered
-// by it, and keeps the node in its zone.
+// testShapes checks that Nova, Placement and Neutron have the node's settings from the pool's claim
+// (testdata/hypervisors.yaml), that a server can be created with them, and that it keeps the node in its zone.
 func testShapes(t *testing.T, m *machines) {
 	ctx := context.Background()
 	m.cloud.Operators.Forward(2 * time.Minute) // the companion looks once a minute
@@ -52,7 +52,7 @@ func testShapes(t *testing.T, m *machines) {
 	testProvider(t, m)
 	m.until(t, "the zone of the node's gateway", "", func() error { return m.routerZone("north") })
 
-	shaped := made(t, func() (*flavors.Flavor, error) {
+	shaped := created(t, func() (*flavors.Flavor, error) {
 		return flavors.Create(ctx, m.ServiceClient, flavors.CreateOpts{Name: "shaped", RAM: 64, VCPUs: 1, Disk: new(0)}).Extract()
 	})
 	if err := flavors.CreateExtraSpecs(ctx, m.ServiceClient, shaped.ID, flavors.ExtraSpecsOpts{"trait:CUSTOM_SHAPE": "required"}).Err; err != nil {
@@ -73,7 +73,7 @@ func testShapes(t *testing.T, m *machines) {
 	}
 }
 
-// testProvider: what Placement has of the node.
+// testProvider checks the resource provider of the node.
 func testProvider(t *testing.T, m *machines) {
 	t.Helper()
 	ctx := context.Background()
@@ -116,12 +116,13 @@ func testProvider(t *testing.T, m *machines) {
 	}
 }
 
-// testPinned: a zone is not left while a virtual machine is there that was ordered in it, and the companion says so.
+// testPinned checks that a host stays in a zone while it runs a server that was created in this zone, and that the
+// companion reports it.
 func testPinned(t *testing.T, m *machines) {
 	t.Helper()
 	ctx, key := context.Background(), client.ObjectKey{Namespace: m.cloud.Namespace, Name: m.cloud.Pool().Namespace}
 	c := &openstackv1.ComputeCatalog{}
-	said := func(reason string) (message string) {
+	message := func(reason string) (message string) {
 		t.Helper()
 		err := m.cloud.Cluster.Wait(ctx, operators.Timeout, "the companion's word", func(context.Context) (bool, error) {
 			if err := m.cloud.Cluster.Client.Get(ctx, key, c); err != nil {
@@ -135,11 +136,11 @@ func testPinned(t *testing.T, m *machines) {
 			return is.Reason == reason && is.ObservedGeneration == c.Generation, nil
 		})
 		if err != nil {
-			t.Fatalf("%v: it says %q", err, message)
+			t.Fatalf("%v: it reports %q", err, message)
 		}
 		return message
 	}
-	said("UpToDate")
+	message("UpToDate")
 	nodes := c.Spec.Nodes
 	edit := func(nodes []openstackv1.ComputeNodes) {
 		t.Helper()
@@ -150,13 +151,13 @@ func testPinned(t *testing.T, m *machines) {
 		}
 	}
 	edit(nil)
-	if got := said("NovaRefuses"); !strings.HasPrefix(got, "cannot remove host node-0 from aggregate north: Nova answers 409: ") {
+	if got := message("NovaRefuses"); !strings.HasPrefix(got, "cannot remove host node-0 from aggregate north: Nova answers 409: ") {
 		t.Error(got)
 	} else {
 		t.Log(got)
 	}
 	edit(nodes)
-	said("UpToDate")
+	message("UpToDate")
 	if err := same(map[string]string{
 		"north": "north [node-0] map[availability_zone:north]", "shapes": " [node-0] map[]",
 	}, m.groups(t)); err != nil {
@@ -164,7 +165,7 @@ func testPinned(t *testing.T, m *machines) {
 	}
 }
 
-// groups are Nova's aggregates, in short.
+// groups returns short descriptions of Nova's aggregates.
 func (m *machines) groups(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -28,11 +28,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestSmoke: a cloud with virtual machines and volumes, of two claims, runs the smoke tests of all its services, or those that the flag
-// names, by the CronJob that its claim orders. None fails, and they leave nothing.
+// TestSmoke runs the smoke tests of all services, or those that the flag selects, in a cloud with servers and volumes
+// from two claims, with the CronJob of its claim. None fails, and they leave no objects.
 func TestSmoke(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=smoke")
+		t.Skip("a Ceph runs only on request: SERVICE=smoke")
 	}
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -41,21 +41,21 @@ func TestSmoke(t *testing.T) {
 			d := startDisks(t, r, i, []byte(claim))
 			d.offer(t)
 			c := testedCloud{cloud: d.cloud, claim: claim}
-			c.before = d.everything(t, c)
+			c.before = d.allResources(t, c)
 			if *suite != "" {
 				c.order(t, fmt.Sprintf("tests: {includeRegex: %q}", *suite))
 			}
-			begin := time.Now()
-			job := c.begin(t, "all")
+			began := time.Now()
+			job := c.startRun(t, "all")
 			c.ended(t, job)
-			t.Logf("%v in %.0f s:\n%s", c.status(), time.Since(begin).Seconds(), verdicts(c.log(t, job)))
-			if got := c.verdict(); !strings.HasPrefix(got, "True TestsPassed") {
+			t.Logf("%v in %.0f s:\n%s", c.status(), time.Since(began).Seconds(), verdicts(c.log(t, job)))
+			if got := c.result(); !strings.HasPrefix(got, "True TestsPassed") {
 				t.Error(got)
 			}
 			if n, _ := c.status()["passed"].(float64); *suite == "" && n < 50 {
-				t.Errorf("the claim says %v", c.status())
+				t.Errorf("the claim reports %v", c.status())
 			}
-			if diff := cmp.Diff(c.before, d.everything(t, c)); diff != "" {
+			if diff := cmp.Diff(c.before, d.allResources(t, c)); diff != "" {
 				t.Errorf("tests have left (-before +after):\n%s", diff)
 			}
 			d.memory(t)
@@ -63,7 +63,8 @@ func TestSmoke(t *testing.T) {
 	}
 }
 
-// offer makes what tests of virtual machines need, and every cloud has: two flavors, a public image, and a network outside.
+// offer creates the objects that tests of servers need in every cloud: two flavors, a public image, and an external
+// network.
 func (d *disks) offer(t *testing.T) {
 	t.Helper()
 	ctx := context.Background()
@@ -77,15 +78,15 @@ func (d *disks) offer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, i := range all { // its kernel and what that loads, too: whoever boots it has to see them
-		made(t, func() (*images.Image, error) {
+	for _, i := range all { // its kernel and the initial root are public, too: users who boot it have to see them
+		created(t, func() (*images.Image, error) {
 			return images.Update(ctx, d.glance.ServiceClient, i.ID, images.UpdateOpts{
 				images.UpdateVisibility{Visibility: images.ImageVisibilityPublic},
 			}).Extract()
 		})
 	}
 	for name, mib := range map[string]int{"guest": 128, "guest-2": 160} {
-		made(t, func() (*flavors.Flavor, error) {
+		created(t, func() (*flavors.Flavor, error) {
 			return flavors.Create(ctx, d.ServiceClient, flavors.CreateOpts{Name: name, RAM: mib, VCPUs: 1, Disk: new(1)}).Extract()
 		})
 	}
@@ -94,11 +95,11 @@ func (d *disks) offer(t *testing.T) {
 	d.lap(t, "a public image, flavors, networks and a hypervisor")
 }
 
-// verdicts are the lines that say which tests failed or were skipped, and how many.
+// verdicts returns the lines about failed and skipped tests, and the counts.
 func verdicts(log string) string {
 	var out []string
 	for line := range strings.Lines(log) {
-		if verdictLine.MatchString(line) {
+		if resultLine.MatchString(line) {
 			out = append(out, strings.TrimSpace(line))
 		}
 	}
@@ -106,12 +107,12 @@ func verdicts(log string) string {
 	return strings.Join(out, "\n")
 }
 
-var verdictLine = regexp.MustCompile(`^(FAILED: |SKIPPED: |cannot remove |\{"passed")`)
+var resultLine = regexp.MustCompile(`^(FAILED: |SKIPPED: |cannot remove |\{"passed")`)
 
-// everything is all that there is in a cloud, of all projects, by what names it.
-func (d *disks) everything(t *testing.T, c testedCloud) map[string][]string {
+// allResources returns the names of all resources in a cloud, of all projects.
+func (d *disks) allResources(t *testing.T, c testedCloud) map[string][]string {
 	t.Helper()
-	out := c.things(t)
+	out := c.resources(t)
 	net := d.neutron.ServiceClient
 	for kind, pager := range map[string]pagination.Pager{
 		"servers":  servers.List(d.ServiceClient, servers.ListOpts{AllTenants: true}),
@@ -139,7 +140,7 @@ func (d *disks) everything(t *testing.T, c testedCloud) map[string][]string {
 		}
 		for _, one := range body[kind] {
 			if kind == "security_groups" && one.Name == "default" {
-				continue // Neutron makes one for every project that asks for any, and keeps it.
+				continue // Neutron creates one for every project that lists any, and keeps it.
 			}
 			out[kind] = append(out[kind], one.Name+" "+one.ID)
 		}

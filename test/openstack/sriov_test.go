@@ -21,15 +21,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestHypervisorsSRIOV: nodes of a cloud with OVN are given a network card. Neutron hears of it by its agent, and gives ports to the node that
-// it gave to none before. The interface is none of a real card: nothing here has virtual functions, and no virtual machine gets one.
+// TestHypervisorsSRIOV adds a network card to the nodes of a cloud with OVN. Neutron gets the agent's report of it, and
+// binds ports to the node that it rejected before. The interface is no real card: it has no virtual functions, and no
+// server gets one.
 func TestHypervisorsSRIOV(t *testing.T) {
 	const networks, before = "        physicalNetworks:\n", "  networks:\n"
 	plane := bytes.Replace(of(t, "compute.yaml", restarted, "-sriov"), []byte(networks), []byte("        sriov: {}\n"+networks), 1)
 	pool := of(t, "hypervisors.yaml", restarted, "-sriov")
 	m := startMachines(t, plane, pool, 10)
 	m.hypervisor(t)
-	network := made(t, func() (*virtual.Network, error) {
+	network := created(t, func() (*virtual.Network, error) {
 		return virtual.Create(context.Background(), m.neutron.ServiceClient, provider.CreateOptsExt{
 			CreateOptsBuilder: virtual.CreateOpts{Name: "cards"},
 			Segments:          []provider.Segment{{NetworkType: "flat", PhysicalNetwork: "physnet1"}},
@@ -38,7 +39,7 @@ func TestHypervisorsSRIOV(t *testing.T) {
 	if got := m.bound(t, network.ID); got != "binding_failed" {
 		t.Errorf("a node without a card has a port of one, as %s", got)
 	}
-	// The pod of libvirt stays as it is, since nobody deletes it: this machine has no /dev/vfio that it would get.
+	// The pod of libvirt is not replaced, since it is not deleted: this machine has no /dev/vfio that it would mount.
 	const card = `  pciDevices: [{name: vf, vendorID: "8086", productID: "1889", interface: sriov0, physicalNetwork: physnet1}]` + "\n"
 	if err := m.cloud.ChangePool(bytes.Replace(pool, []byte(before), []byte(card+before), 1)); err != nil {
 		t.Fatalf("%v\n%s", err, m.logs(t, "sriov-agent"))
@@ -65,7 +66,7 @@ func TestHypervisorsSRIOV(t *testing.T) {
 	if got := m.bound(t, network.ID); got != "hw_veb" {
 		t.Errorf("a port of a card is %s, want hw_veb\n%s", got, m.logs(t, "sriov-agent"))
 	}
-	m.hypervisor(t) // Nova goes on with what it reads of cards.
+	m.hypervisor(t) // Nova continues with the new settings of cards.
 	if err := m.cloud.ChangePool(pool); err != nil {
 		t.Fatal(err)
 	}
@@ -80,23 +81,23 @@ func TestHypervisorsSRIOV(t *testing.T) {
 	m.hypervisor(t)
 }
 
-// bound is as what Neutron gives the node a port of a virtual function of a network, which is removed again.
+// bound returns the type with which Neutron binds a port of a virtual function on the node; the port is deleted again.
 func (m *machines) bound(t *testing.T, network string) (vif string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
-	made := struct {
+	created := struct {
 		ports.Port
 		portsbinding.PortsBindingExt
 	}{}
 	err := ports.Create(ctx, m.neutron.ServiceClient, portsbinding.CreateOptsExt{
 		CreateOptsBuilder: ports.CreateOpts{NetworkID: network, Name: "card"}, HostID: "node-0", VNICType: "direct",
-	}).ExtractInto(&made)
+	}).ExtractInto(&created)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ports.Delete(ctx, m.neutron.ServiceClient, made.ID).ExtractErr(); err != nil && !gophercloud.ResponseCodeIs(err, 404) {
+	if err := ports.Delete(ctx, m.neutron.ServiceClient, created.ID).ExtractErr(); err != nil && !gophercloud.ResponseCodeIs(err, 404) {
 		t.Fatal(err)
 	}
-	return made.VIFType
+	return created.VIFType
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// slowModule takes its time to load, says so, and to answer.
+// slowModule delays its start, which it records in a file, and its responses.
 const slowModule = `import pathlib, time
 pathlib.Path("loading").touch()
 time.sleep(%d)
@@ -29,8 +29,8 @@ def application(environ, start):
     return [b"late"]
 `
 
-// TestUWSGIStop: uWSGI that is told to stop while its workers load the application stops at once, instead of at the end of the pod's grace; one
-// that answers a request answers it first.
+// TestUWSGIStop checks that uWSGI stops immediately if it is stopped while its workers load the application, instead of
+// at the end of the pod's grace period; and that it first completes a running request.
 func TestUWSGIStop(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -74,13 +74,13 @@ func testStop(t *testing.T, module string, request bool, until string) {
 	t.Cleanup(func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }) // it has mostly ended
 	answered := make(chan int, 1)
 	if request {
-		go func() { answered <- ask("http://" + address) }()
+		go func() { answered <- statusOf("http://" + address) }()
 	}
-	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(dir, until)); err == nil {
 			break
 		}
-		if time.Since(begin) > time.Minute {
+		if time.Since(began) > time.Minute {
 			text, _ := os.ReadFile(log.Name()) // it is only shown
 			t.Fatalf("uWSGI is not %s after a minute:\n%s", until, text)
 		}
@@ -96,7 +96,7 @@ func testStop(t *testing.T, module string, request bool, until string) {
 	}
 	if request {
 		if status := <-answered; status != http.StatusOK {
-			t.Errorf("the request that was being answered got %d", status)
+			t.Errorf("the running request got %d", status)
 		}
 	}
 }
@@ -107,12 +107,12 @@ func freeAddress(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() // it is only asked for its address
+	defer l.Close() // it only reserves an address
 	return l.Addr().String()
 }
 
-// ask makes one request as soon as someone listens, and returns its status: 0 if it got none.
-func ask(url string) int {
+// statusOf sends a request as soon as the server listens, and returns its status: 0 if it got none.
+func statusOf(url string) int {
 	for range 100 {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
 		if err != nil {
@@ -120,7 +120,7 @@ func ask(url string) int {
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err == nil {
-			response.Body.Close() // nobody reads it
+			response.Body.Close() // it is not read
 			return response.StatusCode
 		}
 		time.Sleep(200 * time.Millisecond)

@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// A Storage is what a claim for storage has become. Rook does not run here: a Ceph with the pools that it would make, and with its users
-// and their rights, is in the place of its own.
+// A Storage is the running result of a claim for storage. Rook does not run here: a Ceph with the pools, users and
+// capabilities of its objects replaces its cluster.
 type Storage struct {
 	*operators.Ceph
 
@@ -42,7 +42,7 @@ func planStorage(o Options) (*Storage, error) {
 	return &Storage{Namespace: result.Instance, result: result}, nil
 }
 
-// addStorage runs the Ceph that the claim asks for, lets those beside it know where that is, and gives them its keys.
+// addStorage runs the Ceph of the claim, and gives its addresses and keys to the clients.
 func (c *Cloud) addStorage(ctx context.Context) error {
 	s := c.storage
 	pools, users, err := requestedPools(s.result)
@@ -63,12 +63,12 @@ func (c *Cloud) addStorage(ctx context.Context) error {
 	return c.GiveKeys(ctx)
 }
 
-// requestedPools are the pools that a claim for storage asks of Rook, and the users, with what they may do.
+// requestedPools returns the pools of a claim for storage, and the users with their capabilities.
 func requestedPools(result *preview.Result) (pools []string, users map[string]operators.Caps, err error) {
 	users = map[string]operators.Caps{}
 	for _, o := range result.Objects {
 		switch {
-		case o.Kind == "CephBlockPool" && o.Resource == "pool-"+o.Name: // and not Ceph's own
+		case o.Kind == "CephBlockPool" && o.Resource == "pool-"+o.Name: // not one of Ceph's default pools
 			pools = append(pools, o.Name)
 		case o.Kind == "CephClient":
 			if users[o.Name], err = capsOf(o); err != nil {
@@ -79,7 +79,7 @@ func requestedPools(result *preview.Result) (pools []string, users map[string]op
 	return pools, users, nil
 }
 
-// capsOf is what a user may do.
+// capsOf returns the capabilities of a user.
 func capsOf(o preview.Object) (operators.Caps, error) {
 	m := o.Manifest.AsMap()
 	if inner, wrapped, _ := unstructured.NestedMap(m, "spec", "forProvider", "manifest"); wrapped {
@@ -92,7 +92,7 @@ func capsOf(o preview.Object) (operators.Caps, error) {
 	return caps, err
 }
 
-// GiveKeys does what Rook does for each user.
+// GiveKeys creates the Secret of each user, as Rook does.
 func (c *Cloud) GiveKeys(ctx context.Context) error {
 	for user := range c.storage.Keyrings {
 		data := map[string][]byte{rook.UserIDKey: []byte(user), rook.UserKey: []byte(c.storage.Key(user))}

@@ -14,19 +14,20 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// A subject is what tests are of: a service, or what services stand on. The names of its tests are Test, its name, and more.
+// A subject is a tested service or component. The names of its tests start with Test and its name.
 type subject struct {
 	name string
-	// ceph: it needs a Ceph, which is installed and run only if the subject is asked for.
+	// ceph: it needs a Ceph, which is installed and run only if the subject is selected.
 	ceph bool
-	// proxies: those of Ingress controllers and Gateways stand before its services. They are installed only if the subject is asked for.
+	// proxies: it needs the proxies of Ingress controllers and Gateways in front of its services. They are installed
+	// only if the subject is selected.
 	proxies bool
 	// browser: it has pages.
 	browser bool
-	// alone: nothing of OpenStack's runs in it, so that nothing of it is installed.
+	// alone: no OpenStack service runs in it, so that none is installed.
 	alone bool
-	// guests: virtual machines run in it.
-	guests bool
+	// guests: servers run in it.
+	runsServers bool
 	// releases that it is about. None: all.
 	releases []release.Release
 }
@@ -42,28 +43,28 @@ var subjects = []subject{
 	{name: "ExternalKeystone"},
 	{name: "ExternalQueue", releases: []release.Release{"2025.2"}},
 	{name: "Glance", ceph: true},
-	{name: "Horizon", browser: true, guests: true},
+	{name: "Horizon", browser: true, runsServers: true},
 	{name: "Heat"},
-	{name: "Hypervisors", guests: true},
+	{name: "Hypervisors", runsServers: true},
 	{name: "Keystone"},
 	{name: "Load", proxies: true, releases: []release.Release{"2025.2"}},
 	{name: "MariaDB"},
-	{name: "Migration", guests: true, releases: []release.Release{"2025.2"}},
+	{name: "Migration", runsServers: true, releases: []release.Release{"2025.2"}},
 	{name: "Neutron"},
-	{name: "Node", alone: true, guests: true},
+	{name: "Node", alone: true, runsServers: true},
 	{name: "Nova"},
 	{name: "OVN", alone: true},
 	{name: "Placement"},
 	{name: "Pods"},
-	{name: "Pools", ceph: true, guests: true, releases: []release.Release{"2025.2"}},
-	{name: "Smoke", ceph: true, guests: true},
-	{name: "Suites", ceph: true, guests: true},
+	{name: "Pools", ceph: true, runsServers: true, releases: []release.Release{"2025.2"}},
+	{name: "Smoke", ceph: true, runsServers: true},
+	{name: "Suites", ceph: true, runsServers: true},
 	{name: "Tempest"},
 	{name: "UWSGI"},
-	{name: "Volumes", ceph: true, guests: true},
+	{name: "Volumes", ceph: true, runsServers: true},
 }
 
-// find returns the subject of a name, whatever the case of its letters.
+// find returns the subject with a name, ignoring case.
 func find(name string) (subject, error) {
 	var names []string
 	for _, s := range subjects {
@@ -75,7 +76,8 @@ func find(name string) (subject, error) {
 	return subject{}, fmt.Errorf("nothing tests %q: choose one of %s", name, strings.Join(names, ", "))
 }
 
-// TestSubjects: every test that needs a cloud is found by what it is of, every subject has a test, and every service is one.
+// TestSubjects checks that every test with a cloud belongs to a subject, that every subject has a test, and that every
+// service is one.
 func TestSubjects(t *testing.T) {
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {

@@ -54,7 +54,7 @@ var tempestSuites = []tempestSuite{
 	{"compute", `^tempest\.api\.compute`, moves, 2},
 }
 
-// chosenSuites returns the suites that names select, or one of the tests that a regular expression matches.
+// chosenSuites returns the suites that names select, or a suite of the tests that a regular expression matches.
 func chosenSuites(names, tests string) ([]tempestSuite, error) {
 	if tests != "" {
 		return []tempestSuite{{"run", tests, "", 2}}, nil
@@ -89,7 +89,7 @@ func TestSuites(t *testing.T) {
 			d := startDisks(t, r, i, claim, func(o *Options) { o.Nodes = 2 })
 			d.offer(t)
 			c := testedCloud{cloud: d.cloud, claim: string(claim)}
-			c.before = d.everything(t, c)
+			c.before = d.allResources(t, c)
 			for _, s := range chosen {
 				t.Run(s.name, func(t *testing.T) { c.runSuite(t, d, s) })
 			}
@@ -98,25 +98,25 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// runSuite lets a cloud run a suite, and keeps its log.
+// runSuite runs a suite in a cloud, and keeps its log.
 func (c testedCloud) runSuite(t *testing.T, d *disks, s tempestSuite) {
 	c.order(t, fmt.Sprintf("tests: {includeRegex: %q, excludeRegex: %q, concurrency: %d}", s.include, s.exclude, s.concurrency))
-	begin := time.Now()
-	job := c.begin(t, s.name)
+	began := time.Now()
+	job := c.startRun(t, s.name)
 	c.endedWithin(t, job, suiteTimeout)
 	log := c.log(t, job)
 	t.Logf("| %s | %v | %v | %v | %.0f min |\n%s", s.name, number(c.status(), "passed"), number(c.status(), "failed"), number(c.status(), "skipped"),
-		time.Since(begin).Minutes(), skipReasons(log))
+		time.Since(began).Minutes(), skipReasons(log))
 	if *suiteLogs != "" {
 		err := errors.Join(os.MkdirAll(*suiteLogs, 0o755), os.WriteFile(filepath.Join(*suiteLogs, s.name+".log"), []byte(log), 0o644))
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	if got := c.verdict(); !strings.HasPrefix(got, "True TestsPassed") {
+	if got := c.result(); !strings.HasPrefix(got, "True TestsPassed") {
 		t.Errorf("%s\n%s", got, verdicts(log))
 	}
-	if diff := gocmp.Diff(c.before, d.everything(t, c)); diff != "" {
+	if diff := gocmp.Diff(c.before, d.allResources(t, c)); diff != "" {
 		t.Errorf("tests have left (-before +after):\n%s", diff)
 	}
 }

@@ -25,18 +25,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// suite is what TestTempest runs of Tempest as a whole.
-var suite = flag.String("tests", "", "a regular expression of the names of tests of Tempest; none: those that a test names itself")
+// suite selects the tests that TestTempest runs.
+var suite = flag.String("tests", "", "a regular expression of the names of tests of Tempest; empty: the default of each test")
 
-// TestTempest: the tests that a claim orders run against its cloud, by a CronJob whose pods are as restricted as they are emitted. How they
-// ended is in the claim, they leave nothing, and a test that fails is one that failed.
+// TestTempest checks that a claim's tests run in its cloud, by a CronJob whose pods are as restricted as emitted. Their
+// result is in the claim, they leave no objects, and a failing test is reported as failed.
 func TestTempest(t *testing.T) {
 	for _, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
 			t.Parallel()
 			claim := of(t, "tempest.yaml", r, dashed(r))
 			c := testedCloud{cloud: start(t, claim, nil), claim: string(claim)}
-			c.before = c.things(t)
+			c.before = c.resources(t)
 			t.Run("Smoke", func(t *testing.T) { testSmoke(t, c) })
 			t.Run("Suite", func(t *testing.T) { testSuite(t, c) })
 			t.Run("Failing", func(t *testing.T) { testFailing(t, c) })
@@ -55,23 +55,23 @@ type testedCloud struct {
 	before map[string][]string
 }
 
-// testSmoke: without more words smoke tests run, and pass.
+// testSmoke checks that without more words smoke tests run, and pass.
 func testSmoke(t *testing.T, c testedCloud) {
-	if got := c.verdict(); !strings.HasPrefix(got, "False NotRun") {
+	if got := c.result(); !strings.HasPrefix(got, "False NotRun") {
 		t.Errorf("before the first run: %s", got)
 	}
 	c.run(t, "smoke")
-	if got := c.verdict(); !strings.HasPrefix(got, "True TestsPassed") {
+	if got := c.result(); !strings.HasPrefix(got, "True TestsPassed") {
 		t.Error(got)
 	}
 	status := c.status()
 	if n, _ := status["passed"].(float64); n < 10 || status["failed"] != nil || status["lastRun"] == nil || status["lastDurationSeconds"] == nil {
-		t.Errorf("the claim says %v", status)
+		t.Errorf("the claim reports %v", status)
 	}
 	c.clean(t)
 }
 
-// testSuite: so do all that are called as the flag says.
+// testSuite checks the same for the tests that the flag selects.
 func testSuite(t *testing.T, c testedCloud) {
 	named := *suite
 	if named == "" {
@@ -79,15 +79,15 @@ func testSuite(t *testing.T, c testedCloud) {
 	}
 	c.order(t, fmt.Sprintf("tests: {includeRegex: %q}", named))
 	c.run(t, "suite")
-	if got := c.verdict(); !strings.HasPrefix(got, "True TestsPassed") {
+	if got := c.result(); !strings.HasPrefix(got, "True TestsPassed") {
 		t.Error(got)
 	}
 	t.Log(c.status())
 	c.clean(t)
 }
 
-// testFailing: what is broken fails, and the claim names it. Where no service of images is in the catalog, nobody finds Glance, and run.py does
-// not either.
+// testFailing checks that a broken service makes its tests fail, and that the claim names them. Without an image
+// service in the catalog, neither the tests nor run.py find Glance.
 func testFailing(t *testing.T, c testedCloud) {
 	a := adminOf(t, clientOf(t, c.cloud, false))
 	glance := "/services/" + a.named("services", "type=image")
@@ -98,19 +98,19 @@ func testFailing(t *testing.T, c testedCloud) {
 	defer enable(true)
 	c.order(t, `tests: {services: [image], includeRegex: ImagesTagsTest}`)
 	c.run(t, "failing")
-	got := c.verdict()
+	got := c.result()
 	if !strings.HasPrefix(got, "False TestsFailed") || !strings.Contains(got, "tempest.api.image") {
 		t.Error(got)
 	}
 	if n, _ := c.status()["failed"].(float64); n == 0 {
-		t.Errorf("the claim says %v", c.status())
+		t.Errorf("the claim reports %v", c.status())
 	}
 }
 
-// testStopped: a pod that is asked to end removes what its tests have made.
+// testStopped checks that a terminated pod removes the objects of its tests.
 func testStopped(t *testing.T, c testedCloud) {
 	c.order(t, `tests: {includeRegex: "^tempest.api.identity"}`)
-	job := c.begin(t, "stopped")
+	job := c.startRun(t, "stopped")
 	c.busy(t)
 	for _, pod := range c.pods(t, job) {
 		c.terminate(t, pod)
@@ -118,9 +118,10 @@ func testStopped(t *testing.T, c testedCloud) {
 	c.clean(t)
 }
 
-// testTestsKilled: what a pod has left that had no time for that, the next run removes, and says of the first that nobody knows.
+// testTestsKilled checks that the next run removes the objects of a killed pod, and that the killed run is reported as
+// unknown.
 func testTestsKilled(t *testing.T, c testedCloud) {
-	job := c.begin(t, "killed")
+	job := c.startRun(t, "killed")
 	c.busy(t)
 	for _, pod := range c.pods(t, job) {
 		if err := c.cloud.Cluster.Crash(pod.Namespace, pod.Name); err != nil {
@@ -128,30 +129,30 @@ func testTestsKilled(t *testing.T, c testedCloud) {
 		}
 	}
 	c.ended(t, job)
-	if got := c.verdict(); !strings.HasPrefix(got, "False NoResult") {
+	if got := c.result(); !strings.HasPrefix(got, "False NoResult") {
 		t.Error(got)
 	}
-	if cmp.Diff(c.before, c.things(t)) == "" {
-		t.Error("it has left nothing, so that the rest of this test says nothing")
+	if cmp.Diff(c.before, c.resources(t)) == "" {
+		t.Error("it has left nothing, so that the rest of this test has no effect")
 	}
 	c.order(t, "")
 	c.run(t, "after")
-	if got := c.verdict(); !strings.HasPrefix(got, "True TestsPassed") {
+	if got := c.result(); !strings.HasPrefix(got, "True TestsPassed") {
 		t.Error(got)
 	}
 	c.clean(t)
 }
 
-// testOff: where tests are no longer ordered, their administrator goes.
+// testOff checks that disabling tests deletes their administrator.
 func testOff(t *testing.T, c testedCloud) {
 	claim := strings.Replace(c.claim, "    enabled: true\n    allowAdministration", "    allowAdministration", 1)
 	if err := c.cloud.Change([]byte(claim)); err != nil {
 		t.Fatal(err)
 	}
-	things := c.things(t)
+	resources := c.resources(t)
 	for _, kind := range []string{"users", "projects"} {
-		if slices.Contains(things[kind], "tempest") {
-			t.Errorf("%s: %v", kind, things[kind])
+		if slices.Contains(resources[kind], "tempest") {
+			t.Errorf("%s: %v", kind, resources[kind])
 		}
 	}
 }
@@ -169,8 +170,8 @@ func (c testedCloud) order(t *testing.T, tests string) {
 	}
 }
 
-// begin makes a Job as the CronJob does.
-func (c testedCloud) begin(t *testing.T, name string) *batchv1.Job {
+// startRun creates a Job as the CronJob does.
+func (c testedCloud) startRun(t *testing.T, name string) *batchv1.Job {
 	t.Helper()
 	cron := &batchv1.CronJob{}
 	u, err := c.cloud.Operators.Find("CronJob.batch", c.cloud.Namespace, "tempest")
@@ -190,13 +191,13 @@ func (c testedCloud) begin(t *testing.T, name string) *batchv1.Job {
 	return job
 }
 
-// run runs the tests once, and lets the claim hear of it.
+// run runs the tests once, and updates the claim.
 func (c testedCloud) run(t *testing.T, name string) {
 	t.Helper()
-	c.ended(t, c.begin(t, name))
+	c.ended(t, c.startRun(t, name))
 }
 
-// ended waits until a run is over, and the claim knows.
+// ended waits until a run has ended, and the claim reports it.
 func (c testedCloud) ended(t *testing.T, job *batchv1.Job) {
 	t.Helper()
 	c.endedWithin(t, job, 20*time.Minute)
@@ -224,16 +225,16 @@ func (c testedCloud) endedWithin(t *testing.T, job *batchv1.Job, timeout time.Du
 	}
 }
 
-// log is all that a run has said.
+// log returns the complete log of a run.
 func (c testedCloud) log(t *testing.T, job *batchv1.Job) string {
 	t.Helper()
 	var out strings.Builder
 	for _, pod := range c.pods(t, job) {
-		said, err := os.ReadFile(c.cloud.Cluster.Log(pod.Namespace, pod.Name, "tempest"))
+		text, err := os.ReadFile(c.cloud.Cluster.Log(pod.Namespace, pod.Name, "tempest"))
 		if err != nil {
 			t.Error(err)
 		}
-		out.Write(said)
+		out.Write(text)
 	}
 	return out.String()
 }
@@ -242,7 +243,7 @@ func (c testedCloud) log(t *testing.T, job *batchv1.Job) string {
 func (c testedCloud) busy(t *testing.T) {
 	t.Helper()
 	err := c.cloud.Cluster.Wait(context.Background(), 5*time.Minute, "tests that have made users", func(context.Context) (bool, error) {
-		return len(c.things(t)["users"]) > len(c.before["users"])+1, nil
+		return len(c.resources(t)["users"]) > len(c.before["users"])+1, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +261,7 @@ func (c testedCloud) pods(t *testing.T, job *batchv1.Job) []corev1.Pod {
 	return list.Items
 }
 
-// terminate deletes the Job of a pod, and waits until the pod has ended by itself.
+// terminate deletes the Job of a pod, and waits until the pod has ended.
 func (c testedCloud) terminate(t *testing.T, pod corev1.Pod) {
 	t.Helper()
 	ctx := context.Background()
@@ -277,9 +278,9 @@ func (c testedCloud) terminate(t *testing.T, pod corev1.Pod) {
 	}
 }
 
-// verdict is what the claim says of its tests.
-func (c testedCloud) verdict() string {
-	for _, v := range c.cloud.world.XR.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues() {
+// result returns the claim's condition about its tests.
+func (c testedCloud) result() string {
+	for _, v := range c.cloud.simulation.XR.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues() {
 		is := v.GetStructValue().AsMap()
 		if is["type"] == "TestsPassed" {
 			return fmt.Sprint(is["status"], " ", is["reason"], ": ", is["message"])
@@ -288,21 +289,21 @@ func (c testedCloud) verdict() string {
 	return "nothing"
 }
 
-// status is that of the last run, in the claim.
+// status returns the status of the last run, from the claim.
 func (c testedCloud) status() map[string]any {
-	return c.cloud.world.XR.GetFields()["status"].GetStructValue().GetFields()["tests"].GetStructValue().AsMap()
+	return c.cloud.simulation.XR.GetFields()["status"].GetStructValue().GetFields()["tests"].GetStructValue().AsMap()
 }
 
-// clean holds that there is what there was before any test.
+// clean checks that the resources are the same as before any test.
 func (c testedCloud) clean(t *testing.T) {
 	t.Helper()
-	if diff := cmp.Diff(c.before, c.things(t)); diff != "" {
+	if diff := cmp.Diff(c.before, c.resources(t)); diff != "" {
 		t.Errorf("tests have left (-before +after):\n%s", diff)
 	}
 }
 
-// things are all that there is in Keystone and in Glance, by what names it.
-func (c testedCloud) things(t *testing.T) map[string][]string {
+// resources returns the names of all resources in Keystone and in Glance.
+func (c testedCloud) resources(t *testing.T) map[string][]string {
 	t.Helper()
 	a, out := adminOf(t, clientOf(t, c.cloud, false)), map[string][]string{}
 	for path, label := range map[string]string{
@@ -311,10 +312,10 @@ func (c testedCloud) things(t *testing.T) map[string][]string {
 		"OS-OAUTH1/consumers": "id", "OS-FEDERATION/identity_providers": "id", "registered_limits": "id", "limits": "id",
 		"role_assignments?include_names": "",
 	} {
-		said := map[string]any{}
-		a.do(http.MethodGet, "/"+path, nil, &said)
+		text := map[string]any{}
+		a.do(http.MethodGet, "/"+path, nil, &text)
 		kind, _, _ := strings.Cut(path[strings.LastIndex(path, "/")+1:], "?")
-		items, _ := said[kind].([]any)
+		items, _ := text[kind].([]any)
 		for _, item := range items {
 			one, _ := item.(map[string]any)
 			delete(one, "links")

@@ -17,7 +17,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestKeystoneUpgrade: a cloud goes from one release to another with its data, and no request fails on the way.
+// TestKeystoneUpgrade checks that a cloud can be upgraded from one release to another with its data, and that no
+// request fails.
 func TestKeystoneUpgrade(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -115,7 +116,7 @@ func checkSteps(t *testing.T, s *openstackv1.DatabaseSync, from, to release.Rele
 	var got []step
 	for _, r := range s.Status.History {
 		got = append(got, step{r.Step, r.Release, r.Result})
-		// 1 is a warning, and what keystone-status also ends with where it cannot read its keys.
+		// 1 is a warning, and also the exit code of keystone-status if it cannot read its keys.
 		if r.ExitCode == nil || *r.ExitCode != 0 {
 			t.Errorf("step %s ended with %v, want 0", r.Step, r.ExitCode)
 		}

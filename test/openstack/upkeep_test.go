@@ -34,7 +34,7 @@ func testTrustFlush(t *testing.T, c *Cloud) {
 	}
 }
 
-// testCertificate: the pods serve a renewed certificate without being rolled, and no request fails.
+// testCertificate checks that the pods serve a renewed certificate without being rolled, and no request fails.
 func testCertificate(t *testing.T, cloud *Cloud, c *Client) {
 	before := served(t, cloud, c)
 	load := NewLoad(context.Background(), c, 1)
@@ -56,10 +56,10 @@ func testCertificate(t *testing.T, cloud *Cloud, c *Client) {
 	if err != nil {
 		t.Error(err)
 	}
-	// The workers restart behind the certificate: requests go on meanwhile.
-	enough := load.Issued.Load() + 20
+	// The workers restart because of the certificate: requests continue meanwhile.
+	expected := load.Issued.Load() + 20
 	err = cloud.Cluster.Wait(context.Background(), 3*time.Minute, "tokens after the renewal", func(context.Context) (bool, error) {
-		return load.Issued.Load() >= enough, nil
+		return load.Issued.Load() >= expected, nil
 	})
 	if err != nil {
 		t.Error(err)
@@ -70,7 +70,7 @@ func testCertificate(t *testing.T, cloud *Cloud, c *Client) {
 	t.Log(load)
 }
 
-// served is the serial number of the certificate that a pod serves.
+// served returns the serial number of the certificate that a pod serves.
 func served(t *testing.T, cloud *Cloud, c *Client) string {
 	t.Helper()
 	u, err := url.Parse(c.URL)

@@ -10,7 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/versions"
 )
 
-// TestConfigurationVersions: the Debian packages that clouds run from are of the series that docs/reference/versions.md lists.
+// TestConfigurationVersions checks that the Debian packages that clouds run from are of the series that
+// docs/reference/versions.md lists.
 func TestConfigurationVersions(t *testing.T) {
 	for name, tree := range map[string]struct{ root, suite string }{
 		"machine":    {"/", images.Debian},
@@ -21,7 +22,7 @@ func TestConfigurationVersions(t *testing.T) {
 		"ceph":       {programs.Ceph, "trixie"},
 	} {
 		if tree.root == "" {
-			continue // not asked for
+			continue // not selected
 		}
 		installed, err := install.Installed(tree.root)
 		if err != nil {

@@ -19,11 +19,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestVolumesEncrypted: a virtual machine writes on a volume whose key Barbican has, and reads it when it has it again, as another volume
-// that was made of it, and of an image of it. Ceph has nothing but what nobody can read, and the keys go with the volumes and the image.
+// TestVolumesEncrypted checks that a server can write to a volume whose key is in Barbican, and read it after
+// reattaching it, and from another volume created from it, and from an image of it. Ceph contains only encrypted data,
+// and the keys are deleted with the volumes and the image.
 func TestVolumesEncrypted(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=volumes")
+		t.Skip("a Ceph runs only on request: SERVICE=volumes")
 	}
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -47,21 +48,21 @@ func TestVolumesEncrypted(t *testing.T) {
 				d.reads(t, g, first, "", secret)
 				d.detach(t, g, first)
 			})
-			var made []string
+			var created []string
 			t.Run("Volume", func(t *testing.T) {
 				of := e.create(t, volumes.CreateOpts{Name: "of a volume", Size: 1, SourceVolID: first})
-				e.shows(t, g, of, secret)
-				made = append(made, of)
+				e.checkContent(t, g, of, secret)
+				created = append(created, of)
 			})
 			image := ""
 			t.Run("Image", func(t *testing.T) {
 				image = e.image(t, first)
-				// With what LUKS puts in front, the image is larger than the volume was.
+				// With the LUKS header, the image is larger than the volume was.
 				of := e.create(t, volumes.CreateOpts{Name: "of an image", Size: 2, VolumeType: kind, ImageID: image})
-				e.shows(t, g, of, secret)
-				made = append(made, of)
+				e.checkContent(t, g, of, secret)
+				created = append(created, of)
 			})
-			t.Run("Delete", func(t *testing.T) { e.deleteAll(t, image, append(made, first)) })
+			t.Run("Delete", func(t *testing.T) { e.deleteAll(t, image, append(created, first)) })
 			d.memory(t)
 		})
 	}
@@ -73,7 +74,7 @@ type encrypted struct {
 	keys safe
 }
 
-// keysOf is a client of the Barbican of a cloud as its administrator, in whose project volumes are.
+// keysOf returns a client of the Barbican of a cloud as its administrator, in whose project volumes are.
 func keysOf(t *testing.T, cloud *Cloud) safe {
 	t.Helper()
 	provider, ends := administrator(t, cloud)
@@ -84,15 +85,15 @@ func keysOf(t *testing.T, cloud *Cloud) safe {
 	return safe{ServiceClient: c, cloud: cloud}
 }
 
-// kind makes the type of volumes that are encrypted, as docs/barbican.md says, and returns its name.
+// kind creates the type of encrypted volumes, as described in docs/barbican.md, and returns its name.
 func (e encrypted) kind(t *testing.T) string {
 	t.Helper()
 	const name = "luks"
-	made, err := volumetypes.Create(context.Background(), e.cinder.ServiceClient, volumetypes.CreateOpts{Name: name}).Extract()
+	created, err := volumetypes.Create(context.Background(), e.cinder.ServiceClient, volumetypes.CreateOpts{Name: name}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := volumetypes.CreateEncryption(context.Background(), e.cinder.ServiceClient, made.ID, volumetypes.CreateEncryptionOpts{
+	if _, err := volumetypes.CreateEncryption(context.Background(), e.cinder.ServiceClient, created.ID, volumetypes.CreateEncryptionOpts{
 		Provider: "luks", Cipher: "aes-xts-plain64", KeySize: 256, ControlLocation: "front-end",
 	}).Extract(); err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func (e encrypted) kind(t *testing.T) string {
 	return name
 }
 
-// create makes a volume that Ceph has as LUKS.
+// create creates a volume that Ceph has as LUKS.
 func (e encrypted) create(t *testing.T, opts volumes.CreateOpts) string {
 	t.Helper()
 	id := e.cinder.create(t, opts)
@@ -112,16 +113,16 @@ func (e encrypted) create(t *testing.T, opts volumes.CreateOpts) string {
 	return id
 }
 
-// hides fails if what is on a volume can be read in Ceph.
+// hides fails if the content of a volume can be read in Ceph.
 func (e encrypted) hides(t *testing.T, volume, content string) {
 	t.Helper()
 	if bytes.Contains(e.cinder.block(t, volume, 256*mib), []byte(content)) {
-		t.Error("Ceph has the content as it is")
+		t.Error("Ceph has the unencrypted content")
 	}
 }
 
-// shows says that a virtual machine reads something on a volume, which Ceph does not.
-func (e encrypted) shows(t *testing.T, g guest, volume, content string) {
+// checkContent checks that a server reads a content from a volume, which is not readable in Ceph.
+func (e encrypted) checkContent(t *testing.T, g guest, volume, content string) {
 	t.Helper()
 	e.attach(t, g, volume)
 	e.reads(t, g, volume, "", content)
@@ -129,27 +130,27 @@ func (e encrypted) shows(t *testing.T, g guest, volume, content string) {
 	e.detach(t, g, volume)
 }
 
-// image makes one of a volume.
+// image creates an image of a volume.
 func (e encrypted) image(t *testing.T, volume string) string {
 	t.Helper()
-	begin := time.Now()
-	made, err := volumes.UploadImage(context.Background(), e.cinder.ServiceClient, volume, volumes.UploadImageOpts{
+	began := time.Now()
+	created, err := volumes.UploadImage(context.Background(), e.cinder.ServiceClient, volume, volumes.UploadImageOpts{
 		ImageName: "of an encrypted volume", DiskFormat: "raw", ContainerFormat: "bare",
 	}).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.cinder.available(t, volume)
-	e.glance.settled(t, made.ImageID)
-	got, err := images.Get(context.Background(), e.glance.ServiceClient, made.ImageID).Extract()
+	e.glance.waitForImage(t, created.ImageID)
+	got, err := images.Get(context.Background(), e.glance.ServiceClient, created.ImageID).Extract()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if key, _ := got.Properties["cinder_encryption_key_id"].(string); key == "" {
-		t.Errorf("the image has no key of its own: %v", got.Properties)
+		t.Errorf("the image has no separate key: %v", got.Properties)
 	}
-	t.Logf("image of an encrypted volume in %.1f s", time.Since(begin).Seconds())
-	return made.ImageID
+	t.Logf("image of an encrypted volume in %.1f s", time.Since(began).Seconds())
+	return created.ImageID
 }
 
 // deleteAll deletes volumes and an image, and waits until there is no key any more.
@@ -180,7 +181,7 @@ func (e encrypted) deleteAll(t *testing.T, image string, all []string) {
 	})
 }
 
-// count is the number of keys in the administrator's project.
+// count returns the number of keys in the administrator's project.
 func (e encrypted) count(t *testing.T) int {
 	t.Helper()
 	page, err := secrets.List(e.keys.ServiceClient, secrets.ListOpts{}).AllPages(context.Background())

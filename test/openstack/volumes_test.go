@@ -25,11 +25,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestVolumes: virtual machines of two claims get volumes of a real Ceph, have them back as they were, keep them while pods of the node are
-// replaced, go on when the key is replaced, and boot from them.
+// TestVolumes checks that servers of two claims can attach volumes of a real Ceph, reattach them unchanged, keep them
+// while pods of the node are replaced, continue after a rotation of the key, and boot from them.
 func TestVolumes(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=volumes")
+		t.Skip("a Ceph runs only on request: SERVICE=volumes")
 	}
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// disks are machines with a Cinder beside them.
+// disks are machines with a Cinder.
 type disks struct {
 	*machines
 	cinder cinder
@@ -76,13 +76,14 @@ func cephClient(c *operators.Ceph, user string) map[string][]byte {
 	return map[string][]byte{cinderv1.CephConfigKey: c.Configuration(), cinderv1.CephKeyringKey: c.Keyrings[user]}
 }
 
-// serial is what a virtual machine sees of a volume's ID.
+// serial returns the visible part of a volume's ID in a server.
 func serial(volume string) string {
 	const visible = 20
 	return volume[:visible]
 }
 
-// disk is what a virtual machine reads of a volume, which it writes first if there is something to write. It has none that it does not see.
+// disk returns the content of a volume as a server reads it, after writing it if write is set. has is false if the
+// server does not see it.
 func (g guest) disk(volume, write string) (content string, has bool, err error) {
 	path := "cgi-bin/disks"
 	if write != "" {
@@ -97,10 +98,10 @@ func (g guest) disk(volume, write string) (content string, has bool, err error) 
 	return "", false, err
 }
 
-// reads waits until a virtual machine reads something of a volume.
+// reads waits until a server reads something of a volume.
 func (d *disks) reads(t *testing.T, g guest, volume, write, want string) {
 	t.Helper()
-	d.until(t, "what is on the volume", g.server.ID, func() error {
+	d.until(t, "the content of the volume", g.server.ID, func() error {
 		got, has, err := g.disk(volume, write)
 		if err == nil && (!has || got != want) {
 			err = fmt.Errorf("it has the volume: %t, with %q, want %q", has, got, want)
@@ -109,43 +110,43 @@ func (d *disks) reads(t *testing.T, g guest, volume, write, want string) {
 	})
 }
 
-// attach gives a virtual machine a volume.
+// attach attaches a volume to a server.
 func (d *disks) attach(t *testing.T, g guest, volume string) {
 	t.Helper()
-	begin := time.Now()
-	made(t, func() (*volumeattach.VolumeAttachment, error) {
+	began := time.Now()
+	created(t, func() (*volumeattach.VolumeAttachment, error) {
 		return volumeattach.Create(context.Background(), d.ServiceClient, g.server.ID, volumeattach.CreateOpts{VolumeID: volume}).Extract()
 	})
 	if err := d.cinder.becomes(context.Background(), volume, "in-use"); err != nil {
 		t.Fatalf("%v\n%s%s", err, d.logs(t, "nova-compute"), d.logs(t, "volume-keys"))
 	}
-	t.Logf("attached in %.1f s", time.Since(begin).Seconds())
+	t.Logf("attached in %.1f s", time.Since(began).Seconds())
 }
 
-// detach takes it away.
+// detach detaches a volume.
 func (d *disks) detach(t *testing.T, g guest, volume string) {
 	t.Helper()
-	begin := time.Now()
+	began := time.Now()
 	if err := volumeattach.Delete(context.Background(), d.ServiceClient, g.server.ID, volume).ExtractErr(); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.cinder.becomes(context.Background(), volume, "available"); err != nil {
 		t.Fatalf("%v\n%s", err, d.logs(t, "nova-compute"))
 	}
-	d.until(t, "the end of the attachment in Nova", g.server.ID, func() error { // Cinder hears of it before Nova writes it down.
+	d.until(t, "the end of the attachment in Nova", g.server.ID, func() error { // Cinder processes it before Nova records it.
 		_, err := volumeattach.Get(context.Background(), d.ServiceClient, g.server.ID, volume).Extract()
 		if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 			return nil
 		}
 		return fmt.Errorf("it still has one (%w)", err)
 	})
-	t.Logf("detached in %.1f s", time.Since(begin).Seconds())
+	t.Logf("detached in %.1f s", time.Since(began).Seconds())
 	if _, has, err := g.disk(volume, ""); has || err != nil {
 		t.Errorf("the virtual machine still has the volume: %t, %v", has, err)
 	}
 }
 
-// unharmed fails if a virtual machine has ever failed to read or write any of its disks.
+// unharmed fails if a server has ever failed to read or write any of its disks.
 func (d *disks) unharmed(t *testing.T, g guest) {
 	t.Helper()
 	text, err := servers.ShowConsoleOutput(context.Background(), d.ServiceClient, g.server.ID, servers.ShowConsoleOutputOpts{}).Extract()
@@ -153,15 +154,15 @@ func (d *disks) unharmed(t *testing.T, g guest) {
 		t.Errorf("it cannot write (%v):\n%s", err, text)
 	}
 	node := d.on(t, d.place(t, g).Host, "libvirt")
-	said, err := d.cloud.Cluster.Exec(context.Background(), node.Namespace, node.Name,
+	output, err := d.cloud.Cluster.Exec(context.Background(), node.Namespace, node.Name,
 		"virsh", "--connect", "qemu+unix:///system?socket=/run/libvirt/libvirt-sock", "domblkerror", g.instanceName)
-	if err != nil || !strings.Contains(said, "No errors found") {
-		t.Errorf("QEMU says of its disks: %v, %s", err, said)
+	if err != nil || !strings.Contains(output, "No errors found") {
+		t.Errorf("QEMU's check of its disks: %v, %s", err, output)
 	}
 }
 
-// again detaches a volume, and attaches it, with what is on it.
-func (d *disks) again(t *testing.T, g guest, volume, content string) {
+// reattach detaches a volume, and attaches it, and checks its content.
+func (d *disks) reattach(t *testing.T, g guest, volume, content string) {
 	t.Helper()
 	d.detach(t, g, volume)
 	d.cinder.holds(t, volume, []byte(content))
@@ -169,7 +170,7 @@ func (d *disks) again(t *testing.T, g guest, volume, content string) {
 	d.reads(t, g, volume, "", content)
 }
 
-// testAttach: a virtual machine writes on a volume, and reads it after it was without it. Ceph has what it has written.
+// testAttach checks that a server can write to a volume, and read it after it was detached. Ceph has the written data.
 func testAttach(t *testing.T, d *disks, g guest, disk string) {
 	if _, has, err := g.disk(disk, ""); has || err != nil {
 		t.Fatalf("it has the volume already: %t, %v", has, err)
@@ -177,39 +178,39 @@ func testAttach(t *testing.T, d *disks, g guest, disk string) {
 	d.attach(t, g, disk)
 	d.reads(t, g, disk, "", "")
 	d.reads(t, g, disk, "written-by-the-guest", "written-by-the-guest")
-	d.again(t, g, disk, "written-by-the-guest")
+	d.reattach(t, g, disk, "written-by-the-guest")
 }
 
-// testAttachable: the claim says that volumes of all backends are attachable.
+// testAttachable checks that the claim reports volumes of all backends as attachable.
 func testAttachable(t *testing.T, d *disks) {
-	d.until(t, "the claim's word", "", func() error {
+	d.until(t, "the claim's report", "", func() error {
 		if err := d.cloud.Follow(); err != nil {
 			t.Fatal(err)
 		}
-		if said := d.cloud.Pool().ConditionMessage("VolumesAttachable"); said != "STATUS_CONDITION_TRUE AllBackends" {
-			return fmt.Errorf("it says %q", said)
+		if output := d.cloud.Pool().ConditionMessage("VolumesAttachable"); output != "STATUS_CONDITION_TRUE AllBackends" {
+			return fmt.Errorf("it reports %q", output)
 		}
 		return nil
 	})
 }
 
-// testAttachedRestarts: pods of the node are replaced while a virtual machine writes, and attach as those before did.
+// testAttachedRestarts checks that pods of the node are replaced while a server writes, and attach as those before did.
 func testAttachedRestarts(t *testing.T, d *disks, g guest, disk string) {
 	for _, component := range []string{"volume-keys", "nova-compute", "libvirt"} {
 		t.Run(component, func(t *testing.T) {
 			before := d.seconds(t, g)
-			begin := time.Now()
+			began := time.Now()
 			d.replacePod(t, component)
-			t.Logf("another pod in %.1f s", time.Since(begin).Seconds())
+			t.Logf("another pod in %.1f s", time.Since(began).Seconds())
 			d.reads(t, g, disk, "while-"+component, "while-"+component)
 			if component == "libvirt" {
-				d.told(t)
-				t.Logf("libvirt has the key %.1f s after its pod was stopped", time.Since(begin).Seconds())
+				d.waitForKeys(t)
+				t.Logf("libvirt has the key %.1f s after its pod was stopped", time.Since(began).Seconds())
 			}
 			if component == "nova-compute" {
 				d.hypervisor(t)
 			}
-			d.again(t, g, disk, "while-"+component)
+			d.reattach(t, g, disk, "while-"+component)
 			if after := d.seconds(t, g); after <= before {
 				t.Errorf("the virtual machine has started again: it counted to %d, and now to %d", before, after)
 			}
@@ -217,8 +218,8 @@ func testAttachedRestarts(t *testing.T, d *disks, g guest, disk string) {
 	}
 }
 
-// told waits until libvirt has the keys as they are.
-func (d *disks) told(t *testing.T) {
+// waitForKeys waits until libvirt has the current keys.
+func (d *disks) waitForKeys(t *testing.T) {
 	t.Helper()
 	for _, pod := range d.pods(t, "volume-keys") {
 		d.until(t, "the key in libvirt", "", func() error {
@@ -231,7 +232,7 @@ func (d *disks) told(t *testing.T) {
 	}
 }
 
-// testBootVolume: a virtual machine's only disk is a volume, which Cinder has made of an image.
+// testBootVolume checks that a server's only disk is a volume, which Cinder has made of an image.
 func testBootVolume(t *testing.T, d *disks, g guest) {
 	ctx := context.Background()
 	image, err := images.Get(ctx, d.glance.ServiceClient, d.image).Extract()
@@ -242,14 +243,14 @@ func testBootVolume(t *testing.T, d *disks, g guest) {
 	for _, name := range []string{"kernel_id", "ramdisk_id", "os_command_line"} {
 		properties[name], _ = image.Properties[name].(string)
 	}
-	made := made(t, func() (*images.Image, error) {
+	created := created(t, func() (*images.Image, error) {
 		return images.Create(ctx, d.glance.ServiceClient, images.CreateOpts{
 			Name: "disk", ContainerFormat: "bare", DiskFormat: "raw", Properties: properties,
 		}).Extract()
 	})
 	const content = "of-an-image"
-	d.glance.upload(t, made.ID, strings.NewReader(content+strings.Repeat("\x00", mib-len(content))), "")
-	root := d.cinder.create(t, volumes.CreateOpts{Name: "root", Size: 1, ImageID: made.ID})
+	d.glance.upload(t, created.ID, strings.NewReader(content+strings.Repeat("\x00", mib-len(content))), "")
+	root := d.cinder.create(t, volumes.CreateOpts{Name: "root", Size: 1, ImageID: created.ID})
 	port, err := ports.Create(ctx, d.neutron.ServiceClient, ports.CreateOpts{NetworkID: g.port.NetworkID, Name: "of-a-volume"}).Extract()
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +271,7 @@ func testBootVolume(t *testing.T, d *disks, g guest) {
 		text, err := servers.ShowConsoleOutput(ctx, d.ServiceClient, s.ID, servers.ShowConsoleOutputOpts{}).Extract()
 		want := "guest has a disk: " + serial(root) + " " + content
 		if err == nil && (!strings.Contains(text, want) || !strings.Contains(text, s.ID)) {
-			err = fmt.Errorf("it does not say %q yet, or who it is", want)
+			err = fmt.Errorf("its output lacks %q or its ID", want)
 		}
 		return err
 	})
@@ -282,7 +283,8 @@ func testBootVolume(t *testing.T, d *disks, g guest) {
 	}
 }
 
-// testCephKey: the user's key is replaced. Nodes have the new one, a virtual machine that runs writes on, and attaches.
+// testCephKey checks that the user's key is replaced. Nodes have the new one, a server that runs writes on, and
+// attaches.
 func testCephKey(t *testing.T, d *disks, g guest, disk string) {
 	ctx, c := context.Background(), d.cinder.ceph
 	before := string(c.Keyrings["cinder"])
@@ -306,27 +308,28 @@ func testCephKey(t *testing.T, d *disks, g guest, disk string) {
 		}
 		key, err := d.cloud.Operators.Secret(ctx, d.cloud.Pool().Namespace, copied)
 		if err == nil && !bytes.Equal(bytes.TrimSpace(key["ceph-rbd.client.cinder.keyring"]), bytes.TrimSpace(c.Keyrings["cinder"])) {
-			err = errors.New("the pool has the key of before")
+			err = errors.New("the pool has the previous key")
 		}
 		return err
 	})
-	// Cinder's function replaces its pods when the companion says that the Secret has another content, which nobody says here.
+	// Cinder's function replaces its pods when the companion reports changed contents of the Secret, which no companion
+	// does here.
 	if err := d.cloud.Cluster.Evict(d.cloud.Namespace, "cinder-volume-ceph-rbd-0"); err != nil {
 		t.Fatal(err)
 	}
-	d.told(t)
+	d.waitForKeys(t)
 	d.reads(t, g, disk, "after-nodes-know", "after-nodes-know")
-	d.again(t, g, disk, "after-nodes-know")
+	d.reattach(t, g, disk, "after-nodes-know")
 }
 
-// listBlocks writes the names of what is in a pool, and of what is there until it is deleted.
+// listBlocks prints the names of the images in a pool, including its trash.
 const listBlocks = `import rados, rbd, sys
 conf, user, pool = sys.argv[1:]
 with rados.Rados(conffile=conf, rados_id=user) as cluster, cluster.open_ioctx(pool) as pool:
     print(*rbd.RBD().list(pool), *(image["name"] for image in rbd.RBD().trash_list(pool)))
 `
 
-// testDeleteVolumes: nothing is left in Ceph of volumes that are deleted, once the virtual machine has gone that has them.
+// testDeleteVolumes checks that deleted volumes leave nothing in Ceph, once the server that used them is deleted.
 func testDeleteVolumes(t *testing.T, d *disks, g guest, disk string) {
 	ctx := context.Background()
 	if err := d.delete(ctx, g.server.ID); err != nil {
@@ -341,7 +344,7 @@ func testDeleteVolumes(t *testing.T, d *disks, g guest, disk string) {
 	if err := d.cinder.becomes(ctx, disk, ""); err != nil {
 		t.Fatal(err)
 	}
-	if left := strings.TrimSpace(string(d.cinder.ask(t, listBlocks))); left != "" {
-		t.Errorf("in Ceph there is still %s", left)
+	if remaining := strings.TrimSpace(string(d.cinder.python(t, listBlocks))); remaining != "" {
+		t.Errorf("in Ceph there is still %s", remaining)
 	}
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestVolumesUpgrade: a cloud with a Cinder goes from one SLURP release to the next, the control plane first and its hypervisors after it. All
-// the while a virtual machine writes on its volume, of which no write fails and all can be read back, and clients use the APIs, Cinder's, too,
-// of whose requests none fails. Afterwards the volume is detached, and attached again.
+// TestVolumesUpgrade upgrades a cloud with a Cinder from one SLURP release to the next, the control plane first and its
+// hypervisors afterwards. Meanwhile a server writes to its volume, and clients use the APIs, including Cinder's; no
+// write and no request fails, and all data can be read back. Afterwards the volume is detached, and attached again.
 func TestVolumesUpgrade(t *testing.T) {
 	if programs.Ceph == "" {
-		t.Skip("a Ceph is run only if it is asked for: SERVICE=volumes")
+		t.Skip("a Ceph runs only on request: SERVICE=volumes")
 	}
 	const number = 9
 	claim := func(r release.Release) []byte { return pairs(of(t, "attached.yaml", r, dashed(before))) }
@@ -32,7 +32,7 @@ func TestVolumesUpgrade(t *testing.T) {
 	disk := d.cinder.create(t, volumes.CreateOpts{Name: "disk", Size: 1})
 	d.attach(t, g, disk)
 	d.reads(t, g, disk, "before", "before")
-	begin := time.Now()
+	began := time.Now()
 	if _, err := g.get("cgi-bin/writes?" + serial(disk)); err != nil {
 		t.Fatal(err)
 	}
@@ -49,33 +49,34 @@ func TestVolumesUpgrade(t *testing.T) {
 	}
 	w := d.wrote(t, g, 0)
 	t.Logf("%d writes in %.0f s, and %d that failed; the longest took %.2f s",
-		w.last, time.Since(begin).Seconds(), w.failed, w.longest.Seconds())
+		w.last, time.Since(began).Seconds(), w.failed, w.longest.Seconds())
 	if w.failed > 0 {
 		t.Errorf("%d writes have failed", w.failed)
 	}
 	d.unharmed(t, g)
 	d.numbered(t, disk, w.last)
-	d.again(t, g, disk, "before")
+	d.reattach(t, g, disk, "before")
 	d.numbered(t, disk, w.last)
 }
 
-// writes is what a virtual machine has written on a volume: numbers up to the last one, how often it could not, and the longest it took.
+// writes are a server's writes to a volume: numbers up to the last one, how many failed, and the duration of the
+// longest.
 type writes struct {
 	last, failed int
 	longest      time.Duration
 }
 
-// wrote waits until a virtual machine has written more than some number.
+// wrote waits until a server has written more than some number.
 func (d *disks) wrote(t *testing.T, g guest, more int) (w writes) {
 	t.Helper()
-	d.until(t, "what it writes", g.server.ID, func() error {
+	d.until(t, "its writes", g.server.ID, func() error {
 		text, err := g.get("writes")
 		if err != nil {
 			return err
 		}
 		var hundredths int
 		if _, err := fmt.Sscan(text, &w.last, &w.failed, &hundredths); err != nil {
-			return fmt.Errorf("it says %q: %w", text, err)
+			return fmt.Errorf("it returned %q: %w", text, err)
 		}
 		w.longest = time.Duration(hundredths) * 10 * time.Millisecond
 		if w.last <= more {
@@ -86,7 +87,7 @@ func (d *disks) wrote(t *testing.T, g guest, more int) (w writes) {
 	return w
 }
 
-// numbered says that Ceph has every number that a virtual machine has written, each in the sector of that number.
+// numbered checks that Ceph has every number that a server has written, each in the sector of that number.
 func (d *disks) numbered(t *testing.T, disk string, last int) {
 	t.Helper()
 	const sector = 512
@@ -109,7 +110,7 @@ func (d *disks) numbered(t *testing.T, disk string, last int) {
 	}
 }
 
-// managers says that all managers of volumes are of a release.
+// managers checks that all managers of volumes have a release.
 func (d *disks) managers(t *testing.T, r release.Release) {
 	t.Helper()
 	version, err := r.Version(cinderv1.ServiceName)
@@ -123,7 +124,7 @@ func (d *disks) managers(t *testing.T, r release.Release) {
 		t.Fatal(err)
 	}
 	if len(pods.Items) == 0 {
-		t.Error("nobody manages volumes")
+		t.Error("there is no manager of volumes")
 	}
 	for _, p := range pods.Items {
 		if image := p.Spec.Containers[0].Image; !strings.HasSuffix(image, ":"+version) {

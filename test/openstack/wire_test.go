@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A wire is what goes over the network of all nodes, of which it looks at the beginning of every connection to libvirt and between QEMUs,
-// and for words that nobody may read there.
+// A wire captures the network of all nodes: the first bytes of every connection to libvirt and between QEMUs, and a
+// word that must be encrypted.
 type wire struct {
 	socket int
 	secret []byte
@@ -25,13 +25,15 @@ type wire struct {
 	stop   chan struct{}
 
 	mu sync.Mutex
-	// begun is how each direction of a connection begins, and bytes how many went by, by the port of the server: 0 is QEMU's.
-	begun map[string][]byte
-	bytes map[int]int
-	read  bool // the secret
+	// starts are the first bytes of each direction of a connection, and bytes the transferred bytes, by the port of the
+	// server: 0 is QEMU's.
+	starts map[string][]byte
+	bytes  map[int]int
+	read   bool // the secret
 }
 
-// Ports of libvirt, and those that QEMU gets of it for migrations (qemu.conf: migration_port_min, migration_port_max).
+// Ports of libvirt, and the ports that it assigns to QEMU for migrations (qemu.conf: migration_port_min,
+// migration_port_max).
 const (
 	libvirtPort                 = 16514
 	firstOfQEMU, lastOfQEMU int = 49152, 49215
@@ -45,12 +47,12 @@ func tap(t *testing.T, secret string) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const room = 64 << 20
-	_ = unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, room)
+	const bufferBytes = 64 << 20
+	_ = unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bufferBytes)
 	if err := unix.SetsockoptTimeval(socket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}); err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{socket: socket, secret: []byte(secret), stop: make(chan struct{}), begun: map[string][]byte{}, bytes: map[int]int{}}
+	w := &wire{socket: socket, secret: []byte(secret), stop: make(chan struct{}), starts: map[string][]byte{}, bytes: map[int]int{}}
 	w.ended.Go(w.listen)
 	return w
 }
@@ -64,14 +66,14 @@ func (w *wire) listen() {
 		default:
 		}
 		n, from, err := unix.Recvfrom(w.socket, packet, 0)
-		// What goes from one node to another comes in at one interface of this machine, and goes out at another.
+		// Packets between nodes enter at one interface of this machine, and leave at another.
 		if link, ok := from.(*unix.SockaddrLinklayer); err == nil && ok && link.Pkttype != unix.PACKET_OUTGOING {
 			w.see(packet[:n])
 		}
 	}
 }
 
-// see takes a packet of Ethernet, IPv4 and TCP.
+// see records a packet of Ethernet, IPv4 and TCP.
 func (w *wire) see(packet []byte) {
 	const ethernet, tcp, least = 14, 6, 20
 	if len(packet) < ethernet+2*least || binary.BigEndian.Uint16(packet[12:]) != unix.ETH_P_IP || packet[ethernet+9] != tcp {
@@ -91,17 +93,17 @@ func (w *wire) see(packet []byte) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	const enough = 8
+	const headerBytes = 8
 	key := fmt.Sprintf("%v:%d-%v:%d", ip[12:16], from, ip[16:20], to)
-	if have := w.begun[key]; len(have) < enough {
-		w.begun[key] = append(have, content[:min(len(content), enough-len(have))]...)
+	if have := w.starts[key]; len(have) < headerBytes {
+		w.starts[key] = append(have, content[:min(len(content), headerBytes-len(have))]...)
 	}
 	w.bytes[port] += len(content)
 	w.read = w.read || bytes.Contains(content, w.secret)
 }
 
-// server is the port of one of the two that is looked at. Clients of others may have one of QEMU's: their servers' are below those of
-// clients (net.ipv4.ip_local_port_range).
+// server returns the port of a captured server. Clients of others may have one of QEMU's ports: their servers' ports
+// are below those of clients (net.ipv4.ip_local_port_range).
 func server(from, to int) (port int, ok bool) {
 	const firstOfClients = 32768
 	ofQEMU := func(p int) bool { return firstOfQEMU <= p && p <= lastOfQEMU }
@@ -114,34 +116,35 @@ func server(from, to int) (port int, ok bool) {
 	return 0, false
 }
 
-// end says what went by, and fails unless all of it was TLS: a record of its handshake is the first of each direction, but of a server of
-// block devices, which says what it is, and that it wants TLS, before (https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md).
+// end logs the captured data, and fails unless all of it was TLS: each direction starts with a handshake record, except
+// of a server of block devices, which first sends its greeting and requests TLS
+// (https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md).
 func (w *wire) end(t *testing.T) {
 	t.Helper()
-	time.Sleep(time.Second) // for what is still in the socket
+	time.Sleep(time.Second) // for data that is still in the socket
 	close(w.stop)
 	w.ended.Wait()
 	_ = unix.Close(w.socket)
 	kinds := map[string]int{}
-	for key, begin := range w.begun {
+	for key, began := range w.starts {
 		switch {
-		case bytes.HasPrefix(begin, []byte{0x16, 3}):
+		case bytes.HasPrefix(began, []byte{0x16, 3}):
 			kinds["TLS"]++
-		case string(begin) == "NBDMAGIC":
+		case string(began) == "NBDMAGIC":
 			kinds["NBD server, before TLS"]++
-		case bytes.HasPrefix(begin, []byte{0, 0, 0, 3}) || bytes.HasPrefix(begin, []byte{0, 0, 0, 1}):
+		case bytes.HasPrefix(began, []byte{0, 0, 0, 3}) || bytes.HasPrefix(began, []byte{0, 0, 0, 1}):
 			kinds["NBD client, before TLS"]++
 		default:
-			t.Errorf("%s begins with %q, which is no TLS", key, begin)
+			t.Errorf("%s begins with %q, which is no TLS", key, began)
 		}
 	}
 	if w.read || w.bytes[0] == 0 || w.bytes[libvirtPort] == 0 {
 		t.Errorf("the secret was read: %t; bytes by port (0: QEMU's): %v", w.read, w.bytes)
 	}
-	var said []string
+	var ports []string
 	for _, k := range slices.Sorted(maps.Keys(kinds)) {
-		said = append(said, fmt.Sprintf("%d × %s", kinds[k], k))
+		ports = append(ports, fmt.Sprintf("%d × %s", kinds[k], k))
 	}
-	t.Logf("on the wire: %s; %.1f MiB between QEMUs, %.1f KiB to libvirt", strings.Join(said, ", "), float64(w.bytes[0])/(1<<20),
+	t.Logf("on the wire: %s; %.1f MiB between QEMUs, %.1f KiB to libvirt", strings.Join(ports, ", "), float64(w.bytes[0])/(1<<20),
 		float64(w.bytes[libvirtPort])/(1<<10))
 }

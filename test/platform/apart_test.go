@@ -36,8 +36,8 @@ var (
 	configMapKind   = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 )
 
-// listen looks for values of Secrets in every call of a function, of whatever test. What it returns says what was found, and, where tests were
-// not chosen by their names, that nothing was heard.
+// listen searches for values of Secrets in every call of a function, of any test. The returned function reports the
+// findings, and also an error if all tests were selected and no call was recorded.
 func listen(tap *platform.FunctionRecorder, chosen bool) func() error {
 	var mu sync.Mutex
 	calls, shown := 0, map[string]int{}
@@ -45,9 +45,9 @@ func listen(tap *platform.FunctionRecorder, chosen bool) func() error {
 		mu.Lock()
 		defer mu.Unlock()
 		calls++
-		for what, message := range map[string][]byte{"request": request, "response": response} {
-			if operators.Shows(message) {
-				shown[what+" of "+compositeOf(request)]++
+		for direction, message := range map[string][]byte{"request": request, "response": response} {
+			if operators.ContainsPlanted(message) {
+				shown[direction+" of "+compositeOf(request)]++
 			}
 		}
 	})
@@ -56,7 +56,7 @@ func listen(tap *platform.FunctionRecorder, chosen bool) func() error {
 		defer mu.Unlock()
 		switch {
 		case calls == 0 && !chosen:
-			return fmt.Errorf("no call of a function was heard")
+			return fmt.Errorf("no call of a function was recorded")
 		case len(shown) > 0:
 			return fmt.Errorf("of %d calls of functions there are values of Secrets in: %v", calls, shown)
 		}
@@ -64,7 +64,7 @@ func listen(tap *platform.FunctionRecorder, chosen bool) func() error {
 	}
 }
 
-// compositeOf is the composite resource that a request is for.
+// compositeOf returns the composite resource that a request is for.
 func compositeOf(request []byte) string {
 	req := &fnv1.RunFunctionRequest{}
 	if err := proto.Unmarshal(request, req); err != nil {
@@ -74,15 +74,15 @@ func compositeOf(request []byte) string {
 	return u.GetKind() + " " + u.GetNamespace() + "/" + u.GetName()
 }
 
-// apart are three claims, each in a cluster of its own.
-type apart struct {
+// multiCluster has three claims, each in a separate cluster.
+type multiCluster struct {
 	storage, plane, pool *unstructured.Unstructured
 	disks, nodes         *platform.Cluster
 }
 
-const apartNamespace = "tenant-apart"
+const multiClusterNamespace = "tenant-apart"
 
-const apartClaims = `
+const multiClusterClaims = `
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: StorageCluster
 metadata: {namespace: tenant-apart, name: ceph}
@@ -121,13 +121,14 @@ spec:
   agents: {metadata: {enabled: false}}
 `
 
-// TestClustersApart: Ceph, a control plane that keeps images and volumes there, and its hypervisors, with disks there, each in a cluster of
-// its own. All become ready; each object is in its cluster; keys go from one to another through the store, and no function, no composite
-// resource and no Object has one. Then they are deleted, at first the wrong way around: what is in use is refused, and says by whom; nothing
-// that holds data goes. The same claims, made again, take it over, and with Delete all of it goes, in the right order.
+// TestClustersApart creates Ceph, a control plane with images and volumes in it, and hypervisors with disks in it, each
+// in a separate cluster. All become ready; each object is in its cluster; keys are copied from one to another through
+// the store, and no function, no composite resource and no Object has one. Then they are deleted, first in the wrong
+// order: the deletion of an object in use is rejected, and the message names its user; no object with data is deleted.
+// The same claims, re-created, adopt the data, and with Delete all of it is deleted, in the right order.
 func TestClustersApart(t *testing.T) {
 	t.Parallel()
-	a := &apart{}
+	a := &multiCluster{}
 	var err error
 	for name, c := range map[string]**platform.Cluster{"disks": &a.disks, "nodes": &a.nodes} {
 		if *c, err = cloud.AddCluster(t.Context(), name); err != nil {
@@ -145,7 +146,7 @@ func TestClustersApart(t *testing.T) {
 	if err := cloud.Client.Patch(t.Context(), config, client.RawPatch(types.JSONPatchType, []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
-	claims, err := platform.Decode([]byte(apartClaims))
+	claims, err := platform.Decode([]byte(multiClusterClaims))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,18 +155,19 @@ func TestClustersApart(t *testing.T) {
 	last := lastCalls(t)
 
 	a.order(t)
-	a.checkPlaces(t)
+	a.checkClusters(t)
 	a.checkKeys(t)
 	checkNoSecret(t, last(), cloud.Cluster, cloud.Remote, a.disks, a.nodes)
 
-	// Storage first is refused; then the control plane, whose hypervisors stay and can still be deleted.
-	a.refusedStorage(t, a.plane, a.pool)
+	// Deleting storage first is rejected; then the control plane is deleted, whose hypervisors stay and can still be
+	// deleted.
+	a.checkStorageInUse(t, a.plane, a.pool)
 	remove(t, a.plane)
-	a.refusedStorage(t, a.pool)
+	a.checkStorageInUse(t, a.pool)
 	remove(t, a.pool)
 	a.removeStorage(t)
-	a.checkKept(t)
-	a.checkNothingFlows(t)
+	a.checkRetained(t)
+	a.checkNoCopies(t)
 
 	// The other way around, with everything.
 	for _, u := range []*unstructured.Unstructured{a.storage, a.plane} {
@@ -175,14 +177,14 @@ func TestClustersApart(t *testing.T) {
 	}
 	a.order(t)
 	remove(t, a.pool)
-	a.refusedStorage(t, a.plane)
+	a.checkStorageInUse(t, a.plane)
 	remove(t, a.plane)
 	a.removeStorage(t)
-	a.checkNothingFlows(t)
+	a.checkNoCopies(t)
 	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote, a.disks} {
 		eventually(t, deletion, func() error {
 			for _, u := range []*unstructured.Unstructured{a.storage, a.plane} {
-				if left, err := c.Get(t.Context(), namespaceKind, types.NamespacedName{Name: a.instance(u)}); err != nil || left != nil {
+				if remaining, err := c.Get(t.Context(), namespaceKind, types.NamespacedName{Name: a.instance(u)}); err != nil || remaining != nil {
 					return fmt.Errorf("in %s namespace %s is left: %w", c.Name, a.instance(u), err)
 				}
 			}
@@ -191,8 +193,8 @@ func TestClustersApart(t *testing.T) {
 	}
 }
 
-// order makes the three claims, and waits until all are ready.
-func (a *apart) order(t *testing.T) {
+// order creates the three claims, and waits until all are ready.
+func (a *multiCluster) order(t *testing.T) {
 	t.Helper()
 	const long = 12 * time.Minute
 	for _, u := range []*unstructured.Unstructured{a.storage, a.plane, a.pool} {
@@ -213,14 +215,14 @@ func (a *apart) order(t *testing.T) {
 	}
 }
 
-// instance is the namespace of what a claim became.
-func (*apart) instance(u *unstructured.Unstructured) string {
+// instance returns the namespace of a claim's objects.
+func (*multiCluster) instance(u *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(u.Object, "status", "instance")
 	return name
 }
 
-// checkPlaces holds where objects are: each in one cluster, and in no other.
-func (a *apart) checkPlaces(t *testing.T) {
+// checkPlaces checks that each object is in one cluster only.
+func (a *multiCluster) checkClusters(t *testing.T) {
 	t.Helper()
 	storage, plane, pool := a.instance(a.storage), a.instance(a.plane), a.instance(a.pool)
 	for _, o := range []struct {
@@ -244,34 +246,34 @@ func (a *apart) checkPlaces(t *testing.T) {
 			}
 		}
 	}
-	// The monitors are looked at, and are Rook's still.
+	// The monitors are only observed, and still belong to Rook.
 	monitors := get(t, a.disks, configMapKind, storage, "rook-ceph-mon-endpoints")
 	if owners := monitors.GetOwnerReferences(); len(owners) != 1 || owners[0].Kind != "CephCluster" || len(monitors.GetAnnotations()) > 0 {
-		t.Errorf("somebody has written to the ConfigMap with the monitors: %v", monitors.Object["metadata"])
+		t.Errorf("the ConfigMap with the monitors was changed: %v", monitors.Object["metadata"])
 	}
-	now := get(t, cloud.Cluster, storageKind, apartNamespace, "ceph")
+	now := get(t, cloud.Cluster, storageKind, multiClusterNamespace, "ceph")
 	health, _, _ := unstructured.NestedString(now.Object, "status", "health")
 	known, _, _ := unstructured.NestedSlice(now.Object, "status", "access", "monitors")
 	total, _, _ := unstructured.NestedString(now.Object, "status", "capacity", "total")
 	if health != "HEALTH_OK" || len(known) != 3 || total == "" {
-		t.Errorf("the status says health %q, monitors %v, capacity %q", health, known, total)
+		t.Errorf("the status reports health %q, monitors %v, capacity %q", health, known, total)
 	}
 }
 
-// checkKeys holds what goes from cluster to cluster: the key of each user to whoever is that user, and to nobody else.
-func (a *apart) checkKeys(t *testing.T) {
+// checkKeys checks the copied keys: each user's key is copied to its consumers only.
+func (a *multiCluster) checkKeys(t *testing.T) {
 	t.Helper()
 	storage, plane, pool := a.instance(a.storage), a.instance(a.plane), a.instance(a.pool)
-	made := map[string]any{}
+	created := map[string]any{}
 	for _, user := range []string{"glance", "cinder", "nova"} {
 		s := get(t, a.disks, secretKind, storage, "rook-ceph-client-cloud-"+user)
-		made[user] = s.Object["data"].(map[string]any)["userKey"]
+		created[user] = s.Object["data"].(map[string]any)["userKey"]
 	}
 	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote, a.nodes} {
 		has := map[string][]string{}
 		for _, s := range list(t, c, secretKind, "") {
 			for key, value := range dataOf(&s) {
-				for user, v := range made {
+				for user, v := range created {
 					raw, _ := base64.StdEncoding.DecodeString(v.(string))
 					if bytes.Contains(value, raw) {
 						has[user] = append(has[user], s.GetNamespace()+"/"+s.GetName()+"#"+key)
@@ -316,19 +318,19 @@ func dataOf(s *unstructured.Unstructured) map[string][]byte {
 	return out
 }
 
-// refusedStorage tries to delete the StorageCluster, and wants to be told who keeps something in it: Crossplane names one of them, by the
-// namespace of its instance.
-func (a *apart) refusedStorage(t *testing.T, by ...*unstructured.Unstructured) {
+// checkStorageInUse tries to delete the StorageCluster, and expects an error with its users: Crossplane names one of
+// them, by the namespace of its instance.
+func (a *multiCluster) checkStorageInUse(t *testing.T, by ...*unstructured.Unstructured) {
 	t.Helper()
 	err := cloud.Client.Delete(t.Context(), a.storage.DeepCopy())
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in-use by %d usage(s)", len(by))) ||
 		!slices.ContainsFunc(by, func(u *unstructured.Unstructured) bool { return strings.Contains(err.Error(), a.instance(u)) }) {
-		t.Fatalf("the StorageCluster is used by %d others, and deleting it says %v", len(by), err)
+		t.Fatalf("the StorageCluster is used by %d others, and deleting it results in %v", len(by), err)
 	}
 }
 
-// removeStorage deletes the StorageCluster as soon as nobody keeps anything in it: the Usages go a moment after their users.
-func (a *apart) removeStorage(t *testing.T) {
+// removeStorage deletes the StorageCluster as soon as it is unused: the Usages are deleted shortly after their users.
+func (a *multiCluster) removeStorage(t *testing.T) {
 	t.Helper()
 	eventually(t, deletion, func() error {
 		if err := cloud.Client.Delete(t.Context(), a.storage.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
@@ -337,29 +339,29 @@ func (a *apart) removeStorage(t *testing.T) {
 		return nil
 	})
 	eventually(t, deletion, func() error {
-		if left, err := cloud.Get(t.Context(), storageKind, client.ObjectKeyFromObject(a.storage)); err != nil || left != nil {
+		if remaining, err := cloud.Get(t.Context(), storageKind, client.ObjectKeyFromObject(a.storage)); err != nil || remaining != nil {
 			return fmt.Errorf("the StorageCluster is left: %w", err)
 		}
 		return nil
 	})
 }
 
-// checkKept holds what deleted claims leave: everything with data.
-func (a *apart) checkKept(t *testing.T) {
+// checkRetained checks the objects that deleted claims leave: everything with data.
+func (a *multiCluster) checkRetained(t *testing.T) {
 	t.Helper()
 	storage := a.instance(a.storage)
 	for name, kind := range map[string]schema.GroupVersionKind{
 		"ceph": cephKind, "cloud-images": cephPoolKind, "cloud-volumes": cephPoolKind, "cloud-vms": cephPoolKind, "cloud-nova": cephClientKind,
 	} {
-		if kept := get(t, a.disks, kind, storage, name); kept.GetDeletionTimestamp() != nil {
+		if retained := get(t, a.disks, kind, storage, name); retained.GetDeletionTimestamp() != nil {
 			t.Errorf("%s %s goes with its claim", kind.Kind, name)
 		}
 	}
 	get(t, cloud.Remote, mariaDBKind, a.instance(a.plane), "mariadb")
 }
 
-// checkNothingFlows holds that nothing of deleted claims goes through the store any more.
-func (a *apart) checkNothingFlows(t *testing.T) {
+// checkNothingFlows checks that no data of deleted claims is copied through the store any more.
+func (a *multiCluster) checkNoCopies(t *testing.T) {
 	t.Helper()
 	pool := a.instance(a.pool)
 	eventually(t, deletion, func() error {
@@ -381,7 +383,7 @@ func (a *apart) checkNothingFlows(t *testing.T) {
 	})
 }
 
-// balanceLoad gives Services for it an address, as long as the test runs.
+// balanceLoad sets the addresses of LoadBalancer Services, as long as the test runs.
 func balanceLoad(t *testing.T, c *platform.Cluster) {
 	t.Helper()
 	ctx := t.Context()
@@ -424,11 +426,11 @@ func lastCalls(t *testing.T) func() map[string][]byte {
 	}
 }
 
-// checkNoSecret looks for every value of every Secret of all clusters in what functions were told and have answered last, and in all
-// composite resources, claims and Objects.
+// checkNoSecret searches for every value of every Secret of all clusters in the last requests and responses of
+// functions, and in all composite resources, claims and Objects.
 func checkNoSecret(t *testing.T, calls map[string][]byte, clusters ...*platform.Cluster) {
 	t.Helper()
-	const shortest = 12 // A shorter one is a word, such as a user's name, or a port.
+	const shortest = 12 // Shorter values are words, such as a user's name, or a port.
 	values := map[string]string{}
 	for _, c := range clusters {
 		for _, s := range list(t, c, secretKind, "") {
@@ -455,10 +457,10 @@ func checkNoSecret(t *testing.T, calls map[string][]byte, clusters ...*platform.
 	if len(values) < 50 || len(calls) < 8 || len(texts) < 100 {
 		t.Errorf("only %d values of Secrets were looked for in %d calls and %d texts in all", len(values), len(calls), len(texts))
 	}
-	for what, text := range texts {
+	for direction, text := range texts {
 		for value, of := range values {
 			if bytes.Contains(text, []byte(value)) || bytes.Contains(text, []byte(base64.StdEncoding.EncodeToString([]byte(value)))) {
-				t.Errorf("%s has %s", what, of)
+				t.Errorf("%s has %s", direction, of)
 			}
 		}
 	}
@@ -467,5 +469,5 @@ func checkNoSecret(t *testing.T, calls map[string][]byte, clusters ...*platform.
 // public are keys of Secrets whose values are no secrets, and why.
 var public = map[string]string{
 	"userID": "the name of a user of Ceph", "username": "the name of a user",
-	"application_credential_id": "the name of a credential", "ceph.conf": "where a Ceph answers", "ceph-rbd.ceph": "the same",
+	"application_credential_id": "the name of a credential", "ceph.conf": "the addresses of a Ceph", "ceph-rbd.ceph": "the same",
 }

@@ -35,8 +35,8 @@ func Decode(data []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Apply applies the objects of YAML documents on the server's side, as the administrator. The error is that of the first object
-// that is refused.
+// Apply applies the objects of YAML documents with server-side apply, as the administrator. The error is about the
+// first rejected object.
 func (c *Cluster) Apply(ctx context.Context, data []byte) error {
 	objects, err := Decode(data)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Cluster) apply(ctx context.Context, o *unstructured.Unstructured) error
 	return nil
 }
 
-// applyAll applies objects until the API takes each of them: kinds, or what answers for them, may be there only in a moment.
+// applyAll applies objects until the API accepts each of them: kinds and webhooks become available with a delay.
 func (c *Cluster) applyAll(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
 		if err := c.processes.Wait(ctx, nameOf(o), func(ctx context.Context) (bool, error) {
@@ -70,7 +70,8 @@ func (c *Cluster) applyAll(ctx context.Context, objects []*unstructured.Unstruct
 	return nil
 }
 
-// Get reads an object of a kind; name is "namespace/name", or "name" for one without a namespace. Nil: there is none.
+// Get reads an object of a kind; name is "namespace/name", or "name" for one without a namespace. Nil: it does not
+// exist.
 func (c *Cluster) Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind)
@@ -88,13 +89,13 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namesp
 	return list.Items, err
 }
 
-// WaitCondition waits until an object's condition has a status at the object's current generation, where the condition reports one. Its
-// error says what the object's conditions are.
+// WaitCondition waits until an object's condition has a status at the object's current generation, if the condition
+// reports one. Its error contains the object's conditions.
 func (c *Cluster) WaitCondition(
 	ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, condition, status string,
 ) error {
-	what := fmt.Sprintf("%s=%s of %s %s", condition, status, kind.Kind, name)
-	return c.processes.Wait(ctx, what, func(ctx context.Context) (bool, error) {
+	name := fmt.Sprintf("%s=%s of %s %s", condition, status, kind.Kind, name)
+	return c.processes.Wait(ctx, name, func(ctx context.Context) (bool, error) {
 		u, err := c.Get(ctx, kind, name)
 		switch {
 		case err != nil:
@@ -114,13 +115,13 @@ func (c *Cluster) WaitCondition(
 
 // Condition is a condition of an object.
 type Condition struct {
-	// Type, Status, Reason and Message are what Kubernetes calls so.
+	// Type, Status, Reason and Message of the Kubernetes condition.
 	Type, Status, Reason, Message string
-	// ObservedGeneration is the generation that it is about; 0: it does not say.
+	// ObservedGeneration is the observed generation; 0: not reported.
 	ObservedGeneration int64
 }
 
-// Conditions are the conditions of an object.
+// Conditions returns the conditions of an object.
 func Conditions(u *unstructured.Unstructured) []Condition {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	var out []Condition
@@ -139,7 +140,7 @@ func Conditions(u *unstructured.Unstructured) []Condition {
 	return out
 }
 
-// ConditionOf is the condition of a type, and whether there is one.
+// ConditionOf returns the condition of a type, and whether it exists.
 func ConditionOf(u *unstructured.Unstructured, typ string) (Condition, bool) {
 	all := Conditions(u)
 	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == typ }); i >= 0 {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Request is a kind of request to the API server: by whom, what, and to which resource ("group/resource") and subresource. A server-side
-// apply has the name of its field manager.
+// Request is a kind of request to the API server: its user, its verb, and its resource ("group/resource") and
+// subresource. A server-side apply has the name of its field manager.
 type Request struct{ User, Verb, Resource, Subresource, Manager string }
 
 // Requests counts the requests to the management cluster's API server since the platform started (Options.Audit).

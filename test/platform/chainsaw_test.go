@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestChainsaw runs the suite of test/chainsaw as its readers would run it against a cluster of theirs. Chainsaw takes longer to build than
-// all else that a platform needs, so the test asks for it.
+// TestChainsaw runs the suite of test/chainsaw as users would run it against their cluster. Chainsaw takes longer to
+// build than all other tools of a platform, so it is optional.
 func TestChainsaw(t *testing.T) {
 	t.Parallel()
 	tool := os.Getenv("CHAINSAW")

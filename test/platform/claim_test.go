@@ -21,18 +21,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// thing names an object.
-type thing struct{ Group, Kind, Namespace, Name string }
+// objectID identifies an object.
+type objectID struct{ Group, Kind, Namespace, Name string }
 
-func thingOf(u unstructured.Unstructured) thing {
-	return thing{u.GroupVersionKind().Group, u.GetKind(), u.GetNamespace(), u.GetName()}
+func idOf(u unstructured.Unstructured) objectID {
+	return objectID{u.GroupVersionKind().Group, u.GetKind(), u.GetNamespace(), u.GetName()}
 }
 
-func thingIn(o preview.Object) thing {
-	return thing{schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).Group, o.Kind, o.Namespace, o.Name}
+func previewedID(o preview.Object) objectID {
+	return objectID{schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).Group, o.Kind, o.Namespace, o.Name}
 }
 
-// TestReady: two tenants claim clouds of the same name. Both become ready, side by side, and consist of what the preview says.
+// TestReady checks that two tenants with claims of the same name get ready clouds, with the objects of the preview.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	claims := []*unstructured.Unstructured{claim(t, "tenant-ready-1"), claim(t, "tenant-ready-2")}
@@ -43,13 +43,13 @@ func TestReady(t *testing.T) {
 		is := ready(t, u)
 		want := previewed(t, u)
 		if got := instance(t, is); got != want.Instance {
-			t.Errorf("status.instance = %s, the preview says %s", got, want.Instance)
+			t.Errorf("status.instance = %s, want %s as in the preview", got, want.Instance)
 		}
 		for _, o := range want.Objects {
 			kind := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
 			got := get(t, cloud.Cluster, kind, o.Namespace, o.Name)
 			if hash := inner(o).GetAnnotations()[hashAnnotation]; got.GetAnnotations()[hashAnnotation] != hash {
-				t.Errorf("%s %s/%s has hash %q, the preview says %q",
+				t.Errorf("%s %s/%s has hash %q, want %q as in the preview",
 					o.Kind, o.Namespace, o.Name, got.GetAnnotations()[hashAnnotation], hash)
 			}
 		}
@@ -58,7 +58,7 @@ func TestReady(t *testing.T) {
 
 const hashAnnotation = "crossplane.c5c3.io/hash"
 
-// inner is the object of a preview without its Object.
+// inner returns the object of a preview without its Object.
 func inner(o preview.Object) *unstructured.Unstructured {
 	m := o.Manifest.AsMap()
 	if o.Wrapped {
@@ -67,7 +67,7 @@ func inner(o preview.Object) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: m}
 }
 
-// TestRemote: the workloads of a claim that names another cluster run there, and nothing of them runs here.
+// TestRemote checks that the workloads of a claim that names another cluster run there, and nothing of them runs here.
 func TestRemote(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-remote", set(remote, "spec", "cluster", "ref", "name"))
@@ -89,13 +89,13 @@ func TestRemote(t *testing.T) {
 // specValid waits until a claim's condition SpecValid has a status and a message that contains a text.
 func specValid(t *testing.T, u *unstructured.Unstructured, status, message string) {
 	t.Helper()
-	says(t, u, "SpecValid", status, message)
+	waitCondition(t, u, "SpecValid", status, message)
 }
 
-// says waits until a condition of a claim has a status and a message that contains a text.
-func says(t *testing.T, u *unstructured.Unstructured, condition, status, message string) {
+// waitCondition waits until a condition of a claim has a status and a message that contains a text.
+func waitCondition(t *testing.T, u *unstructured.Unstructured, condition, status, message string) {
 	t.Helper()
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName()), condition)
 		if c.Status != status || !strings.Contains(c.Message, message) {
 			return fmt.Errorf("%s is %+v, want %s: %s", condition, c, status, message)
@@ -104,13 +104,13 @@ func says(t *testing.T, u *unstructured.Unstructured, condition, status, message
 	})
 }
 
-// versions are the versions of everything that we compose in a namespace. A write changes one, but not one of a status, which Kubernetes'
-// controllers keep writing, where Kubernetes distinguishes the two.
-func versions(t *testing.T, namespace string) map[thing]string {
+// versions returns the versions of all composed objects in a namespace. A write changes a version; a write of a status
+// does not, if Kubernetes distinguishes the two, because Kubernetes' controllers keep writing statuses.
+func versions(t *testing.T, namespace string) map[objectID]string {
 	t.Helper()
-	out := map[thing]string{}
+	out := map[objectID]string{}
 	for _, o := range cloud.Composed(t.Context(), namespace) {
-		out[thingOf(o)] = versionOf(o)
+		out[idOf(o)] = versionOf(o)
 	}
 	return out
 }
@@ -122,18 +122,18 @@ func versionOf(o unstructured.Unstructured) string {
 	return strconv.FormatInt(o.GetGeneration(), 10)
 }
 
-// TestEdit: an edit changes the objects that the preview says differ, and no other is written to at all.
+// TestEdit checks that an edit changes the objects that differ in the preview, and writes no other object at all.
 func TestEdit(t *testing.T) {
 	t.Parallel()
 	before := claim(t, "tenant-edit")
 	after := claim(t, "tenant-edit", set(int64(3), "spec", "services", "keystone", "replicas"))
-	want := map[thing]bool{}
-	hashes := map[thing]string{}
+	want := map[objectID]bool{}
+	hashes := map[objectID]string{}
 	for _, o := range previewed(t, before).Objects {
-		hashes[thingIn(o)] = inner(o).GetAnnotations()[hashAnnotation]
+		hashes[previewedID(o)] = inner(o).GetAnnotations()[hashAnnotation]
 	}
 	for _, o := range previewed(t, after).Objects {
-		if id := thingIn(o); hashes[id] != inner(o).GetAnnotations()[hashAnnotation] {
+		if id := previewedID(o); hashes[id] != inner(o).GetAnnotations()[hashAnnotation] {
 			want[id] = true
 		}
 	}
@@ -143,11 +143,11 @@ func TestEdit(t *testing.T) {
 
 	order(t, before)
 	name := instance(t, ready(t, before))
-	time.Sleep(5 * time.Second) // what comes after Ready: status of what is done
-	was := versions(t, name)
+	time.Sleep(5 * time.Second) // writes after Ready: the status of finished objects
+	previous := versions(t, name)
 	order(t, after)
 	ready(t, after)
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		n, _, _ := unstructured.NestedInt64(get(t, cloud.Cluster, deploymentKind, name, "keystone").Object, "status", "availableReplicas")
 		if n != 3 {
 			return fmt.Errorf("%d pods are available", n)
@@ -155,9 +155,9 @@ func TestEdit(t *testing.T) {
 		return nil
 	})
 	is := versions(t, name)
-	got := map[thing]bool{}
+	got := map[objectID]bool{}
 	for id, version := range is {
-		if was[id] != version {
+		if previous[id] != version {
 			got[id] = true
 		}
 	}
@@ -166,8 +166,8 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestDrift: what a hand changes or removes comes back, also where it is Crossplane's provider that keeps it. That one looks only every ten
-// minutes by itself.
+// TestDrift checks that manually changed or removed objects are restored, including those of Crossplane's provider,
+// which without an event checks only every ten minutes.
 func TestDrift(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-drift")
@@ -193,7 +193,7 @@ func TestDrift(t *testing.T) {
 	if err := cloud.Client.Delete(t.Context(), service.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		n, _, _ := unstructured.NestedInt64(get(t, cloud.Cluster, deploymentKind, name, "keystone").Object, "spec", "replicas")
 		if n != 2 {
 			return fmt.Errorf("the Deployment has %d replicas", n)
@@ -201,7 +201,7 @@ func TestDrift(t *testing.T) {
 		if size, _, _ := unstructured.NestedString(get(t, cloud.Cluster, mariaDBKind, name, "mariadb").Object, "spec", "storage", "size"); size == "1Gi" {
 			return fmt.Errorf("the database has %s of storage", size)
 		}
-		if again, err := cloud.Get(t.Context(), serviceKind, client.ObjectKeyFromObject(service)); err != nil || again == nil || again.GetUID() == service.GetUID() {
+		if restored, err := cloud.Get(t.Context(), serviceKind, client.ObjectKeyFromObject(service)); err != nil || restored == nil || restored.GetUID() == service.GetUID() {
 			return fmt.Errorf("the Service is not made again: %w", err)
 		}
 		return nil
@@ -209,8 +209,9 @@ func TestDrift(t *testing.T) {
 	ready(t, u)
 }
 
-// TestStale: what Ready said of an older generation opens no gate. While the schema is not upgraded, Keystone's pods stay what they
-// are and the claim is not ready, although the DatabaseSync still says Ready=True of the release before.
+// TestStale checks that Ready of an older generation fulfills no dependency. While the schema is not upgraded,
+// Keystone's pods are unchanged and the claim is not ready, although the DatabaseSync still has Ready=True of the
+// previous release.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-stale")
@@ -223,10 +224,10 @@ func TestStale(t *testing.T) {
 	newer := claim(t, "tenant-stale", set("2026.1", "spec", "openStackRelease"))
 	order(t, newer)
 	sync := schema.GroupVersionKind{Group: schemas.Group, Version: "v1alpha1", Kind: schemas.Kind}
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		release, _, _ := unstructured.NestedString(get(t, cloud.Cluster, sync, name, "keystone").Object, "spec", "release")
 		if release != "2026.1" {
-			return fmt.Errorf("the DatabaseSync is told release %s", release)
+			return fmt.Errorf("the DatabaseSync has release %s", release)
 		}
 		return nil
 	})
@@ -242,7 +243,7 @@ func TestStale(t *testing.T) {
 	}
 
 	cloud.Operators.Release(schemas, name)
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		if got := image(t, name); got == before {
 			return fmt.Errorf("the pods are still %s", got)
 		}
@@ -251,7 +252,7 @@ func TestStale(t *testing.T) {
 	ready(t, newer)
 }
 
-// image is that of Keystone's pods.
+// image returns the image of Keystone's pods.
 func image(t *testing.T, namespace string) string {
 	t.Helper()
 	containers, _, _ := unstructured.NestedSlice(
@@ -264,13 +265,14 @@ func image(t *testing.T, namespace string) string {
 	return i
 }
 
-// TestRollout: an edit is not ready before it is real. Once the composite resource has been composed as it is now, its function does not
-// say that it is ready until a new pod has started, without a moment in between.
+// TestRollout checks that a claim is not ready before an edit is effective. Once the current generation of the
+// composite resource has been composed, its function does not report it as ready until a new pod has started, without a
+// moment in between.
 //
-// The condition alone has such moments, which are core's: a pass that began before the edit may end after it, and is then dated to the
-// generation of the edit; and in the middle of a pass, core applies the conditions that its cache had at the pass's beginning
-// (FunctionComposer.Compose applies "any pending conditions"), which may be those of two passes ago. The phase is applied with them, and is
-// of that pass. The end of the pass puts both right.
+// The condition alone has such moments, caused by core: a pass that started before the edit may end after it, and is
+// then recorded for the generation of the edit; and in the middle of a pass, core applies the conditions that its cache
+// had at the start of the pass (FunctionComposer.Compose applies "any pending conditions"), which may come from two
+// passes earlier. The phase is applied with them, and belongs to that pass. The end of the pass corrects both.
 func TestRollout(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-rollout")
@@ -283,8 +285,8 @@ func TestRollout(t *testing.T) {
 	cloud.Operators.PauseOwner(pods, name)
 	more := claim(t, "tenant-rollout", set(int64(3), "spec", "services", "keystone", "replicas"))
 	order(t, more)
-	seen := 0
-	eventually(t, soon, func() error {
+	observed := 0
+	eventually(t, timeout, func() error {
 		xr := get(t, cloud.Cluster, compositeKind, "", composite)
 		c, _ := platform.ConditionOf(xr, "Ready")
 		replicas, _, _ := unstructured.NestedInt64(xr.Object, "spec", "services", "keystone", "replicas")
@@ -292,7 +294,7 @@ func TestRollout(t *testing.T) {
 			return errors.New("the edit has not been looked at yet")
 		}
 		phase, _, _ := unstructured.NestedString(xr.Object, "status", "phase")
-		if c.Status == "True" && phase == "Ready" && seen > 0 {
+		if c.Status == "True" && phase == "Ready" && observed > 0 {
 			keystone := get(t, cloud.Cluster, keystoneKind, name, "keystone")
 			deployment := get(t, cloud.Cluster, deploymentKind, name, "keystone")
 			t.Fatalf("the composite resource is ready while a pod is missing: %v; status of its Keystone: %v; status of the Deployment: %v",
@@ -301,8 +303,8 @@ func TestRollout(t *testing.T) {
 		if c.Status == "True" {
 			return errors.New("its condition is of a pass that began before the edit")
 		}
-		const enough = 150 // tenths of a second, in which events call the function many times
-		if seen++; seen < enough {
+		const checked = 150 // tenths of a second, in which events call the function many times
+		if observed++; observed < checked {
 			return errors.New("it has not been looked at for long enough")
 		}
 		return nil
@@ -314,8 +316,8 @@ func TestRollout(t *testing.T) {
 	ready(t, more)
 }
 
-// TestWithdraw: an image that no node can pull is ordered, and withdrawn before a pod of it runs. Nothing of it is in the way: what was wanted
-// before can be written again, the Job of Keystone's bootstrap included.
+// TestWithdraw checks that an image that no node can pull can be set and withdrawn before a pod of it runs. Nothing of
+// it blocks the previous state, which can be written again, including the Job of Keystone's bootstrap.
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-withdraw")
@@ -325,7 +327,7 @@ func TestWithdraw(t *testing.T) {
 
 	cloud.Operators.PauseOwner(podKind.GroupKind(), name)
 	order(t, claim(t, "tenant-withdraw", set("0000000", "spec", "services", "keystone", "image", "tag")))
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName()), "KeystoneReady")
 		if got := image(t, name); got == before || c.Status != "False" {
 			return fmt.Errorf("the image is %s, and KeystoneReady=%s: %s", got, c.Status, c.Message)
@@ -333,7 +335,7 @@ func TestWithdraw(t *testing.T) {
 		return nil
 	})
 	order(t, u)
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		if got := image(t, name); got != before {
 			return fmt.Errorf("the image is still %s", got)
 		}

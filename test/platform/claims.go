@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
-// Order makes a claim, and its namespace where there is none. The error is the API server's, when it refuses the claim.
+// Order creates a claim, and its namespace if it does not exist. The error is the API server's if it rejects the claim.
 func (p *Platform) Order(ctx context.Context, claim *unstructured.Unstructured) error {
 	if err := p.apply(ctx, namespaceObject(claim.GetNamespace())); err != nil {
 		return err
@@ -19,7 +19,7 @@ func (p *Platform) Order(ctx context.Context, claim *unstructured.Unstructured) 
 	return p.apply(ctx, claim.DeepCopy())
 }
 
-// WaitReady waits until a claim is ready, as it is now. The error says what it waits for, component by component.
+// WaitReady waits until the current generation of a claim is ready. The error lists the components that it waits for.
 func (p *Platform) WaitReady(ctx context.Context, claim *unstructured.Unstructured) error {
 	name := client.ObjectKeyFromObject(claim)
 	return p.processes.Wait(ctx, "Ready of "+nameOf(claim), func(ctx context.Context) (bool, error) {
@@ -35,7 +35,7 @@ func (p *Platform) WaitReady(ctx context.Context, claim *unstructured.Unstructur
 	})
 }
 
-// describe is a line for each condition that is not true.
+// describe returns a line for each condition that is not true.
 func describe(u *unstructured.Unstructured) string {
 	var out strings.Builder
 	for _, c := range Conditions(u) {
@@ -46,7 +46,7 @@ func describe(u *unstructured.Unstructured) string {
 	return out.String()
 }
 
-// Composed are the objects in a namespace of the kinds that we compose. What cannot be listed is left out.
+// Composed returns the objects in a namespace of the kinds that are composed. Kinds that cannot be listed are skipped.
 func (c *Cluster) Composed(ctx context.Context, namespace string) []unstructured.Unstructured {
 	var out []unstructured.Unstructured
 	for _, kind := range ready.Kinds() {
@@ -63,5 +63,5 @@ func (c *Cluster) Composed(ctx context.Context, namespace string) []unstructured
 	return out
 }
 
-// Err is an error when a process of the platform has ended that should not have, with the end of its log.
+// Err returns an error when a process of the platform has ended that should not have, with the end of its log.
 func (p *Platform) Err() error { return p.processes.Failed() }

@@ -19,13 +19,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 )
 
-// controllers are those of Kubernetes that something here depends on. Fewer start sooner.
+// controllers are the Kubernetes controllers that the platform needs. Fewer start sooner.
 const controllers = "clusterrole-aggregation-controller,cronjob-controller,daemonset-controller,deployment-controller," +
 	"disruption-controller,garbage-collector-controller,job-controller,namespace-controller," +
 	"persistentvolumeclaim-protection-controller,pod-garbage-collector-controller,replicaset-controller," +
 	"root-ca-certificate-publisher-controller,serviceaccount-controller,statefulset-controller,ttl-after-finished-controller"
 
-// Cluster is one Kubernetes API: etcd, kube-apiserver and kube-controller-manager, without a node.
+// Cluster is a Kubernetes API: etcd, kube-apiserver and kube-controller-manager, without a node.
 type Cluster struct {
 	*kubernetes.API
 
@@ -35,7 +35,7 @@ type Cluster struct {
 	processes *process.Group
 }
 
-// startCluster starts etcd and an API server; it does not wait until that answers.
+// startCluster starts etcd and an API server; it does not wait until the API server is ready.
 func startCluster(name, dir string, audited bool, ps *process.Group) (*Cluster, error) {
 	audit, err := audit(dir, audited)
 	if err != nil {
@@ -45,7 +45,7 @@ func startCluster(name, dir string, audited bool, ps *process.Group) (*Cluster, 
 	return &Cluster{API: api, processes: ps}, err
 }
 
-// audit are the flags with which an API server records its requests.
+// audit returns the flags with which an API server records its requests.
 func audit(dir string, audited bool) ([]string, error) {
 	if !audited {
 		return nil, nil
@@ -66,7 +66,7 @@ func audit(dir string, audited bool) ([]string, error) {
 	}, nil
 }
 
-// serving waits until the API answers, and starts the controller manager.
+// serving waits until the API is ready, and starts the controller manager.
 func (c *Cluster) serving(ctx context.Context) (err error) {
 	if err := c.Serve(ctx, controllers); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c *Cluster) serving(ctx context.Context) (err error) {
 	return err
 }
 
-// serviceAccount waits for a service account in Crossplane's namespace and gives what tokenOf gives.
+// serviceAccount waits for a service account in Crossplane's namespace and returns the result of tokenOf.
 func (c *Cluster) serviceAccount(ctx context.Context, name string) (string, error) {
 	var path string
 	err := c.processes.Wait(ctx, fmt.Sprintf("the service account %s/%s", namespace, name), func(ctx context.Context) (bool, error) {
@@ -102,8 +102,8 @@ func (c *Cluster) tokenOf(ctx context.Context, namespace, name string) (string, 
 	return path, c.WriteKubeconfig(path, &clientcmdapi.AuthInfo{Token: r.Status.Token})
 }
 
-// waitForPermission waits until a service account in Crossplane's namespace may do something with a resource. Rights that come by aggregation
-// come a moment later.
+// waitForPermission waits until a service account in Crossplane's namespace has a permission for a resource. Aggregated
+// permissions are effective with a delay.
 func (c *Cluster) waitForPermission(ctx context.Context, account, verb string, resource schema.GroupResource) error {
 	set, err := clientset.NewForConfig(c.Config)
 	if err != nil {
@@ -120,14 +120,14 @@ func (c *Cluster) waitForPermission(ctx context.Context, account, verb string, r
 	})
 }
 
-// As is a client for someone else: what a tenant may do, for example.
+// As returns a client that impersonates a user, such as a tenant.
 func (c *Cluster) As(user string, groups ...string) (client.Client, error) {
 	config := rest.CopyConfig(c.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}
 	return client.New(config, client.Options{})
 }
 
-// env is a variable of the environment.
+// env returns a variable of the environment.
 func env(name, value string) string { return name + "=" + value }
 
 func exists(path string) bool {

@@ -20,10 +20,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
-// companionProgram is the program of our companion, and the name of the container that runs it.
+// companionProgram is the program of the companion, and the name of its container.
 const companionProgram = "companion"
 
-// reconciled are the controllers of the companion that are real here, and what each looks after. What the others look after is in a
+// reconciled are the controllers of the companion that are real here, by name, with the kind of each. The others need a
 // Keystone, which does not exist: they are faked.
 var reconciled = map[string]schema.GroupKind{
 	"databasesync":    {Group: "openstack.c5c3.io", Kind: "DatabaseSync"},
@@ -43,7 +43,7 @@ type companions struct {
 
 var _ operators.RealOperator = &companions{}
 
-// companion is one process.
+// companion is a process of a companion.
 type companion struct {
 	name, namespace string
 	pods            []types.UID
@@ -51,7 +51,7 @@ type companion struct {
 	health          string    // URL of the readiness probe
 	since           time.Time // the process was started
 	restarts        int32
-	ending          time.Time // it was told to end
+	ending          time.Time // it was terminated
 }
 
 func newCompanions(c *Cluster) *companions {
@@ -66,7 +66,7 @@ func (p *Platform) buildCompanion(ctx context.Context) error {
 	return p.buildProgram(ctx, p.options.Root, "companion", companionProgram)
 }
 
-// startFakes starts the fakes of a cluster, with a companion that is real unless Options say otherwise.
+// startFakes starts the fakes of a cluster, with a real companion unless Options.FakeCompanion is set.
 func (p *Platform) startFakes(ctx context.Context, c *Cluster) (*operators.Operators, error) {
 	var owner operators.RealOperator
 	if !p.options.FakeCompanion {
@@ -75,7 +75,7 @@ func (p *Platform) startFakes(ctx context.Context, c *Cluster) (*operators.Opera
 	return operators.Start(ctx, c.Config, c.Client.RESTMapper(), owner, &p.Store, p.log)
 }
 
-// Owns reports whether the companion looks after a kind.
+// Owns reports whether the companion reconciles a kind.
 func (*companions) Owns(kind schema.GroupKind) bool {
 	for _, k := range reconciled {
 		if k == kind {
@@ -85,10 +85,10 @@ func (*companions) Owns(kind schema.GroupKind) bool {
 	return false
 }
 
-// Runs reports whether a pod is one of a companion.
+// Runs reports whether a pod belongs to a companion.
 func (*companions) Runs(pod *corev1.Pod) bool { return pod.Spec.Containers[0].Name == companionProgram }
 
-// Run starts the process of a pod where there is none, and asks it whether it is ready. One that has ended by itself is started again.
+// Run starts the process of a pod if there is none, and returns its readiness. A process that has exited is restarted.
 func (cs *companions) Run(ctx context.Context, pod *corev1.Pod) (operators.Running, error) {
 	health, restarts, err := cs.run(ctx, pod)
 	if err != nil || health == "" {
@@ -183,7 +183,7 @@ func (cs *companions) Keep(namespace string, pods []types.UID) bool {
 	return all
 }
 
-// environmentOf are the variables of a container that its pod reports.
+// environmentOf returns the variables of a container that its pod reports.
 func environmentOf(c *corev1.Container, pod *corev1.Pod) map[string]string {
 	fields := map[string]string{"metadata.namespace": pod.Namespace, "metadata.name": pod.Name}
 	out := map[string]string{}
@@ -196,7 +196,7 @@ func environmentOf(c *corev1.Container, pod *corev1.Pod) map[string]string {
 	return out
 }
 
-// expanded is an argument with the values of variables in it, as a kubelet passes it on.
+// expanded returns an argument with the values of variables in it, as a kubelet passes it on.
 func expanded(arg string, variables map[string]string) string {
 	for name, value := range variables {
 		arg = strings.ReplaceAll(arg, "$("+name+")", value)

@@ -11,13 +11,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
-// TestCompanionArguments: the process gets what the pods of the Deployment that we compose would get.
+// TestCompanionArguments checks that the process gets the arguments of the composed Deployment's pods.
 func TestCompanionArguments(t *testing.T) {
 	d, _ := composed.Deployment(workload.Workload{Name: "companion", Namespace: "cloud"}, "companion:1").(*appsv1.Deployment)
 	pod := &corev1.Pod{Spec: d.Spec.Template.Spec}
 	pod.Namespace = "cloud"
 	if !(&companions{}).Runs(pod) {
-		t.Error("the pod is not taken for one of the companion")
+		t.Error("the pod is not recognized as a companion's")
 	}
 	c := &pod.Spec.Containers[0]
 	variables := environmentOf(c, pod)

@@ -26,16 +26,17 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// Kinds that the companion looks after.
+// Kinds that the companion reconciles.
 var (
 	keysKind   = openstackv1.GroupVersion.WithKind("KeyRepository")
 	schemaKind = openstackv1.GroupVersion.WithKind("DatabaseSync")
 	podKind    = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 )
 
-// TestRotation: by a schedule that a claim sets, the companion, with the rights of its Role, rotates the keys of tokens and those of stored
-// credentials. It does so once, because until every pod of Keystone has the keys nothing rotates again. Keystone's pods are rolled, and
-// nobody else's; meanwhile the claim is not ready. No key and no other Secret is lost, and nothing else is written to.
+// TestRotation checks that the companion, with the permissions of its Role, rotates the keys of tokens and of stored
+// credentials on the claim's schedule. It does so once, because no rotation starts until every pod of Keystone has the
+// keys. Only Keystone's pods are restarted; meanwhile the claim is not ready. No key and no other Secret is lost, and
+// no other object is written.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	rotating := []string{"keystone-fernet-keys", "keystone-credential-keys"}
@@ -52,7 +53,7 @@ func TestRotation(t *testing.T) {
 	u := scheduled(yearly)
 	name := instance(t, ready(t, u))
 	for _, r := range rotating {
-		settled(t, name, r, 1)
+		waitDistributed(t, name, r, 1)
 	}
 	before := look(t, name)
 	show(t, name, "before the rotation")
@@ -61,21 +62,21 @@ func TestRotation(t *testing.T) {
 	cloud.Operators.PauseOwner(podKind.GroupKind(), name)
 	scheduled(minutely)
 	for _, r := range rotating {
-		eventually(t, soon, func() error {
+		eventually(t, timeout, func() error {
 			if is := keyRepository(t, name, r).Status; is.Primary != 2 || meta.IsStatusConditionTrue(is.Conditions, "Distributed") {
 				return fmt.Errorf("%s: primary %d, %+v", r, is.Primary, is.Conditions)
 			}
 			return nil
 		})
 	}
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		if c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName()), "KeystoneReady"); c.Status != "False" {
 			return fmt.Errorf("KeystoneReady is %+v while its pods are rolled", c)
 		}
 		return nil
 	})
 	for _, r := range rotating {
-		eventually(t, soon, func() error {
+		eventually(t, timeout, func() error {
 			is := keyRepository(t, name, r).Status
 			if c := meta.FindStatusCondition(is.Conditions, "Ready"); is.Primary != 2 || c.Reason != "RotationWaits" {
 				return fmt.Errorf("%s, whose next rotation is due: primary %d, %+v", r, is.Primary, c)
@@ -86,7 +87,7 @@ func TestRotation(t *testing.T) {
 	show(t, name, "while the pods of Keystone are rolled, a minute later")
 	u = scheduled(yearly)
 	for _, r := range rotating { // or they would rotate again as soon as every pod has them
-		eventually(t, soon, func() error {
+		eventually(t, timeout, func() error {
 			if is := keyRepository(t, name, r); is.Spec.RotationSchedule != yearly || is.Status.ObservedGeneration != is.Generation {
 				return fmt.Errorf("the schedule of %s is still %s", r, is.Spec.RotationSchedule)
 			}
@@ -95,19 +96,19 @@ func TestRotation(t *testing.T) {
 	}
 	cloud.Operators.Release(podKind.GroupKind(), name)
 	for _, r := range rotating {
-		settled(t, name, r, 2)
+		waitDistributed(t, name, r, 2)
 	}
 	ready(t, u)
 	show(t, name, "after the rotation")
 
 	after := look(t, name)
 	for _, r := range rotating {
-		was, is := before.secrets[r], after.secrets[r]
-		if is.uid != was.uid {
+		previous, is := before.secrets[r], after.secrets[r]
+		if is.uid != previous.uid {
 			t.Errorf("Secret %s was made again", r)
 		}
-		want := map[string]string{"0": is.data["0"], "1": was.data["1"], "2": was.data["0"]}
-		if diff := cmp.Diff(want, is.data); diff != "" || is.data["0"] == was.data["0"] {
+		want := map[string]string{"0": is.data["0"], "1": previous.data["1"], "2": previous.data["0"]}
+		if diff := cmp.Diff(want, is.data); diff != "" || is.data["0"] == previous.data["0"] {
 			t.Errorf("the keys of %s after a rotation: -want, +got:\n%s", r, diff)
 		}
 		delete(before.secrets, r)
@@ -136,10 +137,11 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// settled waits until the keys of a repository have a primary, every pod and the store have them, and what is stored is encrypted with it.
-func settled(t *testing.T, namespace, name string, primary int32) {
+// waitDistributed waits until the keys of a repository have a primary, every pod and the store have them, and stored
+// data is encrypted with it.
+func waitDistributed(t *testing.T, namespace, name string, primary int32) {
 	t.Helper()
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		is := keyRepository(t, namespace, name)
 		conditions := []string{"Ready", "Distributed", "BackedUp"}
 		if is.Spec.Type == openstackv1.KeyTypeCredential {
@@ -154,11 +156,11 @@ func settled(t *testing.T, namespace, name string, primary int32) {
 	})
 }
 
-// state is what a rotation may change, or must not.
+// state is the state that a rotation may change, or must not.
 type state struct {
 	secrets  map[string]secret
 	pods     map[pod]bool
-	versions map[thing]string
+	versions map[objectID]string
 }
 
 type secret struct {
@@ -173,7 +175,7 @@ type pod struct {
 
 func look(t *testing.T, namespace string) state {
 	t.Helper()
-	s := state{secrets: map[string]secret{}, pods: map[pod]bool{}, versions: map[thing]string{}}
+	s := state{secrets: map[string]secret{}, pods: map[pod]bool{}, versions: map[objectID]string{}}
 	for _, o := range list(t, cloud.Cluster, secretKind, namespace) {
 		data, _, _ := unstructured.NestedStringMap(o.Object, "data")
 		s.secrets[o.GetName()] = secret{uid: o.GetUID(), data: data}
@@ -186,20 +188,21 @@ func look(t *testing.T, namespace string) state {
 		typed(t, &o, p)
 		for _, c := range p.Status.ContainerStatuses {
 			if c.RestartCount > 0 {
-				t.Errorf("%s ended %d times by itself", p.Name, c.RestartCount)
+				t.Errorf("%s restarted %d times", p.Name, c.RestartCount)
 			}
 		}
 	}
 	for _, o := range cloud.Composed(t.Context(), namespace) {
 		if !controllersOwn(o) {
-			s.versions[thingOf(o)] = versionOf(o)
+			s.versions[idOf(o)] = versionOf(o)
 		}
 	}
 	return s
 }
 
-// TestRelease: a claim orders the next release. The schema is expanded while the old release runs; when all pods run the new one, it is
-// contracted, and not before. The claim reports all the while, and in the end that the new release runs.
+// TestRelease checks that a claim orders the next release. The schema is expanded while the old release runs; when all
+// pods run the new one, it is contracted, and not before. The claim reports all the while, and in the end that the new
+// release runs.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	const before, after = "2025.1", "2025.2"
@@ -208,10 +211,10 @@ func TestRelease(t *testing.T) {
 	name := instance(t, ready(t, u))
 	old := image(t, name)
 
-	told := follow(t, name, u)
+	observedCourse := follow(t, name, u)
 	newer := claim(t, "tenant-release", set(after, "spec", "openStackRelease"))
 	order(t, newer)
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		s := databaseSync(t, name)
 		if s.Status.ContractedRelease != after || s.Status.Phase != openstackv1.SyncPhaseDone {
 			return fmt.Errorf("the schema: phase %s, %+v", s.Status.Phase, s.Status.Conditions)
@@ -233,35 +236,35 @@ func TestRelease(t *testing.T) {
 		"2025.2 check/upgrade-check Succeeded", "2025.2 expand/expand Succeeded", "2025.2 contract/contract Succeeded",
 	}
 	if diff := cmp.Diff(want, ran); diff != "" {
-		t.Errorf("what ran: -want, +got:\n%s", diff)
+		t.Errorf("Jobs: -want, +got:\n%s", diff)
 	}
-	seen := told()
+	observed := observedCourse()
 	phases := []string{"Done", "Expanding", "RollingOut", "Contracting", "Done"}
-	// It may be told of the release before its configuration is there.
-	seen.phases = slices.DeleteFunc(seen.phases, func(p string) bool { return p == openstackv1.SyncPhasePending })
-	if diff := cmp.Diff(phases, seen.phases); diff != "" {
+	// The DatabaseSync may get the release before its configuration exists.
+	observed.phases = slices.DeleteFunc(observed.phases, func(p string) bool { return p == openstackv1.SyncPhasePending })
+	if diff := cmp.Diff(phases, observed.phases); diff != "" {
 		t.Errorf("phases of the DatabaseSync: -want, +got:\n%s", diff)
 	}
-	if want := []string{"2025.1 Idle", "2025.1 UpdatingServices", "2025.2 Idle"}; !subsequence(want, seen.claim) {
-		t.Errorf("the claim told %q, want %q", seen.claim, want)
+	if want := []string{"2025.1 Idle", "2025.1 UpdatingServices", "2025.2 Idle"}; !subsequence(want, observed.claim) {
+		t.Errorf("the claim reported %q, want %q", observed.claim, want)
 	}
-	if seen.contracting == 0 || seen.lastOld == 0 || seen.contracting < seen.lastOld {
-		t.Errorf("contracting began at version %d, the last pod of %s was gone at %d", seen.contracting, old, seen.lastOld)
+	if observed.contracting == 0 || observed.lastOld == 0 || observed.contracting < observed.lastOld {
+		t.Errorf("contracting began at version %d, the last pod of %s was gone at %d", observed.contracting, old, observed.lastOld)
 	}
 }
 
-// course is what was seen of an upgrade.
+// course is the observed course of an upgrade.
 type course struct {
 	phases, claim        []string
 	contracting, lastOld int64 // versions of the cluster
 }
 
-// follow watches an upgrade of a claim, shows it at each phase, and gives a function that reports what was seen.
+// follow watches an upgrade of a claim, prints it at each phase, and returns a function that returns the course.
 func follow(t *testing.T, namespace string, u *unstructured.Unstructured) func() course {
 	t.Helper()
 	var mu sync.Mutex
 	var is course
-	was := image(t, namespace)
+	previous := image(t, namespace)
 	note := func(list *[]string, entry string) bool {
 		if len(*list) > 0 && (*list)[len(*list)-1] == entry {
 			return false
@@ -287,7 +290,7 @@ func follow(t *testing.T, namespace string, u *unstructured.Unstructured) func()
 		containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "containers")
 		first, _ := containers[0].(map[string]any)
 		owner := metav1.GetControllerOf(o)
-		if event == "DELETED" && first["image"] == was && owner != nil && owner.Kind == "ReplicaSet" {
+		if event == "DELETED" && first["image"] == previous && owner != nil && owner.Kind == "ReplicaSet" {
 			is.lastOld = max(is.lastOld, version(o))
 		}
 	})
@@ -306,7 +309,7 @@ func follow(t *testing.T, namespace string, u *unstructured.Unstructured) func()
 	}
 }
 
-// watching calls a function for everything that happens to objects of a kind until the test ends, one after the other.
+// watching calls a function foreverything that happens to objects of a kind until the test ends, one after the other.
 func watching(t *testing.T, kind schema.GroupVersionKind, namespace string, do func(event string, o *unstructured.Unstructured)) {
 	t.Helper()
 	objects := &unstructured.UnstructuredList{}
@@ -345,7 +348,7 @@ func subsequence(some, all []string) bool {
 	return len(some) == 0
 }
 
-// show prints what kubectl shows of a control plane.
+// show prints kubectl's output about a control plane.
 func show(t *testing.T, namespace, when string) {
 	t.Helper()
 	out, err := cloud.Kubectl(context.WithoutCancel(t.Context()), "get", "keystones,keyrepositories,databasesyncs", "-n", namespace)

@@ -17,7 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// namespace is that of Crossplane.
+// namespace is the namespace of Crossplane.
 const namespace = "crossplane-system"
 
 // crossplaneModule is the Go module of Crossplane's core.
@@ -25,19 +25,20 @@ const crossplaneModule = "github.com/crossplane/crossplane/v2"
 
 var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 
-// recommended are the flags that docs/install.md recommends. Crossplane's circuit breaker counts every event twice, and again for every
-// other composed resource of the same kind that the first composite resource had when core started: StartWatches starts a watch for each.
-// Twenty Objects of one control plane are twenty watches, so the limits have to be far from any that look sensible. The interval is that
-// of Usages, which no event triggers: at each they write what they protect, whether or not it has to be.
+// recommended are the flags that docs/install.md recommends. Crossplane's circuit breaker counts every event twice, and
+// again for every other composed resource of the same kind that the first composite resource had when core started:
+// StartWatches starts a watch for each. Twenty Objects of one control plane are twenty watches, so the limits have to
+// be much higher than seems sensible. The interval is the interval of Usages, which no event triggers: at each one they
+// write the objects that they protect, even without a change.
 var recommended = []string{"--circuit-breaker-burst=100000", "--circuit-breaker-refill-rate=1000", "--poll-interval=5m"}
 
-// crossplane is Crossplane's core as its Helm chart installs it, but for its pods: they are processes here, with the service
-// accounts that the pods would have.
+// crossplane is Crossplane's core as installed by its Helm chart, except for its pods: they are processes here, with
+// the service accounts of the pods.
 type crossplane struct {
 	*Cluster
 	source    string         // folder of its module
 	args      []string       // flags of core
-	authority *pki.Authority // what it signs certificates with
+	authority *pki.Authority // it signs certificates
 	webhook   int            // port
 	metrics   string         // URL
 }
@@ -70,8 +71,8 @@ func (x *crossplane) start(ctx context.Context, chart []*unstructured.Unstructur
 	if err != nil {
 		return err
 	}
-	// It defines its own kinds itself, but uses them before the API knows them, and fails; so they are defined before that, while its
-	// rights come together.
+	// Crossplane defines its own kinds, but uses them before the API serves them, and fails; so they are defined
+	// before, while its permissions are aggregated.
 	if err := together(ctx,
 		func(ctx context.Context) error {
 			return x.waitForPermission(ctx, "crossplane", "patch", definitionResource)
@@ -109,7 +110,8 @@ func (x *crossplane) ownDefinitions(ctx context.Context) error {
 	return x.define(ctx, definitions)
 }
 
-// certificates takes over those that Crossplane made, and makes one for what listens here instead of in a pod.
+// certificates writes the certificates that Crossplane created, and creates one for the servers that run here instead
+// of in a pod.
 func (x *crossplane) certificates(ctx context.Context) error {
 	client, err := x.secret(ctx, "crossplane-tls-client")
 	if err != nil {
@@ -132,7 +134,7 @@ func (x *crossplane) certificates(ctx context.Context) error {
 	return x.authority.Write(x.serverCertificate(), server)
 }
 
-// serverCertificate is the folder of the certificate of everything that Crossplane talks to.
+// serverCertificate returns the folder of the certificate of everything that Crossplane talks to.
 func (x *crossplane) serverCertificate() string { return x.File("crossplane/server") }
 
 func (x *crossplane) secret(ctx context.Context, name string) (map[string][]byte, error) {
@@ -154,8 +156,8 @@ func (x *crossplane) processesOf(ctx context.Context, core, rbac string) error {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
 	}
-	// Functions are called at an address, and ours cannot be that of a pod. A provider is called by nobody, so Crossplane may
-	// make a Deployment for it, with the service account and the rights that come with it.
+	// Functions are called at an address, and this function's address is not a pod's. A provider is not called, so
+	// Crossplane may create a Deployment for it, with the service account and its permissions.
 	if err := x.processes.Start("crossplane", "crossplane-core", x.environment(core), append([]string{
 		"core", "start", "--package-runtime=Function=External;Provider=Deployment", "--xpkg-cache-dir=" + cache,
 		"--webhook-port=" + strconv.Itoa(ports[0]), "--metrics-port=" + strconv.Itoa(ports[1]), "--health-probe-port=" + strconv.Itoa(ports[2]),
@@ -175,7 +177,8 @@ func (x *crossplane) processesOf(ctx context.Context, core, rbac string) error {
 	})
 }
 
-// usageWebhook is Crossplane's webhook that refuses to delete what is in use, called at our address instead of a Service.
+// usageWebhook returns Crossplane's webhook that rejects the deletion of objects in use, called at a local address
+// instead of a Service.
 func (x *crossplane) usageWebhook() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "admissionregistration.k8s.io/v1",
@@ -211,7 +214,7 @@ func answers(ctx context.Context, url string) (bool, error) {
 		return false, err
 	}
 	if rsp.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("it answers %s", rsp.Status)
+		return false, fmt.Errorf("status %s", rsp.Status)
 	}
 	return true, nil
 }

@@ -17,10 +17,10 @@ import (
 
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// definitionResource is what an API server calls them.
+// definitionResource is the resource of CRDs.
 var definitionResource = schema.GroupResource{Group: definitionKind.Group, Resource: "customresourcedefinitions"}
 
-// thirdParty are the definitions of the kinds of other projects that we order, from their releases.
+// thirdParty returns the CRDs of the kinds of other projects that are composed, from their releases.
 func thirdParty(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	dir, err := crds.Fetch(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func thirdParty(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, kind := range ready.Kinds() {
 		data, err := os.ReadFile(filepath.Join(dir, crds.FileName(kind)))
-		if os.IsNotExist(err) { // Kubernetes' own, Crossplane's, or ours
+		if os.IsNotExist(err) { // Kubernetes' kinds, Crossplane's, or this project's
 			continue
 		} else if err != nil {
 			return nil, err
@@ -45,10 +45,10 @@ func thirdParty(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// define makes kinds known, several at a time.
+// define creates CRDs, several in parallel.
 func (c *Cluster) define(ctx context.Context, definitions []*unstructured.Unstructured) error {
-	const several = 8
-	size := (len(definitions) + several - 1) / several
+	const workers = 8
+	size := (len(definitions) + workers - 1) / workers
 	var parts []func(context.Context) error
 	for part := range slices.Chunk(definitions, max(size, 1)) {
 		parts = append(parts, func(ctx context.Context) error { return c.applyAll(ctx, part) })

@@ -15,10 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// catalogGroup is K-ORC's, which logs in at Keystone to delete what its objects stand for.
+// catalogGroup is the API group of K-ORC, which logs in to Keystone to delete the resources of its objects.
 const catalogGroup = "openstack.k-orc.cloud"
 
-// ordered are the kinds of a control plane that have to go in an order, but for KeystoneKind, which is always in the management cluster.
+// ordered are the kinds of a control plane with a deletion order, except KeystoneKind, which is always in the
+// management cluster.
 var ordered = func() []schema.GroupVersionKind {
 	out := []schema.GroupVersionKind{
 		{Group: "apps", Version: "v1", Kind: "Deployment"},
@@ -34,23 +35,24 @@ var ordered = func() []schema.GroupVersionKind {
 // KeystoneKind is the composite resource of one Keystone.
 var KeystoneKind = schema.GroupVersionKind{Group: "keystone.openstack.c5c3.io", Version: "v1alpha1", Kind: "Keystone"}
 
-// Deletions are the objects of a control plane that have gone from a cluster.
+// Deletions are the deleted objects of a control plane in a cluster.
 type Deletions struct {
 	namespace string
 	keystone  bool // its composite resource is watched, too
 
-	mu   sync.Mutex
-	gone []deletion
+	mu      sync.Mutex
+	deleted []deletion
 }
 
-// deletion is an object that has gone, and the version of the whole cluster at which it had.
+// deletion is a deleted object, and the resource version of the cluster at its deletion.
 type deletion struct {
 	group, kind, name string
 	version           int64
 }
 
-// WatchDeletions watches, until the context ends, how a control plane's namespace goes, and what is in it of the kinds whose order
-// matters, in the cluster of its workloads. Where that is the management cluster, KeystoneKind is one of them.
+// WatchDeletions watches, until the context ends, the deletion of a control plane's namespace, and of the objects in it
+// with a deletion order, in the cluster of its workloads. If that is the management cluster, KeystoneKind is one of
+// them.
 func WatchDeletions(ctx context.Context, in client.WithWatch, namespace string, management bool) (*Deletions, error) {
 	d := &Deletions{namespace: namespace, keystone: management}
 	kinds := ordered
@@ -82,33 +84,34 @@ func (d *Deletions) follow(w watch.Interface) {
 		}
 		if version, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64); err == nil {
 			d.mu.Lock()
-			d.gone = append(d.gone, deletion{u.GroupVersionKind().Group, u.GetKind(), u.GetName(), version})
+			d.deleted = append(d.deleted, deletion{u.GroupVersionKind().Group, u.GetKind(), u.GetName(), version})
 			d.mu.Unlock()
 		}
 	}
 }
 
-// Names are those of everything that has gone, with their kinds, in order.
+// Names returns the names of all deleted objects, with their kinds, in order.
 func (d *Deletions) Names() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	slices.SortFunc(d.gone, func(a, b deletion) int { return cmp.Compare(a.version, b.version) })
+	slices.SortFunc(d.deleted, func(a, b deletion) int { return cmp.Compare(a.version, b.version) })
 	var out []string
-	for _, g := range d.gone {
+	for _, g := range d.deleted {
 		out = append(out, g.kind+" "+g.name)
 	}
 	return out
 }
 
-// Check is an error if not everything has gone before what it needs in order to go: the catalog before Keystone's pods and their database,
-// Keystone before the database, the database before the namespace. Nothing may be missing.
+// Check returns an error unless every object was deleted before the objects that its deletion needs: the catalog before
+// Keystone's pods and their database, Keystone before the database, the database before the namespace. Nothing may be
+// missing.
 func (d *Deletions) Check() error {
 	names := d.Names()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	when := func(name string) int64 {
 		if i := slices.Index(names, name); i >= 0 {
-			return d.gone[i].version
+			return d.deleted[i].version
 		}
 		return 0
 	}
@@ -118,7 +121,7 @@ func (d *Deletions) Check() error {
 	}
 	var wrong []error
 	entries := 0
-	for _, g := range d.gone {
+	for _, g := range d.deleted {
 		if g.group != catalogGroup {
 			continue
 		}

@@ -18,17 +18,17 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// TestRetain: by default data outlives its claim. Everything that the preview calls retained, and the Secrets that were generated,
-// are still there, untouched, and the same claim made again takes them over.
+// TestRetain checks that by default data outlives its claim: all objects that the preview lists as retained, and the
+// generated Secrets, stay unchanged, and the same claim, re-created, adopts them.
 func TestRetain(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-retain")
 	order(t, u)
 	name := instance(t, ready(t, u))
-	retained := map[thing]types.UID{}
+	retained := map[objectID]types.UID{}
 	for _, o := range previewed(t, u).Objects {
 		if o.Retained {
-			id := thingIn(o)
+			id := previewedID(o)
 			retained[id] = get(t, cloud.Cluster, schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), o.Namespace, o.Name).GetUID()
 		}
 	}
@@ -38,16 +38,16 @@ func TestRetain(t *testing.T) {
 	secrets := secretsIn(t, name)
 
 	remove(t, u)
-	left := map[thing]types.UID{}
+	remaining := map[objectID]types.UID{}
 	for _, o := range cloud.Composed(t.Context(), name) {
 		if !kubernetesOwn(o) && !controllersOwn(o) {
-			left[thingOf(o)] = o.GetUID()
+			remaining[idOf(o)] = o.GetUID()
 		}
 	}
 	namespace := get(t, cloud.Cluster, namespaceKind, "", name)
-	left[thingOf(*namespace)] = namespace.GetUID()
-	if diff := cmp.Diff(retained, left); diff != "" {
-		t.Errorf("what is left after the claim: -want, +got:\n%s", diff)
+	remaining[idOf(*namespace)] = namespace.GetUID()
+	if diff := cmp.Diff(retained, remaining); diff != "" {
+		t.Errorf("objects left by the claim: -want, +got:\n%s", diff)
 	}
 	for id, data := range secretsIn(t, name) {
 		if diff := cmp.Diff(secrets[id], data); diff != "" {
@@ -61,20 +61,20 @@ func TestRetain(t *testing.T) {
 	order(t, u)
 	ready(t, u)
 	for _, o := range previewed(t, u).Objects {
-		id := thingIn(o)
+		id := previewedID(o)
 		if got := get(t, cloud.Cluster, schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), o.Namespace, o.Name).GetUID(); o.Retained && got != retained[id] {
 			t.Errorf("%v was made again", id)
 		}
 	}
-	again := secretsIn(t, name)
+	recreated := secretsIn(t, name)
 	for _, secret := range []string{"mariadb-root", "keystone-database", "keystone-admin", "keystone-fernet-keys", "keystone-credential-keys"} {
-		if diff := cmp.Diff(secrets[secret], again[secret]); diff != "" {
+		if diff := cmp.Diff(secrets[secret], recreated[secret]); diff != "" {
 			t.Errorf("Secret %s changed: -before, +after:\n%s", secret, diff)
 		}
 	}
 }
 
-// secretsIn are uid and data of all Secrets in a namespace.
+// secretsIn returns uid and data of all Secrets in a namespace.
 func secretsIn(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -85,20 +85,21 @@ func secretsIn(t *testing.T, namespace string) map[string]string {
 	return out
 }
 
-// kubernetesOwn are objects that Kubernetes makes in every namespace.
+// kubernetesOwn reports whether Kubernetes creates an object in every namespace.
 func kubernetesOwn(o unstructured.Unstructured) bool {
 	return o.GetName() == "kube-root-ca.crt" || o.GetKind() == "ServiceAccount" && o.GetName() == "default"
 }
 
-// controllersOwn are objects that a controller makes for what it looks after, and that go with that: the companion's Jobs, and what pushes
-// keys to a store; Kubernetes' Jobs by the clock.
+// controllersOwn reports whether an object is created by the controller of another object, and deleted with it: Jobs
+// and PushSecrets of the companion; Kubernetes' Jobs of CronJobs.
 func controllersOwn(o unstructured.Unstructured) bool {
 	owner := metav1.GetControllerOf(&o)
 	return owner != nil && slices.Contains([]string{keysKind.Kind, schemaKind.Kind, "CronJob"}, owner.Kind)
 }
 
-// TestDelete: with deletionPolicy Delete nothing is left, and everything goes before what it needs in order to go: the catalog
-// before Keystone, Keystone before its database, the database before the namespace.
+// TestDelete checks that with deletionPolicy Delete nothing is left, and that every object is deleted before the
+// objects that its deletion needs: the catalog before Keystone, Keystone before its database, the database before the
+// namespace.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-delete", set("Delete", "spec", "deletionPolicy"))
@@ -106,7 +107,7 @@ func TestDelete(t *testing.T) {
 	is := ready(t, u)
 	name := instance(t, is)
 	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
-	gone := watchDeletions(t, cloud.Cluster, name, true)
+	target := watchDeletions(t, cloud.Cluster, name, true)
 
 	remove(t, u)
 	eventually(t, deletion, func() error {
@@ -123,19 +124,20 @@ func TestDelete(t *testing.T) {
 		}
 	}
 
-	if err := gone.Check(); err != nil {
+	if err := target.Check(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestDeleteTooEarly: a tenant thinks better of it: his data is to stay, and in the next moment he deletes the claim, or its whole namespace. That
-// is refused until what holds data is told to outlive the claim, and then the data stays.
+// TestDeleteTooEarly checks that if a tenant changes the policy to Retain and immediately deletes the claim, or its
+// whole namespace, the deletion is rejected until the objects with data are configured to outlive the claim, and that
+// the data is retained.
 func TestDeleteTooEarly(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		// gone is what is deleted, right after the edit.
-		gone func(u *unstructured.Unstructured) *unstructured.Unstructured
+		// target is the object to delete, right after the edit.
+		target func(u *unstructured.Unstructured) *unstructured.Unstructured
 	}{
 		"claim": {"The deletion is refused until then.", func(u *unstructured.Unstructured) *unstructured.Unstructured { return u }},
 		"namespace": {"Kubernetes retries until then.", func(u *unstructured.Unstructured) *unstructured.Unstructured {
@@ -150,16 +152,16 @@ func TestDeleteTooEarly(t *testing.T) {
 			lives := instance(t, ready(t, u))
 			database := get(t, cloud.Cluster, mariaDBKind, lives, "mariadb").GetUID()
 			order(t, claim(t, u.GetNamespace(), set("Retain", "spec", "deletionPolicy")))
-			eventually(t, soon, func() error {
-				err := cloud.Client.Delete(t.Context(), tc.gone(u).DeepCopy())
+			eventually(t, timeout, func() error {
+				err := cloud.Client.Delete(t.Context(), tc.target(u).DeepCopy())
 				if err != nil && !strings.Contains(err.Error(), "spec.deletionPolicy is Retain, but not in force yet") {
 					t.Errorf("%s\nit is refused: %v", tc.reason, err)
 				}
 				return err
 			})
 			eventually(t, deletion, func() error {
-				left, err := cloud.Get(t.Context(), u.GroupVersionKind(), types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()})
-				if err == nil && left != nil {
+				remaining, err := cloud.Get(t.Context(), u.GroupVersionKind(), types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()})
+				if err == nil && remaining != nil {
 					return fmt.Errorf("the claim is still there")
 				}
 				return err
@@ -171,11 +173,12 @@ func TestDeleteTooEarly(t *testing.T) {
 	}
 }
 
-// TestDeletePool: a pool that says that virtual machines are on its nodes is not deleted, and the API server repeats what the pool says,
-// until its owner lets it go. What it says is written here by hand: nothing is composed for a control plane that is not there.
+// TestDeletePool checks that a pool with servers on its nodes is not deleted, and that the API server returns the
+// pool's message, until the owner of the servers removes them. The message is written by the test: nothing is composed
+// for a missing control plane.
 func TestDeletePool(t *testing.T) {
 	t.Parallel()
-	const says = "2 virtual machines are on nodes of the pool"
+	const waitCondition = "2 virtual machines are on nodes of the pool"
 	pool := func(consent bool) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "HypervisorCluster",
@@ -188,7 +191,7 @@ func TestDeletePool(t *testing.T) {
 	}
 	u := pool(false)
 	order(t, u)
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		is := get(t, cloud.Cluster, u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 		conditions, _, _ := unstructured.NestedSlice(is.Object, "status", "conditions")
 		conditions = slices.DeleteFunc(conditions, func(c any) bool {
@@ -196,7 +199,7 @@ func TestDeletePool(t *testing.T) {
 			return one["type"] == "NoVirtualMachines"
 		})
 		if err := unstructured.SetNestedSlice(is.Object, append(conditions, map[string]any{
-			"type": "NoVirtualMachines", "status": "False", "reason": "VirtualMachinesOnNodes", "message": says,
+			"type": "NoVirtualMachines", "status": "False", "reason": "VirtualMachinesOnNodes", "message": waitCondition,
 			"lastTransitionTime": "2026-01-01T00:00:00Z",
 		}), "status", "conditions"); err != nil {
 			return err
@@ -205,8 +208,8 @@ func TestDeletePool(t *testing.T) {
 			return err // Crossplane was faster.
 		}
 		err := cloud.Client.Delete(t.Context(), u.DeepCopy(), client.DryRunAll)
-		if err == nil || !strings.Contains(err.Error(), says) {
-			return fmt.Errorf("deleting it is answered with: %w", err)
+		if err == nil || !strings.Contains(err.Error(), waitCondition) {
+			return fmt.Errorf("deleting it results in: %w", err)
 		}
 		return nil
 	})
@@ -216,15 +219,15 @@ func TestDeletePool(t *testing.T) {
 
 func watchDeletions(t *testing.T, in *platform.Cluster, namespace string, management bool) *platform.Deletions {
 	t.Helper()
-	gone, err := platform.WatchDeletions(t.Context(), in.Client, namespace, management)
+	target, err := platform.WatchDeletions(t.Context(), in.Client, namespace, management)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return gone
+	return target
 }
 
-// TestDeleteRemote: the same in another cluster, by a claim that was made to keep its data and was told otherwise later. Nothing is
-// left there or here, and what is there goes in the same order.
+// TestDeleteRemote checks the same in another cluster, with a claim that was created with Retain and changed to Delete.
+// Nothing is left in either cluster, and objects are deleted in the same order.
 func TestDeleteRemote(t *testing.T) {
 	t.Parallel()
 	keep := claim(t, "tenant-delete-remote", set(remote, "spec", "cluster", "ref", "name"))
@@ -232,9 +235,9 @@ func TestDeleteRemote(t *testing.T) {
 	name := instance(t, ready(t, keep))
 	drop := claim(t, "tenant-delete-remote", set(remote, "spec", "cluster", "ref", "name"), set("Delete", "spec", "deletionPolicy"))
 	order(t, drop)
-	notKept(t, cloud, name)
+	checkNotRetained(t, cloud, name)
 	ready(t, drop)
-	gone := watchDeletions(t, cloud.Remote, name, false)
+	target := watchDeletions(t, cloud.Remote, name, false)
 
 	remove(t, drop)
 	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote} {
@@ -250,15 +253,16 @@ func TestDeleteRemote(t *testing.T) {
 			t.Errorf("Object %s is left", o.GetName())
 		}
 	}
-	if err := gone.Check(); err != nil {
+	if err := target.Check(); err != nil {
 		t.Error(err)
 	}
 }
 
-// notKept waits until nothing of a control plane is to outlive its claim: until an edit of deletionPolicy has reached every Object.
-func notKept(t *testing.T, p *platform.Platform, name string) {
+// checkNotRetained waits until no object of a control plane is configured to outlive its claim: until an edit of
+// deletionPolicy has reached every Object.
+func checkNotRetained(t *testing.T, p *platform.Platform, name string) {
 	t.Helper()
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		for _, o := range append(list(t, p.Cluster, objectKind, ""), list(t, p.Cluster, objectMKind, name)...) {
 			policies, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "managementPolicies")
 			if (o.GetNamespace() == name || strings.HasPrefix(o.GetName(), name)) && !slices.Equal(policies, []string{"*"}) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDeletionsCheck: what does not go in order is told.
+// TestDeletionsCheck checks that deletions out of order are reported.
 func TestDeletionsCheck(t *testing.T) {
 	t.Parallel()
 	entries := make([]string, 10)
@@ -15,15 +15,15 @@ func TestDeletionsCheck(t *testing.T) {
 	}
 	catalog := strings.Join(entries, ", ")
 	for name, c := range map[string]struct {
-		reason string
-		gone   string
-		remote bool
-		want   string
+		reason  string
+		deleted string
+		remote  bool
+		want    string
 	}{
 		"Order":      {"The catalog, Keystone, its pods, its database, its namespace.", catalog + ", Keystone keystone, Deployment keystone, MariaDB mariadb, Namespace n", false, ""},
 		"Pods":       {"Keystone and its pods need not wait for one another.", catalog + ", Deployment keystone, Keystone keystone, MariaDB mariadb, Namespace n", false, ""},
 		"Remote":     {"Keystone's composite resource is in another cluster.", catalog + ", Deployment keystone, MariaDB mariadb, Namespace n", true, ""},
-		"Nothing":    {"What was not seen is not in order.", "", false, "never seen to go"},
+		"Nothing":    {"Unobserved deletions are an error.", "", false, "never seen to go"},
 		"NoKeystone": {"Nor is a Keystone that stays.", catalog + ", Deployment keystone, MariaDB mariadb, Namespace n", false, "Keystone was never seen to go"},
 		"NoCatalog":  {"Nor is a catalog that was lost.", "Keystone keystone, Deployment keystone, MariaDB mariadb, Namespace n", false, "only 0 catalog entries"},
 		"Catalog":    {"K-ORC needs Keystone to delete its entries.", catalog + ", Deployment keystone, Endpoint late, Keystone keystone, MariaDB mariadb, Namespace n", false, "Endpoint late went after"},
@@ -33,13 +33,13 @@ func TestDeletionsCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := &Deletions{namespace: "n", keystone: !c.remote}
-			for i, object := range strings.Split(c.gone, ", ") {
+			for i, object := range strings.Split(c.deleted, ", ") {
 				kind, name, _ := strings.Cut(object, " ")
 				group := ""
 				if kind == "Endpoint" {
 					group = catalogGroup
 				}
-				d.gone = append(d.gone, deletion{group: group, kind: kind, name: name, version: int64(i + 1)})
+				d.deleted = append(d.deleted, deletion{group: group, kind: kind, name: name, version: int64(i + 1)})
 			}
 			got := ""
 			if err := d.Check(); err != nil {

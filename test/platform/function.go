@@ -32,14 +32,14 @@ func (e *endpoints) set(image, at string) {
 	e.at[image] = at
 }
 
-// of is the address of an image's function as gRPC calls it, or nothing.
+// of returns the address of an image's function as gRPC calls it, or nothing.
 func (e *endpoints) of(image string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.at[image]
 }
 
-// startFunction starts a function that was built, as the one of an image.
+// startFunction starts a built function in place of an image.
 func (p *Platform) startFunction(program, image string) error {
 	ports, err := kubernetes.FreePorts(1)
 	if err != nil {
@@ -60,8 +60,9 @@ func (p *Platform) startFunction(program, image string) error {
 	return nil
 }
 
-// Upgrade installs another tree of this repository as a later version, as a platform team does: the chart's definitions, then the chart,
-// which brings the packages. It waits until they are healthy. The function of that tree runs beside the one before; Image names it.
+// Upgrade installs another tree of this repository as a later version, as a platform team does: the chart's CRDs, then
+// the chart, which installs the packages. It waits until they are healthy. The function of that tree runs next to the
+// previous one; Image names it.
 func (p *Platform) Upgrade(ctx context.Context, tree, version string) error {
 	p.options.Tree = tree
 	program := functionProgram + "-" + version
@@ -94,16 +95,16 @@ func (p *Platform) Upgrade(ctx context.Context, tree, version string) error {
 	if err := p.installed(ctx, "Function", functionName, Image(version)); err != nil {
 		return err
 	}
-	return p.installed(ctx, "Configuration", configurationName, ours+"/configuration-cobaltcore:"+version)
+	return p.installed(ctx, "Configuration", configurationName, project+"/configuration-cobaltcore:"+version)
 }
 
-// Image is the image of our function's package in a version, such as v1.2.3.
+// Image returns the image of the function's package in a version, such as v1.2.3.
 func Image(version string) string { return functionImage + ":" + version }
 
-// AddFunction installs the function of this platform's tree once more, as another Function from a repository of its own: as a platform
-// team does that lets a new version work for some control planes first. It returns the image.
+// AddFunction installs the function of this platform's tree once more, as another Function from a separate repository:
+// as a platform team does that tests a new version with some control planes first. It returns the image.
 func (p *Platform) AddFunction(ctx context.Context, name, version string) (string, error) {
-	image := ours + "/" + name + ":" + version
+	image := project + "/" + name + ":" + version
 	if err := addFunction(p.registry, p.options.Tree, name, version); err != nil {
 		return "", err
 	}
@@ -125,8 +126,8 @@ func (p *Platform) AddFunction(ctx context.Context, name, version string) (strin
 	return image, p.installed(ctx, "Function", name, image)
 }
 
-// AddChannel installs a later version of the Configuration, whose Compositions are of another channel and call another Function, as a
-// platform team does that lets a new version work for some control planes first.
+// AddChannel installs a later version of the Configuration, whose Compositions belong to another channel and call
+// another Function, as a platform team does that tests a new version with some control planes first.
 func (p *Platform) AddChannel(ctx context.Context, version, channel, function string) error {
 	configuration, err := configurationOf(p.options.Tree)
 	if err != nil {
@@ -142,7 +143,7 @@ func (p *Platform) AddChannel(ctx context.Context, version, channel, function st
 	if err := p.registry.AddPackage("c5c3/configuration-cobaltcore", version, bytes.Join(documents, []byte("---\n"))); err != nil {
 		return err
 	}
-	image := ours + "/configuration-cobaltcore:" + version
+	image := project + "/configuration-cobaltcore:" + version
 	if err := p.apply(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "pkg.crossplane.io/v1",
 		"kind":       "Configuration",
@@ -181,7 +182,7 @@ func (p *Platform) installed(ctx context.Context, kind, name, image string) erro
 	})
 }
 
-// Calls is how often Crossplane has called the function of an image.
+// Calls returns how often Crossplane has called the function of an image.
 func (p *Platform) Calls(ctx context.Context, image string) (int, error) {
 	at := p.functions.of(image)
 	if at == "" {
@@ -190,7 +191,7 @@ func (p *Platform) Calls(ctx context.Context, image string) (int, error) {
 	return p.metric(ctx, functionCalls, fmt.Sprintf("grpc_target=%q", at))
 }
 
-// FunctionCalls is how often Crossplane has called any function.
+// FunctionCalls returns how often Crossplane has called any function.
 func (p *Platform) FunctionCalls(ctx context.Context) (int, error) {
 	return p.metric(ctx, functionCalls)
 }

@@ -18,13 +18,12 @@ import (
 // functionName is the name of the Function, as Compositions name it; functionImage is its package.
 const (
 	functionName  = "c5c3-function-cobaltcore"
-	functionImage = ours + "/function-cobaltcore"
+	functionImage = project + "/function-cobaltcore"
 
 	configurationName = "c5c3-configuration-cobaltcore"
 )
 
-// install installs everything of ours in the way in which a platform team does: the provider, then the chart, which installs the
-// packages.
+// install installs the project as a platform team does: the provider, then the chart, which installs the packages.
 func (p *Platform) install(ctx, background context.Context, x *crossplane, provider string) error {
 	chart := chartOf(p.options.Tree)
 	version, err := chartVersion(chart)
@@ -44,7 +43,7 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	}
 	go x.runtime(background, p.functions.of)
 	if err := x.applyAll(ctx, []*unstructured.Unstructured{
-		rewrite(p.registry, "cobaltcore", ours, "c5c3"),
+		rewrite(p.registry, "cobaltcore", project, "c5c3"),
 		rewrite(p.registry, "upbound", providers, "upbound"),
 		providerPackage(providerVersion),
 	}); err != nil {
@@ -69,11 +68,11 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 		return err
 	}
 	p.logf("the packages are healthy")
-	return p.offered(ctx)
+	return p.waitServed(ctx)
 }
 
-// managementValues are the chart's values for the management cluster. The provider's way into it is a kubeconfig here, as there is no
-// pod. An empty version is the chart's own.
+// managementValues returns the chart's values for the management cluster. The provider uses a kubeconfig here, as there
+// is no pod. An empty version is the chart's default.
 func managementValues(version string) map[string]any {
 	return map[string]any{
 		"provider": map[string]any{"configName": ""},
@@ -81,11 +80,11 @@ func managementValues(version string) map[string]any {
 	}
 }
 
-// PlatformTeam is the group that may set Crossplane's own fields of claims: the chart's default, which nobody is in for longer than a
-// command.
+// PlatformTeam is the group that may set Crossplane's own fields of claims: the chart's default, which contains no
+// permanent members.
 const PlatformTeam = "cobaltcore:platform"
 
-// helm installs our chart into a cluster.
+// helm installs the chart into a cluster.
 func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values map[string]any) error {
 	var config struct {
 		Spec map[string]any `json:"spec"`
@@ -107,7 +106,7 @@ func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values ma
 	return err
 }
 
-// chartOf is the folder of the chart in a tree.
+// chartOf returns the folder of the chart in a tree.
 func chartOf(tree string) string { return filepath.Join(tree, "package", "chart") }
 
 // template returns the objects of a chart.
@@ -119,7 +118,7 @@ func (p *Platform) template(ctx context.Context, name, chart string) ([]*unstruc
 	return Decode(out)
 }
 
-// helmEnvironment keeps in our folder what helm and its Kubernetes client write.
+// helmEnvironment sets the folders of helm and of its Kubernetes client.
 func (p *Platform) helmEnvironment(kubeconfig string) []string {
 	home := filepath.Join(p.Dir, "helm")
 	return []string{
@@ -132,8 +131,8 @@ func (p *Platform) healthy(ctx context.Context, kind, name string) error {
 	return p.WaitCondition(ctx, packageKind(kind), types.NamespacedName{Name: name}, "Healthy", "True")
 }
 
-// offered waits until every definition has its API.
-func (p *Platform) offered(ctx context.Context) error {
+// waitServed waits until every definition has its API.
+func (p *Platform) waitServed(ctx context.Context) error {
 	kind := schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1", Kind: "CompositeResourceDefinition"}
 	all, err := p.List(ctx, kind, "")
 	if err != nil {

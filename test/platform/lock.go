@@ -15,11 +15,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 )
 
-// lockName is the file that the process that runs a platform holds a lock on. It has that process's id in it. The lock goes when
-// the process does, however that ends.
+// lockName is the lock file of the process that runs a platform, with its process ID. The lock is released when the
+// process ends, however it ends.
 const lockName = "lock"
 
-// occupy takes a folder for a new platform and removes what an earlier one left. The lock is held until the file is closed.
+// occupy takes a folder for a new platform and removes the files of an earlier one. The lock is held until the file is
+// closed.
 func occupy(ctx context.Context, dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the platform's folder: %w", err)
@@ -44,7 +45,7 @@ func occupy(ctx context.Context, dir string) (*os.File, error) {
 	return lock, err
 }
 
-// empty ends what an earlier platform left running, and removes its files.
+// empty ends the processes of an earlier platform, and removes its files.
 func empty(ctx context.Context, dir string) error {
 	if err := process.Sweep(ctx, dir); err != nil {
 		return err
@@ -83,7 +84,7 @@ func Down(ctx context.Context, dir string) (bool, error) {
 		}
 		pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
 		if err != nil {
-			return true, fmt.Errorf("%s does not say which process runs the platform: %w", path, err)
+			return true, fmt.Errorf("%s contains no process ID of a platform: %w", path, err)
 		}
 		if err := end(pid, free); err != nil {
 			return true, err
@@ -95,7 +96,7 @@ func Down(ctx context.Context, dir string) (bool, error) {
 	return running, os.RemoveAll(dir)
 }
 
-// end asks a process to end, and makes it end if it does not.
+// end terminates a process, and kills it if it does not exit.
 func end(pid int, finished func() bool) error {
 	const grace, pause = 20 * time.Second, 100 * time.Millisecond
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

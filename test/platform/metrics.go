@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// CircuitOpenings is how often Crossplane's circuit breakers have opened since the platform started.
+// CircuitOpenings returns how often Crossplane's circuit breakers have opened since the platform started.
 func (p *Platform) CircuitOpenings(ctx context.Context) (int, error) {
 	return p.metric(ctx, "circuit_breaker_opens_total{")
 }
 
-// metric is the sum of those metrics of Crossplane that begin with one text and contain the others.
+// metric returns the sum of those metrics of Crossplane that begin with one text and contain the others.
 func (p *Platform) metric(ctx context.Context, prefix string, with ...string) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.crossplane.metrics, http.NoBody)
 	if err != nil {

@@ -25,7 +25,7 @@ var (
 	korcServiceKind     = schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: "Service"}
 )
 
-// keystoneService is a claim for a service in the catalog of the control plane cloud of a namespace.
+// keystoneService returns a claim for a service in the catalog of the control plane cloud of a namespace.
 func keystoneService(namespace, name, planeNamespace string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "KeystoneService",
@@ -39,8 +39,9 @@ func keystoneService(namespace, name, planeNamespace string) *unstructured.Unstr
 	}}
 }
 
-// TestOwnService: a service of somebody's own becomes ready in a cloud that lets it in, and what runs it has its Secret; another one of
-// the same namespace does not, and whoever reads for it reads nothing else. What the cloud takes back goes, and then the cloud may.
+// TestOwnService checks that a custom service becomes ready in a cloud that admits it, and that its workload has its
+// Secret; another one of the same namespace does not become ready, and its reader can read nothing else. When the cloud
+// withdraws the admission, the account is deleted, and then the cloud can be deleted.
 func TestOwnService(t *testing.T) {
 	t.Parallel()
 	const namespace, planeNamespace, name = "telemetry", "tenant-own-service", "ceilometer"
@@ -50,10 +51,10 @@ func TestOwnService(t *testing.T) {
 	u, stranger := keystoneService(namespace, name, planeNamespace), keystoneService(namespace, "stranger", planeNamespace)
 	order(t, u)
 	order(t, stranger)
-	there := instance(t, ready(t, plane))
+	host := instance(t, ready(t, plane))
 	account, _, _ := unstructured.NestedStringMap(ready(t, u).Object, "status", "account")
-	if account["secretName"] != name+"-keystone" || !strings.Contains(account["authURL"], there) || account["project"] != "service" {
-		t.Errorf("the claim says %v", account)
+	if account["secretName"] != name+"-keystone" || !strings.Contains(account["authURL"], host) || account["project"] != "service" {
+		t.Errorf("the claim reports %v", account)
 	}
 
 	data, _, _ := unstructured.NestedMap(get(t, cloud.Cluster, secretKind, namespace, name+"-keystone").Object, "data")
@@ -62,10 +63,10 @@ func TestOwnService(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(data))); diff != "" {
 		t.Errorf("keys of its Secret (-want +got):\n%s", diff)
 	}
-	get(t, cloud.Cluster, korcUserKind, there, account["user"])
-	get(t, cloud.Cluster, korcServiceKind, there, account["user"])
+	get(t, cloud.Cluster, korcUserKind, host, account["user"])
+	get(t, cloud.Cluster, korcServiceKind, host, account["user"])
 
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		c, _ := platform.ConditionOf(get(t, cloud.Cluster, keystoneServiceKind, namespace, "stranger"), "SpecValid")
 		if want := "there is no ControlPlaneCluster cloud in namespace " + planeNamespace; c.Status != "False" || !strings.Contains(c.Message, want) {
 			return fmt.Errorf("SpecValid of the other is %+v, want %s", c, want)
@@ -77,7 +78,7 @@ func TestOwnService(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, secret := range []string{"keystone-admin", "keystone-clouds", account["user"] + "-user"} {
-		if err := reader.Get(t.Context(), client.ObjectKey{Namespace: there, Name: secret}, tenantSecret("", "", nil)); !apierrors.IsForbidden(err) {
+		if err := reader.Get(t.Context(), client.ObjectKey{Namespace: host, Name: secret}, tenantSecret("", "", nil)); !apierrors.IsForbidden(err) {
 			t.Errorf("reading Secret %s of the control plane: %v, want it forbidden", secret, err)
 		}
 	}
@@ -88,14 +89,14 @@ func TestOwnService(t *testing.T) {
 	order(t, claim(t, planeNamespace))
 	eventually(t, deletion, func() error {
 		for _, kind := range []schema.GroupVersionKind{korcUserKind, korcServiceKind} {
-			left, err := cloud.Get(t.Context(), kind, client.ObjectKey{Namespace: there, Name: account["user"]})
-			if err != nil || left != nil {
+			remaining, err := cloud.Get(t.Context(), kind, client.ObjectKey{Namespace: host, Name: account["user"]})
+			if err != nil || remaining != nil {
 				return fmt.Errorf("%s %s is still there: %w", kind.Kind, account["user"], err)
 			}
 		}
 		return nil
 	})
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		if got := statusOf(t, namespace, name); got != nil {
 			return fmt.Errorf("the claim still has the account %v", got)
 		}
@@ -106,7 +107,7 @@ func TestOwnService(t *testing.T) {
 	remove(t, plane)
 }
 
-// statusOf is the account that a claim says that it has.
+// statusOf returns the account in the status of a claim.
 func statusOf(t *testing.T, namespace, name string) map[string]string {
 	t.Helper()
 	out, _, _ := unstructured.NestedStringMap(get(t, cloud.Cluster, keystoneServiceKind, namespace, name).Object, "status", "account")

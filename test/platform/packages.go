@@ -22,9 +22,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/registry"
 )
 
-// Our packages and the provider's have the names that they have in the world. Crossplane is told to fetch them from here.
+// The packages have their published names. Crossplane is configured to fetch them from the local registry.
 const (
-	ours         = "ghcr.io/c5c3"
+	project      = "ghcr.io/c5c3"
 	providers    = "xpkg.upbound.io/upbound"
 	providerName = "upbound-provider-kubernetes" // as Crossplane would call it when it installs it for a package that needs it
 )
@@ -32,13 +32,13 @@ const (
 // providerModule is the Go module of provider-kubernetes.
 const providerModule = "github.com/crossplane-contrib/provider-kubernetes"
 
-// packageKind are kinds of Crossplane's package manager.
+// packageKind returns a kind of Crossplane's package manager.
 func packageKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: kind}
 }
 
-// images fills a registry: with the packages of a folder that `make package` made, or, without one, with packages made of this
-// tree; and with provider-kubernetes as it is in its module. The tag is that of our packages.
+// images fills a registry: with the packages of a folder that `make package` created, or, without one, with packages
+// built from this tree; and with provider-kubernetes from its module. The tag is the tag of this project's packages.
 func images(root, packages, tag, provider, providerVersion string) (*registry.Registry, error) {
 	r := registry.New()
 	if packages != "" {
@@ -59,7 +59,7 @@ func images(root, packages, tag, provider, providerVersion string) (*registry.Re
 	return r, r.AddPackage("upbound/provider-kubernetes", providerVersion, stream)
 }
 
-// addTree adds our packages as they are in this tree. They hold no program: it runs here.
+// addTree adds the packages of this tree. They contain no program: it runs here.
 func addTree(r *registry.Registry, root, tag string) error {
 	if err := addFunction(r, root, "function-cobaltcore", tag); err != nil {
 		return err
@@ -71,7 +71,7 @@ func addTree(r *registry.Registry, root, tag string) error {
 	return r.AddPackage("c5c3/configuration-cobaltcore", tag, configuration)
 }
 
-// configurationOf is the content of the Configuration of a tree.
+// configurationOf returns the content of the Configuration of a tree.
 func configurationOf(root string) ([]byte, error) {
 	files := []string{filepath.Join(root, "package", "configuration", "crossplane.yaml")}
 	compositions, err := filepath.Glob(filepath.Join(root, "compositions", "*.yaml"))
@@ -108,7 +108,7 @@ func stream(files ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// rewrite tells Crossplane to fetch what has a prefix from our registry.
+// rewrite configures Crossplane to fetch images with a prefix from the local registry.
 func rewrite(r *registry.Registry, name, prefix, path string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "pkg.crossplane.io/v1beta1",
@@ -121,7 +121,8 @@ func rewrite(r *registry.Registry, name, prefix, path string) *unstructured.Unst
 	}}
 }
 
-// providerPackage installs provider-kubernetes as a platform team does: with the runtime config of our chart, which gives it its rights.
+// providerPackage returns the package of provider-kubernetes as a platform team installs it: with the runtime config of
+// the chart, which grants its permissions.
 func providerPackage(version string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "pkg.crossplane.io/v1",
@@ -136,7 +137,7 @@ func providerPackage(version string) *unstructured.Unstructured {
 	}}
 }
 
-// runtime is what Crossplane calls an external runtime of functions: it says of every revision where its function listens. It runs
+// runtime acts as an external runtime of functions for Crossplane: it sets the endpoint of every revision. It runs
 // until the context ends.
 func (x *crossplane) runtime(ctx context.Context, endpoint func(image string) string) {
 	const pause = 300 * time.Millisecond
@@ -159,7 +160,7 @@ func (x *crossplane) runtime(ctx context.Context, endpoint func(image string) st
 	}
 }
 
-// runs says that a revision's function runs at an endpoint.
+// runs sets the endpoint of a revision's function.
 func (x *crossplane) runs(ctx context.Context, revision *unstructured.Unstructured, endpoint string) error {
 	at, _, _ := unstructured.NestedString(revision.Object, "status", "endpoint")
 	if c, ok := ConditionOf(revision, "RuntimeHealthy"); ok && c.Status == "True" && at == endpoint {
@@ -188,7 +189,7 @@ func (x *crossplane) runs(ctx context.Context, revision *unstructured.Unstructur
 	return x.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(status), owner, client.ForceOwnership)
 }
 
-// serverSecret makes the Secret of a function's server certificate, which the package manager wants to see.
+// serverSecret creates the Secret of a function's server certificate, which the package manager requires.
 func (x *crossplane) serverSecret(ctx context.Context, name string) error {
 	data := map[string]any{}
 	for _, file := range []string{"tls.crt", "tls.key", "ca.crt"} {
@@ -227,7 +228,7 @@ func secretData(u *unstructured.Unstructured) (map[string][]byte, error) {
 	return s.Data, err
 }
 
-// chartVersion is the version of our chart, and so of the packages that it installs.
+// chartVersion returns the version of the chart, which is also the version of the packages that it installs.
 func chartVersion(chart string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(chart, "Chart.yaml"))
 	if err != nil {

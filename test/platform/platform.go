@@ -20,33 +20,35 @@ import (
 
 var zeroTime metav1.Time
 
-// Options say what a platform is like. The zero value is a good one.
+// Options configure a platform. The zero value is valid.
 type Options struct {
-	// Dir is the folder of everything that the platform writes. What an earlier platform left in it is removed. Empty:
-	// platform in the cache folder ($COBALTCORE_CACHE, by default ~/.cache/cobaltcore).
+	// Dir is the folder of all files of the platform. Files of an earlier platform in it are removed. Empty: platform
+	// in the cache folder ($COBALTCORE_CACHE, by default ~/.cache/cobaltcore).
 	Dir string
 	// Root is the folder of this repository. Empty: the one around the working directory.
 	Root string
 	// Tree is the folder of the repository whose packages, chart and function are installed. Empty: Root.
 	Tree string
-	// Core is the tool of hack/tools with Crossplane's core. Empty: crossplane-core, the oldest that we support.
+	// Core is the tool of hack/tools with Crossplane's core. Empty: crossplane-core, the oldest supported one.
 	Core string
-	// CrossplaneArgs are flags of Crossplane's core, after those that docs/install.md recommends.
+	// CrossplaneArgs are flags of Crossplane's core, after those recommended in docs/install.md.
 	CrossplaneArgs []string
 	// Packages is a folder that `make package` made, whose packages and chart are installed. Empty: packages are made of this
 	// tree, which takes no time.
 	Packages string
 	// PlatformConfig is a YAML document with the platform's decisions. Empty: examples/platform/platformconfig.yaml.
 	PlatformConfig []byte
-	// Remote is the name of a second cluster for workloads, which the PlatformConfig has to name. Empty: there is none.
+	// Remote is the name of a second cluster for workloads, which the PlatformConfig has to offer. Empty: there is
+	// none.
 	Remote string
-	// FakeCompanion fakes our companion instead of running it: a process for each control plane is much where there are many.
+	// FakeCompanion fakes the companion instead of running it: with many control planes, one process for each is too
+	// much.
 	FakeCompanion bool
-	// Tap lets Tap listen to what Crossplane says to functions.
+	// Tap enables Platform.Tap, which records the calls of functions.
 	Tap bool
-	// Audit lets the API server of the management cluster record its requests, for Requests.
+	// Audit makes the API server of the management cluster record its requests, for Requests.
 	Audit bool
-	// Timeout is how long the start may take, without the tools that are built the first time. 0: five minutes.
+	// Timeout is the maximum duration of the start, without building tools the first time. 0: five minutes.
 	Timeout time.Duration
 	// Progress gets a line for each step. Nil: nothing does.
 	Progress io.Writer
@@ -55,17 +57,17 @@ type Options struct {
 // startTimeout is generous: a start takes 15 seconds where nothing else runs.
 const startTimeout = 5 * time.Minute
 
-// Platform is a management cluster with Crossplane and everything of ours, and what it may reach.
+// Platform is a management cluster with Crossplane and this project, and its optional remote cluster.
 type Platform struct {
 	// Cluster is the management cluster.
 	*Cluster
-	// Remote is the cluster for workloads that Options.Remote asked for, or nil.
+	// Remote is the cluster for workloads of Options.Remote, or nil.
 	Remote *Cluster
-	// Operators are the fakes of the management cluster, RemoteOperators those of the remote one.
+	// Operators are the fakes of the management cluster, RemoteOperators the fakes of the remote one.
 	Operators, RemoteOperators *operators.Operators
-	// Tap hears what Crossplane says to functions, if Options.Tap says so, or is nil.
+	// Tap records the calls of functions if Options.Tap is set, or is nil.
 	Tap *FunctionRecorder
-	// Store is what External Secrets keeps secrets in, in both.
+	// Store is the store of External Secrets, in both clusters.
 	Store operators.Store
 	// Dir is the folder of everything that the platform writes.
 	Dir string
@@ -85,8 +87,9 @@ type Platform struct {
 	started    time.Time
 }
 
-// Start starts a platform and waits until it takes claims. When the context ends before that, or anything fails, nothing is left
-// running; afterwards only Stop stops it. An error says what is missing or has failed, with the end of its log.
+// Start starts a platform and waits until it accepts claims. When the context ends before that, or anything fails, no
+// process keeps running; afterwards only Stop stops it. An error names the missing or failed component, with the end of
+// its log.
 func Start(ctx context.Context, options Options) (_ *Platform, err error) {
 	p, err := prepare(ctx, options)
 	if err != nil {
@@ -102,13 +105,13 @@ func Start(ctx context.Context, options Options) (_ *Platform, err error) {
 	if err := build(ctx, p.options.Root, p.options.Core, p.processes, p.options.Progress); err != nil {
 		return nil, err
 	}
-	p.started = time.Now() // what came before is done once
+	p.started = time.Now() // without steps that are done only once
 	ctx, cancel := context.WithTimeoutCause(ctx, p.options.Timeout, fmt.Errorf("the platform has not started within %s", p.options.Timeout))
 	defer cancel()
 	return p, p.start(ctx, background)
 }
 
-// prepare makes the folder ready.
+// prepare creates the folder ready.
 func prepare(ctx context.Context, o Options) (*Platform, error) {
 	var err error
 	if o.Root == "" {
@@ -169,11 +172,11 @@ func (p *Platform) Stop() {
 	_ = p.lock.Close()
 }
 
-func (p *Platform) logf(what string) {
-	fmt.Fprintf(p.options.Progress, "%5.1f s  %s\n", time.Since(p.started).Seconds(), what)
+func (p *Platform) logf(name string) {
+	fmt.Fprintf(p.options.Progress, "%5.1f s  %s\n", time.Since(p.started).Seconds(), name)
 }
 
-// start is Start, once everything is built. The fakes run until background ends.
+// start starts a built platform. The fakes run until background ends.
 func (p *Platform) start(ctx, background context.Context) (err error) {
 	var (
 		o        = p.options
@@ -224,14 +227,14 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	); err != nil {
 		return err
 	}
-	p.logf("Crossplane runs, the kinds of other projects are there")
+	p.logf("Crossplane runs, the kinds of other projects are installed")
 	if err := p.install(ctx, background, x, provider); err != nil {
 		return fmt.Errorf("%w%s", err, p.processes.Logs(4, "crossplane", "crossplane-rbac", "function"))
 	}
 	return nil
 }
 
-// Log is the end of what something of the platform wrote: a process, by the name of its log, or "operators".
+// Log returns the end of a log of the platform: of a process, by the name of its log, or of "operators".
 func (p *Platform) Log(name string, lines int) string {
 	if name == "operators" {
 		return process.Tail(filepath.Join(p.Dir, "operators.log"), lines)
@@ -239,22 +242,22 @@ func (p *Platform) Log(name string, lines int) string {
 	return process.Tail(filepath.Join(p.Dir, "logs", name+".log"), lines)
 }
 
-// Kubectl runs kubectl in the management cluster, as its administrator, and returns what it prints.
+// Kubectl runs kubectl in the management cluster, as its administrator, and returns its output.
 func (p *Platform) Kubectl(ctx context.Context, args ...string) ([]byte, error) {
 	cache := filepath.Join(p.Dir, "kubectl")
 	return p.processes.Run(ctx, "kubectl", []string{env("KUBECONFIG", p.Kubeconfig), env("KUBECACHEDIR", cache)}, args...)
 }
 
-// together does several things at once and waits for all. The first that fails ends the others.
-func together(ctx context.Context, things ...func(context.Context) error) error {
+// together runs functions in parallel and waits for all. The first error cancels the others.
+func together(ctx context.Context, starts ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	failed := make(chan error)
-	for _, thing := range things {
-		go func() { failed <- thing(ctx) }()
+	for _, start := range starts {
+		go func() { failed <- start(ctx) }()
 	}
 	var first error
-	for range things {
+	for range starts {
 		if err := <-failed; err != nil && first == nil {
 			first = err
 			cancel(err)

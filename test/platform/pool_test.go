@@ -37,8 +37,8 @@ var (
 	pushKind          = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1alpha1", Kind: "PushSecret"}
 )
 
-// plane is the namespace of a control plane that says what one with Nova, Neutron and a Ceph says of itself; nobody composes it. What its
-// Secrets hold nothing else holds.
+// plane is the namespace of a control plane with the status of one with Nova, Neutron and Ceph; it is not composed. The
+// values of its Secrets are unique.
 const plane = "tenant-pool-cloud"
 
 const standIn = `
@@ -84,7 +84,7 @@ const standInStatus = `{"status": {
   }
 }}`
 
-// planeSecrets are those of the control plane; nodes get all but the last.
+// planeSecrets are the Secrets of the control plane; nodes get all but the last.
 var planeSecrets = map[string]map[string]string{
 	"nova-cell1-queue":     {"username": "nova-cell1-queue-0123456789abcdef", "password": "of-the-queue-x7k2p"},
 	"nova-credential":      {"application_credential_id": "0123456789abcdef0123456789abcdef", "application_credential_secret": "of-the-credential-x7k2p"},
@@ -94,10 +94,12 @@ var planeSecrets = map[string]map[string]string{
 	"keystone-admin":       {"password": "of-the-administrator-x7k2p"},
 }
 
-// TestPoolApart: hypervisors in the second cluster, of a control plane in the first. The claim waits until the queue is exposed. Then each
-// object is in its cluster, and each Secret has come through the store, to where it is read and to nowhere else: no object that Crossplane
-// hands to a function has one of their values. When a login is replaced, pods in the second cluster are made for the next one, and the first
-// is told when all nodes have them. When the claim goes, all of that goes, in both, but what the control plane has.
+// TestPoolApart creates hypervisors in the second cluster for a control plane in the first one. The claim waits until
+// the queue is exposed. Then each object is in its cluster, and each Secret is copied through the store to its reader
+// and to no other place: no object that Crossplane passes to a function has one of their values. When a login is
+// rotated, pods in the second cluster are restarted with the next one, and the first cluster gets a report when all
+// nodes have it. When the claim is deleted, all of these objects are deleted in both clusters, except the control
+// plane's.
 func TestPoolApart(t *testing.T) {
 	t.Parallel()
 	const namespace = "tenant-pool"
@@ -105,16 +107,16 @@ func TestPoolApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there, err := platform.Decode([]byte(standIn))
+	objects, err := platform.Decode([]byte(standIn))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range there {
+	for _, o := range objects {
 		if err := admin.Create(t.Context(), o.DeepCopy()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	says := func(queue string) {
+	report := func(queue string) {
 		t.Helper()
 		xr := bare(compositeKind, "", "cloud-x")
 		status := fmt.Appendf(nil, standInStatus, queue)
@@ -122,7 +124,7 @@ func TestPoolApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	says("")
+	report("")
 	for name, data := range planeSecrets {
 		if err := admin.Create(t.Context(), tenantSecret(plane, name, data)); err != nil {
 			t.Fatal(err)
@@ -148,16 +150,16 @@ func TestPoolApart(t *testing.T) {
 			"agents":          map[string]any{"metadata": map[string]any{"enabled": false}},
 		},
 	}}
-	eventually(t, soon, func() error { return cloud.Client.Create(t.Context(), u.DeepCopy()) })
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error { return cloud.Client.Create(t.Context(), u.DeepCopy()) })
+	eventually(t, timeout, func() error {
 		c, _ := platform.ConditionOf(get(t, cloud.Cluster, poolKind, namespace, "pool"), "ControlPlaneReady")
 		if want := "set spec.infrastructure.rabbitmq.exposure there"; !strings.Contains(c.Message, want) {
 			return fmt.Errorf("ControlPlaneReady is %+v, want %s", c, want)
 		}
 		return nil
 	})
-	says(`"externalQueue": {"host": "192.0.2.7", "port": 30567}, `)
-	// Crossplane does not watch what a function asks for: an edit brings the next call on.
+	report(`"externalQueue": {"host": "192.0.2.7", "port": 30567}, `)
+	// Crossplane does not watch required resources: an edit triggers the next call.
 	if err := cloud.Client.Patch(t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec": {"region": "eu-de-1"}}`))); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +192,7 @@ func TestPoolApart(t *testing.T) {
 	}
 }
 
-// checkPool holds what there is of a pool, in both clusters.
+// checkPool checks the objects of a pool, in both clusters.
 func checkPool(t *testing.T, pool string) {
 	t.Helper()
 	for _, name := range []string{"openvswitch", "libvirt", "ovn-controller", "nova-compute", "volume-keys"} {
@@ -208,7 +210,7 @@ func checkPool(t *testing.T, pool string) {
 	}
 	get(t, cloud.Cluster, certificateKind, plane, pool+"-ovn")
 	get(t, cloud.Cluster, policyKind, plane, pool+"-queue")
-	// The keys that are asked for, and no others.
+	// Exactly the required keys.
 	for copied, of := range map[string]struct {
 		name string
 		keys []string
@@ -228,12 +230,12 @@ func checkPool(t *testing.T, pool string) {
 	}
 	for _, entry := range cloud.Store.Entries() {
 		if strings.Contains(entry, pool) && !strings.HasPrefix(entry, "hypervisors/"+pool+"/") {
-			t.Errorf("entry %s is not where those of pools are", entry)
+			t.Errorf("entry %s is not in the folder of pools", entry)
 		}
 	}
 }
 
-// rotation is one of the control plane's, by whose name its fake owner calls the credential that it has made.
+// rotation returns a CredentialRotation of the control plane, whose fake owner names the credential after it.
 func rotation(name, secret string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"target": "QueueUser", "secretName": secret,
@@ -263,29 +265,29 @@ func standInCompanion(t *testing.T) {
 			if err := api.List(ctx, all, client.InNamespace(plane)); err != nil {
 				continue
 			}
-			for i := range all.Items { // What fails is tried again.
+			for i := range all.Items { // Failures are retried.
 				_, _ = r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
 			}
 		}
 	}()
 }
 
-// checkRotation puts another credential into the place of the queue's, and waits until the pool says that its pods have it.
+// checkRotation replaces the credential of the queue, and waits until the pool reports that its pods have it.
 func checkRotation(t *testing.T, pool string) {
 	t.Helper()
 	const secret, next = "nova-cell1-queue", "nova-cell1-queue-next"
 	has := func(id string) {
 		t.Helper()
-		eventually(t, soon, func() error {
+		eventually(t, timeout, func() error {
 			annotations, _, _ := unstructured.NestedStringMap(get(t, cloud.Remote, daemonSetKind, pool, "nova-compute").Object,
 				"spec", "template", "metadata", "annotations")
-			said, _, _ := unstructured.NestedSlice(get(t, cloud.Cluster, consumerKind, plane, pool).Object, "spec", "credentials")
+			reported, _, _ := unstructured.NestedSlice(get(t, cloud.Cluster, consumerKind, plane, pool).Object, "spec", "credentials")
 			want := []any{
 				map[string]any{"secretName": secret, "observedID": id},
 				map[string]any{"secretName": "nova-credential", "observedID": "id-of-nova-credential"},
 			}
-			if annotations["credentials.c5c3.io/"+secret] != id || !cmp.Equal(want, said) {
-				return fmt.Errorf("pods are made for %v, and the pool says that it has %v, want %s", annotations, said, id)
+			if annotations["credentials.c5c3.io/"+secret] != id || !cmp.Equal(want, reported) {
+				return fmt.Errorf("pods have %v, and the pool reports %v, want %s", annotations, reported, id)
 			}
 			return nil
 		})
@@ -300,14 +302,14 @@ func checkRotation(t *testing.T, pool string) {
 	has("id-of-" + next)
 }
 
-// checkNoValues looks for what Secrets hold in everything that a function is told: composite resources, claims, and Objects with what is
-// inside of them.
+// checkNoValues searches for the values of Secrets in every input of functions: composite resources, claims, and
+// Objects with their contents.
 func checkNoValues(t *testing.T) {
 	t.Helper()
-	looked := 0
+	checked := 0
 	for _, kind := range []schema.GroupVersionKind{objectKind, poolCompositeKind, poolKind, compositeKind} {
 		for _, o := range list(t, cloud.Cluster, kind, "") {
-			looked++
+			checked++
 			text, err := json.Marshal(o.Object)
 			if err != nil {
 				t.Fatal(err)
@@ -316,14 +318,14 @@ func checkNoValues(t *testing.T) {
 				for key, value := range data {
 					for _, v := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {
 						if strings.Contains(string(text), v) {
-							t.Errorf("%s %s has what is in %s of Secret %s", kind.Kind, o.GetName(), key, name)
+							t.Errorf("%s %s contains key %s of Secret %s", kind.Kind, o.GetName(), key, name)
 						}
 					}
 				}
 			}
 		}
 	}
-	if looked < 20 {
-		t.Errorf("only %d objects were looked at", looked)
+	if checked < 20 {
+		t.Errorf("only %d objects were looked at", checked)
 	}
 }

@@ -19,8 +19,8 @@ func (x *crossplane) provider(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The last of the rights that Crossplane's RBAC manager gives to a provider. One that starts before that looks only once which
-	// kinds there are, and ends; a pod would be started again.
+	// The last of the permissions that Crossplane's RBAC manager grants to a provider. A provider that starts earlier
+	// lists the kinds only once, and exits; a pod would be restarted.
 	if err := x.waitForPermission(ctx, "provider-kubernetes", "watch", definitionResource); err != nil {
 		return err
 	}
@@ -38,7 +38,8 @@ func (x *crossplane) provider(ctx context.Context) error {
 	return x.providerConfigs(ctx, local, kubeconfig)
 }
 
-// providerConfigs tell provider-kubernetes the way into a cluster: for Objects with a namespace and without.
+// providerConfigs creates the configurations of provider-kubernetes for a cluster: for Objects with a namespace and
+// without.
 func (x *crossplane) providerConfigs(ctx context.Context, name, kubeconfig string) error {
 	data, err := os.ReadFile(kubeconfig)
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// invalidClaims are the claims of test/claims by their files' names. What is not even a claim, or has no name that a preview could show, is
-// left out.
+// invalidClaims returns the claims of test/claims by their files' names. Files that are no claims, or have no name for
+// a preview, are skipped.
 func invalidClaims(t *testing.T) map[string]*unstructured.Unstructured {
 	t.Helper()
 	files, err := filepath.Glob("../claims/testdata/*.yaml")
@@ -48,7 +48,7 @@ func invalidClaims(t *testing.T) map[string]*unstructured.Unstructured {
 	return out
 }
 
-// namespaceFor makes a namespace.
+// namespaceFor creates a namespace.
 func namespaceFor(t *testing.T, name string) {
 	t.Helper()
 	if err := cloud.Apply(t.Context(), fmt.Appendf(nil, "{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", name)); err != nil {
@@ -56,7 +56,7 @@ func namespaceFor(t *testing.T, name string) {
 	}
 }
 
-// fieldErrors is what the preview says of the fields of a claim, before any function is called.
+// fieldErrors returns the preview's errors about fields of a claim, before any function is called.
 func fieldErrors(t *testing.T, u *unstructured.Unstructured) field.ErrorList {
 	t.Helper()
 	v, err := definition.Validator(u.GetAPIVersion(), u.GetKind())
@@ -68,50 +68,51 @@ func fieldErrors(t *testing.T, u *unstructured.Unstructured) field.ErrorList {
 	return v.Validate(defaulted)
 }
 
-// TestRefused orders the claims of test/claims. What the preview says of fields, the API server says as well, in the same words,
-// before anything happens; what only the function can know, the API server lets pass.
+// TestRefused creates the claims of test/claims. The API server must report the preview's errors about fields, with the
+// same messages, before anything happens; errors that only the function can find are accepted by the API server.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	namespaceFor(t, "tenant-refused")
-	refused := 0
+	rejected := 0
 	for name, u := range invalidClaims(t) {
 		u.SetNamespace("tenant-refused")
 		want := fieldErrors(t, u)
 		got := cloud.Client.Create(t.Context(), u, client.DryRunAll, client.FieldValidation("Strict"))
-		if refused := apierrors.IsInvalid(got) || apierrors.IsBadRequest(got); refused != (len(want) > 0) {
-			t.Errorf("%s:\nthe preview says: %v\nthe API server:   %v", name, want, got)
+		if rejected := apierrors.IsInvalid(got) || apierrors.IsBadRequest(got); rejected != (len(want) > 0) {
+			t.Errorf("%s:\nthe preview:      %v\nthe API server:   %v", name, want, got)
 			continue
 		}
 		if got == nil {
 			continue
 		}
-		refused++
-		said := inBody.ReplaceAllString(oneLine(got.Error()), "")
-		if strings.Contains(said, "cannot be handled as") {
-			continue // what does not decode, or has a field that is not known, is looked at no further, and put in other words
+		rejected++
+		message := inBody.ReplaceAllString(oneLine(got.Error()), "")
+		if strings.Contains(message, "cannot be handled as") {
+			continue // malformed claims and unknown fields are not validated further, and have other messages
 		}
 		for _, w := range want {
-			if sentence := oneLine(w.Error()); !strings.Contains(said, sentence) {
-				t.Errorf("%s:\nthe preview says: %s\nthe API server:   %s", name, w, said)
+			if sentence := oneLine(w.Error()); !strings.Contains(message, sentence) {
+				t.Errorf("%s:\nthe preview:      %s\nthe API server:   %s", name, w, message)
 			}
 		}
 	}
-	if refused < 20 {
-		t.Errorf("only %d claims were refused by the API server: this tests nothing", refused)
+	if rejected < 20 {
+		t.Errorf("only %d claims were refused by the API server: this tests nothing", rejected)
 	}
 }
 
-// inBody is what an API server repeats of the field's name, and the preview leaves out.
+// inBody matches the part of a message that repeats the field's name, which the preview omits.
 var inBody = regexp.MustCompile(`\S+ in body `)
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// TestInvalid orders those claims of test/claims that only the function can refuse: options of a service, and what the platform does not
-// allow in the claim's namespace (its limits and clusters). Each claim says what the preview says, and nothing is composed for it.
+// TestInvalid creates the claims of test/claims that only the function can reject: options of a service, and violations
+// of the platform's limits and clusters. Each claim must report the error of the preview, and nothing may be composed
+// for it.
 func TestInvalid(t *testing.T) {
 	t.Parallel()
-	refused := map[string]*unstructured.Unstructured{}
-	said := map[string][]string{}
+	rejected := map[string]*unstructured.Unstructured{}
+	message := map[string][]string{}
 	limits := 0
 	for name, u := range invalidClaims(t) {
 		if len(fieldErrors(t, u)) > 0 || len(u.GetLabels())+len(u.GetAnnotations()) > 0 {
@@ -130,14 +131,14 @@ func TestInvalid(t *testing.T) {
 		if strings.HasPrefix(name, "limit-") {
 			limits++
 		}
-		refused[name], said[name] = u, r.Sentences
+		rejected[name], message[name] = u, r.Sentences
 		order(t, u)
 	}
-	if len(refused) < 20 || limits < 5 {
-		t.Fatalf("only %d claims are refused by the function, %d of them by limits: this tests nothing", len(refused), limits)
+	if len(rejected) < 20 || limits < 5 {
+		t.Fatalf("only %d claims are refused by the function, %d of them by limits: this tests nothing", len(rejected), limits)
 	}
-	for name, u := range refused {
-		for _, sentence := range said[name] {
+	for name, u := range rejected {
+		for _, sentence := range message[name] {
 			specValid(t, u, "False", sentence)
 		}
 		is := get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName())

@@ -9,10 +9,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
-// remoteUser is as whom the provider comes to the remote cluster.
+// remoteUser is the user of the provider in the remote cluster.
 const remoteUser = "crossplane"
 
-// remote waits until the remote cluster serves, if there is one.
+// remote waits until the remote cluster is ready, if there is one.
 func (p *Platform) remote(ctx context.Context) error {
 	if p.Remote == nil {
 		return nil
@@ -27,17 +27,18 @@ func (p *Platform) defineRemote(ctx context.Context, definitions []*unstructured
 	return p.Remote.define(ctx, definitions)
 }
 
-// connectRemoteCluster lets the provider come to the remote cluster.
+// connectRemoteCluster gives the provider access to the remote cluster.
 func (p *Platform) connectRemoteCluster(ctx, background context.Context, x *crossplane) (err error) {
 	if p.Remote == nil {
 		return nil
 	}
-	p.RemoteOperators, err = p.reach(ctx, background, x, p.Remote)
+	p.RemoteOperators, err = p.setUpCluster(ctx, background, x, p.Remote)
 	return err
 }
 
-// reach installs our chart in another cluster, for workloads, starts the fakes there, and returns the provider the way there.
-func (p *Platform) reach(ctx, background context.Context, x *crossplane, c *Cluster) (*operators.Operators, error) {
+// setUpCluster installs the chart in another cluster, for workloads, starts the fakes there, and configures the provider's
+// access.
+func (p *Platform) setUpCluster(ctx, background context.Context, x *crossplane, c *Cluster) (*operators.Operators, error) {
 	if err := p.helm(ctx, c, chartOf(p.options.Tree), map[string]any{
 		"mode":     "workload",
 		"workload": map[string]any{"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": namespace, "name": remoteUser}}},
@@ -60,8 +61,8 @@ func (p *Platform) reach(ctx, background context.Context, x *crossplane, c *Clus
 	return fakes, x.providerConfigs(ctx, c.Name, kubeconfig)
 }
 
-// AddCluster starts one more cluster for workloads, whose fakes have the same store as those of the others. The PlatformConfig has to name
-// it for claims.
+// AddCluster starts an additional cluster for workloads, whose fakes share the store of the others. The PlatformConfig
+// has to offer it to claims.
 func (p *Platform) AddCluster(ctx context.Context, name string) (*Cluster, error) {
 	p.added = append(p.added, name)
 	c, err := startCluster(name, filepath.Join(p.Dir, name), false, p.processes)
@@ -74,6 +75,6 @@ func (p *Platform) AddCluster(ctx context.Context, name string) (*Cluster, error
 	if err := c.define(ctx, p.foreign); err != nil {
 		return nil, err
 	}
-	_, err = p.reach(ctx, p.background, p.crossplane, c)
+	_, err = p.setUpCluster(ctx, p.background, p.crossplane, c)
 	return c, err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// quota refuses the Deployment of Keystone in a namespace, as a policy of the platform might.
+// quota prevents the Deployment of Keystone in a namespace, as a policy of the platform might.
 const quota = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -33,8 +33,8 @@ metadata: {name: test-quota}
 spec: {policyName: test-quota, validationActions: [Deny]}
 `
 
-// TestServiceError: a service that cannot be composed says so on the claim, in one sentence; the others go on, with edits as well; and
-// when the reason is gone, it goes on by itself.
+// TestServiceError checks that a service that cannot be composed is reported on the claim, in one sentence; the others
+// continue, including with edits; and when the cause is removed, the service continues without intervention.
 func TestServiceError(t *testing.T) {
 	t.Parallel()
 	u := claim(t, "tenant-error")
@@ -42,7 +42,7 @@ func TestServiceError(t *testing.T) {
 		t.Fatal(err)
 	}
 	order(t, u)
-	says := func(condition, status, text string) func() error {
+	waitCondition := func(condition, status, text string) func() error {
 		return func() error {
 			is := get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName())
 			c, _ := platform.ConditionOf(is, condition)
@@ -52,26 +52,26 @@ func TestServiceError(t *testing.T) {
 			return nil
 		}
 	}
-	eventually(t, soon, says("KeystoneReady", "False", "the quota of pods is used up"))
+	eventually(t, timeout, waitCondition("KeystoneReady", "False", "the quota of pods is used up"))
 	c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName()), "KeystoneReady")
 	if strings.Contains(c.Message, "\n") || len(c.Message) > 600 {
 		t.Errorf("that is no sentence: %q", c.Message)
 	}
 	for _, other := range []string{"DatabaseReady", "MessagingReady", "LocksReady", "CacheReady"} {
-		eventually(t, soon, says(other, "True", ""))
+		eventually(t, timeout, waitCondition(other, "True", ""))
 	}
 
 	name := previewed(t, u).Instance
 	order(t, claim(t, "tenant-error", set(int64(3), "spec", "infrastructure", "memcached", "replicas")))
 	stateful := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		n, _, _ := unstructured.NestedInt64(get(t, cloud.Cluster, stateful, name, "memcached").Object, "status", "availableReplicas")
 		if n != 3 {
 			return fmt.Errorf("%d pods of memcached are available", n)
 		}
 		return nil
 	})
-	if err := says("KeystoneReady", "False", "the quota of pods is used up")(); err != nil {
+	if err := waitCondition("KeystoneReady", "False", "the quota of pods is used up")(); err != nil {
 		t.Error(err)
 	}
 

@@ -1,6 +1,6 @@
 //go:build platform
 
-// The tests of this package run against one platform, each in a namespace of its own, several at a time:
+// The tests of this package run on one platform, each in a separate namespace, several at a time:
 //
 //	go test -tags platform ./test/platform
 package platform_test
@@ -30,13 +30,13 @@ import (
 // cloud is the platform that all tests share.
 var cloud *platform.Platform
 
-// remote is the name of the second cluster, which the PlatformConfig of the examples offers to namespaces called tenant-….
+// remote is the name of the second cluster, which the PlatformConfig of the examples offers to namespaces tenant-….
 const remote = "west"
 
-// Timeouts for what takes a moment on an idle machine, and longer on a busy one, and for a deletion: each level of Usages is looked at
-// every half minute.
+// Timeouts for operations that take seconds on an idle machine, and longer on a busy one, and for a deletion: each
+// level of Usages is checked every half minute.
 const (
-	soon     = 5 * time.Minute
+	timeout  = 5 * time.Minute
 	deletion = 12 * time.Minute
 )
 
@@ -64,9 +64,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer cloud.Stop()
-	heard := listen(cloud.Tap, flag.Lookup("test.run").Value.String() != "")
+	findings := listen(cloud.Tap, flag.Lookup("test.run").Value.String() != "")
 	code := m.Run()
-	if err := heard(); err != nil {
+	if err := findings(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -99,10 +99,10 @@ type edit struct {
 	path  []string
 }
 
-// set is an edit; the path is that below the claim.
+// set returns an edit; the path is that below the claim.
 func set(value any, path ...string) edit { return edit{value: value, path: path} }
 
-// claim is the claim of the examples, called cloud, in a namespace, with some fields set.
+// claim returns the claim of the examples, named cloud, in a namespace, with some fields set.
 func claim(t *testing.T, namespace string, edits ...edit) *unstructured.Unstructured {
 	t.Helper()
 	objects, err := platform.Decode(examples.Claim)
@@ -127,10 +127,10 @@ func order(t *testing.T, u *unstructured.Unstructured) {
 	}
 }
 
-// ready waits until a claim is ready, and gives it as it is then.
+// ready waits until a claim is ready, and returns it.
 func ready(t *testing.T, u *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if err := cloud.WaitReady(ctx, u); err != nil {
 		t.Fatalf("%v\nThe end of the fakes' log:\n%s", err, cloud.Log("operators", 10))
@@ -138,7 +138,7 @@ func ready(t *testing.T, u *unstructured.Unstructured) *unstructured.Unstructure
 	return get(t, cloud.Cluster, u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 }
 
-// get reads an object that has to be there.
+// get reads an existing object.
 func get(t *testing.T, c *platform.Cluster, kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
 	t.Helper()
 	u, err := c.Get(t.Context(), kind, types.NamespacedName{Namespace: namespace, Name: name})
@@ -161,7 +161,7 @@ func list(t *testing.T, c *platform.Cluster, kind schema.GroupVersionKind, names
 	return all
 }
 
-// eventually waits until something is so; what it gives until then is said when it never is.
+// eventually waits until a function returns no error; its last error is reported if it never does.
 func eventually(t *testing.T, timeout time.Duration, so func() error) {
 	t.Helper()
 	var err error
@@ -176,22 +176,22 @@ func eventually(t *testing.T, timeout time.Duration, so func() error) {
 	t.Fatalf("after %s: %v", timeout, err)
 }
 
-// remove deletes a claim and waits until it is gone.
+// remove deletes a claim and waits until it is deleted.
 func remove(t *testing.T, u *unstructured.Unstructured) {
 	t.Helper()
 	if err := cloud.Client.Delete(t.Context(), u.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, deletion, func() error {
-		left, err := cloud.Get(t.Context(), u.GroupVersionKind(), client.ObjectKeyFromObject(u))
-		if err == nil && left != nil {
+		remaining, err := cloud.Get(t.Context(), u.GroupVersionKind(), client.ObjectKeyFromObject(u))
+		if err == nil && remaining != nil {
 			return fmt.Errorf("the claim is still there")
 		}
 		return err
 	})
 }
 
-// instance is the namespace of what a claim became.
+// instance returns the namespace of a claim's objects.
 func instance(t *testing.T, u *unstructured.Unstructured) string {
 	t.Helper()
 	name, _, _ := unstructured.NestedString(u.Object, "status", "instance")
@@ -201,7 +201,7 @@ func instance(t *testing.T, u *unstructured.Unstructured) string {
 	return name
 }
 
-// previewed is what the preview says that a claim becomes.
+// previewed returns the preview of a claim.
 func previewed(t *testing.T, u *unstructured.Unstructured) *preview.Result {
 	t.Helper()
 	doc, err := u.MarshalJSON()

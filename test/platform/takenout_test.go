@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// TestTakenOut: what is not desired any more of an object of which Rook owns the empty field is removed; an API server refuses an edit that only
-// omits it.
+// TestTakenOut checks that a field that is no longer desired is removed from an object in which Rook owns the empty
+// field; an API server rejects an edit that only omits it.
 func TestTakenOut(t *testing.T) {
 	t.Parallel()
 	const namespace = "taken-out"
@@ -50,7 +50,7 @@ func TestTakenOut(t *testing.T) {
 				if err := cloud.Client.Patch(t.Context(), o, client.Apply, client.ForceOwnership, client.FieldOwner("composite")); err != nil { //nolint:staticcheck // as Crossplane
 					t.Fatal(err)
 				}
-				eventually(t, soon, func() error {
+				eventually(t, timeout, func() error {
 					live, err := cloud.Get(t.Context(), kind, client.ObjectKeyFromObject(manifest))
 					if err != nil || live == nil {
 						return errors.Join(errors.New("it is not there"), err)
@@ -59,9 +59,9 @@ func TestTakenOut(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					said, _ := platform.ConditionOf(outer, "Synced")
-					if _, found, _ := unstructured.NestedString(live.Object, tc.field...); found != has || said.Status != "True" {
-						return fmt.Errorf("it has %v: %t, want %t; the provider says %s %s", tc.field, found, has, said.Status, said.Message)
+					condition, _ := platform.ConditionOf(outer, "Synced")
+					if _, found, _ := unstructured.NestedString(live.Object, tc.field...); found != has || condition.Status != "True" {
+						return fmt.Errorf("it has %v: %t, want %t; the provider reports %s %s", tc.field, found, has, condition.Status, condition.Message)
 					}
 					return nil
 				})

@@ -18,8 +18,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 )
 
-// FunctionRecorder hears what Crossplane says to functions, and what they answer: it stands before each of them, has its certificate and Crossplane's,
-// and passes every message on as it is. The functions themselves know nothing of it.
+// FunctionRecorder records the requests and responses of functions: it is a proxy in front of each of them, with its
+// certificate and Crossplane's, and forwards every message unchanged. The functions are not aware of it.
 type FunctionRecorder struct {
 	// asFunction and asCrossplane are the folders of the certificates.
 	asFunction, asCrossplane string
@@ -29,14 +29,14 @@ type FunctionRecorder struct {
 	listening []func(request, response []byte)
 }
 
-// Listen lets somebody hear every call from now on, one after the other, in the form in which it is sent.
+// Listen passes every later call to a function, one after the other, in the form in which it is sent.
 func (t *FunctionRecorder) Listen(to func(request, response []byte)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.listening = append(t.listening, to)
 }
 
-// before lets a tap listen before the function at an address, and returns its own address.
+// before starts a recorder in front of the function at an address, and returns its own address.
 func (t *FunctionRecorder) before(function string) (string, error) {
 	server, err := certificateOf(t.asFunction)
 	if err != nil {
@@ -101,7 +101,7 @@ func (t *FunctionRecorder) stop() {
 	}
 }
 
-// certificateOf reads a certificate, and by whom its other end is verified.
+// certificateOf reads a certificate, and the CA that verifies the other side.
 func certificateOf(dir string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
 	if err != nil {

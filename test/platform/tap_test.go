@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// echo is a function that answers with the tag of the request, or not at all.
+// echo is a function that responds with the tag of the request, or with an error.
 type echo struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 }
@@ -30,8 +30,8 @@ func (echo) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.
 	return &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: "answer to " + req.GetMeta().GetTag()}}, nil
 }
 
-// TestTap: what is said goes to the function and back as it is, however large, whoever listens hears both, and an error is the function's.
-// Nobody gets there without a certificate.
+// TestTap checks that requests and responses are forwarded unchanged, however large, that the listener gets both, and
+// that errors are the function's. Clients without a certificate are rejected.
 func TestTap(t *testing.T) {
 	authority, err := pki.New("test")
 	if err != nil {
@@ -65,8 +65,8 @@ func TestTap(t *testing.T) {
 	}
 	defer tap.stop()
 
-	var heard [][]byte
-	tap.Listen(func(request, response []byte) { heard = append(heard, request, response) })
+	var recorded [][]byte
+	tap.Listen(func(request, response []byte) { recorded = append(recorded, request, response) })
 	client, err := certificateOf(tap.asCrossplane)
 	if err != nil {
 		t.Fatal(err)
@@ -86,14 +86,14 @@ func TestTap(t *testing.T) {
 			t.Fatalf("the answer is %.40v, %v", rsp, err)
 		}
 	}
-	if len(heard) != 4 || !bytes.Contains(heard[0], []byte("one")) || !bytes.Contains(heard[1], []byte("answer to one")) ||
-		!bytes.Contains(heard[2], []byte(large)) || !bytes.Contains(heard[3], []byte(large)) {
-		t.Errorf("%d messages are heard: %.60q", len(heard), heard)
+	if len(recorded) != 4 || !bytes.Contains(recorded[0], []byte("one")) || !bytes.Contains(recorded[1], []byte("answer to one")) ||
+		!bytes.Contains(recorded[2], []byte(large)) || !bytes.Contains(recorded[3], []byte(large)) {
+		t.Errorf("%d messages were recorded: %.60q", len(recorded), recorded)
 	}
 	if _, err := call(credentials.NewTLS(client), ""); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("the function's error is %v", err)
 	}
-	if _, err := call(insecure.NewCredentials(), "one"); status.Code(err) != codes.Unavailable || len(heard) != 4 {
-		t.Errorf("without a certificate it says %v, and %d messages are heard", err, len(heard))
+	if _, err := call(insecure.NewCredentials(), "one"); status.Code(err) != codes.Unavailable || len(recorded) != 4 {
+		t.Errorf("without a certificate it returns %v, and %d messages were recorded", err, len(recorded))
 	}
 }

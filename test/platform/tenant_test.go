@@ -17,20 +17,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// attack is something that someone tries who has no business there.
+// attack is an unauthorized action.
 type attack struct {
 	reason string
-	// try does it, as whoever the client is.
+	// try performs it, as the user of the client.
 	try func(c client.Client) error
-	// want is part of the refusal. Empty: the API server refuses it as forbidden.
+	// want is part of the error. Empty: the API server rejects it as forbidden.
 	want string
 }
 
-// forbidden is what attacks want that RBAC refuses.
+// forbidden is the expected error of attacks that RBAC rejects.
 const forbidden = ""
 
-// TestTenant: who may edit a namespace may claim in it, and nothing else: not elsewhere, not what a claim becomes, and not the fields
-// by which a claim says how it is composed. docs/security.md names these attacks.
+// TestTenant checks that an editor of a namespace may create claims in it, and nothing else: not in other namespaces,
+// not the claim's objects, and not the fields of a claim that control its composition. docs/security.md lists these
+// attacks.
 func TestTenant(t *testing.T) {
 	t.Parallel()
 	tenantNamespace(t, "tenant-rights")
@@ -38,8 +39,8 @@ func TestTenant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The rights come by aggregation, a moment after they are given.
-	eventually(t, soon, func() error { return alice.Create(t.Context(), claim(t, "tenant-rights"), client.DryRunAll) })
+	// Permissions are aggregated, with a short delay.
+	eventually(t, timeout, func() error { return alice.Create(t.Context(), claim(t, "tenant-rights"), client.DryRunAll) })
 	u := claim(t, "tenant-rights")
 	order(t, u)
 	is := ready(t, u)
@@ -93,21 +94,21 @@ func TestTenant(t *testing.T) {
 			order("tenant-rights", set(map[string]any{"name": "s", "prefix": "a/../" + lives}, "spec", "global", "secretStore")), "should match",
 		},
 		"Elsewhere": {"Another tenant's namespace.", order("tenant-elsewhere"), forbidden},
-		"Status": {"The status says which deletion policy is in force.", func(c client.Client) error {
+		"Status": {"The status contains the effective deletion policy.", func(c client.Client) error {
 			return c.Status().Patch(t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"deletionPolicy":"Retain"}}`)))
 		}, forbidden},
-		"ReadComposite":  {"What a claim becomes is the platform's.", read(t, compositeKind, "", composite), forbidden},
-		"ReadKeystone":   {"So is what that becomes.", read(t, keystoneKind, lives, "keystone"), forbidden},
-		"ReadAdmin":      {"The administrator's password is told by the platform, or by Keystone.", read(t, secretKind, lives, "keystone-admin"), forbidden},
-		"ReadRoot":       {"Nobody logs in to the database.", read(t, secretKind, lives, "mariadb-root"), forbidden},
-		"ReadPlatform":   {"What others may do is nobody's business.", read(t, platformKind, "", "default"), forbidden},
+		"ReadComposite":  {"Composite resources belong to the platform.", read(t, compositeKind, "", composite), forbidden},
+		"ReadKeystone":   {"So do composed resources.", read(t, keystoneKind, lives, "keystone"), forbidden},
+		"ReadAdmin":      {"The administrator's password comes from the platform, or from Keystone.", read(t, secretKind, lives, "keystone-admin"), forbidden},
+		"ReadRoot":       {"Tenants do not log in to the database.", read(t, secretKind, lives, "mariadb-root"), forbidden},
+		"ReadPlatform":   {"The limits of other tenants are private.", read(t, platformKind, "", "default"), forbidden},
 		"MakeComposite":  {"A composite resource without a claim is under no policy of claims.", create(t, compositeKind, "", "x"), forbidden},
 		"MakeKeystone":   {"A Keystone with a spec of one's own.", create(t, keystoneKind, "tenant-rights", "x"), forbidden},
-		"MakeObject":     {"The provider applies what an Object says, with its own rights.", create(t, objectKind, "", "x"), forbidden},
+		"MakeObject":     {"The provider applies Objects with its own permissions.", create(t, objectKind, "", "x"), forbidden},
 		"MakeObjectHere": {"So it does with one in a namespace.", create(t, objectMKind, "tenant-rights", "x"), forbidden},
-		"MakeSecret":     {"A Secret among those that Keystone reads.", create(t, secretKind, lives, "x"), forbidden},
-		"Unbind":         {"A policy without its binding holds nobody.", drop(t, bindingKind, "cobaltcore-claims"), forbidden},
-		"Unmark":         {"A namespace of a control plane that does not say so has no bounds.", label(t, lives, "null"), forbidden},
+		"MakeSecret":     {"A Secret in the namespace from which Keystone reads.", create(t, secretKind, lives, "x"), forbidden},
+		"Unbind":         {"A policy without its binding has no effect.", drop(t, bindingKind, "cobaltcore-claims"), forbidden},
+		"Unmark":         {"A control plane's namespace without the label is not restricted.", label(t, lives, "null"), forbidden},
 	})
 
 	// The same with the right to make namespaces, as tenants have on some platforms.
@@ -124,20 +125,20 @@ func TestTenant(t *testing.T) {
 		}, "metadata.labels: " + instanceLabel},
 		"Mark": {"It does so later, too.", label(t, "tenant-marks", `"crossplane-cobaltcore"`), "metadata.labels: " + instanceLabel},
 		"Unmark": {
-			"Nor is a control plane's namespace hidden from what bounds its companion.", label(t, lives, "null"), "metadata.labels: " + instanceLabel,
+			"Without the label, its companion would not be restricted.", label(t, lives, "null"), "metadata.labels: " + instanceLabel,
 		},
 		"Squat": {
-			"A namespace that is there before its control plane is read by whoever made it.",
+			"The creator of a namespace could read a future control plane in it.",
 			create(t, namespaceKind, "", names.Instance("tenant-b", "cloud")), "metadata.name ends as names of control planes' namespaces do",
 		},
 		"Path": {
-			"The path in the store is that of the instance.",
+			"The path in the store belongs to the instance.",
 			patch(t, bare(namespaceKind, "", lives), `{"metadata":{"annotations":{"crossplane.c5c3.io/secret-path":"x"}}}`),
 			"metadata.annotations of crossplane.c5c3.io",
 		},
 	})
 
-	// Whoever has the companion's token.
+	// An attacker with the companion's token.
 	companion, err := cloud.As("system:serviceaccount:"+lives+":companion", "system:serviceaccounts", "system:serviceaccounts:"+lives)
 	if err != nil {
 		t.Fatal(err)
@@ -149,19 +150,20 @@ func TestTenant(t *testing.T) {
 		t.Errorf("a companion may not keep its keys: %v", err)
 	}
 	try(t, companion, map[string]attack{
-		"PushOver":      {"Another control plane's administrator.", push("tenant-b-cloud-1a2b3/keystone-admin"), "keeps keys of its own control plane"},
+		"PushOver":      {"The administrator of another control plane.", push("tenant-b-cloud-1a2b3/keystone-admin"), "keeps keys of its own control plane"},
 		"PushUp":        {"A path that the store resolves.", push(lives + "/../tenant-b-cloud-1a2b3/keystone-fernet-keys"), "keeps keys of its own control plane"},
 		"PushRoot":      {"The only copy of a password.", push(lives + "/mariadb-root"), "keeps keys of its own control plane"},
-		"ReadNeighbour": {"The store reads whatever it is asked for.", restoreOf(t, lives, "openbao-cluster-store", "tenant-b-cloud-1a2b3/keystone-admin"), "keeps keys of its own control plane"},
+		"ReadNeighbour": {"The store returns any entry.", restoreOf(t, lives, "openbao-cluster-store", "tenant-b-cloud-1a2b3/keystone-admin"), "keeps keys of its own control plane"},
 		"OtherStore":    {"A store that was made for something else.", restoreOf(t, lives, "corporate", lives+"/keystone-fernet-keys"), "uses no secret store but"},
 		"OtherSecrets":  {"Its Role ends with its namespace.", read(t, secretKind, "crossplane-system", "kubeconfig-in-cluster"), forbidden},
-		"Role":          {"It gives nobody rights.", create(t, schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}, lives, "x"), forbidden},
+		"Role":          {"It grants no permissions.", create(t, schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}, lives, "x"), forbidden},
 		"Claim":         {"It orders nothing.", order("tenant-rights"), forbidden},
 		"Unmark":        {"It does not free itself.", label(t, lives, "null"), forbidden},
 	})
 
-	// Not even an administrator deletes by hand what a claim will only make again, or pauses a claim without saying as whom: what applies
-	// tenants' claims from a repository is often an administrator.
+	// Even administrators may not delete objects that a claim would create again, and may not pause a claim without
+	// impersonating a member of the platform team: the tool that applies tenants' claims from a repository is often an
+	// administrator.
 	administrator, err := cloud.As("gitops", "system:masters")
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +174,7 @@ func TestTenant(t *testing.T) {
 	}
 	try(t, administrator, map[string]attack{
 		"DeleteComposite": {"The claim makes it again.", remove(compositeKind, "", composite), "delete the claim instead"},
-		"DeleteKeystone":  {"So it is with what is in it.", remove(keystoneKind, lives, "keystone"), "delete the claim instead"},
+		"DeleteKeystone":  {"So does the composite resource.", remove(keystoneKind, lives, "keystone"), "delete the claim instead"},
 		"Pause":           {"A tenant's commit is no word of the platform's.", pause, "metadata.annotations of crossplane.io"},
 	})
 	operator, err := cloud.As("operator", platform.PlatformTeam, "system:masters")
@@ -187,8 +189,8 @@ func TestTenant(t *testing.T) {
 	}
 }
 
-// TestMandatory: without its admission policies the platform composes nothing, and a claim says whose business that is. It has the platform
-// to itself: other claims would be told the same.
+// TestMandatory checks that without its admission policies the platform composes nothing, and that claims report the
+// platform team's error. It runs alone on the platform: other claims would report the same.
 func TestMandatory(t *testing.T) {
 	const name = "cobaltcore-claims"
 	binding := get(t, cloud.Cluster, bindingKind, "", name)
@@ -196,11 +198,11 @@ func TestMandatory(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore := func() {
-		again := bare(bindingKind, "", name)
-		again.SetLabels(binding.GetLabels())
-		again.SetAnnotations(binding.GetAnnotations())
-		again.Object["spec"] = binding.Object["spec"]
-		if err := cloud.Client.Create(t.Context(), again); err != nil && !apierrors.IsAlreadyExists(err) {
+		later := bare(bindingKind, "", name)
+		later.SetLabels(binding.GetLabels())
+		later.SetAnnotations(binding.GetAnnotations())
+		later.Object["spec"] = binding.Object["spec"]
+		if err := cloud.Client.Create(t.Context(), later); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Error(err)
 		}
 	}
@@ -208,7 +210,7 @@ func TestMandatory(t *testing.T) {
 	u := claim(t, "tenant-mandatory")
 	order(t, u)
 	var is *unstructured.Unstructured
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		is = get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName())
 		if c, _ := platform.ConditionOf(is, "Composed"); c.Status != "False" || !strings.Contains(c.Message, "ValidatingAdmissionPolicyBinding "+name+" is missing") {
 			return fmt.Errorf("Composed is %+v", c)
@@ -224,7 +226,7 @@ func TestMandatory(t *testing.T) {
 	ready(t, u)
 }
 
-// try tries attacks, each of which has to be refused.
+// try performs attacks, each of which has to be rejected.
 func try(t *testing.T, c client.Client, attacks map[string]attack) {
 	t.Helper()
 	for name, a := range attacks {
@@ -239,7 +241,7 @@ func try(t *testing.T, c client.Client, attacks map[string]attack) {
 	}
 }
 
-// tenantNamespace makes a namespace that alice may edit, and mallory's right to make and change namespaces.
+// tenantNamespace creates a namespace that alice may edit, and mallory's right to make and change namespaces.
 func tenantNamespace(t *testing.T, name string) {
 	t.Helper()
 	if err := cloud.Apply(t.Context(), fmt.Appendf(nil, `
@@ -276,7 +278,7 @@ var (
 
 const instanceLabel = "app.kubernetes.io/managed-by"
 
-// bare is an object with nothing but its name.
+// bare returns an object with only a name.
 func bare(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(kind)
@@ -317,7 +319,7 @@ func label(t *testing.T, namespace, value string) func(client.Client) error {
 	return patch(t, bare(namespaceKind, "", namespace), `{"metadata":{"labels":{"`+instanceLabel+`":`+value+`}}}`)
 }
 
-// pushOf is what a companion orders to keep its keys, with a key of the store.
+// pushOf returns the PushSecret with which a companion stores its keys, with a key of the store.
 func pushOf(t *testing.T, namespace, key string) *unstructured.Unstructured {
 	t.Helper()
 	u := bare(schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1alpha1", Kind: "PushSecret"}, namespace, "x")
@@ -330,7 +332,7 @@ func pushOf(t *testing.T, namespace, key string) *unstructured.Unstructured {
 	return u
 }
 
-// restoreOf asks a store for an entry, as a companion does.
+// restoreOf reads an entry of a store, as a companion does.
 func restoreOf(t *testing.T, namespace, store, key string) func(client.Client) error {
 	t.Helper()
 	u := bare(schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ExternalSecret"}, namespace, "keystone-fernet-keys-restore")

@@ -20,7 +20,7 @@ import (
 
 var roleKind = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}
 
-// tenantSecret is a Secret as a tenant makes it.
+// tenantSecret returns a Secret as a tenant makes it.
 func tenantSecret(namespace, name string, data map[string]string) *unstructured.Unstructured {
 	text := map[string]any{}
 	for k, v := range data {
@@ -31,8 +31,9 @@ func tenantSecret(namespace, name string, data map[string]string) *unstructured.
 	}}
 }
 
-// TestTenantSecrets: a tenant with the rights of edit in his namespace and no others orders a cloud that needs Secrets of his. His claim
-// reports him which; he makes them, and it becomes ready. Workloads get them, and nobody gets anything else by them.
+// TestTenantSecrets checks that a tenant with only the permissions of edit in one namespace can create a cloud that
+// needs the tenant's Secrets. The claim reports the missing Secrets; the tenant creates them, and it becomes ready.
+// Workloads get these Secrets, and nothing else can be read through them.
 func TestTenantSecrets(t *testing.T) {
 	t.Parallel()
 	const namespace, user = "tenant-secrets", "bob"
@@ -53,7 +54,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The platform team lets him reach his directory and his object store.
+	// The platform team permits egress to the tenant's directory and object store.
 	config := get(t, cloud.Cluster, schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "PlatformConfig"}, "", "default")
 	limit := `[{"op": "add", "path": "/spec/limits/-", "value": {"name": "secrets", "namespaces": ["tenant-secrets"],
 		"s3Endpoints": ["s3.example.com:443"], "directoryHosts": ["ldap.example.com"]}}]`
@@ -69,15 +70,15 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 	u := claim(t, namespace, ldap("ldap-employees"), set(map[string]any{"s3": map[string]any{
 		"bucket": "tenants", "endpoint": "s3.example.com:443", "credentialsSecretRef": map[string]any{"name": "backup-s3"},
 	}}, "spec", "infrastructure", "mariadb", "backup"))
-	eventually(t, soon, func() error { return bob.Create(t.Context(), u.DeepCopy()) })
+	eventually(t, timeout, func() error { return bob.Create(t.Context(), u.DeepCopy()) })
 
 	const (
 		s3Missing   = "waits for Secret backup-s3 with the keys access-key-id and secret-access-key in namespace tenant-secrets"
 		ldapMissing = "waits for Secret ldap-employees with the key password in namespace tenant-secrets"
 	)
-	told := func(want string) {
+	waitReported := func(want string) {
 		t.Helper()
-		eventually(t, soon, func() error {
+		eventually(t, timeout, func() error {
 			is := u.DeepCopy()
 			if err := bob.Get(t.Context(), client.ObjectKeyFromObject(u), is); err != nil {
 				return err
@@ -89,7 +90,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 			return nil
 		})
 	}
-	told(s3Missing)
+	waitReported(s3Missing)
 	create := func(name string, data map[string]string) {
 		t.Helper()
 		if err := bob.Create(t.Context(), tenantSecret(namespace, name, data)); err != nil {
@@ -97,8 +98,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 		}
 	}
 	create("backup-s3", map[string]string{"access-key-id": "id", "secret-access-key": "key", "not-asked-for": "x"})
-	told(ldapMissing)
-	create("other", map[string]string{"password": "of nobody's business"})
+	waitReported(ldapMissing)
+	create("other", map[string]string{"password": "not to be read"})
 	create("ldap-employees", map[string]string{"password": "correct-horse", "more": "x"})
 	name := instance(t, ready(t, u))
 
@@ -114,7 +115,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 		"apiGroups": []any{""}, "resources": []any{"secrets"}, "resourceNames": []any{"backup-s3", "ldap-employees"}, "verbs": []any{"get"},
 	}}
 	if diff := cmp.Diff(onlyThese, rules); diff != "" {
-		t.Errorf("what may be read in the tenant's namespace (-want +got):\n%s", diff)
+		t.Errorf("permissions in the tenant's namespace (-want +got):\n%s", diff)
 	}
 
 	t.Run("Reader", func(t *testing.T) {
@@ -133,7 +134,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 			}
 		}
 		if err := reader.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "backup-s3"}, tenantSecret("", "", nil)); err != nil {
-			t.Errorf("reading what the claim names: %v", err)
+			t.Errorf("reading a Secret that the claim names: %v", err)
 		}
 	})
 	t.Run("Tenant", func(t *testing.T) {
@@ -148,7 +149,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 		}
 	})
 
-	// A Secret of ours by its name is a Secret of the tenant's by that name, or none. What ran before runs on.
+	// A Secret with a name that the platform also uses is read from the tenant's namespace, or is missing. Running
+	// workloads continue.
 	t.Run("OurName", func(t *testing.T) {
 		is := u.DeepCopy()
 		if err := bob.Get(t.Context(), client.ObjectKeyFromObject(u), is); err != nil {
@@ -161,7 +163,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 		if err := bob.Update(t.Context(), is); err != nil {
 			t.Fatal(err)
 		}
-		told("waits for Secret keystone-admin with the key password in namespace tenant-secrets")
+		waitReported("waits for Secret keystone-admin with the key password in namespace tenant-secrets")
 		aggregate := get(t, cloud.Cluster, schema.GroupVersionKind{Group: "c5c3.io", Version: "v1alpha1", Kind: "SecretAggregate"}, name, "keystone-domains")
 		sources, _, _ := unstructured.NestedSlice(aggregate.Object, "spec", "sources")
 		for _, s := range sources {

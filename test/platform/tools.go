@@ -15,10 +15,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 )
 
-// defaultCore is the tool with the oldest Crossplane that we support.
+// defaultCore is the tool with the oldest supported Crossplane.
 const defaultCore = "crossplane-core"
 
-// tools are the programs of a platform by the names that they are called with, and the tool of hack/tools that holds each.
+// tools are the programs of a platform by name, and the tool of hack/tools that contains each.
 var tools = map[string]string{
 	"etcd":                    "kubernetes",
 	"kube-apiserver":          "kubernetes",
@@ -29,7 +29,7 @@ var tools = map[string]string{
 	"helm":                    "helm",
 }
 
-// build builds what is not built yet, and makes every program known to the processes.
+// build builds missing programs, and makes every program known to the processes.
 func build(ctx context.Context, root, core string, ps *process.Group, log io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return errors.New("cannot find the Go toolchain; install Go 1.26 or newer")
@@ -55,8 +55,8 @@ func build(ctx context.Context, root, core string, ps *process.Group, log io.Wri
 	return nil
 }
 
-// buildProgram builds the program in a folder of a tree, and makes it known by a name. That of the tree that we are in is kept in the
-// cache folder, where it is linked again only if it has changed.
+// buildProgram builds the program in a folder of a tree, and makes it known by a name. A program of the current tree is
+// kept in the cache folder, where it is linked again only if it has changed.
 func (p *Platform) buildProgram(ctx context.Context, tree, folder, name string) error {
 	path := filepath.Join(p.Dir, "bin", name)
 	if tree == p.options.Root {
@@ -77,7 +77,7 @@ func (p *Platform) buildProgram(ctx context.Context, tree, folder, name string) 
 	return nil
 }
 
-// source is the folder of the module that a tool is built from, which also has its definitions and charts.
+// source returns the folder of the module that a tool is built from, which also has its definitions and charts.
 func source(ctx context.Context, root, tool, module string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	cmd.Dir = filepath.Join(root, "hack", "tools", tool)
@@ -101,7 +101,7 @@ func errorOf(text string) error {
 	return errors.New(text)
 }
 
-// findRoot is the folder of this repository, seen from the working directory.
+// findRoot returns the folder of this repository, seen from the working directory.
 func findRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -112,12 +112,12 @@ func findRoot() (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", errors.New("cannot find the repository; run this in it, or say where it is")
+			return "", errors.New("cannot find the repository; run this in it, or set its path")
 		}
 	}
 }
 
-// CacheDir is the folder for everything outside the tree: $COBALTCORE_CACHE, by default ~/.cache/cobaltcore.
+// CacheDir returns the folder foreverything outside the tree: $COBALTCORE_CACHE, by default ~/.cache/cobaltcore.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("COBALTCORE_CACHE"); dir != "" {
 		return filepath.Abs(dir)

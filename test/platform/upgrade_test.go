@@ -26,16 +26,17 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// newestCore is the tool of hack/tools with the newest Crossplane that we support. The platform that all other tests share has the oldest.
+// newestCore is the tool of hack/tools with the newest supported Crossplane. The platform of all other tests has the
+// oldest.
 const newestCore = "crossplane-core-newest"
 
-// later is a version after that of the tree.
+// later is a version after the version of the tree.
 const later = "v99.0.0"
 
-// TestUpgrade: on the newest Crossplane, a claim is made with the packages, the chart and the function of the commit before, and then
-// those of this tree are installed. No object is created again, none goes, and no pod template changes, but for those that ROLLS_PODS_OF
-// or the commits in between name, these in a trailer: "Rolls-pods-of: keystone". What the control plane once composed of Keystone's catalog
-// comes to be composed by its IdentityCatalog.
+// TestUpgrade creates a claim on the newest Crossplane with the packages, the chart and the function of the previous
+// commit, and then installs this tree's. No object is re-created or deleted, and no pod template changes, except those
+// listed in ROLLS_PODS_OF or in trailers of the commits in between: "Rolls-pods-of: keystone". The objects of
+// Keystone's catalog that the control plane composed are then composed by its IdentityCatalog.
 func TestUpgrade(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -55,7 +56,7 @@ func TestUpgrade(t *testing.T) {
 	defer p.Stop()
 
 	u := claim(t, "tenant-upgrade")
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if err := p.Order(ctx, u); err != nil {
 		t.Fatal(err)
@@ -64,31 +65,31 @@ func TestUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := instance(t, get(t, p.Cluster, claimKind, u.GetNamespace(), u.GetName()))
-	was, templates := uids(t, p, name), podTemplates(t, p, name)
+	previous, templates := uids(t, p, name), podTemplates(t, p, name)
 
-	ctx, cancel = context.WithTimeout(t.Context(), soon)
+	ctx, cancel = context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	if err := p.Upgrade(ctx, root, later); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // so that also what follows from the first time has been seen
+	for range 3 { // so that effects of the first time are also observed
 		touch(t, p, name, platform.Image(later))
 	}
 	if err := p.WaitReady(ctx, u); err != nil {
 		t.Fatal(err)
 	}
 
-	eventually(t, soon, func() error { return catalogMoved(t, p, name, was) })
+	eventually(t, timeout, func() error { return catalogMoved(t, p, name, previous) })
 	is := uids(t, p, name)
-	for id, uid := range was {
-		if is[id] != uid && !moves(was, id) {
+	for id, uid := range previous {
+		if is[id] != uid && !moves(previous, id) {
 			t.Errorf("%v was made again or is gone", id)
 		}
 	}
 	rolls := rolled(t, root, before)
 	for id, template := range podTemplates(t, p, name) {
 		if diff := cmp.Diff(templates[id], template); diff != "" && !slices.Contains(rolls, id.Name) {
-			t.Errorf("the pods of %v are rolled; if they have to be, the commit has to say \"Rolls-pods-of: %s\": -before, +after:\n%s",
+			t.Errorf("the pods of %v are restarted; if that is required, the commit needs the trailer \"Rolls-pods-of: %s\": -before, +after:\n%s",
 				id, id.Name, diff)
 		}
 	}
@@ -103,7 +104,7 @@ func TestUpgrade(t *testing.T) {
 	if err := p.Order(t.Context(), drop); err != nil {
 		t.Fatal(err)
 	}
-	notKept(t, p, name)
+	checkNotRetained(t, p, name)
 	if err := p.Client.Delete(t.Context(), drop); err != nil {
 		t.Fatal(err)
 	}
@@ -118,9 +119,9 @@ func TestUpgrade(t *testing.T) {
 // oldUsages are the names of the Usages that once kept Keystone, one for each entry of its catalog.
 var oldUsages = regexp.MustCompile(`^(domain|project|role|user|service|endpoint)-.*-uses-keystone$`)
 
-// moves reports whether something was there that an IdentityCatalog composes now, or that nobody does any more.
-func moves(was map[thing]types.UID, id thing) bool {
-	for other := range was {
+// moves reports whether an existing object is now composed by an IdentityCatalog, or no longer composed.
+func moves(previous map[objectID]types.UID, id objectID) bool {
+	for other := range previous {
 		if other.Kind == "IdentityCatalog" {
 			return false
 		}
@@ -129,23 +130,24 @@ func moves(was map[thing]types.UID, id thing) bool {
 		id.Kind == "Usage" && oldUsages.MatchString(id.Name)
 }
 
-// catalogMoved is an error until all that moves is composed by the IdentityCatalog, and one Usage has replaced those of its entries.
-func catalogMoved(t *testing.T, p *platform.Platform, namespace string, was map[thing]types.UID) error {
+// catalogMoved returns an error until all moved objects are composed by the IdentityCatalog, and one Usage has replaced
+// the Usages of its entries.
+func catalogMoved(t *testing.T, p *platform.Platform, namespace string, previous map[objectID]types.UID) error {
 	t.Helper()
-	is := map[thing]unstructured.Unstructured{}
+	is := map[objectID]unstructured.Unstructured{}
 	for _, o := range p.Composed(t.Context(), namespace) {
-		is[thingOf(o)] = o
+		is[idOf(o)] = o
 		if o.GetKind() == "Usage" && oldUsages.MatchString(o.GetName()) {
 			return fmt.Errorf("the Usage %s is left", o.GetName())
 		}
 	}
-	for id := range was {
-		if !moves(was, id) || id.Kind == "Usage" {
+	for id := range previous {
+		if !moves(previous, id) || id.Kind == "Usage" {
 			continue
 		}
-		o, there := is[id]
-		if owner := metav1.GetControllerOf(&o); !there || owner == nil || owner.Kind != "IdentityCatalog" {
-			return fmt.Errorf("%v is not composed by the IdentityCatalog (it is there: %t)", id, there)
+		o, exists := is[id]
+		if owner := metav1.GetControllerOf(&o); !exists || owner == nil || owner.Kind != "IdentityCatalog" {
+			return fmt.Errorf("%v is not composed by the IdentityCatalog (it exists: %t)", id, exists)
 		}
 	}
 	for id := range is {
@@ -156,7 +158,7 @@ func catalogMoved(t *testing.T, p *platform.Platform, namespace string, was map[
 	return errors.New("nothing keeps Keystone for its catalog")
 }
 
-// commitBefore is BEFORE, or the last commit where files were changed since, or the one before it.
+// commitBefore returns BEFORE, or the last commit if files were changed since, or else the one before it.
 func commitBefore(t *testing.T, root string) string {
 	t.Helper()
 	if before := os.Getenv("BEFORE"); before != "" {
@@ -164,7 +166,7 @@ func commitBefore(t *testing.T, root string) string {
 	}
 	changed, err := exec.CommandContext(t.Context(), "git", "-C", root, "status", "--porcelain").Output()
 	if err != nil {
-		t.Skipf("this is no git repository, so there is nothing to upgrade from: %v", err)
+		t.Skipf("without a git repository, there is no version to upgrade from: %v", err)
 	}
 	if len(changed) > 0 {
 		return "HEAD"
@@ -175,8 +177,9 @@ func commitBefore(t *testing.T, root string) string {
 	return "HEAD~1"
 }
 
-// channels: a new function, as a second Function, works for some control planes first. What the platform team bound to the channel "stable"
-// stays with the first Function when the Compositions get revisions of the channel "next", and so do its services; everything else follows.
+// channels checks that a new function, as a second Function, can serve some control planes first. Control planes that
+// the platform team bound to the channel "stable" stay with the first Function when the Compositions get revisions of
+// the channel "next", and so do their services; all others are moved.
 func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructured) {
 	team, err := p.As("operator", platform.PlatformTeam, "system:masters")
 	if err != nil {
@@ -186,7 +189,7 @@ func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructu
 	if err := team.Patch(t.Context(), stable.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	const function, version = "function-cobaltcore-next", "v99.1.0"
 	image, err := p.AddFunction(ctx, function, version)
@@ -204,7 +207,7 @@ func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructu
 		if err := p.WaitReady(ctx, u); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, soon, func() error {
+		eventually(t, timeout, func() error {
 			is := get(t, p.Cluster, claimKind, u.GetNamespace(), u.GetName())
 			composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
 			xr := get(t, p.Cluster, compositeKind, "", composite)
@@ -223,7 +226,8 @@ func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructu
 	}
 }
 
-// channelOf is the channel of the Composition's revision that composes a composite resource, which refers to it below a path.
+// channelOf returns the channel of the Composition's revision that composes a composite resource, which refers to it
+// below a path.
 func channelOf(t *testing.T, p *platform.Platform, xr *unstructured.Unstructured, path ...string) string {
 	t.Helper()
 	revision, _, _ := unstructured.NestedString(xr.Object, append(path, "compositionRevisionRef", "name")...)
@@ -247,7 +251,7 @@ func checkout(t *testing.T, root, commit string) string {
 	return dir
 }
 
-// rolled are the names in ROLLS_PODS_OF, and after Rolls-pods-of in the messages of the commits since another.
+// rolled returns the names in ROLLS_PODS_OF, and after Rolls-pods-of in the messages of the commits since another.
 func rolled(t *testing.T, root, since string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "log", "--format=%(trailers:key=Rolls-pods-of,valueonly,separator= )",
@@ -258,28 +262,28 @@ func rolled(t *testing.T, root, since string) []string {
 	return strings.FieldsFunc(os.Getenv("ROLLS_PODS_OF")+" "+string(out), func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
 }
 
-// uids are those of everything that we compose in a namespace, but for what a hash names.
-func uids(t *testing.T, p *platform.Platform, namespace string) map[thing]types.UID {
+// uids returns the UIDs of all composed objects in a namespace, except those with a hash in their name.
+func uids(t *testing.T, p *platform.Platform, namespace string) map[objectID]types.UID {
 	t.Helper()
-	out := map[thing]types.UID{}
+	out := map[objectID]types.UID{}
 	for _, o := range p.Composed(t.Context(), namespace) {
 		if o.GetKind() != "ConfigMap" && !kubernetesOwn(o) && !controllersOwn(o) {
-			out[thingOf(o)] = o.GetUID()
+			out[idOf(o)] = o.GetUID()
 		}
 	}
 	if len(out) < 50 {
-		t.Fatalf("only %d objects are there: this tests nothing", len(out))
+		t.Fatalf("only %d objects exist: too few for this test", len(out))
 	}
 	return out
 }
 
-// podTemplates are those of everything in a namespace that has pods.
-func podTemplates(t *testing.T, p *platform.Platform, namespace string) map[thing]any {
+// podTemplates returns the pod templates of all workloads in a namespace.
+func podTemplates(t *testing.T, p *platform.Platform, namespace string) map[objectID]any {
 	t.Helper()
-	out := map[thing]any{}
+	out := map[objectID]any{}
 	for _, o := range p.Composed(t.Context(), namespace) {
 		if template, found, _ := unstructured.NestedMap(o.Object, "spec", "template"); found && o.GroupVersionKind().Group == "apps" {
-			out[thingOf(o)] = template
+			out[idOf(o)] = template
 		}
 	}
 	if len(out) < 3 {
@@ -288,8 +292,8 @@ func podTemplates(t *testing.T, p *platform.Platform, namespace string) map[thin
 	return out
 }
 
-// touch lets Crossplane look at the composite resources of a control plane again, as a new function comes to each only at its next pass, and
-// waits until it has called that function for them.
+// touch makes Crossplane reconcile the composite resources of a control plane again, because a new function is called
+// for each only in its next pass, and waits until it has called that function for them.
 func touch(t *testing.T, p *platform.Platform, namespace, image string) {
 	t.Helper()
 	before, err := p.Calls(t.Context(), image)
@@ -303,7 +307,7 @@ func touch(t *testing.T, p *platform.Platform, namespace, image string) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, soon, func() error {
+	eventually(t, timeout, func() error {
 		got, err := p.Calls(t.Context(), image)
 		if err == nil && got < before+len(touched) {
 			err = fmt.Errorf("%s was called %d times", image, got-before)

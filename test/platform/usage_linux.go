@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Usage is the processor time and the resident memory (bytes) of a process of the platform, by the name of its log.
+// Usage returns the processor time and the resident memory (bytes) of a process of the platform, by the name of its
+// log.
 func (p *Platform) Usage(name string) (cpu time.Duration, memory int64, err error) {
 	pid, err := os.ReadFile(filepath.Join(p.Dir, "pids", name))
 	if err != nil {
@@ -24,7 +25,7 @@ func (p *Platform) Usage(name string) (cpu time.Duration, memory int64, err erro
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const utime, stime, rss, tick = 11, 12, 21, 10 * time.Millisecond
 	if len(fields) <= rss {
-		return 0, 0, fmt.Errorf("cannot read what process %s uses", name)
+		return 0, 0, fmt.Errorf("cannot read the resource usage of process %s", name)
 	}
 	number := func(i int) int64 {
 		n, _ := strconv.ParseInt(fields[i], 10, 64)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Usage is only known on Linux.
+// Usage is only available on Linux.
 func (*Platform) Usage(string) (cpu time.Duration, memory int64, err error) {
-	return 0, 0, errors.New("what a process uses is only known on Linux")
+	return 0, 0, errors.New("the resource usage of a process is only available on Linux")
 }

@@ -31,10 +31,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// script is hack/render/render.sh. Building the CLI takes minutes, so that only `make render` asks for it.
+// script is hack/render/render.sh. Building the CLI takes minutes, so that only `make render` sets it.
 var script = os.Getenv("RENDER")
 
-// states are what is observed: nothing; what half of the calls bring, of which the newest is not ready yet; everything.
+// states are the observed states: nothing; the result of half of the calls, of which the newest is not ready yet;
+// everything.
 var states = []string{"empty", "half", "ready"}
 
 func TestRender(t *testing.T) {
@@ -63,8 +64,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestRenderPool: Crossplane itself looks for what a pool of hypervisors asks for, the claim of its control plane and then the composite
-// resource that this names, and calls again with both.
+// TestRenderPool checks that Crossplane itself fetches the resources that a pool of hypervisors requires, the claim of
+// its control plane and then the composite resource that this names, and calls again with both.
 func TestRenderPool(t *testing.T) {
 	if script == "" {
 		t.Skip("run by `make render`, which builds the crossplane CLI first")
@@ -90,8 +91,8 @@ func TestRenderPool(t *testing.T) {
 	}
 }
 
-// TestRenderStorage: a StorageCluster asks for the ConfigMap in which Rook says where monitors are, and a control plane that keeps something
-// in its pools for the claim, and then for the composite resource that this names.
+// TestRenderStorage checks the required resources of a StorageCluster, the ConfigMap with the monitors of Rook, and of
+// a control plane with data in its pools: the claim, and then the composite resource that this names.
 func TestRenderStorage(t *testing.T) {
 	if script == "" {
 		t.Skip("run by `make render`, which builds the crossplane CLI first")
@@ -155,7 +156,7 @@ func newParent(t *testing.T, claim []byte) *simulate.Cluster {
 	return w
 }
 
-// newKeystone is the Keystone that a claim's control plane composes.
+// newKeystone returns the Keystone that a claim's control plane composes.
 func newKeystone(t *testing.T, claim []byte) *simulate.Cluster {
 	t.Helper()
 	w := newParent(t, claim)
@@ -166,7 +167,7 @@ func newKeystone(t *testing.T, claim []byte) *simulate.Cluster {
 	return &simulate.Cluster{XR: rsp.Composed["keystone"].Object.Tree(), Kinds: w.Kinds}
 }
 
-// simulated calls the function as often as the state says.
+// simulated calls the function as often as the state requires.
 func simulated(t *testing.T, w *simulate.Cluster, state string) *simulate.Cluster {
 	t.Helper()
 	full := &simulate.Cluster{XR: w.XR, Kinds: w.Kinds, Required: w.Required, RequiredResources: w.RequiredResources}
@@ -179,7 +180,7 @@ func simulated(t *testing.T, w *simulate.Cluster, state string) *simulate.Cluste
 		for range calls / 2 {
 			call(t, w)
 		}
-		begin(w)
+		createDesired(w)
 	case "ready":
 		return full
 	}
@@ -195,8 +196,8 @@ func call(t *testing.T, w *simulate.Cluster) (done bool) {
 	return done
 }
 
-// begin makes what is desired next exist, but not ready.
-func begin(w *simulate.Cluster) {
+// createDesired creates the next desired resources exist, but not ready.
+func createDesired(w *simulate.Cluster) {
 	rsp := w.Kinds[compose.KindOf(w.XR).GroupKind().String()].Run(w.Request())
 	for name, r := range rsp.Composed {
 		if w.Observed[name] == nil {
@@ -226,7 +227,7 @@ func render(t *testing.T, target string, w *simulate.Cluster, kind string) []byt
 		"--xrd", filepath.Join(root, "apis", kind, "definition.yaml"),
 	}
 	if required := w.Required["platform"]; len(required) > 0 {
-		// With the policies as docs/ci.md gives them to a job that has no cluster.
+		// With the policies that docs/ci.md passes to a job without a cluster.
 		args = append(args, "-e", file("required.yaml", append(required, w.RequiredResources...)...), "-e", filepath.Join(root, "examples", "platform", "admission.yaml"))
 	}
 	if len(w.Observed) > 0 {
@@ -242,7 +243,7 @@ func render(t *testing.T, target string, w *simulate.Cluster, kind string) []byt
 	return out
 }
 
-// named are observed objects with the annotation by which Crossplane knows them.
+// named returns observed objects with the annotation by which Crossplane identifies them.
 func named(observed map[string]encoded.Struct) []*structpb.Struct {
 	var out []*structpb.Struct
 	for name, o := range observed {

@@ -43,7 +43,7 @@ const (
 )
 
 // world is an API, External Secrets and Vault.
-type world struct {
+type suite struct {
 	t         *testing.T
 	api       client.Client
 	config    *rest.Config
@@ -53,9 +53,9 @@ type world struct {
 	vault, token string
 }
 
-func start(t *testing.T) *world {
+func start(t *testing.T) *suite {
 	t.Helper()
-	w := &world{t: t, processes: &process.Group{Dir: t.TempDir()}, scheme: runtime.NewScheme()}
+	w := &suite{t: t, processes: &process.Group{Dir: t.TempDir()}, scheme: runtime.NewScheme()}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(w.processes.Logs(20, "vault", "external-secrets"))
@@ -97,8 +97,8 @@ func start(t *testing.T) *world {
 	return w
 }
 
-// programs makes what runs known, and returns the folder of External Secrets' module.
-func (w *world) programs() string {
+// programs creates the programs known, and returns the folder of External Secrets' module.
+func (w *suite) programs() string {
 	w.t.Helper()
 	build := exec.Command("../../hack/tools/build.sh", "kubernetes", "vault")
 	build.Stderr = os.Stderr
@@ -119,7 +119,7 @@ func (w *world) programs() string {
 }
 
 // startVault starts Vault, with an empty key-value store.
-func (w *world) startVault(ctx context.Context, address string) {
+func (w *suite) startVault(ctx context.Context, address string) {
 	w.t.Helper()
 	w.must(w.processes.Start("vault", "vault", nil, address))
 	w.vault = "http://" + address
@@ -131,20 +131,20 @@ func (w *world) startVault(ctx context.Context, address string) {
 		for line := range strings.Lines(string(log)) {
 			if token := strings.TrimSpace(line); strings.HasPrefix(token, "hvs.") {
 				w.token = token
-				code, _ := w.ask(http.MethodGet, "sys/health", nil)
+				code, _ := w.request(http.MethodGet, "sys/health", nil)
 				return code == http.StatusOK, nil
 			}
 		}
 		return false, nil
 	}))
 	body := map[string]any{"type": "kv", "options": map[string]any{"version": "2"}}
-	if code, answer := w.ask(http.MethodPost, "sys/mounts/"+engine, body); code != http.StatusNoContent {
+	if code, answer := w.request(http.MethodPost, "sys/mounts/"+engine, body); code != http.StatusNoContent {
 		w.t.Fatalf("cannot mount the key-value store: %d %s", code, answer)
 	}
 }
 
-// ask asks Vault itself.
-func (w *world) ask(method, path string, body any) (int, []byte) {
+// request sends a request to Vault.
+func (w *suite) request(method, path string, body any) (int, []byte) {
 	w.t.Helper()
 	var data bytes.Buffer
 	if body != nil {
@@ -163,10 +163,10 @@ func (w *world) ask(method, path string, body any) (int, []byte) {
 	return resp.StatusCode, answer
 }
 
-// entry is what Vault holds, or nothing.
-func (w *world) entry(path string) map[string]string {
+// entry returns an entry of Vault; nil if there is none.
+func (w *suite) entry(path string) map[string]string {
 	w.t.Helper()
-	code, answer := w.ask(http.MethodGet, engine+"/data/"+path, nil)
+	code, answer := w.request(http.MethodGet, engine+"/data/"+path, nil)
 	var out struct {
 		Data struct {
 			Data map[string]string `json:"data"`
@@ -179,8 +179,8 @@ func (w *world) entry(path string) map[string]string {
 	return out.Data.Data
 }
 
-// secret is the data of a Secret, or nothing.
-func (w *world) secret(name string) map[string]string {
+// secret returns the data of a Secret, or nothing.
+func (w *suite) secret(name string) map[string]string {
 	w.t.Helper()
 	s := &corev1.Secret{}
 	err := w.api.Get(w.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s)
@@ -196,15 +196,15 @@ func (w *world) secret(name string) map[string]string {
 }
 
 // eventually waits until something holds, at most three minutes.
-func (w *world) eventually(what string, holds func() bool) {
+func (w *suite) eventually(description string, holds func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
-	w.must(w.processes.Wait(ctx, what, func(context.Context) (bool, error) { return holds(), nil }))
+	w.must(w.processes.Wait(ctx, description, func(context.Context) (bool, error) { return holds(), nil }))
 }
 
-// define makes the kinds of a file known.
-func (w *world) define(file string) {
+// define creates the kinds of a file known.
+func (w *suite) define(file string) {
 	w.t.Helper()
 	f, err := os.Open(file)
 	w.must(err)
@@ -219,7 +219,7 @@ func (w *world) define(file string) {
 		if crd.Kind != "CustomResourceDefinition" {
 			continue
 		}
-		crd.Spec.Conversion = nil // by a webhook of External Secrets', for versions that nobody uses
+		crd.Spec.Conversion = nil // by a webhook of External Secrets, for versions that are not used
 		w.create(crd)
 		w.eventually(crd.Name, func() bool {
 			w.must(w.api.Get(w.t.Context(), client.ObjectKeyFromObject(crd), crd))
@@ -233,7 +233,7 @@ func (w *world) define(file string) {
 	}
 }
 
-func (w *world) create(o client.Object) {
+func (w *suite) create(o client.Object) {
 	w.t.Helper()
 	// Kinds that have just been made known are not in every answer of the API yet.
 	w.eventually("create "+o.GetName(), func() bool {
@@ -246,7 +246,7 @@ func (w *world) create(o client.Object) {
 	})
 }
 
-func (w *world) must(err error) {
+func (w *suite) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)

@@ -36,9 +36,9 @@ func TestStore(t *testing.T) {
 	t.Run("Keys", func(t *testing.T) { testKeys(t, w) })
 }
 
-// testCopies: a Secret is pushed key by key, read by others, and its entry goes with the PushSecret. What cannot be read is said, and
-// changes nothing.
-func testCopies(t *testing.T, w *world) {
+// testCopies checks that a Secret is pushed key by key and read by others, and that its entry is deleted with the
+// PushSecret. An unreadable entry is reported, and changes nothing.
+func testCopies(t *testing.T, w *suite) {
 	w.t = t
 	of := func(name string) object.Meta { return object.Meta{Name: name, Namespace: namespace} }
 	from := secret.Source{Store: storeName, StoreKind: storeKind, Key: "cloud/database"}
@@ -66,10 +66,10 @@ func testCopies(t *testing.T, w *world) {
 
 	missing := from
 	missing.Key = "cloud/nothing"
-	unread := secret.Copied(of("unread"), missing, corev1.SecretTypeOpaque, false, "password")
-	w.create(unread)
-	w.eventually("a word on what cannot be read", func() bool {
-		status, reason := ready(w, unread)
+	unreadable := secret.Copied(of("unread"), missing, corev1.SecretTypeOpaque, false, "password")
+	w.create(unreadable)
+	w.eventually("a report on the unreadable entry", func() bool {
+		status, reason := ready(w, unreadable)
 		return status == "False" && reason == "SecretSyncedError"
 	})
 	if got := w.secret("unread"); got != nil {
@@ -83,8 +83,8 @@ func testCopies(t *testing.T, w *world) {
 	}
 }
 
-// ready is what the condition Ready of an object says.
-func ready(w *world, o *unstructured.Unstructured) (status, reason string) {
+// ready returns status and reason of an object's condition Ready.
+func ready(w *suite, o *unstructured.Unstructured) (status, reason string) {
 	w.t.Helper()
 	w.must(w.api.Get(w.t.Context(), client.ObjectKeyFromObject(o), o))
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
@@ -97,9 +97,9 @@ func ready(w *world, o *unstructured.Unstructured) (status, reason string) {
 	return status, reason
 }
 
-// testKeys: keys that are made where the store has none are in it, and so are those that they rotate to. Who loses all but the store gets
-// the same keys, not new ones.
-func testKeys(t *testing.T, w *world) {
+// testKeys checks that keys that are created because the store has none are stored, and that their rotated successors
+// are. After losing everything except the store, the same keys are restored, and no new ones are created.
+func testKeys(t *testing.T, w *suite) {
 	w.t = t
 	const entry = "cloud/fernet"
 	repository := func(suspend bool) *openstackv1.KeyRepository {
@@ -115,21 +115,21 @@ func testKeys(t *testing.T, w *world) {
 		}
 	}
 	companion(t, w, repository(false))
-	seen := func() openstackv1.KeyRepositoryStatus {
+	status := func() openstackv1.KeyRepositoryStatus {
 		r := &openstackv1.KeyRepository{}
 		w.must(w.api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "fernet"}, r))
 		return r.Status
 	}
 	backedUp := func() bool {
 		got := w.entry(entry)
-		return len(got) > 0 && cmp.Equal(w.secret("fernet"), got) && meta.IsStatusConditionTrue(seen().Conditions, "BackedUp")
+		return len(got) > 0 && cmp.Equal(w.secret("fernet"), got) && meta.IsStatusConditionTrue(status().Conditions, "BackedUp")
 	}
 	w.create(repository(false))
 	w.eventually("keys that are backed up", backedUp)
 	first := w.entry(entry)
-	w.eventually("a rotation that is backed up", func() bool { return seen().Primary > 1 && backedUp() })
+	w.eventually("a rotation that is backed up", func() bool { return status().Primary > 1 && backedUp() })
 	if cmp.Equal(first, w.entry(entry)) {
-		t.Error("the store has the keys of before the rotation")
+		t.Error("the store has the keys from before the rotation")
 	}
 
 	w.eventually("no further rotation", func() bool {
@@ -150,7 +150,7 @@ func testKeys(t *testing.T, w *world) {
 		return w.secret("fernet") == nil && len(pushes.Items) == 0
 	})
 	if diff := cmp.Diff(want, w.entry(entry)); diff != "" {
-		t.Fatalf("the entry went with what it was pushed by: -want, +got:\n%s", diff)
+		t.Fatalf("the entry was deleted with its PushSecret: -want, +got:\n%s", diff)
 	}
 	w.create(repository(true))
 	w.eventually("the keys again", func() bool { return w.secret("fernet") != nil })
@@ -159,8 +159,8 @@ func testKeys(t *testing.T, w *world) {
 	}
 }
 
-// companion runs the controller of keys, with the rights that a control plane with this repository gives it.
-func companion(t *testing.T, w *world, repository *openstackv1.KeyRepository) {
+// companion runs the controller of keys, with the permissions that a control plane with this repository grants it.
+func companion(t *testing.T, w *suite, repository *openstackv1.KeyRepository) {
 	t.Helper()
 	for _, o := range access.Access(workload.Workload{Name: "companion", Namespace: namespace, App: "companion", Instance: "cloud"}) {
 		w.create(o.(client.Object))

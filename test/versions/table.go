@@ -22,7 +22,7 @@ const (
 	series      = "Alerts and dashboards are evaluated on series that tests write."
 )
 
-// same returns a program that an image of ours and the suites have of one suite of Debian, because the suites install what the image has.
+// same returns a program that one of this project's images and the suites install from the same suite of Debian.
 func same(name, suite, pkg string, more ...string) Program {
 	source := Debian{suite, pkg}
 	return Program{Name: name, Deployed: source, Tested: []Source{source}, Packages: more}
@@ -73,7 +73,8 @@ func servers() []Program {
 	}
 }
 
-// ofImages returns the programs of our images, of which the suites install the same packages from the same suite.
+// ofImages returns the programs of this project's images, of which the suites install the same packages from the same
+// suite.
 func ofImages() []Program {
 	return []Program{
 		same("OVN", trixie, "ovn-central", "ovn-common", "ovn-host"),
@@ -117,7 +118,7 @@ func exporters() []Program {
 	}
 }
 
-// platform returns what a platform has before the first claim.
+// platform returns the programs that a platform has before the first claim.
 func platform() []Program {
 	return []Program{
 		{
@@ -181,7 +182,7 @@ func onNodes() []Program {
 func ofTests() []Program {
 	return []Program{
 		testOnly("OpenLDAP", "Stands for a directory of users.", Debian{base, "slapd"}, "ldap-utils"),
-		testOnly("MariaDB's client", "Runs the statements of tests, and those of a fake operator.", Debian{base, "mariadb-client-core"}),
+		testOnly("MariaDB's client", "Runs the statements of tests and of a fake operator.", Debian{base, "mariadb-client-core"}),
 		testOnly("Chromium", "Opens Horizon and consoles.", Debian{base, "chromium"}, "chromium-driver"),
 		testOnly("nginx", "Stands for ingress-nginx.", Debian{trixie, "nginx"}),
 		testOnly("HAProxy (Ingress)", "Stands for the proxy of HAProxy's Ingress controllers.", Debian{trixie, "haproxy"}),

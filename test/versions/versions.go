@@ -17,14 +17,14 @@ import (
 type Program struct {
 	// Name as the program's project writes it.
 	Name string
-	// Deployed is the version that a cloud or its platform runs; nil if only tests run the program. Tested are those of the suites; none if
-	// no suite runs it.
+	// Deployed is the version that a cloud or its platform runs; nil if only tests run the program. Tested are the
+	// versions of the suites; none if no suite runs it.
 	Deployed Source
 	Tested   []Source
 	// Packages are further Debian packages of the program, where it is installed from Debian.
 	Packages []string
-	// Reason why no tested version is the deployed one, why no suite runs it, or what it stands for if only tests run it. It is empty if a
-	// tested version is the deployed one.
+	// Reason why no tested version is the deployed one, why no suite runs it, or which component the program represents
+	// if only tests run it. It is empty if a tested version is the deployed one.
 	Reason string
 }
 
@@ -32,7 +32,7 @@ type Program struct {
 type Source interface {
 	// Version returns the version without decoration, such as 11.8.5.
 	Version(root fs.FS) (string, error)
-	// String says where the version is from.
+	// String returns the source of the version.
 	String() string
 }
 
@@ -67,10 +67,10 @@ func (d Debian) Version(fs.FS) (string, error) {
 // String implements Source.
 func (d Debian) String() string { return "Debian " + d.Suite }
 
-// decoration is what Debian adds to a version of a project: an epoch, notes on the sources, the revision.
+// decoration matches Debian's additions to a version of a project: an epoch, notes on the sources, the revision.
 var decoration = regexp.MustCompile(`^[0-9]+:|[+~](ds|dfsg)[0-9]*|-[^-]*$`)
 
-// Upstream returns the project's own version of a Debian version: 11.8.9 of 1:11.8.9+ds-0+deb13u1.
+// Upstream returns the upstream version of a Debian version: 11.8.9 of 1:11.8.9+ds-0+deb13u1.
 func Upstream(version string) string { return decoration.ReplaceAllString(version, "") }
 
 // Series returns the part of a version that a stable release of Debian keeps: its first two numbers.
@@ -90,8 +90,8 @@ func (t Tool) Version(root fs.FS) (string, error) {
 // String implements Source.
 func (t Tool) String() string { return "hack/tools/" + t.Name }
 
-// Definitions is a Go module whose definitions composed objects are checked against: hack/crds/modules.txt. Module is the path without its
-// major version. docs/install.md asks for operators of this version.
+// Definitions is a Go module whose definitions composed objects are checked against: hack/crds/modules.txt. Module is
+// the path without its major version. docs/install.md requires operators of this version.
 type Definitions string
 
 // Version implements Source.
@@ -174,7 +174,7 @@ func field(root fs.FS, file, module string) (string, error) {
 	return string(found[1]), nil
 }
 
-// Versions are those of a program, as a person reads them.
+// Versions are the versions of a program in readable form.
 type Versions struct {
 	// Deployed is empty if only tests run the program.
 	Deployed string

@@ -19,7 +19,7 @@ import (
 
 const project = "../.."
 
-// TestTable: each program has one row, and a reason exactly where no tested version is the deployed one.
+// TestTable checks that each program has one row, and a reason exactly where no tested version is the deployed one.
 func TestTable(t *testing.T) {
 	names := map[string]bool{}
 	for _, p := range versions.Table() {
@@ -84,7 +84,7 @@ func TestUpstream(t *testing.T) {
 	}
 }
 
-// TestImages: every image of another project is the deployed version of a program.
+// TestImages checks that every image of another project is the deployed version of a program.
 func TestImages(t *testing.T) {
 	rows := map[versions.Source]bool{}
 	for _, p := range versions.Table() {
@@ -95,16 +95,16 @@ func TestImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ours := strings.Contains(reference, "/c5c3/"); !ours && !rows[versions.Image(name)] {
+		if own := strings.Contains(reference, "/c5c3/"); !own && !rows[versions.Image(name)] {
 			t.Errorf("image %s has no row", reference)
 		}
 	}
 }
 
-// developerTools build, check and render the project; none of them runs in a cloud or in the place of something that does.
+// developerTools build, check and render the project; none of them runs in a cloud or stands for a component of one.
 var developerTools = []string{"chainsaw", "controller-gen", "crossplane", "golangci-lint", "govulncheck", "gremlins", "helm"}
 
-// TestModules: every tool and every module with definitions belongs to a program.
+// TestModules checks that every tool and every module with definitions belongs to a program.
 func TestModules(t *testing.T) {
 	tools, definitions := map[string]bool{}, map[string]bool{}
 	for _, p := range versions.Table() {
@@ -154,8 +154,8 @@ var utilities = []string{
 	"mmdebstrap", "mount", "pkg-config", "procps", "python3-unbound", "tzdata", "udev", "util-linux", "xfsprogs",
 }
 
-// TestPackages: every Debian package that an image has or a suite installs belongs to a program, and the versions of the table are those
-// of packages that are there.
+// TestPackages checks that every Debian package of an image or a suite belongs to a program, and that the versions of
+// the table are versions of existing packages.
 func TestPackages(t *testing.T) {
 	deployed, tested := map[versions.Debian]bool{}, map[versions.Debian]bool{}
 	suites, err := install.Packages()

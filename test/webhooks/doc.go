@@ -1,3 +1,4 @@
-// Package webhooks holds what the function orders at an edit against what the owners of the objects do not allow to change: transition
-// rules in the real definitions of every kind, and the webhooks of MariaDB's operator, which are its released program.
+// Package webhooks checks that the updates which the function composes for an edit are accepted by the owners of the
+// objects: the transition rules in the real definitions of every kind, and the webhooks of MariaDB's operator, run from
+// its released program.
 package webhooks

@@ -35,11 +35,11 @@ const program = "MARIADB_CONTROLLER"
 type operator struct {
 	client *http.Client
 	url    string
-	// asked is how often it was.
-	asked int
+	// requests is the number of reviewed requests.
+	requests int
 }
 
-// startOperator starts it. It reads nothing from the API server that it is told of, which does not exist. Nil: it is not built.
+// startOperator starts the operator. It does not connect to its API server, which does not exist. Nil: it is not built.
 func startOperator(t *testing.T) *operator {
 	t.Helper()
 	path := os.Getenv(program)
@@ -81,11 +81,11 @@ func startOperator(t *testing.T) *operator {
 	}
 }
 
-// webhooks are the kinds that we make objects of, and whether it has webhooks for them.
+// webhooks are the composed kinds of this operator, and whether it has webhooks for them.
 var webhooks = map[string]bool{"ExternalMariaDB": false, "MariaDB": true, "MaxScale": true, "PhysicalBackup": true, "Database": true, "User": true, "Grant": true}
 
-// ask returns what it says to making an object, or to making another one of it. Empty: it takes it.
-func (o *operator) ask(obj, old map[string]any) (string, error) {
+// call returns the response to creating an object, or to updating old to it. Empty: it is accepted.
+func (o *operator) call(obj, old map[string]any) (string, error) {
 	kind, _ := obj["kind"].(string)
 	if obj["apiVersion"] != "k8s.mariadb.com/v1alpha1" {
 		return "", nil
@@ -93,11 +93,11 @@ func (o *operator) ask(obj, old map[string]any) (string, error) {
 	queries, known := webhooks[kind]
 	switch {
 	case !known:
-		return "", fmt.Errorf("nobody knows whether there is a webhook for %s", kind)
+		return "", fmt.Errorf("it is unknown whether there is a webhook for %s", kind)
 	case !queries:
 		return "", nil
 	}
-	o.asked++
+	o.requests++
 	review := admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
 		Request: &admissionv1.AdmissionRequest{
@@ -133,7 +133,7 @@ func (o *operator) ask(obj, old map[string]any) (string, error) {
 	return response.Response.Result.Message, nil
 }
 
-// certificate writes one of localhost, and returns what verifies it.
+// certificate writes a certificate for localhost, and returns a pool that verifies it.
 func certificate(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -32,7 +32,7 @@ type order struct {
 	claim, platform map[string]any
 }
 
-// with is an order with more in its claim's spec, and in that of the platform. A field that is null is removed.
+// with returns an order with additional fields in its claim's spec, and in the platform's. A null field is removed.
 func (w order) with(t *testing.T, name string, e edit) order {
 	t.Helper()
 	out := order{example: w.example, name: w.name + " + " + name, claim: clone(t, w.claim), platform: clone(t, w.platform)}
@@ -49,7 +49,7 @@ const (
 	another = `bucket: second, endpoint: "s3:443", credentialsSecretRef: {name: s3}`
 )
 
-// edits are of every field of infrastructure.mariadb, and of what else reaches objects of operators.
+// edits are of every field of infrastructure.mariadb, and of other fields that affect objects of operators.
 var edits = map[string]edit{
 	"one member":           {claim: `{infrastructure: {mariadb: {replicas: 1}}}`},
 	"five members":         {claim: `{infrastructure: {mariadb: {replicas: 5}}}`},
@@ -101,7 +101,7 @@ var edits = map[string]edit{
 // sizes are all sizes of a claim.
 var sizes = []string{"development", "small", "medium", "large"}
 
-// orders are the examples in each size.
+// orders returns the examples in each size.
 func orders(t *testing.T) []order {
 	t.Helper()
 	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
@@ -118,20 +118,21 @@ func orders(t *testing.T) []order {
 			claim := parse(t, string(text))
 			claim["metadata"] = map[string]any{"namespace": "tenant-a", "name": "cloud"}
 			w := order{example: f, name: filepath.Base(f), claim: claim, platform: parse(t, string(examples.Platform))}
-			// What a platform does not allow would not be tried.
-			everything := "{limits: [" + limittest.Everything + "]}"
-			out = append(out, w.with(t, size, edit{claim: "{size: " + size + "}", platform: everything}))
+			// A claim that the platform forbids would not be tried.
+			allowAll := "{limits: [" + limittest.Everything + "]}"
+			out = append(out, w.with(t, size, edit{claim: "{size: " + size + "}", platform: allowAll}))
 		}
 	}
 	return out
 }
 
-// A trial is one edit of what is there.
+// A trial is one edit of an existing claim.
 type trial struct{ from, to order }
 
-// TestEdits: each edit that a claim accepts is taken by the owners of what it becomes. What they would refuse is refused on the claim. The edits are
-// those from every example in every size to every other (in make test, from every size to every other, and some of the rest), and from each of
-// them to one that differs in a field, and back.
+// TestEdits checks that each edit that a claim accepts is accepted by the owners of its objects, so that an edit which
+// they would reject is rejected on the claim. The edits are those from every example in every size to every other (in
+// make test, from every size to every other, and some of the rest), and from each of them to one that differs in a
+// field, and back.
 func TestEdits(t *testing.T) {
 	court := newCourt(t)
 	var trials []trial
@@ -157,19 +158,19 @@ func TestEdits(t *testing.T) {
 	for _, tr := range trials {
 		court.try(t, tr)
 	}
-	t.Logf("%d edits (%d between examples): %d refused at admission, %d by the function, %d taken with %d updates of objects, %d of them refused by their owners; "+
-		"the operator of MariaDB was asked %d times", len(trials), pairs, court.admission, court.function, court.taken, court.updates, court.refused, court.asked())
-	// Most examples differ in what is said when a claim is made, and never later: where a database, a queue or a Keystone is.
-	if court.taken < pairs/8 {
-		t.Errorf("only %d edits were accepted", court.taken)
+	t.Logf("%d edits (%d between examples): %d rejected at admission, %d by the function, %d accepted with %d updates of objects, %d of them rejected by their owners; "+
+		"the operator of MariaDB reviewed %d requests", len(trials), pairs, court.admission, court.function, court.accepted, court.updates, court.rejectedByOwner, court.requests())
+	// Most examples differ in fields that are immutable: the location of a database, a queue or a Keystone.
+	if court.accepted < pairs/8 {
+		t.Errorf("only %d edits were accepted", court.accepted)
 	}
 	if court.operator == nil {
-		t.Skipf("%s does not name MariaDB's operator: its webhooks were not asked, and only edits between examples were tried; make test-webhooks does both", program)
+		t.Skipf("%s does not name MariaDB's operator: its webhooks were not called, and only edits between examples were tried; make test-webhooks does both", program)
 	}
 }
 
-// fields are the edits of one field, there and back, of each order; and those of a field that an edit has set, such as from one bucket to
-// another.
+// fields returns the edits of one field, there and back, of each order; and the edits from one value to another, such
+// as from one bucket to another.
 func fields(t *testing.T, all []order) []trial {
 	t.Helper()
 	var out []trial
@@ -200,22 +201,22 @@ func sameField(a, b string) bool {
 type court struct {
 	operator *operator
 	set      *crds.Set
-	// settled are the orders that were made, by name: most of them are edited many times.
-	settled map[string]made
-	// seen are the answers to pairs of objects.
-	seen                                         map[string]string
-	admission, function, taken, updates, refused int
+	// applied are the applied orders, by name: most of them are edited many times.
+	applied map[string]application
+	// responses by pair of objects.
+	responses                                               map[string]string
+	admission, function, accepted, updates, rejectedByOwner int
 }
 
-// made is an order that was applied, and the objects that it became. There is no world if the order is refused.
-type made struct {
-	world *simulate.Cluster
-	live  map[string]map[string]any
+// application is an order that was applied, and its objects. cluster is nil if the order is rejected.
+type application struct {
+	cluster *simulate.Cluster
+	live    map[string]map[string]any
 }
 
 func newCourt(t *testing.T) *court {
 	t.Helper()
-	c := &court{operator: startOperator(t), set: crds.Load(t), settled: map[string]made{}, seen: map[string]string{}}
+	c := &court{operator: startOperator(t), set: crds.Load(t), applied: map[string]application{}, responses: map[string]string{}}
 	own, err := definition.All()
 	if err != nil {
 		t.Fatal(err)
@@ -226,23 +227,23 @@ func newCourt(t *testing.T) *court {
 	return c
 }
 
-func (c *court) asked() int {
+func (c *court) requests() int {
 	if c.operator == nil {
 		return 0
 	}
-	return c.operator.asked
+	return c.operator.requests
 }
 
 // settle applies an order.
-func (c *court) settle(t *testing.T, o order) made {
+func (c *court) apply(t *testing.T, o order) application {
 	t.Helper()
-	if m, ok := c.settled[o.name]; ok {
+	if m, ok := c.applied[o.name]; ok {
 		return m
 	}
-	var m made
-	w, err := world(o)
+	var m application
+	w, err := cluster(o)
 	if rejected := (*preview.ValidationErrors)(nil); errors.As(err, &rejected) {
-		c.settled[o.name] = m
+		c.applied[o.name] = m
 		return m
 	} else if err != nil {
 		t.Fatalf("%s: %v", o.name, err)
@@ -258,22 +259,22 @@ func (c *court) settle(t *testing.T, o order) made {
 		return nil
 	}
 	if err := w.Run(func(simulate.Step) {}); err == nil {
-		m = made{world: w, live: live}
+		m = application{cluster: w, live: live}
 	} else if !invalid.Is(err) {
 		t.Fatalf("%s: %v", o.name, err)
 	}
-	c.settled[o.name] = m
+	c.applied[o.name] = m
 	return m
 }
 
 // try applies the first order, and then the second.
 func (c *court) try(t *testing.T, tr trial) {
 	t.Helper()
-	from := c.settle(t, tr.from)
-	if from.world == nil {
+	from := c.apply(t, tr.from)
+	if from.cluster == nil {
 		return // There is no such claim.
 	}
-	next, err := world(tr.to)
+	next, err := cluster(tr.to)
 	if rejected := (*preview.ValidationErrors)(nil); errors.As(err, &rejected) {
 		c.admission++
 		return
@@ -290,11 +291,11 @@ func (c *court) try(t *testing.T, tr trial) {
 	}
 	live := maps.Clone(from.live)
 	var one sync.Mutex
-	w := from.world.Clone(func(desired []map[string]any) error {
+	w := from.cluster.Clone(func(desired []map[string]any) error {
 		one.Lock()
 		defer one.Unlock()
 		for _, o := range desired {
-			c.judge(t, tr, o, live[key(o)])
+			c.review(t, tr, o, live[key(o)])
 			live[key(o)] = o
 		}
 		return nil
@@ -306,18 +307,18 @@ func (c *court) try(t *testing.T, tr trial) {
 	case err != nil:
 		t.Errorf("%s → %s: %v", tr.from.name, tr.to.name, err)
 	default:
-		c.taken++
+		c.accepted++
 	}
 }
 
-// judge asks the owners of an object.
-func (c *court) judge(t *testing.T, tr trial, o, old map[string]any) {
+// review calls the owners of an object.
+func (c *court) review(t *testing.T, tr trial, o, old map[string]any) {
 	t.Helper()
 	text := fmt.Sprint(o, old)
-	response, ok := c.seen[text]
+	response, ok := c.responses[text]
 	if !ok {
 		response = c.answer(t, o, old)
-		c.seen[text] = response
+		c.responses[text] = response
 	}
 	if old != nil {
 		c.updates++
@@ -325,7 +326,7 @@ func (c *court) judge(t *testing.T, tr trial, o, old map[string]any) {
 	if response == "" {
 		return
 	}
-	c.refused++
+	c.rejectedByOwner++
 	t.Errorf("%s → %s:\n%s\n%s", tr.from.name, tr.to.name, key(o), response)
 }
 
@@ -344,7 +345,7 @@ func (c *court) answer(t *testing.T, o, old map[string]any) string {
 		}
 	}
 	if c.operator != nil {
-		response, err := c.operator.ask(o, old)
+		response, err := c.operator.call(o, old)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -355,7 +356,7 @@ func (c *court) answer(t *testing.T, o, old map[string]any) string {
 	return strings.Join(out, "\n")
 }
 
-func world(w order) (*simulate.Cluster, error) {
+func cluster(w order) (*simulate.Cluster, error) {
 	claim, err := yaml.Marshal(w.claim)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// TestCells: with as many cells as there may be, no composite resource has more than 70 objects, and none is larger than an API server
-// takes (etcd's 1.5 MB), no answer larger than gRPC does (4 MiB), each with a wide margin.
+// TestCells checks that with the maximum number of cells, no composite resource has more than 70 objects, none is
+// larger than an API server accepts (etcd's 1.5 MB), and no response is larger than gRPC accepts (4 MiB), each with a
+// wide margin.
 func TestCells(t *testing.T) {
 	if !effort.Long() {
 		t.Skip("sixteen cells take 5 CPU-seconds: make test-long composes them")
@@ -22,7 +23,7 @@ func TestCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	const mostObjects, mostBytes, mostAnswer = 70, 256 << 10, 512 << 10
-	// A metadata API above the cells is what makes Nova itself the largest.
+	// A metadata API above the cells makes Nova itself the largest.
 	m := converge(t, bytes.Replace(claim, []byte("      metadata: {perCell: true}\n"), nil, 1), atOnce)
 	if !m.root.ready {
 		t.Error("it never becomes ready")
@@ -49,7 +50,8 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// size is what a composite resource measures: how much it composes, how long it is, and how long its function's answer.
+// size is the size of a composite resource: the number of its objects, its bytes, and the bytes of its function's
+// response.
 type size struct{ objects, bytes, answer int }
 
 // measure notes the largest of each kind.
@@ -67,6 +69,6 @@ func (x *xr) measure(t *testing.T, largest map[string]size) {
 			c.nested.measure(t, largest)
 		}
 	}
-	was := largest[kind]
-	largest[kind] = size{max(was.objects, is.objects), max(was.bytes, is.bytes), max(was.answer, is.answer)}
+	previous := largest[kind]
+	largest[kind] = size{max(previous.objects, is.objects), max(previous.bytes, is.bytes), max(previous.answer, is.answer)}
 }

@@ -23,20 +23,22 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
-// write is how long an API server takes for a write, one after the other: as on the two cores of docs/performance.md.
+// write is the time that an API server takes for a write, one after the other: as on the two cores of
+// docs/performance.md.
 const write = 6 * time.Millisecond
 
-// model is Crossplane's core, as far as it decides what is written
+// model simulates the part of Crossplane's core that decides about writes
 // (https://github.com/crossplane/crossplane/tree/v2.4.0/internal/controller/apiextensions):
 //
-//   - A pass over a composite resource (XR) applies its references, everything that it composes, and its status, changed or not.
-//   - Each change of the XR or of what it composes brings a pass, after the one that runs.
-//   - The status is written twice. First the function's part is applied, with the conditions as they were; then all is updated with the
-//     conditions as they are. The update takes changed conditions from the applier, the next pass takes them back, and that is a change
-//     of the XR: a condition that changes costs two further passes.
+//   - A pass over a composite resource (XR) applies its references, all composed resources, and its status, changed or
+//     not.
+//   - Each change of the XR or of its composed resources triggers a pass, after the running one.
+//   - The status is written twice. First the function's part is applied, with the previous conditions; then the whole
+//     status is updated with the new conditions. The update takes ownership of changed conditions, the next pass takes
+//     it back, and that is a change of the XR: a condition that changes costs two further passes.
 //   - A pass over the claim updates it, applies the XR, and updates the claim's status twice.
 //
-// Crossplane's controller of Usages is not in it.
+// Crossplane's controller of Usages is not included.
 type model struct {
 	kinds    map[string]function.Runner
 	required map[string][]*structpb.Struct
@@ -55,7 +57,8 @@ type model struct {
 	err                      error
 }
 
-// pace says when the owner of an object writes its status, after the object was written. With the last of them the object is ready.
+// pace returns when the owner of an object writes its status, relative to the write of the object. With the last status
+// the object is ready.
 type pace func(kind string) []time.Duration
 
 // event is something that happens at a time.
@@ -65,7 +68,7 @@ type event struct {
 	do    func()
 }
 
-// events come out by time, and those of one time in the order in which they went in.
+// events are sorted by time, and events of one time by insertion.
 type events []event
 
 func (e *events) Len() int      { return len(*e) }
@@ -82,16 +85,16 @@ func (e *events) Pop() any {
 }
 
 // worker makes one pass at a time. Whatever happens during a pass brings one more, once.
-type worker struct{ busy, again bool }
+type worker struct{ busy, pending bool }
 
-// converge orders a claim, beside those of others, and returns when nothing happens any more.
-func converge(t *testing.T, claim []byte, takes pace, others ...*structpb.Struct) *model {
+// converge creates a claim, next to the claims of others, and returns when nothing changes any more.
+func converge(t *testing.T, claim []byte, delays pace, others ...*structpb.Struct) *model {
 	t.Helper()
 	w, err := preview.NewCluster(claim, examples.Platform, kinds.Runners())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &model{kinds: w.Kinds, required: w.Required, others: others, duration: takes, passes: map[string]int{}}
+	m := &model{kinds: w.Kinds, required: w.Required, others: others, duration: delays, passes: map[string]int{}}
 	m.root = m.newXR(w.XR.AsMap(), nil, "")
 	m.root.changed()
 	for len(m.events) > 0 {
@@ -105,7 +108,7 @@ func converge(t *testing.T, claim []byte, takes pace, others ...*structpb.Struct
 	return m
 }
 
-// after lets something happen later.
+// after schedules a function.
 func (m *model) after(d time.Duration, do func()) {
 	heap.Push(&m.events, event{at: m.now + d, order: m.order(), do: do})
 }
@@ -116,17 +119,17 @@ func (m *model) order() int {
 	return m.ordered
 }
 
-// start lets a worker make a pass, now or after the one that it makes. A pass calls what it gets when it is over.
+// start creates a worker run a pass, now or after the running one. A pass calls its argument at the end.
 func (m *model) start(w *worker, pass func(over func())) {
 	if w.busy {
-		w.again = true
+		w.pending = true
 		return
 	}
-	w.busy, w.again = true, false
+	w.busy, w.pending = true, false
 	m.after(0, func() {
 		pass(func() {
 			w.busy = false
-			if w.again {
+			if w.pending {
 				m.start(w, pass)
 			}
 		})
@@ -140,7 +143,7 @@ func (m *model) passOverClaim(over func()) {
 	m.after(each*write, func() {
 		if status, _ := m.root.object["status"].(map[string]any); !reflect.DeepEqual(status, m.copied) {
 			m.copied = maps.Clone(status)
-			m.claim.again = true
+			m.claim.pending = true
 		}
 		over()
 	})
@@ -152,14 +155,14 @@ type xr struct {
 	model    *model
 	object   map[string]any
 	parent   *xr
-	resource string // its name among what the parent composes
+	resource string // its name among the resources of the parent
 	composed map[string]*composed
 	// retaken: the next pass takes conditions back.
 	retaken bool
 	ready   bool
 }
 
-// composed is a composed resource, as it was applied last and as it is.
+// composed is a composed resource, as it was applied last and as observed.
 type composed struct {
 	desired, observed encoded.Struct
 	generation        int
@@ -177,7 +180,7 @@ func (x *xr) setGeneration(n int) {
 	meta["generation"] = float64(n)
 }
 
-// changed is that the XR is another one than before.
+// changed handles a change of the XR.
 func (x *xr) changed() {
 	m := x.model
 	m.start(&x.worker, x.pass)
@@ -201,11 +204,11 @@ func (x *xr) pass(over func()) {
 	m := x.model
 	tree := x.tree()
 	m.passes[compose.KindOf(tree).Kind]++
-	world := &simulate.Cluster{XR: tree, Observed: map[string]encoded.Struct{}, Required: m.required, RequiredResources: m.others}
+	cluster := &simulate.Cluster{XR: tree, Observed: map[string]encoded.Struct{}, Required: m.required, RequiredResources: m.others}
 	for name, c := range x.composed {
-		world.Observed[name] = c.observed
+		cluster.Observed[name] = c.observed
 	}
-	response, plan, err := world.Explain(m.kinds[compose.KindOf(tree).GroupKind().String()])
+	response, plan, err := cluster.Explain(m.kinds[compose.KindOf(tree).GroupKind().String()])
 	if err != nil {
 		m.err = err
 		return
@@ -252,7 +255,8 @@ func (x *xr) apply(name string, desired encoded.Struct) {
 	if !wrapped {
 		inner = desired
 	} else {
-		// The provider notes whose configuration it uses, adds a finalizer, and remembers what it is about to create and what it has created.
+		// The provider records whose configuration it uses, adds a finalizer, and remembers the object that it is about
+		// to create and the created one.
 		const notes, changes = 5, 4
 		m.writes += notes
 		for n := range changes {
@@ -262,13 +266,13 @@ func (x *xr) apply(name string, desired encoded.Struct) {
 			})
 		}
 	}
-	takes := m.duration(kindOf(inner))
-	for n, d := range takes {
+	delays := m.duration(kindOf(inner))
+	for n, d := range delays {
 		m.after(d, func() {
 			if wrapped {
 				m.writes++
 			}
-			if n == len(takes)-1 && c.generation == generation {
+			if n == len(delays)-1 && c.generation == generation {
 				if c.observed, m.err = simulate.Finish(c.observed); m.err != nil {
 					return
 				}
@@ -298,9 +302,9 @@ func (x *xr) writeStatus(response *wire.Response) {
 	conditions, changed := x.conditions(previous, response)
 	status := response.Composite.Object.At("status").Map()
 
-	was := maps.Clone(before)
-	delete(was, "conditions")
-	applied := x.retaken || !reflect.DeepEqual(was, status)
+	rest := maps.Clone(before)
+	delete(rest, "conditions")
+	applied := x.retaken || !reflect.DeepEqual(rest, status)
 	x.model.writes++
 	if applied || changed {
 		x.model.writes++
@@ -317,7 +321,7 @@ func (x *xr) writeStatus(response *wire.Response) {
 
 var statuses = map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False"}
 
-// conditions are those that an XR has after a pass, and whether one of them has changed.
+// conditions returns the conditions of an XR after a pass, and whether one of them has changed.
 func (x *xr) conditions(previous []any, response *wire.Response) (conditions []any, changed bool) {
 	conditions = slices.Clone(previous)
 	set := func(typ, status, reason, message string) {

@@ -12,8 +12,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// TestObjects: no composite resource has more than 70 objects: all of them are applied whenever one of them changes, so that what it costs
-// to make them ready grows with their square. One that has more is two.
+// TestObjects checks that no composite resource has more than 70 objects: all of them are applied whenever one of them
+// changes, so that the cost until they are ready grows with the square of their number. Larger ones must be split.
 func TestObjects(t *testing.T) {
 	const most = 70
 	files, err := examples.Files.ReadDir("controlplane")
@@ -39,7 +39,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// everyService is the example that has everything, with all services that are built.
+// everyService returns the example that has everything, with all services that are built.
 func everyService(t *testing.T) []byte {
 	t.Helper()
 	claim, err := examples.Files.ReadFile("controlplane/full.yaml")
@@ -60,7 +60,7 @@ func everyService(t *testing.T) []byte {
 	return bytes.Replace(claim, []byte(section), []byte(section+services[1:]), 1)
 }
 
-// sizes are the numbers of objects of a composite resource and of those in it, by kind and name.
+// sizes returns the number of objects of a composite resource and of nested ones, by kind and name.
 func (x *xr) sizes() map[string]int {
 	meta, _ := x.object["metadata"].(map[string]any)
 	out := map[string]int{fmt.Sprintf("%v %v", x.object["kind"], meta["name"]): len(x.composed)}

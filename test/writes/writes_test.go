@@ -12,11 +12,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
 
-// TestWrites holds what it costs to make a claim ready: at once, as the fakes of test/platform do it, where many events meet a pass that
-// runs already; and as `make test-e2e` saw it, where each event brings passes of its own. A number that falls is written down here; one that
-// rises needs a reason: with one generator for all passwords the smallest claim has an object fewer, and where hardly any events meet in a
-// pass, those of shorter passes meet in three fewer; the other five fell. It is that of all writes, which fewer objects make smaller, and not that of each object's.
-// With Glance's CronJob, all services together have an object more, which takes four writes.
+// TestWrites checks the number of writes until a claim is ready: with immediate owners, like the fakes of
+// test/platform, where many events are coalesced into a running pass; and with the delays of `make test-e2e`, where
+// each event causes separate passes. If a number falls, record it here; if it rises, it needs a reason: with one
+// generator for all passwords the smallest claim has an object fewer, and where hardly any events are coalesced,
+// shorter passes coalesce three fewer; the other five fell. It is the number of all writes, which fewer objects reduce,
+// and not the number of writes per object. With Glance's CronJob, all services together have an object more, which
+// takes four writes.
 func TestWrites(t *testing.T) {
 	full, err := examples.Files.ReadFile("controlplane/full.yaml")
 	if err != nil {
@@ -47,7 +49,8 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestComplete: the same of the claims of a whole cloud, each beside those that it refers to, and all of them together.
+// TestComplete checks the same for the claims of a whole cloud, each next to the claims that it refers to, and all of
+// them together.
 func TestComplete(t *testing.T) {
 	for name, tc := range map[string]struct {
 		duration pace
@@ -68,7 +71,7 @@ func TestComplete(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.RequiredResources = existing
-				if err := w.Run(func(simulate.Step) {}); err != nil { // With it comes what owners make besides, as Rook does.
+				if err := w.Run(func(simulate.Step) {}); err != nil { // The result includes the objects that owners create, as Rook does.
 					t.Fatal(err)
 				}
 				m := converge(t, claim, tc.duration, w.RequiredResources...)
@@ -96,7 +99,7 @@ func atOnce(kind string) []time.Duration {
 	return []time.Duration{spread(kind, 30, 50)}
 }
 
-// measured is how long owners took on a real node (docs/performance.md), with what they report in between.
+// measured returns the time that owners took on a real node (docs/performance.md), with their intermediate reports.
 func measured(kind string) []time.Duration {
 	seconds := map[string][]float64{
 		"MariaDB.k8s.mariadb.com":        {0.2, 1, 2, 9},
@@ -118,7 +121,7 @@ func measured(kind string) []time.Duration {
 	return out
 }
 
-// spread is a time of so many milliseconds, and up to so many more: the same for a kind each time.
+// spread returns a time of so many milliseconds, and up to so many more: the same for a kind each time.
 func spread(kind string, least, more int) time.Duration {
 	sum := 0
 	for _, b := range []byte(kind) {

@@ -21,11 +21,12 @@ var registered = map[string][]string{
 	"generator": {"fake", "password", "sshkey", "uuid"},
 }
 
-// Build returns the folder of the module and the program, which is built once and kept in bin below a folder. It is built from a copy of
-// the module, because what is built in is one list in its sources; its own go.mod and go.sum, which its hash covers, say from what else.
+// Build returns the folder of the module and the program, which is built once and kept in bin below a folder. It is
+// built from a copy of the module, because the list of providers is in its sources; its hash covers the module's go.mod
+// and go.sum, which define all other dependencies.
 func Build(ctx context.Context, folder string, log io.Writer) (source, program string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", Module)
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), "GOWORK=off", "GOFLAGS=") // it is of no module
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "GOWORK=off", "GOFLAGS=") // it belongs to no module
 	out, err := cmd.Output()
 	if err != nil {
 		return "", "", fmt.Errorf("cannot get its sources: %w: %s", err, out)

@@ -1,5 +1,5 @@
-// Package hypervisor is a nova-compute whose virtual machines are not there, and the screens that it finds around it. It is configured as a
-// real one is: it knows the queue of its cell, and no database.
+// Package hypervisor is a nova-compute whose servers are not there, and the screens that it finds around it. It is
+// configured as a real one is: it knows the queue of its cell, and no database.
 package hypervisor
 
 import (
@@ -22,21 +22,22 @@ var program string
 // user runs nova-compute.
 const user = 42424
 
-// Hypervisor is one.
+// Hypervisor is a simulated hypervisor.
 type Hypervisor struct {
-	// Host is what Nova knows it by, and Cell the name of its cell.
+	// Host is its host name in Nova, and Cell the name of its cell.
 	Host, Cell string
 	// ControlPlane is the namespace of its control plane.
 	ControlPlane string
 	// Console is the address of its cell's console proxy: https://host:port. Screen is where its screens are: host:port.
 	Console, Screen string
-	// CredentialID and CredentialSecret are what it logs in by, QueueUser and QueuePassword those of its cell in the queue.
+	// CredentialID and CredentialSecret are its application credential, QueueUser and QueuePassword the login of its
+	// cell in the queue.
 	CredentialID, CredentialSecret, QueueUser, QueuePassword string
-	// Authorities verify Keystone, and all else that it speaks to, as PEM.
+	// Authorities are the CA certificates of Keystone and all other servers that it uses, as PEM.
 	Authorities string
 }
 
-// common are its options that are the same for all, and have to fit those of its cell.
+// common are the options that are the same for all hypervisors, and have to match the options of its cell.
 const common = `[vnc]
 enabled = true
 server_listen = 127.0.0.1
@@ -54,7 +55,7 @@ lock_path = /var/lib/nova
 compute = auto
 `
 
-// files are what it reads, below /etc/nova.
+// files returns its configuration files, below /etc/nova.
 func (h Hypervisor) files() map[string]string {
 	const ca = "/etc/nova/authorities.crt"
 	query := url.Values{"ssl": {"true"}, "ssl_ca_file": {ca}}
@@ -77,7 +78,7 @@ func (h Hypervisor) files() map[string]string {
 	return map[string]string{"nova.conf": conf.String(), "hypervisor.py": program, "authorities.crt": h.Authorities}
 }
 
-// Objects run it in a namespace: a Secret with what it reads, and a set of one pod.
+// Objects returns the objects that run it in a namespace: a Secret with its files, and a StatefulSet with one pod.
 func (h Hypervisor) Objects(namespace, image string) []client.Object {
 	meta := metav1.ObjectMeta{Name: h.Host, Namespace: namespace}
 	labels := map[string]string{"app": h.Host}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestScreen: who looks at a screen is told whose it is.
+// TestScreen checks that viewers of a screen see its name.
 func TestScreen(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -26,7 +26,8 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestFiles: a dollar in a password is no variable of oslo.config's, and no character of one ends the address.
+// TestFiles checks that a dollar in a password is no variable of oslo.config's, and no character of one ends the
+// address.
 func TestFiles(t *testing.T) {
 	h := Hypervisor{Host: "compute-cell1", Cell: "cell1", ControlPlane: "cloud", QueueUser: "user", QueuePassword: "a$b@c/d", CredentialSecret: "e$f"}
 	conf := h.files()["nova.conf"]

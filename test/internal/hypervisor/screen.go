@@ -6,7 +6,8 @@ import (
 	"net"
 )
 
-// The screen of a virtual machine, as far as it is shown: RFB 3.8 without a password (https://datatracker.ietf.org/doc/html/rfc6143).
+// The screen of a server, as far as it is displayed: RFB 3.8 without a password
+// (https://datatracker.ietf.org/doc/html/rfc6143).
 const (
 	rfbVersion   = "RFB 003.008\n"
 	rfbNone      = 1 // the security type
@@ -16,29 +17,29 @@ const (
 	rfbNameBytes = 4
 )
 
-// Screens show a name to whoever connects, and are black, until the listener is closed.
+// Screens shows a name to each client, on a black screen, until the listener is closed.
 func Screens(l net.Listener, name string) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go func() { _ = show(conn, name) }() // the other end knows
+		go func() { _ = show(conn, name) }() // the client has already read the error
 	}
 }
 
-// show is the server's side of a handshake.
+// show returns the server's side of a handshake.
 func show(conn net.Conn, name string) error {
 	defer conn.Close() //nolint:errcheck // the other end knows
 	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
 	init[rfbInit+rfbNameBytes-1] = byte(len(name)) //nolint:gosec // a short name
 	for _, step := range []struct {
-		tell []byte
+		send []byte
 		hear int
 	}{
 		{[]byte(rfbVersion), len(rfbVersion)}, {[]byte{1, rfbNone}, 1}, {make([]byte, rfbResult), 1}, {init, 1},
 	} {
-		if _, err := conn.Write(step.tell); err != nil {
+		if _, err := conn.Write(step.send); err != nil {
 			return err
 		}
 		if _, err := io.ReadFull(conn, make([]byte, step.hear)); err != nil {
@@ -48,22 +49,22 @@ func show(conn net.Conn, name string) error {
 	return nil
 }
 
-// Look is the client's side of a handshake. It returns the name of the screen.
+// Look returns the client's side of a handshake. It returns the name of the screen.
 func Look(conn io.ReadWriter) (name string, err error) {
 	version, types, result := make([]byte, len(rfbVersion)), make([]byte, rfbTypes), make([]byte, rfbResult)
 	init := make([]byte, rfbInit+rfbNameBytes)
 	for _, step := range []struct {
-		hear, tell []byte
+		hear, send []byte
 	}{
 		{version, []byte(rfbVersion)}, {types, []byte{rfbNone}}, {result, []byte{1}}, {init, nil},
 	} {
 		if _, err := io.ReadFull(conn, step.hear); err != nil {
 			return "", err
 		}
-		if len(step.tell) == 0 {
+		if len(step.send) == 0 {
 			continue
 		}
-		if _, err := conn.Write(step.tell); err != nil {
+		if _, err := conn.Write(step.send); err != nil {
 			return "", err
 		}
 	}

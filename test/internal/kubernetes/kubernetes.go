@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// Loopback is where everything listens.
+	// Loopback is the address of all servers.
 	Loopback = "127.0.0.1"
-	// Services are the addresses of Services.
+	// Services is the range of Service addresses.
 	Services = "10.96.0.0/16"
-	// service is the address of the API's own.
+	// service is the address of the Service of the API server.
 	service = "10.96.0.1"
 )
 
-// API is one that runs. Its programs have to be linked: etcd, kube-apiserver and kube-controller-manager.
+// API is an API server that runs. Its programs have to be linked: etcd, kube-apiserver and kube-controller-manager.
 type API struct {
 	// Name is the beginning of the names of logs.
 	Name string
@@ -42,7 +42,8 @@ type API struct {
 	manager   int    // port of the controller manager
 }
 
-// Start starts etcd and an API server, which gets additional flags, with its files in a folder; it does not wait until that answers.
+// Start starts etcd and an API server with additional flags and its files in a folder; it does not wait until the
+// server is ready.
 func Start(name, dir string, ps *process.Group, flags ...string) (*API, error) {
 	ports, err := FreePorts(4)
 	if err != nil {
@@ -63,7 +64,7 @@ func Start(name, dir string, ps *process.Group, flags ...string) (*API, error) {
 	if a.Config, err = clientcmd.BuildConfigFromFlags("", a.Kubeconfig); err != nil {
 		return nil, err
 	}
-	a.Config.QPS = -1 // the API server is ours alone
+	a.Config.QPS = -1 // no other client uses this API server
 	a.Config.WarningHandler = rest.NoWarnings{}
 	etcd := "http://" + Address(ports[0])
 	if err := ps.Start(name+"-etcd", "etcd", nil, Etcd(name, filepath.Join(dir, "etcd"), etcd, "http://"+Address(ports[1]))...); err != nil {
@@ -80,7 +81,8 @@ func Start(name, dir string, ps *process.Group, flags ...string) (*API, error) {
 	}, flags)...)
 }
 
-// Etcd are the flags of an etcd of one member. Nothing has to survive a crash of the machine, so it need not wait for the disk.
+// Etcd returns the flags of an etcd of one member. Nothing has to survive a crash of the machine, so it need not wait
+// for the disk.
 func Etcd(name, dir, client, peer string) []string {
 	return []string{
 		"--name=" + name, "--data-dir=" + dir, "--unsafe-no-fsync", "--log-level=warn",
@@ -89,10 +91,10 @@ func Etcd(name, dir, client, peer string) []string {
 	}
 }
 
-// File is the path of a file of the API's.
+// File returns the path of a file of the API's.
 func (a *API) File(path string) string { return filepath.Join(a.dir, filepath.FromSlash(path)) }
 
-// certificates makes those of the API server and of who talks to it.
+// certificates creates the certificates of the API server and of its clients.
 func (a *API) certificates() error {
 	for name, who := range map[string]pki.Subject{
 		"apiserver": {User: "kube-apiserver", Hosts: []string{
@@ -121,12 +123,12 @@ func (a *API) certificates() error {
 	return nil
 }
 
-// WriteKubeconfig writes the way into the API for someone.
+// WriteKubeconfig writes a kubeconfig for a user of the API.
 func (a *API) WriteKubeconfig(path string, who *clientcmdapi.AuthInfo) error {
 	return Kubeconfig(path, a.server, a.ca.Certificate, who)
 }
 
-// Kubeconfig writes the way into an API for someone.
+// Kubeconfig writes a kubeconfig for a user of an API.
 func Kubeconfig(path, server string, ca []byte, who *clientcmdapi.AuthInfo) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["cluster"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca}
@@ -136,7 +138,7 @@ func Kubeconfig(path, server string, ca []byte, who *clientcmdapi.AuthInfo) erro
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// Serve waits until the API answers, and starts the controller manager with some controllers.
+// Serve waits until the API is ready, and starts the controller manager with some controllers.
 func (a *API) Serve(ctx context.Context, controllers string) error {
 	if err := Ready(ctx, a.processes, "the API server of "+a.Name, a.Config); err != nil {
 		return err
@@ -150,22 +152,22 @@ func (a *API) Serve(ctx context.Context, controllers string) error {
 	)
 }
 
-// Ready waits until an API answers.
-func Ready(ctx context.Context, ps *process.Group, what string, config *rest.Config) error {
+// Ready waits until an API is ready.
+func Ready(ctx context.Context, ps *process.Group, description string, config *rest.Config) error {
 	set, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	return ps.Wait(ctx, what, func(ctx context.Context) (bool, error) {
+	return ps.Wait(ctx, description, func(ctx context.Context) (bool, error) {
 		_, err := set.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 		return err == nil, err
 	})
 }
 
-// Address is where something listens on a port; on a free one, if that is zero.
+// Address returns the address of a port; of a free one if it is zero.
 func Address(port int) string { return net.JoinHostPort(Loopback, strconv.Itoa(port)) }
 
-// FreePorts are ports that nobody listens on. All are held until all are found, so that no two are the same.
+// FreePorts returns free ports. All are held until all are found, so that no two are the same.
 func FreePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package ping counts what an address answers, for suites that break things meanwhile.
+// Package ping counts the replies of an address, for suites that cause failures meanwhile.
 package ping
 
 import (
@@ -19,23 +19,23 @@ import (
 // protocol is ICMP's number (https://www.iana.org/assignments/protocol-numbers).
 const protocol = 1
 
-// ids are the numbers of those who ping.
+// ids are the identifiers of pingers.
 var ids atomic.Int32
 
-// A Pinger pings an address regularly, and counts what comes back.
+// A Pinger pings an address regularly, and counts the replies.
 type Pinger struct {
 	conn  *icmp.PacketConn
 	id    int
 	stop  chan struct{}
 	ended sync.WaitGroup
 
-	mu     sync.Mutex
-	sent   []time.Time
-	heard  map[int]time.Time
-	failed error
+	mu       sync.Mutex
+	sent     []time.Time
+	received map[int]time.Time
+	failed   error
 }
 
-// interval is how often a Pinger does.
+// interval is the interval of pings.
 const interval = 100 * time.Millisecond
 
 // Start pings an IPv4 address until End. It needs the right to make raw sockets.
@@ -44,7 +44,7 @@ func Start(address string) (*Pinger, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pinger{conn: conn, id: int(ids.Add(1)), stop: make(chan struct{}), heard: map[int]time.Time{}}
+	p := &Pinger{conn: conn, id: int(ids.Add(1)), stop: make(chan struct{}), received: map[int]time.Time{}}
 	p.ended.Go(p.listen)
 	p.ended.Go(func() {
 		every := time.NewTicker(interval)
@@ -71,7 +71,7 @@ func (p *Pinger) send(address string) {
 	if err == nil {
 		_, err = p.conn.WriteTo(packet, &net.IPAddr{IP: net.ParseIP(address)})
 	}
-	if err != nil { // such as no route, for as long as nobody answers to ARP
+	if err != nil { // such as no route, as long as ARP requests are not answered
 		p.mu.Lock()
 		p.failed = err
 		p.mu.Unlock()
@@ -93,20 +93,20 @@ func (p *Pinger) listen() {
 		}
 		if echo, ok := message.Body.(*icmp.Echo); ok && echo.ID == p.id {
 			p.mu.Lock()
-			p.heard[echo.Seq] = time.Now()
+			p.received[echo.Seq] = time.Now()
 			p.mu.Unlock()
 		}
 	}
 }
 
-// Answered is how many pings were.
+// Answered returns the number of answered pings.
 func (p *Pinger) Answered() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.heard)
+	return len(p.received)
 }
 
-// Result is what came of it: how many pings were sent and lost, and the longest time in which none was answered.
+// Result is the number of pings that were sent and lost, and the longest time without a reply.
 type Result struct {
 	Sent, Lost int
 	Gap        time.Duration
@@ -116,7 +116,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("%d of %d pings lost, the longest gap %.1f s", r.Lost, r.Sent, r.Gap.Seconds())
 }
 
-// End stops it, after what was sent last has had time to come back.
+// End stops the Pinger, after a delay for the last replies.
 func (p *Pinger) End() Result {
 	close(p.stop)
 	time.Sleep(time.Second)
@@ -125,7 +125,7 @@ func (p *Pinger) End() Result {
 	out := Result{Sent: len(p.sent)}
 	last := p.sent[0]
 	for i, at := range p.sent {
-		if _, ok := p.heard[i]; ok {
+		if _, ok := p.received[i]; ok {
 			last = at
 			continue
 		}
@@ -135,7 +135,7 @@ func (p *Pinger) End() Result {
 	return out
 }
 
-// Once is an error unless an address answers within some time.
+// Once returns an error unless an address replies in time.
 func Once(address string, within time.Duration) error {
 	p, err := Start(address)
 	if err != nil {
@@ -156,7 +156,7 @@ func Once(address string, within time.Duration) error {
 	return fmt.Errorf("%s does not answer (%w)", address, errors.Join(p.failed, os.ErrDeadlineExceeded))
 }
 
-// During pings an address while something is done. The result counts what came right after, too.
+// During pings an address while do runs. The result includes the replies shortly after.
 func During(address string, do func()) (Result, error) {
 	p, err := Start(address)
 	if err != nil {

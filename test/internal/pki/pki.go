@@ -1,4 +1,5 @@
-// Package pki makes certificates for tests: an authority, and what it signs. All of it is PEM, keys are ECDSA in PKCS #8.
+// Package pki creates certificates for tests: a CA, and certificates that it signs. All of it is PEM; keys are ECDSA in
+// PKCS #8.
 package pki
 
 import (
@@ -29,7 +30,7 @@ type Authority struct {
 	key         crypto.Signer
 }
 
-// Subject is who a certificate is for: a user of groups, who listens at hosts (names or addresses).
+// Subject is the subject of a certificate: a user with groups, and its hosts (names or addresses).
 type Subject struct {
 	User          string
 	Groups, Hosts []string
@@ -37,7 +38,7 @@ type Subject struct {
 	SignatureOnly bool
 }
 
-// New makes an authority.
+// New creates an authority.
 func New(name string) (*Authority, error) {
 	t := template(name)
 	t.IsCA, t.BasicConstraintsValid = true, true
@@ -49,7 +50,7 @@ func New(name string) (*Authority, error) {
 	return Load(p)
 }
 
-// Load is the authority that someone made.
+// Load returns an existing CA.
 func Load(p Pair) (*Authority, error) {
 	loaded, err := tls.X509KeyPair(p.Certificate, p.Key)
 	if err != nil {
@@ -62,7 +63,7 @@ func Load(p Pair) (*Authority, error) {
 	return &Authority{Pair: p, certificate: loaded.Leaf, key: key}, nil
 }
 
-// Issue makes a certificate for a client and server.
+// Issue creates a certificate for a client and server.
 func (a *Authority) Issue(s Subject) (Pair, error) {
 	t := template(s.User)
 	t.Subject.Organization = s.Groups
@@ -80,7 +81,7 @@ func (a *Authority) Issue(s Subject) (Pair, error) {
 	return sign(t, a.certificate, a.key)
 }
 
-// Server is a certificate for who listens at hosts.
+// Server returns a certificate for who listens at hosts.
 func (a *Authority) Server(hosts ...string) (tls.Certificate, error) {
 	p, err := a.Issue(Subject{Hosts: hosts})
 	if err != nil {
@@ -109,7 +110,7 @@ func (a *Authority) Write(dir string, p Pair) error {
 	return nil
 }
 
-// sign makes a key and its certificate, which signs itself where nobody else does.
+// sign creates a key and its certificate, which is self-signed without a parent.
 func sign(t, parent *x509.Certificate, signer crypto.Signer) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

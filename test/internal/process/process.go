@@ -1,4 +1,4 @@
-// Package process runs programs for as long as a test does: each with a log and a name, ended with whoever started it.
+// Package process runs programs for the duration of a test: each with a log and a name, stopped with the test.
 package process
 
 import (
@@ -18,18 +18,19 @@ import (
 	"time"
 )
 
-// Group is programs that run together: if one ends that should not, waiting for any of them is over. Everything of theirs is below one
+// Group is a group of programs: if one ends unexpectedly, waiting for any of them fails. All their files are below one
 // folder:
 //
-//	bin/    the programs, as symbolic links: a process is recognised as ours by the path that it was started with
-//	logs/   what each of them writes
-//	pids/   the process id of each
+//	bin/    the programs, as symbolic links: the path of a process identifies it
+//	logs/   the output of each
+//	pids/   the process ID of each
 //
-// They end with the process that started them, however it ends: on Linux the kernel sees to that, elsewhere the next start does.
+// They end with the process that started them, however it ends: on Linux the kernel kills them, on other systems the
+// next start does.
 type Group struct {
 	// Dir is the folder.
 	Dir string
-	// Env are variables that all of them have besides our own.
+	// Env are variables of all programs, in addition to the caller's environment.
 	Env []string
 
 	mu      sync.Mutex
@@ -37,12 +38,12 @@ type Group struct {
 	stopped bool
 }
 
-// Process is one program that runs.
+// Process is a running program.
 type Process struct {
 	name   string
 	log    string
 	cmd    *exec.Cmd
-	mayEnd bool          // that it ends is nobody's failure
+	mayEnd bool          // its end is no failure
 	done   chan struct{} // closed when it has ended
 }
 
@@ -59,7 +60,7 @@ var starter = sync.OnceValue(func() chan func() {
 	return calls
 })
 
-// Link makes a program known by a name.
+// Link registers a program under a name.
 func (ps *Group) Link(name, path string) error {
 	link := filepath.Join(ps.Dir, "bin", name)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
@@ -71,18 +72,18 @@ func (ps *Group) Link(name, path string) error {
 	return os.Symlink(path, link)
 }
 
-// Command is a program that was linked, or that of a path, with arguments and additional environment.
+// Command returns the command of a linked program, or of a path, with arguments and additional environment.
 func (ps *Group) Command(ctx context.Context, program string, env []string, args ...string) *exec.Cmd {
 	if !strings.Contains(program, "/") {
 		program = filepath.Join(ps.Dir, "bin", program)
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = slices.Concat(os.Environ(), []string{"GOGC=300"}, ps.Env, env) // memory is there for a while, processors are not
+	cmd.Env = slices.Concat(os.Environ(), []string{"GOGC=300"}, ps.Env, env) // uses more memory and less CPU
 	cmd.Dir = ps.Dir
 	return cmd
 }
 
-// Run runs a linked program to its end and returns what it prints. The error has what it says about it.
+// Run runs a linked program to completion and returns its output. The error contains its error output.
 func (ps *Group) Run(ctx context.Context, program string, env []string, args ...string) ([]byte, error) {
 	cmd := ps.Command(ctx, program, env, args...)
 	var stderr bytes.Buffer
@@ -94,7 +95,7 @@ func (ps *Group) Run(ctx context.Context, program string, env []string, args ...
 	return out, nil
 }
 
-// Start starts a program that was linked, for as long as the group runs; name is that of its log.
+// Start starts a linked program for the lifetime of the group; name is the name of its log.
 func (ps *Group) Start(name, program string, env []string, args ...string) error {
 	p, err := ps.Launch(name, program, env, args...)
 	if err == nil {
@@ -105,12 +106,12 @@ func (ps *Group) Start(name, program string, env []string, args ...string) error
 	return err
 }
 
-// Launch starts a program that was linked and that may end before the group does; name is that of its log.
+// Launch starts a linked program that may end before the group does; name is the name of its log.
 func (ps *Group) Launch(name, program string, env []string, args ...string) (*Process, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if ps.stopped {
-		return nil, fmt.Errorf("cannot start %s: what runs here is being stopped", name)
+		return nil, fmt.Errorf("cannot start %s: the group is being stopped", name)
 	}
 	for _, d := range []string{"logs", "pids"} {
 		if err := os.MkdirAll(filepath.Join(ps.Dir, d), 0o755); err != nil {
@@ -122,7 +123,7 @@ func (ps *Group) Launch(name, program string, env []string, args ...string) (*Pr
 	if err != nil {
 		return nil, err
 	}
-	// The end of the process is our business, not that of a context that may be shorter.
+	// The process is stopped explicitly, and not by a context that may be shorter.
 	p.cmd = ps.Command(context.Background(), program, env, args...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = attributes()
@@ -132,7 +133,7 @@ func (ps *Group) Launch(name, program string, env []string, args ...string) (*Pr
 		return nil, fmt.Errorf("cannot start %s: %w", name, errors.Join(err, log.Close()))
 	}
 	go func() {
-		_ = p.cmd.Wait() // its log says more than its exit code
+		_ = p.cmd.Wait() // its log has more information than its exit code
 		_ = log.Close()
 		close(p.done)
 	}()
@@ -140,7 +141,7 @@ func (ps *Group) Launch(name, program string, env []string, args ...string) (*Pr
 	return p, os.WriteFile(filepath.Join(ps.Dir, "pids", name), []byte(strconv.Itoa(p.cmd.Process.Pid)), 0o644)
 }
 
-// Forget is what follows the end of a process that may end; nil is none.
+// Forget removes a process that has ended or may end; nil is ignored.
 func (ps *Group) Forget(p *Process) {
 	if p == nil {
 		return
@@ -151,8 +152,8 @@ func (ps *Group) Forget(p *Process) {
 	_ = os.Remove(filepath.Join(ps.Dir, "pids", p.name))
 }
 
-// end kills a process with everything that it started, and waits until it is gone. What it holds is thrown away, so nothing is
-// lost by being quick.
+// end kills a process with all its children, and waits until it has exited. Its data is temporary, so it needs no
+// graceful stop.
 func (p *Process) end() {
 	p.Signal(syscall.SIGKILL)
 	<-p.done
@@ -175,7 +176,7 @@ func (p *Process) HasEnded() bool {
 	}
 }
 
-// Stop ends everything, last started first, and lets nothing start any more.
+// Stop ends all programs, last started first, and prevents further starts.
 func (ps *Group) Stop() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -192,7 +193,7 @@ func (ps *Group) Failed() error {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if ps.stopped {
-		return errors.New("what runs here was stopped")
+		return errors.New("the group was stopped")
 	}
 	for _, p := range ps.running {
 		if p.HasEnded() && !p.mayEnd {
@@ -202,7 +203,7 @@ func (ps *Group) Failed() error {
 	return nil
 }
 
-// Logs are the ends of the logs of some processes, for an error message.
+// Logs returns the ends of the logs of some processes, for an error message.
 func (ps *Group) Logs(lines int, names ...string) string {
 	var out strings.Builder
 	for _, name := range names {
@@ -212,7 +213,7 @@ func (ps *Group) Logs(lines int, names ...string) string {
 	return out.String()
 }
 
-// Tail are the last lines of a file, each cut at a length that can be read.
+// Tail returns the last lines of a file, each cut at a length that can be read.
 func Tail(path string, lines int) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -231,7 +232,7 @@ func Tail(path string, lines int) string {
 	return "  " + string(bytes.Join(all, []byte("\n  ")))
 }
 
-// Sweep ends what an earlier group in this folder left running, where whoever started it could not.
+// Sweep kills the processes of an earlier group in this folder that were not stopped.
 func Sweep(ctx context.Context, dir string) error {
 	entries, err := os.ReadDir(filepath.Join(dir, "pids"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -2,8 +2,8 @@ package process
 
 import "syscall"
 
-// attributes put a process into a group of its own, so that Ctrl-C reaches only us and that it can be ended with its children;
-// and let the kernel end it with us.
+// attributes puts a process into a separate group, so that Ctrl-C reaches only the caller, and so that the process can
+// be killed with its children; and makes the kernel kill it when the caller ends.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -12,11 +12,11 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// blobs returns what is in layouts, or kept in memory.
+// blobs returns the blobs of layouts, or of the memory.
 type blobs struct {
-	mu   sync.RWMutex
-	dirs []string
-	kept map[v1.Hash][]byte
+	mu     sync.RWMutex
+	dirs   []string
+	memory map[v1.Hash][]byte
 }
 
 var (
@@ -33,14 +33,14 @@ func (b *blobs) read(dir string) {
 func (b *blobs) keep(h v1.Hash, data []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.kept[h] = data
+	b.memory[h] = data
 }
 
 // Get opens a blob.
 func (b *blobs) Get(_ context.Context, _ string, h v1.Hash) (io.ReadCloser, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if data, ok := b.kept[h]; ok {
+	if data, ok := b.memory[h]; ok {
 		return io.NopCloser(bytes.NewReader(data)), nil
 	}
 	for _, dir := range b.dirs {
@@ -51,11 +51,11 @@ func (b *blobs) Get(_ context.Context, _ string, h v1.Hash) (io.ReadCloser, erro
 	return nil, registry.ErrNotFound
 }
 
-// Stat is the size of a blob.
+// Stat returns the size of a blob.
 func (b *blobs) Stat(_ context.Context, _ string, h v1.Hash) (int64, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if data, ok := b.kept[h]; ok {
+	if data, ok := b.memory[h]; ok {
 		return int64(len(data)), nil
 	}
 	for _, dir := range b.dirs {
@@ -66,5 +66,5 @@ func (b *blobs) Stat(_ context.Context, _ string, h v1.Hash) (int64, error) {
 	return 0, registry.ErrNotFound
 }
 
-// path is where a layout has a blob: https://github.com/opencontainers/image-spec/blob/main/image-layout.md
+// path returns the file of a blob in a layout: https://github.com/opencontainers/image-spec/blob/main/image-layout.md
 func path(dir string, h v1.Hash) string { return filepath.Join(dir, "blobs", h.Algorithm, h.Hex) }

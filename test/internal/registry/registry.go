@@ -1,5 +1,5 @@
-// Package registry serves images on this machine, by the registry of go-containerregistry: those of OCI image layouts, which stay on the
-// disk, and Crossplane packages that are made on the spot.
+// Package registry serves images on this machine, with the registry of go-containerregistry: images of OCI image
+// layouts, which stay on the disk, and Crossplane packages that are created on demand.
 package registry
 
 import (
@@ -29,16 +29,16 @@ import (
 // RefName is the annotation with an image's name in a layout: https://github.com/opencontainers/image-spec/blob/main/annotations.md
 const RefName = "org.opencontainers.image.ref.name"
 
-// Registry serves what was added, also while it serves.
+// Registry serves the added images; more can be added while it serves.
 type Registry struct {
 	handler  http.Handler
 	blobs    *blobs
 	listener net.Listener
 }
 
-// New is an empty registry.
+// New returns an empty registry.
 func New() *Registry {
-	b := &blobs{kept: map[v1.Hash][]byte{}}
+	b := &blobs{memory: map[v1.Hash][]byte{}}
 	return &Registry{blobs: b, handler: registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithBlobHandler(b))}
 }
 
@@ -52,7 +52,7 @@ func (r *Registry) Serve(ctx context.Context, address string) (err error) {
 	return nil
 }
 
-// Address is where it serves.
+// Address returns the address of the registry.
 func (r *Registry) Address() string { return r.listener.Addr().String() }
 
 // Close ends it, if it serves.
@@ -62,8 +62,7 @@ func (r *Registry) Close() {
 	}
 }
 
-// AddLayout adds the images of an OCI image layout that have a name: as what they are called here, repository:tag. A layout that is not
-// there has none.
+// AddLayout adds the named images of an OCI image layout, as repository:tag. A missing layout has no images.
 func (r *Registry) AddLayout(dir string, called func(name string) string) error {
 	index, err := layout.ImageIndexFromPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +87,7 @@ func (r *Registry) AddLayout(dir string, called func(name string) string) error 
 	return nil
 }
 
-// addManifest adds a manifest of a layout, after those which it lists.
+// addManifest adds a manifest of a layout, after the manifests which it lists.
 func (r *Registry) addManifest(from layout.Path, repository, reference string, d v1.Descriptor) error {
 	data, err := from.Bytes(d.Digest)
 	if err != nil {

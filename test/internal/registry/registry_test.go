@@ -12,7 +12,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/registry"
 )
 
-// TestPackage: what a package holds is what a client pulls, and two versions of the same are two images.
+// TestPackage checks that a client pulls the contents of a package, and that two versions of one package are two
+// images.
 func TestPackage(t *testing.T) {
 	r := registry.New()
 	for _, tag := range []string{"v1", "v2"} {

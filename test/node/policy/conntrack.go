@@ -8,15 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Connection is one that a kernel has tracked: who began it, and who answered at which port.
+// Connection is a tracked connection: its client, its server, and the server's port.
 type Connection struct {
 	From, To netip.Addr
 	Protocol corev1.Protocol
 	Port     int32
 }
 
-// ParseConntrack reads what `conntrack -L -o extended` prints, and /proc/net/nf_conntrack holds. Each line has the connection as it was
-// begun, at a Service perhaps, and the answer's way back: from where it really came. A connection without an answer is left out.
+// ParseConntrack parses the output of `conntrack -L -o extended`, and /proc/net/nf_conntrack. Each line has the
+// original direction of the connection, possibly to a Service, and the reply direction, with the real server. A
+// connection without a reply is omitted.
 //
 //	ipv4 2 tcp 6 117 TIME_WAIT src=10.0.0.7 dst=10.96.3.1 sport=4011 dport=5000 src=10.0.0.9 dst=10.0.0.7 sport=5000 dport=4011 [ASSURED]
 func ParseConntrack(text string) []Connection {

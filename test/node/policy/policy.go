@@ -1,8 +1,9 @@
-// Package policy says which connections network policies would refuse, for a cluster whose network enforces none: what was seen there is
-// compared with what the policies let through.
+// Package policy determines which connections network policies would deny, for a cluster whose network enforces none:
+// the observed connections are compared with the allowed ones.
 //
-// It knows of policies what the API documents (https://kubernetes.io/docs/concepts/services-networking/network-policies/): a pod that no
-// policy of a direction selects is open in that direction; one that some select takes what any of their rules lets through.
+// It implements policies as documented in the API
+// (https://kubernetes.io/docs/concepts/services-networking/network-policies/): a pod that no policy of a direction
+// selects is open in that direction; a selected pod accepts everything that any rule of its policies allows.
 package policy
 
 import (
@@ -20,9 +21,9 @@ import (
 // End is one side of a connection.
 type End struct {
 	Address netip.Addr
-	// Pod that has the address; nil for what is no pod, and for a pod in its node's network.
+	// Pod that has the address; nil if it is no pod, and for a pod on the host network.
 	Pod *corev1.Pod
-	// Node says that it is the node that the pods run on.
+	// Node: it is the node on which the pods run.
 	Node bool
 }
 
@@ -44,21 +45,22 @@ type Flow struct {
 	Port     int32
 }
 
-// String is for people: a/b → c/d TCP 5000.
+// String returns a readable form: a/b → c/d TCP 5000.
 func (f Flow) String() string {
 	return fmt.Sprintf("%s → %s %s %d", f.From, f.To, f.Protocol, f.Port)
 }
 
-// Cluster is what decides: the policies, and the labels of namespaces.
+// Cluster contains the policies, and the labels of namespaces.
 type Cluster struct {
 	Policies   []networkingv1.NetworkPolicy
 	Namespaces map[string]labels.Set
 }
 
-// Refused is why a flow would not arrive; empty if it would. What comes from the node itself always arrives: the kubelet's probes do.
-func (c Cluster) Refused(f Flow) string {
+// Denied returns why a flow would be denied; empty if it would not. Traffic from the node itself is always allowed: the
+// kubelet's probes are.
+func (c Cluster) Denied(f Flow) string {
 	if !c.allowed(networkingv1.PolicyTypeEgress, f.From, f.To, f) {
-		return fmt.Sprintf("the policies of %s let no %s %d out to %s", f.From, f.Protocol, f.Port, f.To)
+		return fmt.Sprintf("the policies of %s allow no egress by %s %d to %s", f.From, f.Protocol, f.Port, f.To)
 	}
 	if !f.From.Node && !c.allowed(networkingv1.PolicyTypeIngress, f.To, f.From, f) {
 		return fmt.Sprintf("the policies of %s let no %s %d in from %s", f.To, f.Protocol, f.Port, f.From)
@@ -66,7 +68,7 @@ func (c Cluster) Refused(f Flow) string {
 	return ""
 }
 
-// allowed reports whether the policies of one direction that select a pod let a flow through, of which the other end is the peer.
+// allowed reports whether the policies of one direction that select a pod allow a flow from or to a peer.
 func (c Cluster) allowed(direction networkingv1.PolicyType, pod, peer End, f Flow) bool {
 	if pod.Pod == nil {
 		return true
@@ -87,7 +89,7 @@ func (c Cluster) allowed(direction networkingv1.PolicyType, pod, peer End, f Flo
 	return open
 }
 
-// rule is one of either direction.
+// rule is a rule of either direction.
 type rule struct {
 	peers []networkingv1.NetworkPolicyPeer
 	ports []networkingv1.NetworkPolicyPort
@@ -128,7 +130,7 @@ func (r rule) port(f Flow) bool {
 	})
 }
 
-// named is the number of a port that a pod calls so, or 0.
+// named returns the number of a port that a pod calls so, or 0.
 func named(pod *corev1.Pod, name string) int32 {
 	if pod == nil {
 		return 0
@@ -143,7 +145,7 @@ func named(pod *corev1.Pod, name string) int32 {
 	return 0
 }
 
-// peer reports whether an end is one of a rule's peers. None means everybody.
+// peer reports whether an end is one of a rule's peers. No peers means everything.
 func (c Cluster) peer(namespace string, peers []networkingv1.NetworkPolicyPeer, e End) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		switch {
@@ -172,8 +174,8 @@ func matches(s *metav1.LabelSelector, l map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(l))
 }
 
-// Needed reports for every port of every rule whether it is needed: whether some flow, which is let through, would be refused without it.
-// A rule without ports counts as one.
+// Needed reports for every port of every rule whether it is needed: whether any allowed flow would be denied without
+// it. A rule without ports counts as one.
 func (c Cluster) Needed(flows []Flow) map[string]bool {
 	out := map[string]bool{}
 	for i := range c.Policies {
@@ -183,7 +185,7 @@ func (c Cluster) Needed(flows []Flow) map[string]bool {
 					without := Cluster{slices.Clone(c.Policies), c.Namespaces}
 					without.Policies[i] = drop(c.Policies[i], direction, n, port)
 					out[title(&c.Policies[i], direction, n, r, port)] = slices.ContainsFunc(flows, func(f Flow) bool {
-						return c.Refused(f) == "" && without.Refused(f) != ""
+						return c.Denied(f) == "" && without.Denied(f) != ""
 					})
 				}
 			}
@@ -194,20 +196,20 @@ func (c Cluster) Needed(flows []Flow) map[string]bool {
 
 // title names a port of a rule: keystone egress 1 TCP 3306. Rules count from 0.
 func title(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType, n int, r rule, port int) string {
-	what := "every port"
+	ports := "every port"
 	if len(r.ports) > 0 {
-		what = string(corev1.ProtocolTCP)
+		ports = string(corev1.ProtocolTCP)
 		if protocol := r.ports[port].Protocol; protocol != nil {
-			what = string(*protocol)
+			ports = string(*protocol)
 		}
 		if number := r.ports[port].Port; number != nil {
-			what += " " + number.String()
+			ports += " " + number.String()
 		}
 	}
-	return fmt.Sprintf("%s %s %d %s", p.Name, direction, n, what)
+	return fmt.Sprintf("%s %s %d %s", p.Name, direction, n, ports)
 }
 
-// drop is a policy without one port of one rule.
+// drop returns a policy without one port of one rule.
 func drop(p networkingv1.NetworkPolicy, direction networkingv1.PolicyType, n, port int) networkingv1.NetworkPolicy {
 	out := *p.DeepCopy()
 	if direction == networkingv1.PolicyTypeIngress {

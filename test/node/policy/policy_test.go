@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// api and database are pods of one namespace, of which only the first is selected by a policy; gateway and stranger are of others.
+// api and database are pods of one namespace, of which only the first is selected by a policy; gateway and stranger
+// belong to others.
 var (
 	api      = pod("cloud", "api", "10.0.0.1", labels.Set{"app": "api"})
 	database = pod("cloud", "database", "10.0.0.2", labels.Set{"app": "database"})
@@ -32,7 +33,7 @@ func pod(namespace, name, address string, l labels.Set) End {
 
 func tcp(from, to End, port int32) Flow { return Flow{from, to, corev1.ProtocolTCP, port} }
 
-// cluster has policies of the namespace cloud, given as the rules of one that selects app=api.
+// cluster returns a cluster with policies in the namespace cloud that select app=api, with given rules.
 func cluster(t *testing.T, specs ...string) Cluster {
 	t.Helper()
 	c := Cluster{Namespaces: map[string]labels.Set{
@@ -65,7 +66,7 @@ func TestValidation(t *testing.T) {
 			"the policies of cloud/api let no TCP 5000 in from cloud/database",
 		},
 		"OtherDirection": {
-			"A policy for what comes in is none for what goes out.", []string{selects + "policyTypes: [Ingress]"}, tcp(api, database, 3306), "",
+			"A policy for ingress does not apply to egress.", []string{selects + "policyTypes: [Ingress]"}, tcp(api, database, 3306), "",
 		},
 		"NothingOut": {
 			"A policy without rules lets nothing out.", []string{selects + "policyTypes: [Egress]"}, tcp(api, database, 3306),
@@ -91,7 +92,7 @@ func TestValidation(t *testing.T) {
 			tcp(gateway, api, 5000), "",
 		},
 		"NamespaceNot": {
-			"A pod with the right labels elsewhere is no peer.",
+			"A pod with matching labels in another namespace is no peer.",
 			[]string{selects + "policyTypes: [Ingress]\ningress: [{from: [{namespaceSelector: {matchLabels: {gates: 'yes'}}, podSelector: {matchLabels: {app: proxy}}}]}]"},
 			tcp(stranger, api, 5000), "the policies of cloud/api let no TCP 5000 in from elsewhere/job",
 		},
@@ -101,13 +102,13 @@ func TestValidation(t *testing.T) {
 			"the policies of cloud/api let no TCP 5001 in from gateway/proxy",
 		},
 		"OtherProtocol": {
-			"TCP is what is meant where none is named.",
+			"TCP is the default protocol.",
 			[]string{selects + "policyTypes: [Egress]\negress: [{ports: [{port: 53}]}]"}, Flow{api, gateway, corev1.ProtocolUDP, 53},
 			"the policies of cloud/api let no UDP 53 out to gateway/proxy",
 		},
 		"EveryPort": {"A rule without ports is for all.", []string{selects + "policyTypes: [Ingress]\ningress: [{}]"}, tcp(outside, api, 7), ""},
 		"NamedPort": {
-			"A name is that of the port of the pod that is asked.",
+			"A port name refers to the port of the destination pod.",
 			[]string{selects + "policyTypes: [Ingress]\ningress: [{ports: [{port: https}]}]"}, tcp(gateway, api, 5000), "",
 		},
 		"PortRange": {
@@ -120,34 +121,35 @@ func TestValidation(t *testing.T) {
 			"the policies of cloud/api let no TCP 5000 in from gateway/proxy",
 		},
 		"SecondPolicy": {
-			"What one policy does not let through, another may.",
+			"Traffic that one policy does not allow, another may.",
 			[]string{selects + "policyTypes: [Ingress]", selects + "policyTypes: [Ingress]\ningress: [{}]"}, tcp(gateway, api, 5000), "",
 		},
 		"Block": {
-			"Addresses are for what is no pod.",
+			"Address blocks are for peers that are no pods.",
 			[]string{selects + "policyTypes: [Egress]\negress: [{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}]"}, tcp(api, outside, 443), "",
 		},
 		"Except": {
-			"Less those that are named.",
+			"Without the listed exceptions.",
 			[]string{selects + "policyTypes: [Egress]\negress: [{to: [{ipBlock: {cidr: 192.0.2.0/24, except: [192.0.2.0/29]}}]}]"}, tcp(api, outside, 443),
 			"the policies of cloud/api let no TCP 443 out to 192.0.2.7",
 		},
 		"NoPod": {
-			"What is no pod has no labels.",
+			"A peer that is no pod has no labels.",
 			[]string{selects + "policyTypes: [Egress]\negress: [{to: [{namespaceSelector: {}}]}]"}, tcp(api, outside, 443),
 			"the policies of cloud/api let no TCP 443 out to 192.0.2.7",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, cluster(t, tc.policies...).Refused(tc.flow)); diff != "" {
+			if diff := cmp.Diff(tc.want, cluster(t, tc.policies...).Denied(tc.flow)); diff != "" {
 				t.Errorf("%s -want +got\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestNeeded: what nobody uses is reported, port by port; and of two rules for the same, neither is needed.
+// TestNeeded checks that unused rules are reported, port by port; and that of two rules for the same traffic, neither
+// is needed.
 func TestNeeded(t *testing.T) {
 	c := cluster(t, `podSelector: {matchLabels: {app: api}}
 policyTypes: [Ingress, Egress]

@@ -1,14 +1,14 @@
 //go:build linux
 
-// Command up starts a cluster of one real node on this machine, and keeps it until it is told to stop.
+// Command up starts a cluster of one real node on this machine, and keeps it until it is stopped.
 //
 //	up               start in the background, and return when it is ready
-//	up -platform     the same, with the operators of other projects, Crossplane, and everything of ours, for control planes
+//	up -platform     the same, with the operators of other projects, Crossplane, and this project, for control planes
 //	up -storage      the same for Ceph clusters
 //	up -hypervisors  the same for control planes and hypervisors, of which the node is one
-//	up -down         stop it; nothing is left
+//	up -down         stop it; nothing remains
 //
-// The cluster has a network of its own. The script that it names runs a command there, with the administrator's kubeconfig:
+// The cluster has a separate network. The printed script runs a command in it, with the administrator's kubeconfig:
 //
 //	~/.cache/cobaltcore/node/enter kubectl get pods -A
 package main
@@ -34,17 +34,17 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// startTimeout is how long a start may take when everything is built.
+// startTimeout is the maximum duration of a start when everything is built.
 const startTimeout = 10 * time.Minute
 
-// Flags that ask for what a node has beside Kubernetes.
+// Flags that select the platform services of a node.
 const (
 	platformFlag = "platform"
 	storageFlag  = "storage"
 	poolFlag     = "hypervisors"
 )
 
-// deviceSize is that of a device for Ceph, in bytes. Nobody has more of it than is written.
+// deviceSize is the size of a device for Ceph, in bytes. Only written blocks use disk space.
 const deviceSize = 12 << 30
 
 func main() {
@@ -88,12 +88,12 @@ func main() {
 	}
 }
 
-// up is a cluster that runs in the background. Its files are in a folder: pid, of the process outside of its machine; log; and ready,
-// which is there when it is.
+// up is a cluster that runs in the background. Its files are in a folder: pid, of the process outside of its sandbox;
+// log; and ready, which exists when the cluster is ready.
 type up struct {
 	folder string
 	root   string
-	// kit of a platform, and the flag that asks for it. Nil: there is none.
+	// kit of a platform, and its flag. Nil: there is none.
 	kit  *node.PlatformServices
 	flag string
 }
@@ -146,7 +146,7 @@ func (u up) start() error {
 	return errors.Join(fmt.Errorf("it is not ready after %s; see %s", startTimeout, log.Name()), u.stop())
 }
 
-// enter is the process outside of the cluster's machine, for as long as that lives.
+// enter returns the process outside of the cluster's machine, for as long as that lives.
 func (u up) enter() error {
 	if err := os.WriteFile(u.file("pid"), []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (u up) entered(pid int) {
 	}
 }
 
-// serve is the first process of the cluster's machine.
+// serve returns the first process of the cluster's machine.
 func (u up) serve() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -213,7 +213,7 @@ func (u up) serve() error {
 	}
 }
 
-// running is the process of a cluster, or 0.
+// running returns the process of a cluster, or 0.
 func (u up) running() int {
 	text, err := os.ReadFile(u.file("pid"))
 	if err != nil {
@@ -231,10 +231,10 @@ func (u up) running() int {
 	return pid
 }
 
-// stop ends the cluster, and removes what it left.
+// stop ends the cluster, and removes its files.
 func (u up) stop() error {
 	pid := u.running()
-	// Its machine goes with its first process, whatever happens to that.
+	// The sandbox ends with its first process, however that ends.
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if pid == 0 {
 			break

@@ -40,18 +40,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// tick is how often controllers look.
+// tick is the interval of controllers.
 const tick = 150 * time.Millisecond
 
-// Cluster is one Kubernetes cluster.
+// Cluster is a Kubernetes cluster.
 type Cluster struct {
 	// Client is its API.
 	Client client.WithWatch
-	// Images reports what an image is on this machine.
+	// Images returns the files of an image on this machine.
 	Images func(ref string) (Image, error)
 	// Progress receives a line for each step.
 	Progress io.Writer
-	// Nodes are the labels of each node, by which DaemonSets choose it, by its name. They are set before any is made.
+	// Nodes are the labels of each node, by name, for the node selection of DaemonSets. They are set before any is
+	// created.
 	Nodes map[string]map[string]string
 
 	dir     string
@@ -65,8 +66,9 @@ type Cluster struct {
 	mu      sync.Mutex
 	pods    map[types.UID]*pod
 	stopped bool // nothing starts any more
-	// nodes are those of which a pod has asked for the network, by name, off those without power, and retired those that are the cluster's no
-	// longer. All keep their addresses. Uplinks are bridges of this machine, by the interfaces of the nodes that are in them.
+	// nodes are the nodes whose network a pod has used, by name, off those without power, and retired those that were
+	// removed from the cluster. All keep their addresses. Uplinks are bridges of this machine, by the interfaces of the
+	// nodes that are in them.
 	nodes     map[string]*node
 	off       map[string]bool
 	retired   map[string]bool
@@ -74,7 +76,7 @@ type Cluster struct {
 	uplinks   map[string]string
 }
 
-// Scheme has the kinds that have types here.
+// Scheme contains the kinds with Go types.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	// The companion reads K-ORC's objects, for which there are no types.
@@ -90,7 +92,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return s, errors.Join(clientgoscheme.AddToScheme(s), openstackv1.AddToScheme(s), c5c3v1.AddToScheme(s), ovnchassisv1.AddToScheme(s))
 }
 
-// New makes a cluster with its files in a folder, and starts its controllers.
+// New creates a cluster with its files in a folder, and starts its controllers.
 func New(dir string, images func(string) (Image, error), progress io.Writer) (*Cluster, error) {
 	scheme, err := Scheme()
 	if err != nil {
@@ -121,7 +123,7 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 	return c, nil
 }
 
-// Changes is how many writes there were to objects of some kinds: as long as it stays the same, there is nothing new to see of them.
+// Changes returns the number of writes to objects of some kinds: as long as it stays the same, they have not changed.
 func (c *Cluster) Changes(of ...client.Object) int64 {
 	c.counted.Lock()
 	defer c.counted.Unlock()
@@ -132,13 +134,13 @@ func (c *Cluster) Changes(of ...client.Object) int64 {
 	return sum
 }
 
-// kindOf is the kind of an object, which is empty for one that the cluster does not know, and refuses.
+// kindOf returns the kind of an object; empty for an unknown one, which the cluster rejects.
 func (c *Cluster) kindOf(o client.Object) schema.GroupKind {
 	kind, _ := c.Client.GroupVersionKindFor(o)
 	return kind.GroupKind()
 }
 
-// counting counts writes, and gives new objects what an API server gives them, which the fake one does not.
+// counting counts writes, and sets the fields of new objects that an API server sets, and the fake one does not.
 func (c *Cluster) counting() interceptor.Funcs {
 	count := func(o client.Object, err error) error {
 		c.counted.Lock()
@@ -177,10 +179,10 @@ func (c *Cluster) counting() interceptor.Funcs {
 	}
 }
 
-// quiet is how long a controller does not look while nothing is written: pods start and end besides.
+// quiet is the interval of a controller without writes: pods also start and end without one.
 const quiet = time.Second
 
-// OnChange lets a controller look when an object of some kinds was written, or none has been for a while.
+// OnChange calls a controller when an object of some kinds was written, or after some time without a write.
 func (c *Cluster) OnChange(reconcile func(context.Context) error, of ...client.Object) func(context.Context) error {
 	observed, last := int64(-1), time.Time{}
 	return func(ctx context.Context) error {
@@ -236,7 +238,8 @@ func (c *Cluster) Stop() {
 	c.done.Wait()
 }
 
-// Kill ends a pod at once, as a node does that loses power: no hook runs, and no process hears of it. It returns when nothing of it runs.
+// Kill ends a pod immediately, as a power loss of its node does: no hook runs, and no process gets a signal that it can
+// handle. It returns when no process runs.
 func (c *Cluster) Kill(namespace, name string) error {
 	p, err := c.running(namespace, name)
 	if err == nil {
@@ -245,7 +248,8 @@ func (c *Cluster) Kill(namespace, name string) error {
 	return err
 }
 
-// Crash ends the processes of a pod at once, as the kernel does with those that have taken too much memory: the pod is there, and knows.
+// Crash kills the processes of a pod, as the kernel does when they exceed the memory limit: the pod exists, and detects
+// it.
 func (c *Cluster) Crash(namespace, name string) error {
 	p, err := c.running(namespace, name)
 	if err != nil {
@@ -261,18 +265,18 @@ func (c *Cluster) Crash(namespace, name string) error {
 	return nil
 }
 
-// Evict stops a pod as Kubernetes does with one that is deleted, and returns when it has gone.
+// Evict stops a pod as Kubernetes does with a deleted one, and returns when it has ended.
 func (c *Cluster) Evict(namespace, name string) error {
 	p, err := c.running(namespace, name)
 	if err != nil {
 		return err
 	}
 	p.terminate()
-	<-p.gone
+	<-p.finished
 	return nil
 }
 
-// Exec runs a command in the first container of a pod, and returns what it writes.
+// Exec runs a command in the first container of a pod, and returns its output.
 func (c *Cluster) Exec(ctx context.Context, namespace, name string, command ...string) (string, error) {
 	p, err := c.running(namespace, name)
 	if err != nil {
@@ -288,7 +292,7 @@ func (c *Cluster) Exec(ctx context.Context, namespace, name string, command ...s
 	return string(out), err
 }
 
-// running is a pod that is not being stopped.
+// running returns a pod that is not being stopped.
 func (c *Cluster) running(namespace, name string) (*pod, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -300,11 +304,11 @@ func (c *Cluster) running(namespace, name string) (*pod, error) {
 	return nil, fmt.Errorf("no pod %s runs", name)
 }
 
-// Apply makes an object be as it is desired. What others own is kept: annotations of a pod template, and the status.
+// Apply creates or updates an object. Fields of other owners are kept: annotations of a pod template, and the status.
 func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
-	wanted := templateAnnotations(desired)
+	newAnnotations := templateAnnotations(desired)
 	if template(desired) != nil {
-		annotations := map[string]string{appliedAnnotation: strings.Join(slices.Sorted(maps.Keys(wanted)), ",")}
+		annotations := map[string]string{appliedAnnotation: strings.Join(slices.Sorted(maps.Keys(newAnnotations)), ",")}
 		maps.Copy(annotations, desired.GetAnnotations())
 		desired.SetAnnotations(annotations)
 	}
@@ -315,8 +319,8 @@ func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
 		}
 		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: address}}
 	}
-	// As with server-side apply, nobody who writes at the same time gets in the way.
-	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return c.write(ctx, desired, wanted) }); err != nil {
+	// As with server-side apply, concurrent writers cause no conflict.
+	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return c.write(ctx, desired, newAnnotations) }); err != nil {
 		return fmt.Errorf("cannot apply %s %s: %w", desired.GetObjectKind().GroupVersionKind().Kind, desired.GetName(), err)
 	}
 	if s, ok := desired.(*corev1.Service); ok {
@@ -325,8 +329,8 @@ func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
 	return nil
 }
 
-// appliedAnnotation names the annotations of a pod template that were applied last: one that is not applied any more goes, as with
-// server-side apply.
+// appliedAnnotation lists the annotations of a pod template that were applied last: one that is no longer applied is
+// removed, as with server-side apply.
 const appliedAnnotation = "applied-to-template"
 
 // Delete removes an object, and stops the pods that it owns.
@@ -345,7 +349,7 @@ func (c *Cluster) Delete(ctx context.Context, u *unstructured.Unstructured) erro
 	return nil
 }
 
-func (c *Cluster) write(ctx context.Context, desired client.Object, wanted map[string]string) error {
+func (c *Cluster) write(ctx context.Context, desired client.Object, newAnnotations map[string]string) error {
 	observed, ok := desired.DeepCopyObject().(client.Object)
 	if !ok {
 		return errors.New("it cannot be copied")
@@ -361,18 +365,18 @@ func (c *Cluster) write(ctx context.Context, desired client.Object, wanted map[s
 	desired.SetCreationTimestamp(observed.GetCreationTimestamp())
 	desired.SetGeneration(observed.GetGeneration() + 1)
 	if t := template(desired); t != nil {
-		t.Annotations = templateAnnotations(observed) // those of others stay
+		t.Annotations = templateAnnotations(observed) // annotations of other owners stay
 		for k := range strings.SplitSeq(observed.GetAnnotations()[appliedAnnotation], ",") {
 			delete(t.Annotations, k)
 		}
-		for k, v := range wanted {
+		for k, v := range newAnnotations {
 			metav1.SetMetaDataAnnotation(&t.ObjectMeta, k, v)
 		}
 	}
 	return c.Client.Update(ctx, desired)
 }
 
-// template is that of the pods of what has several that the companion replaces.
+// template returns the pod template of a workload that the companion restarts.
 func template(o client.Object) *corev1.PodTemplateSpec {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
@@ -390,8 +394,8 @@ func templateAnnotations(o client.Object) map[string]string {
 	return nil
 }
 
-// Wait waits until a condition holds, and says for what it waited where it does not in time.
-func (c *Cluster) Wait(ctx context.Context, timeout time.Duration, what string, holds func(context.Context) (bool, error)) error {
+// Wait waits until a condition is true; the error contains its description.
+func (c *Cluster) Wait(ctx context.Context, timeout time.Duration, description string, holds func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
@@ -401,13 +405,13 @@ func (c *Cluster) Wait(ctx context.Context, timeout time.Duration, what string, 
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("timed out after %s waiting for %s%s", timeout, what, c.trouble())
+			return fmt.Errorf("timed out after %s waiting for %s%s", timeout, description, c.trouble())
 		case <-time.After(tick):
 		}
 	}
 }
 
-// trouble is the end of the logs of pods that are not ready.
+// trouble returns the end of the logs of pods that are not ready.
 func (c *Cluster) trouble() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -420,7 +424,7 @@ func (c *Cluster) trouble() string {
 	return b.String()
 }
 
-// Patch reads an object, lets it be changed, and writes it, again if someone else did so in between.
+// Patch reads an object, changes it, and writes it; it retries on a conflict.
 func (c *Cluster) Patch(ctx context.Context, key client.ObjectKey, o client.Object, change func()) error {
 	for {
 		if err := c.Client.Get(ctx, key, o); err != nil {
@@ -434,7 +438,8 @@ func (c *Cluster) Patch(ctx context.Context, key client.ObjectKey, o client.Obje
 	}
 }
 
-// setStatus changes the status of an object as it is now. One that says the same is not written, so that the object's version stays.
+// setStatus changes the status of the current object. An unchanged status is not written, so that the object's version
+// stays.
 func setStatus[T client.Object](ctx context.Context, c *Cluster, o T, change func(T)) error {
 	for {
 		err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -452,12 +457,12 @@ func setStatus[T client.Object](ctx context.Context, c *Cluster, o T, change fun
 	}
 }
 
-// Log is the file that a container of a pod writes to.
+// Log returns the file that a container of a pod writes to.
 func (c *Cluster) Log(namespace, pod, container string) string {
 	return filepath.Join(c.dir, "logs", namespace+"_"+pod+"_"+container+".log")
 }
 
-// Output is the end of what a container has written.
+// Output returns the end of a container's output.
 func (c *Cluster) Output(_ context.Context, p *corev1.Pod, container string) (string, error) {
 	text, err := os.ReadFile(c.Log(p.Namespace, p.Name, container))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// keep runs a container, again and again if the pod is to be restarted. Those of Jobs are not: a Job has further pods.
+// keep runs a container, repeatedly if the pod is to be restarted. Pods of Jobs are not: a Job has further pods.
 func (p *pod) keep(ctx context.Context, i int) {
 	container := &p.object.Spec.Containers[i]
 	for {
@@ -68,7 +68,7 @@ func (p *pod) launch(ctx context.Context, container *corev1.Container, i int) (*
 	}
 	spec.Network = cmp.Or(p.shares, p.containers[0].PID())
 	if p.among != 0 {
-		// What such a container leaves behind is not ended with its processes, but with its control group.
+		// Orphans of such a container do not end with its processes, but with its control group.
 		spec.Processes, spec.ControlGroup = p.among, filepath.Join(p.group, fmt.Sprintf("%s-%d", container.Name, numbers.Add(1)))
 	}
 	c, err := sandbox.Start(spec, log)
@@ -79,7 +79,7 @@ func (p *pod) launch(ctx context.Context, container *corev1.Container, i int) (*
 	return c, nil
 }
 
-// spec is a container as the node runs it.
+// spec returns a container as the node runs it.
 func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Spec, error) {
 	image, err := p.cluster.Images(container.Image)
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Sp
 	return s, err
 }
 
-// exec runs a command in the i-th container. The error has what it wrote.
+// exec runs a command in the i-th container. The error contains its output.
 func (p *pod) exec(ctx context.Context, i int, command []string) error {
 	c := p.container(i)
 	if c == nil {
@@ -131,7 +131,7 @@ func (p *pod) exec(ctx context.Context, i int, command []string) error {
 	return nil
 }
 
-// container is the i-th one that runs. Nil: it does not.
+// container returns the i-th one that runs. Nil: it does not.
 func (p *pod) container(i int) *sandbox.Container {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package cluster fakes the parts of Kubernetes that pods need: an API in memory (controller-runtime's fake client, with optimistic
-// concurrency), a node that runs pods as processes with their volumes, environment and probes, the controllers of Deployments,
-// StatefulSets and Jobs, and Services.
+// Package cluster fakes the parts of Kubernetes that pods need: an API in memory (controller-runtime's fake client,
+// with optimistic concurrency), a node that runs pods as processes with their volumes, environment and probes, the
+// controllers of Deployments, StatefulSets and Jobs, and Services.
 //
-// What it does not fake: resource limits, seccomp, network policies, scheduling, and the tokens of service accounts.
+// Not faked: resource limits, seccomp, network policies, scheduling, and the tokens of service accounts.
 package cluster

@@ -9,11 +9,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// environment is what a container is started with: the image's variables, then its own, in which $(NAME) stands for one
-// before it and $$ for a dollar sign
+// environment returns the environment of a container: the image's variables, then the container's, in which $(NAME)
+// refers to an earlier one and $$ is a dollar sign
 // (https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/).
 //
-// The pod's status says what is known of it while it runs.
+// The pod's status contains its runtime fields.
 func environment(ctx context.Context, api client.Reader, pod *corev1.Pod, container *corev1.Container, image []string) ([]string, error) {
 	known := map[string]string{}
 	out := append([]string{}, image...)
@@ -51,7 +51,7 @@ func lookUp(ctx context.Context, api client.Reader, pod *corev1.Pod, from *corev
 	return "", fmt.Errorf("a value from %v is not supported by the fake cluster", from)
 }
 
-// field is a field of a pod that its containers can ask for.
+// field returns a field of a pod that its containers can read.
 // https://kubernetes.io/docs/concepts/workloads/pods/downward-api/#available-fields
 func field(pod *corev1.Pod, path string) (string, bool) {
 	for prefix, from := range map[string]map[string]string{"metadata.labels['": pod.Labels, "metadata.annotations['": pod.Annotations} {
@@ -68,7 +68,7 @@ func field(pod *corev1.Pod, path string) (string, bool) {
 	return value, ok
 }
 
-// expand replaces $(NAME) by a known variable and $$ by $. What is not known stays as it is.
+// expand replaces $(NAME) by a known variable and $$ by $. Unknown variables are unchanged.
 func expand(text string, known map[string]string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -10,18 +10,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// Image is what an image brings, made of files of this machine: Debian's /usr, read-only, and what is named here.
+// Image is an image composed of files of this machine: Debian's /usr, read-only, and the mounts below.
 type Image struct {
 	// Root of another Debian, whose /usr is taken; empty: this machine's.
 	Root string
-	// Mounts and Env besides those of every image. The last of several variables of one name counts.
+	// Mounts and Env in addition to those of every image. The last of several variables of one name counts.
 	Mounts []sandbox.Mount
 	Env    []string
 	// Entrypoint stands before a container's arguments where it has no command.
 	Entrypoint []string
 }
 
-// base is what every image has of Debian's, so that /etc is not this machine's.
+// base is the part of every image from Debian, so that /etc is not this machine's.
 var (
 	baseMounts = []string{"/usr", "/etc/ssl", "/etc/ld.so.cache", "/etc/alternatives"}
 	baseLinks  = []sandbox.Link{
@@ -31,14 +31,14 @@ var (
 	baseFiles = map[string]string{
 		"passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nservice:x:%[1]d:%[1]d::/nonexistent:/usr/sbin/nologin\n" +
 			"openstack:x:42424:42424::/nonexistent:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-		// The user of images is in those of pods that run as another one, too.
+		// Pods that run as another user have the user of images, too.
 		"group":         "root:x:0:\nservice:x:%[1]d:\nopenstack:x:42424:\nnogroup:x:65534:\n",
 		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 		"resolv.conf":   "",
 	}
 )
 
-// base writes the files of /etc for a user, and gives all mounts of an image.
+// base writes the files of /etc for a user, and returns all mounts of an image.
 func (c *Cluster) base(i Image, user int) ([]sandbox.Mount, error) {
 	var out []sandbox.Mount
 	for _, m := range baseMounts {

@@ -23,11 +23,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// numbers are those of addresses, which no two clusters of this machine share.
+// numbers are the numbers of addresses, which are unique among the clusters of this machine.
 var numbers atomic.Int32
 
-// network gives addresses and names. Names are lines of the machine's hosts file, which every pod has; lines are only ever
-// added, so that a reader never sees half of it.
+// network assigns addresses and names. Names are lines of the sandbox's hosts file, which every pod has; lines are only
+// added, so that a reader never sees an incomplete file.
 type network struct {
 	mu        sync.Mutex
 	addresses map[string]string     // by name
@@ -57,7 +57,7 @@ func (n *network) name(names ...string) (address string, isNew bool, err error) 
 	return address, true, n.add(address, names...)
 }
 
-// alias gives an address that is there one more name, once.
+// alias adds a name to an existing address, once.
 func (n *network) alias(address, name string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,7 +67,7 @@ func (n *network) alias(address, name string) error {
 	return n.add(address, name)
 }
 
-// add makes names known.
+// add adds names to the hosts file.
 func (n *network) add(address string, names ...string) error {
 	for _, s := range names {
 		n.addresses[s] = address
@@ -80,7 +80,7 @@ func (n *network) add(address string, names ...string) error {
 	return errors.Join(err, f.Close())
 }
 
-// podName is the name of whatever pod of a namespace has an address: 10-244-0-7.NAMESPACE.pod.
+// podName returns the DNS name of a pod by address: 10-244-0-7.NAMESPACE.pod.
 func podName(address, namespace string) string {
 	return strings.ReplaceAll(address, ".", "-") + "." + namespace + ".pod"
 }
@@ -99,7 +99,7 @@ func (c *Cluster) Dial(ctx context.Context, protocol, address string) (net.Conn,
 	return (&net.Dialer{}).DialContext(ctx, protocol, net.JoinHostPort(host, port))
 }
 
-// Address gives the machine an address of its own by these names.
+// Address adds an address with these names to the sandbox.
 func (c *Cluster) Address(names ...string) (string, error) {
 	address, isNew, err := c.network.name(names...)
 	if err == nil && isNew {
@@ -108,7 +108,7 @@ func (c *Cluster) Address(names ...string) (string, error) {
 	return address, err
 }
 
-// Listen listens at an address of its own for host names outside of the cluster, or for a fake Service.
+// Listen listens at a separate address for host names outside of the cluster, or for a fake Service.
 func (c *Cluster) Listen(port int, names ...string) (net.Listener, error) {
 	address, err := c.Address(names...)
 	if err != nil {
@@ -144,8 +144,8 @@ func domains(name, namespace string) []string {
 	return []string{base + ".svc.cluster.local", base + ".svc", base}
 }
 
-// serve makes a Service reachable, once, and lead to the pods that it selects now. One without an address of its own is a name for each of
-// its pods, given when they start.
+// serve creates a Service reachable, once, and lead to the currently selected pods. A headless Service is a name for
+// each of its pods, added when they start.
 func (c *Cluster) serve(s *corev1.Service) error {
 	if s.Spec.ClusterIP == corev1.ClusterIPNone {
 		return nil
@@ -200,7 +200,7 @@ func (c *Cluster) serveAt(protocol, address string, s *corev1.Service, target in
 // largestPacket of UDP.
 const largestPacket = 1 << 16
 
-// relay hands each client's packets to one pod, and the pod's answers back.
+// relay forwards each client's packets to one pod, and the pod's responses back.
 func (c *Cluster) relay(l net.PacketConn, s *corev1.Service, target intstr.IntOrString) {
 	pods, packet := map[string]net.Conn{}, make([]byte, largestPacket)
 	defer func() {
@@ -208,7 +208,7 @@ func (c *Cluster) relay(l net.PacketConn, s *corev1.Service, target intstr.IntOr
 			_ = pod.Close()
 		}
 	}()
-	for turn := 0; ; turn++ {
+	for round := 0; ; round++ {
 		n, client, err := l.ReadFrom(packet)
 		if err != nil {
 			return
@@ -217,9 +217,9 @@ func (c *Cluster) relay(l net.PacketConn, s *corev1.Service, target intstr.IntOr
 		if pod == nil {
 			ends := c.endpoints(s, target)
 			if len(ends) == 0 {
-				continue // as a packet to nobody
+				continue // no endpoint: the packet is dropped
 			}
-			if pod, err = net.Dial("udp", ends[turn%len(ends)]); err != nil { //nolint:noctx // nothing is sent
+			if pod, err = net.Dial("udp", ends[round%len(ends)]); err != nil { //nolint:noctx // nothing is sent
 				continue
 			}
 			pods[client.String()] = pod
@@ -229,7 +229,7 @@ func (c *Cluster) relay(l net.PacketConn, s *corev1.Service, target intstr.IntOr
 	}
 }
 
-// answer hands a pod's packets to the client whose they are, until the pod is closed.
+// answer forwards a pod's packets to its client, until the pod is closed.
 func answer(l net.PacketConn, client net.Addr, pod net.Conn) {
 	packet := make([]byte, largestPacket)
 	for {
@@ -241,9 +241,9 @@ func answer(l net.PacketConn, client net.Addr, pod net.Conn) {
 	}
 }
 
-// forward hands each connection to a pod that is ready and not being stopped, in turns.
+// forward forwards connections to ready pods that are not being stopped, in turn.
 func (c *Cluster) forward(l net.Listener, s *corev1.Service, target intstr.IntOrString) {
-	for turn := 0; ; turn++ {
+	for round := 0; ; round++ {
 		conn, err := l.Accept()
 		if err != nil {
 			return
@@ -254,7 +254,7 @@ func (c *Cluster) forward(l net.Listener, s *corev1.Service, target intstr.IntOr
 			_ = conn.Close()
 			continue
 		}
-		go c.splice(conn, ends[turn%len(ends)])
+		go c.splice(conn, ends[round%len(ends)])
 	}
 }
 
@@ -316,7 +316,7 @@ func (c *Cluster) splice(from net.Conn, address string) {
 	<-done
 }
 
-// namesOf a pod: those that a headless Service gives to pods of a StatefulSet.
+// namesOf returns the names of a pod from a headless Service of its StatefulSet.
 func namesOf(p *corev1.Pod) []string {
 	owner := metav1.GetControllerOf(p)
 	if owner == nil || owner.Kind != "StatefulSet" || p.Spec.Subdomain == "" {

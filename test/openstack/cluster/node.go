@@ -21,22 +21,22 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// firstNode has all pods that are nobody's of each node.
+// firstNode is the node of all pods without a node.
 const firstNode = "node-0"
 
-// node is what a pod sees that asks for the node's network or processes: those of this cluster's own, so that two clusters have the same
-// ports, and two nodes of one.
+// node is the network and processes of a node for pods with host network or host PID: they are separate for each node,
+// so that two clusters, and two nodes of one, can use the same ports.
 type node struct {
 	name string
 	// first is its first process, which has the network.
 	first   *sandbox.Container
 	address string
-	// group is its control group, which takes the place of the machine's own, and mounts are where it is shown.
+	// group is its control group, which replaces the machine's for it, and mounts are its mount points.
 	group  string
 	mounts []string
 }
 
-// holder starts a container that does nothing but hold a network and processes.
+// holder starts a container that only holds a network and a PID namespace.
 func holder(name, address string) (*sandbox.Container, error) {
 	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -48,7 +48,7 @@ func holder(name, address string) (*sandbox.Container, error) {
 	}, log)
 }
 
-// theNode returns a node, which starts with the first pod that asks for its network.
+// theNode returns a node, which starts with the first pod that uses its network.
 func (c *Cluster) theNode(name string) (*node, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *Cluster) theNode(name string) (*node, error) {
 		return nil, fmt.Errorf("node %s has no power", name)
 	}
 	if c.addresses[name] == "" {
-		c.addresses[name] = newAddress() // It keeps it, whenever it is switched on.
+		c.addresses[name] = newAddress() // It keeps the address after a restart.
 	}
 	group := filepath.Join(sandbox.OwnGroup(), fmt.Sprintf("%s-%d", name, numbers.Add(1)))
 	n := &node{name: name, address: c.addresses[name], group: group}
@@ -76,8 +76,8 @@ func (c *Cluster) theNode(name string) (*node, error) {
 	return n, nil
 }
 
-// Uplink gives each node one more interface of a name, as a network card is plugged in. The other ends of their cables are in a bridge of
-// this machine, whose name is returned, without an address. Nothing there leaves checksums to anybody else.
+// Uplink adds an interface with a name to each node, like a network card. The other ends are in a bridge of this
+// machine without an address, whose name is returned. Checksum offloading is disabled on it.
 func (c *Cluster) Uplink(card string) (bridge string, err error) {
 	if bridge, err = sandbox.NewBridge(); err != nil {
 		return "", err
@@ -107,7 +107,7 @@ func (n *node) plug(card, bridge string) error {
 	return nil
 }
 
-// PowerOff ends everything on a node at once, virtual machines among it. What was in memory is lost, and what was on disk stays.
+// PowerOff ends everything on a node immediately, including servers. Memory is lost, and disks are kept.
 func (c *Cluster) PowerOff(name string) error {
 	c.mu.Lock()
 	n := c.nodes[name]
@@ -134,14 +134,14 @@ func (c *Cluster) PowerOff(name string) error {
 	return os.RemoveAll(c.onNode(name, "/run"))
 }
 
-// PowerOn lets a node start again, with its pods.
+// PowerOn starts a node again, with its pods.
 func (c *Cluster) PowerOn(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.off, name)
 }
 
-// Retire takes a node without power out of the cluster for good: DaemonSets are not for it any more.
+// Retire removes a node without power from the cluster permanently: DaemonSets ignore it.
 func (c *Cluster) Retire(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,19 +158,19 @@ func (c *Cluster) isRetired(node string) bool {
 func (n *node) stop() {
 	n.first.Kill()
 	for _, target := range n.mounts {
-		_ = unix.Unmount(target, unix.MNT_DETACH) // nobody is left who could use it
+		_ = unix.Unmount(target, unix.MNT_DETACH) // it is unused by now
 	}
 	sandbox.RemoveGroup(n.group)
 }
 
-// onNode is a file or folder of a node, on this machine.
+// onNode returns a file or folder of a node, on this machine.
 func (c *Cluster) onNode(name, path string) string { return filepath.Join(c.dir, "nodes", name, path) }
 
-// machineFolders are folders of the node that this machine's kernel fills; all others are the cluster's own.
+// machineFolders are folders of the node that this machine's kernel fills; all others are private to the cluster.
 var machineFolders = []string{"/dev", "/lib/modules", "/proc", "/sys"}
 
-// hostPath is a file or folder of the node, as Kubernetes gives it to pods: what has to be there already is not made.
-// https://kubernetes.io/docs/concepts/storage/volumes/#hostpath-volume-types
+// hostPath returns a file or folder of the node, as Kubernetes mounts it into pods: a path that must exist is not
+// created. https://kubernetes.io/docs/concepts/storage/volumes/#hostpath-volume-types
 func (c *Cluster) hostPath(node string, h *corev1.HostPathVolumeSource) (string, error) {
 	path := filepath.Clean(h.Path)
 	kind := corev1.HostPathDirectoryOrCreate
@@ -206,7 +206,8 @@ func (c *Cluster) hostPath(node string, h *corev1.HostPathVolumeSource) (string,
 	return dir, nil
 }
 
-// machineID is where a node says who it is (https://www.freedesktop.org/software/systemd/man/latest/machine-id.html).
+// machineID is the file with the ID of a node
+// (https://www.freedesktop.org/software/systemd/man/latest/machine-id.html).
 const machineID = "/etc/machine-id"
 
 func (c *Cluster) identify(file string) error {
@@ -217,7 +218,8 @@ func (c *Cluster) identify(file string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(id+"\n"), 0o444))
 }
 
-// controlGroups shows the node's own control group, in every hierarchy, where a node has all of its control groups.
+// controlGroups mounts the node's control group, in every hierarchy, at the mount point of all control groups of a
+// node.
 func (c *Cluster) controlGroups(node, at string) error {
 	n, err := c.theNode(node)
 	if err != nil {
@@ -236,7 +238,7 @@ func (c *Cluster) controlGroups(node, at string) error {
 			return err
 		}
 		if existing.Dev == is.Dev && existing.Ino == is.Ino {
-			continue // an earlier pod asked for it
+			continue // an earlier pod mounted it
 		}
 		if err := unix.Mount(dir, target, "", unix.MS_BIND, ""); err != nil {
 			return fmt.Errorf("cannot show control group %s: %w", dir, err)
@@ -246,8 +248,8 @@ func (c *Cluster) controlGroups(node, at string) error {
 	return nil
 }
 
-// runsOn says whether pods of a template run on a node with these labels: nodes are chosen by selector and affinity, and that pods keep
-// away from each other is not looked at.
+// runsOn reports whether pods of a template may run on a node with these labels, by selector and node affinity; pod
+// anti-affinity is ignored.
 func runsOn(nodeLabels map[string]string, t *corev1.PodSpec) (bool, error) {
 	of := labels.Set(nodeLabels)
 	if !labels.SelectorFromSet(t.NodeSelector).Matches(of) {

@@ -31,14 +31,14 @@ type pod struct {
 	// ready and stopping decide whether Services lead to it.
 	ready, stopping atomic.Bool
 	cluster         *Cluster
-	// minReady is how long it has to be ready before it counts, in seconds: what its Deployment said while it was of its template.
+	// minReady is minReadySeconds of its Deployment at the time when the pod had its template.
 	minReady int32
 	stop     chan struct{}
 	once     sync.Once
-	shares   int           // the process whose network it has, if that is not its own
-	among    int           // the process whose processes it has, if those are not each container's own
+	shares   int           // the process whose network it shares, if it has no separate one
+	among    int           // the process whose PID namespace it shares, if containers have no separate ones
 	group    string        // the control group of its containers, if they need one
-	gone     chan struct{} // closed when nothing of it runs any more
+	finished chan struct{} // closed when nothing of it runs any more
 
 	mu         sync.Mutex
 	volumes    map[string]*volume
@@ -46,10 +46,10 @@ type pod struct {
 	exit       map[string]int       // of containers that have ended for good
 }
 
-// restartPause is how long a container that has ended stays down.
+// restartPause is the delay before a container is restarted.
 const restartPause = time.Second
 
-// start makes a pod of a template and runs it. The name is given; owner is who made it.
+// start creates a pod of a template and runs it. The name is given; owner is who made it.
 func (c *Cluster) start(ctx context.Context, name string, owner client.Object, kind string, t *corev1.PodTemplateSpec) error {
 	object := &corev1.Pod{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *t.Spec.DeepCopy()}
 	object.Name, object.Namespace = name, owner.GetNamespace()
@@ -61,7 +61,7 @@ func (c *Cluster) start(ctx context.Context, name string, owner client.Object, k
 	if err := c.Client.Create(ctx, object); err != nil {
 		return fmt.Errorf("cannot make pod %s: %w", name, err)
 	}
-	// What an earlier pod of that name wrote is not this one's.
+	// Output of an earlier pod of that name does not belong to this one.
 	for _, containers := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
 		for i := range containers {
 			if err := os.Remove(c.Log(object.Namespace, name, containers[i].Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -69,7 +69,7 @@ func (c *Cluster) start(ctx context.Context, name string, owner client.Object, k
 			}
 		}
 	}
-	p := &pod{object: object, cluster: c, stop: make(chan struct{}), gone: make(chan struct{}), exit: map[string]int{}}
+	p := &pod{object: object, cluster: c, stop: make(chan struct{}), finished: make(chan struct{}), exit: map[string]int{}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped {
@@ -80,16 +80,16 @@ func (c *Cluster) start(ctx context.Context, name string, owner client.Object, k
 	return nil
 }
 
-// run is the life of a pod.
+// run returns the life of a pod.
 func (p *pod) run() {
 	ctx := context.Background()
 	defer func() {
 		p.cluster.mu.Lock()
 		delete(p.cluster.pods, p.object.UID)
 		p.cluster.mu.Unlock()
-		close(p.gone)
+		close(p.finished)
 	}()
-	err := p.begin(ctx)
+	err := p.setUp(ctx)
 	if err == nil {
 		err = p.prepare(ctx)
 	}
@@ -115,8 +115,8 @@ func (p *pod) run() {
 	p.watch(ctx)
 }
 
-// begin waits for the volumes, and takes an address.
-func (p *pod) begin(ctx context.Context) error {
+// setUp waits for the volumes, and assigns an address.
+func (p *pod) setUp(ctx context.Context) error {
 	for {
 		volumes, err := p.cluster.volumes(ctx, p.object)
 		if err == nil {
@@ -141,10 +141,10 @@ func (p *pod) begin(ctx context.Context) error {
 	return nil
 }
 
-// nodeName is where the pod is.
+// nodeName returns the node of the pod.
 func (p *pod) nodeName() string { return p.object.Spec.NodeName }
 
-// connect gives the pod a network of its own, or the node's.
+// connect gives the pod a separate network, or the node's.
 func (p *pod) connect() (network *sandbox.Container, err error) {
 	if p.object.Spec.HostPID {
 		n, err := p.cluster.theNode(p.nodeName())
@@ -200,18 +200,18 @@ func (p *pod) wait(d time.Duration) bool {
 	}
 }
 
-// grace is how long containers have to end.
+// grace returns the termination grace period of the containers.
 func (p *pod) grace() time.Duration {
 	return time.Duration(ptr.Deref(p.object.Spec.TerminationGracePeriodSeconds, 30)) * time.Second
 }
 
-// message makes the empty file in which a container may say how it ended.
+// message creates the empty termination message file of a container.
 func (p *pod) message(container string) (string, error) {
 	file := p.messageFile(container)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return "", err
 	}
-	// Whoever the container runs as may write it, whatever the mask of this process is.
+	// Any user of the container may write it, whatever the mask of this process is.
 	return file, errors.Join(os.WriteFile(file, nil, 0o666), os.Chmod(file, 0o666)) // as a kubelet does
 }
 
@@ -219,7 +219,7 @@ func (p *pod) messageFile(container string) string {
 	return filepath.Join(p.cluster.dir, "messages", string(p.object.UID)+"_"+container)
 }
 
-// last has each variable once, as it is said last: a pod's takes the place of its image's.
+// last returns each variable once, with its last value: a pod's overrides its image's.
 func last(env []string) []string {
 	at, out := map[string]int{}, []string(nil)
 	for _, e := range env {
@@ -234,8 +234,8 @@ func last(env []string) []string {
 	return out
 }
 
-// secure makes a container what the security contexts of its pod and its own say. Nobody says anything of most images, so that who runs
-// as root has to say so.
+// secure applies the security contexts of the pod and the container. The user of most images is unknown, so that
+// running as root has to be explicit.
 func secure(s *sandbox.Spec, pod *corev1.Pod, container *corev1.Container) error {
 	of, own := ptr.Deref(pod.Spec.SecurityContext, corev1.PodSecurityContext{}), ptr.Deref(container.SecurityContext, corev1.SecurityContext{})
 	user := cmp.Or(own.RunAsUser, of.RunAsUser)
@@ -244,7 +244,7 @@ func secure(s *sandbox.Spec, pod *corev1.Pod, container *corev1.Container) error
 	}
 	s.UserID, s.GroupID = int(*user), int(ptr.Deref(cmp.Or(own.RunAsGroup, of.RunAsGroup), 0))
 	if s.UserID == 0 && ptr.Deref(cmp.Or(own.RunAsNonRoot, of.RunAsNonRoot), false) {
-		return fmt.Errorf("container %s of pod %s is to run as root, and as anybody but root", container.Name, pod.Name)
+		return fmt.Errorf("container %s of pod %s has both runAsUser 0 and runAsNonRoot", container.Name, pod.Name)
 	}
 	for _, group := range append(slices.Clone(of.SupplementalGroups), ptr.Deref(of.FSGroup, 0)) {
 		s.Groups = append(s.Groups, int(group))
@@ -265,7 +265,7 @@ func (p *pod) mounted() map[string]*volume {
 	return p.volumes
 }
 
-// watch waits until the pod has ended, by itself or because it is stopped.
+// watch waits until the pod has ended or is stopped.
 func (p *pod) watch(ctx context.Context) {
 	for !p.wait(tick) {
 		p.mu.Lock()
@@ -310,10 +310,10 @@ func (p *pod) kill() {
 	}
 	p.mu.Unlock()
 	p.terminate()
-	<-p.gone
+	<-p.finished
 }
 
-// end runs the hooks, then asks the containers to end, all within the grace period.
+// end runs the hooks, then terminates the containers, all within the grace period.
 func (p *pod) end() {
 	grace := p.grace()
 	deadline := time.Now().Add(grace)
@@ -362,7 +362,7 @@ func (p *pod) updateStatus(ctx context.Context, phase corev1.PodPhase, message s
 	p.mu.Unlock()
 	err := setStatus(ctx, p.cluster, p.object.DeepCopy(), func(o *corev1.Pod) {
 		if o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed {
-			return // a probe that was asked before the end, and answers after it, does not bring the pod back
+			return // a probe that started before the end, and finishes after it, does not make the pod ready again
 		}
 		o.Status.Phase, o.Status.PodIP, o.Status.HostIP, o.Status.Message = phase, p.address, p.address, message
 		ready := corev1.ConditionFalse
@@ -374,7 +374,7 @@ func (p *pod) updateStatus(ctx context.Context, phase corev1.PodPhase, message s
 		for _, c := range o.Spec.Containers {
 			s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: p.ready.Load()}
 			if code, ok := exit[c.Name]; ok {
-				// What cannot be read says nothing.
+				// An unreadable message is ignored.
 				message, _ := os.ReadFile(p.messageFile(c.Name))
 				s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: int32(code), Message: string(message)} //nolint:gosec // 0 to 255
 			} else if phase == corev1.PodRunning {
@@ -388,7 +388,7 @@ func (p *pod) updateStatus(ctx context.Context, phase corev1.PodPhase, message s
 	}
 }
 
-// tail is the end of what the pod's containers have written.
+// tail returns the end of the containers' output.
 func (p *pod) tail(lines int) string {
 	var out strings.Builder
 	for _, c := range slices.Concat(p.object.Spec.InitContainers, p.object.Spec.Containers) {

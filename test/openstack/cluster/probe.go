@@ -17,8 +17,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// probe asks the containers whether they are ready, until the context ends: first by their startup probes, then by those of
-// readiness. A pod is ready when all of its containers are.
+// probe probes the readiness of the containers, until the context ends: first by their startup probes, then by their
+// readiness probes. A pod is ready when all of its containers are.
 func (p *pod) probe(ctx context.Context) { //nolint:gocognit // one loop over what kubelet looks at
 	for i := range p.object.Spec.Containers {
 		if !p.started(ctx, i) {
@@ -30,7 +30,7 @@ func (p *pod) probe(ctx context.Context) { //nolint:gocognit // one loop over wh
 		period, limit := time.Second, int32(1)
 		for i := range p.object.Spec.Containers {
 			if probe := p.object.Spec.Containers[i].ReadinessProbe; probe != nil {
-				if err := p.ask(ctx, i, probe); err != nil {
+				if err := p.runProbe(ctx, i, probe); err != nil {
 					ready, why = false, err
 				}
 				period, limit = interval(probe), max(probe.FailureThreshold, 1)
@@ -59,13 +59,13 @@ func (p *pod) probe(ctx context.Context) { //nolint:gocognit // one loop over wh
 // started waits until a container has started.
 func (p *pod) started(ctx context.Context, i int) bool {
 	probe := p.object.Spec.Containers[i].StartupProbe
-	for probe != nil && (!p.alive() || p.ask(ctx, i, probe) != nil) {
+	for probe != nil && (!p.alive() || p.runProbe(ctx, i, probe) != nil) {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-p.stop:
 			return false
-		case <-time.After(min(interval(probe), time.Second/2)): // sooner than kubelet looks: nobody should wait for that here
+		case <-time.After(min(interval(probe), time.Second/2)): // more often than a kubelet, so that tests wait less
 		}
 	}
 	return true
@@ -87,7 +87,7 @@ func (p *pod) revive(ctx context.Context, i int) {
 		if c != started && !p.started(ctx, i) {
 			return
 		}
-		err := p.ask(ctx, i, probe)
+		err := p.runProbe(ctx, i, probe)
 		if failures++; c != started || err == nil {
 			started, failures = c, 0
 		}
@@ -114,9 +114,9 @@ func interval(probe *corev1.Probe) time.Duration {
 	return time.Duration(max(probe.PeriodSeconds, 1)) * time.Second
 }
 
-// ask makes one probe of the i-th container.
-func (p *pod) ask(ctx context.Context, i int, probe *corev1.Probe) error {
-	// Machines that run tests are busier than nodes: answers may take longer here.
+// runProbe runs one probe of the i-th container.
+func (p *pod) runProbe(ctx context.Context, i int, probe *corev1.Probe) error {
+	// Machines that run tests are busier than nodes: probes may take longer here.
 	const leniency = 4
 	ctx, cancel := context.WithTimeout(ctx, leniency*time.Duration(max(probe.TimeoutSeconds, 1))*time.Second)
 	defer cancel()
@@ -145,7 +145,7 @@ func (p *pod) ask(ctx context.Context, i int, probe *corev1.Probe) error {
 			return err
 		}
 		if response.StatusCode < 200 || response.StatusCode > 399 {
-			return fmt.Errorf("%s answered %s", url, response.Status)
+			return fmt.Errorf("%s responded with %s", url, response.Status)
 		}
 		return nil
 	case probe.Exec != nil:

@@ -31,7 +31,7 @@ type volume struct {
 	source   corev1.VolumeSource
 }
 
-// volumes makes the folders of a pod. It fails while a Secret or ConfigMap is missing.
+// volumes creates the folders of a pod. It fails while a Secret or ConfigMap is missing.
 func (c *Cluster) volumes(ctx context.Context, p *corev1.Pod) (map[string]*volume, error) {
 	out := map[string]*volume{}
 	for _, v := range p.Spec.Volumes {
@@ -64,7 +64,7 @@ func (c *Cluster) volumes(ctx context.Context, p *corev1.Pod) (map[string]*volum
 	return out, nil
 }
 
-// ClaimDir is the folder of a PersistentVolumeClaim, which outlives its pods.
+// ClaimDir returns the folder of a PersistentVolumeClaim, which outlives its pods.
 func (c *Cluster) ClaimDir(namespace, name string) string {
 	return filepath.Join(c.dir, "claims", namespace, name)
 }
@@ -76,7 +76,7 @@ func group(p *corev1.Pod) int {
 	return 0
 }
 
-// fill writes what a volume holds now, where it has changed.
+// fill writes the current contents of a volume, if they have changed.
 func (c *Cluster) fill(ctx context.Context, p *corev1.Pod, v *volume) error {
 	data, items, mode, err := c.content(ctx, p.Namespace, v.source)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Cluster) fill(ctx context.Context, p *corev1.Pod, v *volume) error {
 	return write(v.dir, data, mode, group(p))
 }
 
-// chosen are the keys that a volume wants, by the paths that it gives them: all, where it names none.
+// chosen returns the keys of a volume, by path: all, unless it lists some.
 func chosen(data map[string][]byte, items []corev1.KeyToPath) (map[string][]byte, error) {
 	if len(items) == 0 {
 		return data, nil
@@ -172,12 +172,12 @@ func same(dir string, data map[string][]byte) bool {
 	return true
 }
 
-// write puts files into a new folder, and then lets the volume's link point to it: a reader sees all of them or none.
-// With a group, files are also readable by it, as Kubernetes makes those of an fsGroup.
+// write writes files into a new folder, and then changes the volume's link to it: a reader sees all of them or none.
+// With a group, files are also readable by it, as Kubernetes does for an fsGroup.
 func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error {
 	name := ".." + strconv.FormatInt(time.Now().UnixNano(), 36)
 	old, _ := os.Readlink(filepath.Join(dir, dataLink))
-	tops := map[string]bool{} // what is linked to: files, and folders that have some
+	tops := map[string]bool{} // targets of links: files, and folders that have some
 	if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error 
 	if err != nil {
 		return err
 	}
-	for _, e := range entries { // keys that are gone
+	for _, e := range entries { // removed keys
 		if !tops[e.Name()] && e.Type()&os.ModeSymlink != 0 && e.Name() != dataLink {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
@@ -218,13 +218,13 @@ func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error 
 	return err
 }
 
-// top is the first part of a path.
+// top returns the first part of a path.
 func top(path string) string {
 	first, _, _ := strings.Cut(path, "/")
 	return first
 }
 
-// refreshVolumes brings changed Secrets to running pods, as kubelet does, only sooner.
+// refreshVolumes updates Secrets in running pods, as a kubelet does, but sooner.
 func (c *Cluster) refreshVolumes(ctx context.Context) error {
 	c.mu.Lock()
 	pods := make([]*pod, 0, len(c.pods))
@@ -245,7 +245,7 @@ func (c *Cluster) refreshVolumes(ctx context.Context) error {
 	return nil
 }
 
-// mounts brings a container's volumes to their places. A single file of a volume is bound as it is now, and never changes.
+// mounts returns the mounts of a container's volumes. A single file of a volume keeps its current contents forever.
 func mounts(container *corev1.Container, volumes map[string]*volume) ([]sandbox.Mount, error) {
 	var out []sandbox.Mount
 	for _, m := range container.VolumeMounts {

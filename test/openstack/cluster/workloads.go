@@ -33,7 +33,7 @@ func revision(t *corev1.PodTemplateSpec) (string, error) {
 	return names.Hash(10, string(text)), err
 }
 
-// owned are the pods of an owner, the oldest first; those that are being stopped apart.
+// owned returns the pods of an owner, the oldest first; those that are being stopped separately.
 func (c *Cluster) owned(uid types.UID) (running, stopping []*pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,11 +71,11 @@ func (c *Cluster) deployment(ctx context.Context, d *appsv1.Deployment) error {
 	if err != nil {
 		return err
 	}
-	wanted := replicasOf(d.Spec.Replicas)
+	target := replicasOf(d.Spec.Replicas)
 	pods, _ := c.owned(d.UID)
 	surge := 1
 	if r := d.Spec.Strategy.RollingUpdate; r != nil && r.MaxSurge != nil {
-		if surge, err = intstr.GetScaledValueFromIntOrPercent(r.MaxSurge, wanted, true); err != nil {
+		if surge, err = intstr.GetScaledValueFromIntOrPercent(r.MaxSurge, target, true); err != nil {
 			return err
 		}
 	}
@@ -97,16 +97,16 @@ func (c *Cluster) deployment(ctx context.Context, d *appsv1.Deployment) error {
 		}
 	}
 	switch {
-	case len(current) < wanted && len(pods) < wanted+surge:
+	case len(current) < target && len(pods) < target+surge:
 		template := d.Spec.Template.DeepCopy()
 		metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
 		name := fmt.Sprintf("%s-%s-%s", d.Name, hash, names.Hash(5, fmt.Sprint(numbers.Add(1))))
 		if err := c.start(ctx, name, d, "ReplicaSet", template); err != nil {
 			return err
 		}
-	case len(old) > 0 && (available > wanted || !old[0].available()):
+	case len(old) > 0 && (available > target || !old[0].available()):
 		old[0].terminate()
-	case len(old) == 0 && len(current) > wanted:
+	case len(old) == 0 && len(current) > target:
 		current[0].terminate()
 	}
 	counted := d.Generation // the object may be another by now
@@ -118,10 +118,10 @@ func (c *Cluster) deployment(ctx context.Context, d *appsv1.Deployment) error {
 	})
 }
 
-// available says that a pod counts. As long as it has to wait for that, it does not: nobody asks for a time that passes.
+// available reports whether a pod is available. With minReadySeconds it is not, because the time is not simulated.
 func (p *pod) available() bool { return p.ready.Load() && p.minReady == 0 }
 
-// statefulSets starts the pods of StatefulSets, and replaces those of an earlier template one by one.
+// statefulSets starts the pods of StatefulSets, and replaces pods of an earlier template one by one.
 func (c *Cluster) statefulSets(ctx context.Context) error {
 	list := &appsv1.StatefulSetList{}
 	if err := c.Client.List(ctx, list); err != nil {
@@ -141,15 +141,15 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 		return err
 	}
 	running, stopping := c.owned(s.UID)
-	ready, updated, wanted := 0, 0, replicasOf(s.Spec.Replicas)
+	ready, updated, target := 0, 0, replicasOf(s.Spec.Replicas)
 	var old []*pod // by number, the largest last
 	for _, p := range running {
 		number, err := strconv.Atoi(strings.TrimPrefix(p.object.Name, s.Name+"-"))
-		if err == nil && number >= wanted {
+		if err == nil && number >= target {
 			p.terminate()
 		}
 	}
-	for i := range wanted {
+	for i := range target {
 		name := fmt.Sprintf("%s-%d", s.Name, i)
 		is := func(p *pod) bool { return p.object.Name == name }
 		at := slices.IndexFunc(running, is)
@@ -171,7 +171,7 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 			ready++
 		}
 	}
-	replace(old, ready == wanted)
+	replace(old, ready == target)
 	counted := s.Generation // the object may be another by now
 	return setStatus(ctx, c, s, func(s *appsv1.StatefulSet) {
 		s.Status.ObservedGeneration = counted
@@ -180,7 +180,8 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 	})
 }
 
-// replace stops one pod of an earlier template: one that is not ready anyway, or, when all are ready, that with the largest number.
+// replace stops one pod of an earlier template: one that is not ready anyway, or, when all are ready, the one with the
+// largest number.
 func replace(old []*pod, allReady bool) {
 	if at := slices.IndexFunc(old, func(p *pod) bool { return !p.ready.Load() }); at >= 0 {
 		old[at].terminate()
@@ -189,7 +190,7 @@ func replace(old []*pod, allReady bool) {
 	}
 }
 
-// templateOf is what a pod of a StatefulSet is made of.
+// templateOf returns the template of a StatefulSet's pod.
 func templateOf(s *appsv1.StatefulSet, name, hash string) *corev1.PodTemplateSpec {
 	out := s.Spec.Template.DeepCopy()
 	metav1.SetMetaDataLabel(&out.ObjectMeta, revisionLabel, hash)
@@ -199,7 +200,7 @@ func templateOf(s *appsv1.StatefulSet, name, hash string) *corev1.PodTemplateSpe
 	return out
 }
 
-// claims gives a pod of a StatefulSet a volume for each template, which outlives the pod.
+// claims adds a volume for each template to a pod of a StatefulSet, which outlives the pod.
 func claims(s *appsv1.StatefulSet, pod string, spec *corev1.PodSpec) {
 	for _, t := range s.Spec.VolumeClaimTemplates {
 		spec.Volumes = append(slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == t.Name }),
@@ -209,8 +210,8 @@ func claims(s *appsv1.StatefulSet, pod string, spec *corev1.PodSpec) {
 	}
 }
 
-// daemonSets run one pod on each of their nodes, and replace those of an earlier template, one after the other: the new one starts when
-// the old one has ended.
+// daemonSets runs one pod on each of their nodes, and replaces pods of an earlier template, one after the other: the
+// new one starts when the old one has ended.
 func (c *Cluster) daemonSets(ctx context.Context) error {
 	list := &appsv1.DaemonSetList{}
 	if err := c.Client.List(ctx, list); err != nil {
@@ -230,11 +231,11 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 		return err
 	}
 	running, stopping := c.owned(d.UID)
-	ready, updated, wanted := int32(0), int32(0), int32(0)
+	ready, updated, target := int32(0), int32(0), int32(0)
 	for _, node := range slices.Sorted(maps.Keys(c.Nodes)) {
 		here, err := runsOn(c.Nodes[node], &d.Spec.Template.Spec)
 		if here = here && !c.isRetired(node); here {
-			wanted++
+			target++
 		}
 		p := onNode(node, running)
 		switch {
@@ -260,7 +261,7 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 	counted := d.Generation // the object may be another by now
 	return setStatus(ctx, c, d, func(d *appsv1.DaemonSet) {
 		s := &d.Status
-		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = counted, wanted, wanted
+		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = counted, target, target
 		s.NumberReady, s.NumberAvailable, s.UpdatedNumberScheduled = ready, ready, updated
 	})
 }
@@ -273,13 +274,14 @@ func (c *Cluster) startOn(ctx context.Context, node string, d *appsv1.DaemonSet,
 	return c.start(ctx, fmt.Sprintf("%s-%s", d.Name, names.Hash(5, fmt.Sprint(numbers.Add(1)))), d, "DaemonSet", template)
 }
 
-// gives says whether a pod of an earlier template makes room: by itself, and while all others are ready.
+// gives reports whether a pod of an earlier template may be replaced: if it is not ready, or while all others are
+// ready.
 func gives(d *appsv1.DaemonSet, p *pod, all []*pod) bool {
 	broken := func(p *pod) bool { return !p.ready.Load() }
 	return d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && (broken(p) || !slices.ContainsFunc(all, broken))
 }
 
-// onNode is the pod of a node. Nil: it has none.
+// onNode returns the pod of a node. Nil: it has none.
 func onNode(node string, pods []*pod) *pod {
 	if at := slices.IndexFunc(pods, func(p *pod) bool { return p.nodeName() == node }); at >= 0 {
 		return pods[at]
@@ -344,7 +346,7 @@ func (c *Cluster) job(ctx context.Context, j *batchv1.Job) error {
 		p := &pods.Items[i]
 		switch {
 		case !metav1.IsControlledBy(p, j):
-			return nil // an earlier Job of this name had it, and its name is taken until it has gone
+			return nil // it belongs to an earlier Job of the same name, and its name is in use until it has ended
 		case p.Status.Phase == corev1.PodSucceeded:
 			succeeded++
 		case p.Status.Phase == corev1.PodFailed:

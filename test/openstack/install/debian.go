@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// program is a file (or a pattern) that has to be there, and its Debian package.
+// program is a required file (or a pattern), and its Debian package.
 type program struct{ path, pkg string }
 
-// programs are those that every cloud needs.
+// programs are the programs that every cloud needs.
 var programs = []program{
 	// The client of tests and fakes; servers are in trees.
 	{"/usr/bin/mariadb", "mariadb-client-core"},
@@ -24,26 +24,26 @@ var programs = []program{
 	{"/usr/sbin/ip", "iproute2"},
 	{"/usr/bin/curl", "curl"},
 	{"/usr/bin/mmdebstrap", "mmdebstrap"},
-	// What Glance reaches Ceph with.
+	// Glance's client of Ceph.
 	{"/usr/lib/python3/dist-packages/rados.cpython-*.so", "python3-rados"},
 	{"/usr/lib/python3/dist-packages/rbd.cpython-*.so", "python3-rbd"},
 	{"/usr/bin/qemu-img", "qemu-utils"},
-	// What the RBD drivers of Cinder and Nova run besides.
+	// Further programs of the RBD drivers of Cinder and Nova.
 	{"/usr/bin/ceph", "ceph-common"},
 	{"/usr/bin/rbd", "ceph-common"},
 	{"/usr/lib/*/qemu/block-rbd.so", "qemu-block-extra"},
-	// What Neutron asks OVN's databases with before its workers start.
+	// Neutron's query of OVN's databases before its workers start.
 	{"/usr/bin/ovsdb-client", "openvswitch-common"},
 	{"/usr/lib/python3/dist-packages/unbound.py", "python3-unbound"},
-	// What Nova's console proxies hand to browsers.
+	// Pages of Nova's console proxies for browsers.
 	{"/usr/share/novnc/vnc_lite.html", "novnc"},
 	{"/usr/share/spice-html5/spice_auto.html", "spice-html5"},
-	// What hypervisors have besides: an haproxy for each network, drives with the configuration of virtual machines, and what the binding
-	// of libvirt is compiled with.
+	// Further programs of hypervisors: an haproxy for each network, the builder of servers' config drives, and the
+	// build dependencies of libvirt's binding.
 	{"/usr/sbin/haproxy", "haproxy"},
 	{"/usr/sbin/iptables", "iptables"},
 	{"/usr/bin/genisoimage", "genisoimage"},
-	// What routers and networks have without OVN.
+	// Programs of routers and networks without OVN.
 	{"/usr/bin/ovs-vsctl", "openvswitch-switch"},
 	{"/usr/sbin/dnsmasq", "dnsmasq-base"},
 	{"/usr/bin/dhcp_release", "dnsmasq-utils"},
@@ -55,7 +55,7 @@ var programs = []program{
 	{"/usr/bin/ps", "procps"},
 	{"/usr/sbin/ethtool", "ethtool"},
 	{"/usr/include/libvirt/libvirt.h", "libvirt-dev"},
-	// What some of Keystone's dependencies are compiled with.
+	// Build dependencies of Keystone's dependencies.
 	{"/usr/bin/gcc", "gcc"},
 	{"/usr/bin/pkg-config", "pkg-config"},
 	{"/usr/include/ldap.h", "libldap2-dev"},
@@ -64,12 +64,12 @@ var programs = []program{
 	{python, "python3"},
 }
 
-// browser is one that programs drive.
+// browser is a browser and its driver.
 var browser = []program{{"/usr/bin/chromium", "chromium"}, {"/usr/bin/chromedriver", "chromium-driver"}}
 
-// Debian installs the packages that are missing, of those that every cloud needs and of more. None of their services is started.
+// Debian installs the missing packages of every cloud, and of more. None of their services is started.
 //
-// The error says which are missing, where they cannot be installed.
+// The error lists the missing packages if they cannot be installed.
 func Debian(ctx context.Context, log io.Writer, more ...program) error {
 	var missing []string
 	for _, p := range slices.Concat(programs, more) {
@@ -87,7 +87,7 @@ func Debian(ctx context.Context, log io.Writer, more ...program) error {
 		return nil
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
-		return fmt.Errorf("cannot go on without the Debian packages %s: install them, or run as root where there is apt-get",
+		return fmt.Errorf("missing Debian packages %s: install them, or run as root where there is apt-get",
 			strings.Join(missing, ", "))
 	}
 	fmt.Fprintln(log, "installs Debian packages", strings.Join(missing, ", "))
@@ -110,7 +110,8 @@ func Debian(ctx context.Context, log io.Writer, more ...program) error {
 	return nil
 }
 
-// quiet keeps packages from starting their services (https://manpages.debian.org/invoke-rc.d), until release is called.
+// quiet prevents packages from starting their services (https://manpages.debian.org/invoke-rc.d), until release is
+// called.
 func quiet() (release func(), err error) {
 	const policy = "/usr/sbin/policy-rc.d"
 	if _, err := os.Stat(policy); err == nil {
@@ -122,8 +123,8 @@ func quiet() (release func(), err error) {
 	return func() { _ = os.Remove(policy) }, nil
 }
 
-// tail is the end of an output.
+// tail returns the end of an output.
 func tail(out []byte) string {
-	const enough = 2000
-	return string(out[max(len(out)-enough, 0):])
+	const limit = 2000
+	return string(out[max(len(out)-limit, 0):])
 }

@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// A Guest is what a virtual machine boots, in two files: a kernel of Debian's for clouds, and a root with BusyBox alone, which lives in
-// memory. It takes an address by DHCP, asks for its metadata, and serves what it was told by HTTP.
+// A Guest is the boot image of servers, in two files: a cloud kernel of Debian, and a root with only BusyBox, which is
+// in memory. It gets an address by DHCP, reads its metadata, and serves it by HTTP.
 type Guest struct {
 	Kernel, Initrd string
 }
 
-// guestInit is its first process, and guestLease what it does with an address.
+// guestInit is its first process, and guestLease the handler of its DHCP lease.
 var (
 	//go:embed guest-init.sh
 	guestInit string
@@ -28,13 +28,13 @@ var (
 	guestLease string
 )
 
-// guestModules are what its kernel needs of devices, in the order in which they are loaded.
+// guestModules are the kernel modules for its devices, in the order in which they are loaded.
 var guestModules = []string{
 	"virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci",
 	"failover", "net_failover", "virtio_net", "virtio_blk",
 }
 
-// NewGuest makes it of Debian's packages, unless it is there.
+// NewGuest builds the files from Debian's packages, unless they exist.
 func NewGuest(ctx context.Context, log io.Writer) (Guest, error) {
 	dir, err := once("guest", append([]string{guestInit, guestLease}, guestModules...), func(dir string) error {
 		fmt.Fprintln(log, "makes a guest of Debian's packages in", dir)
@@ -52,7 +52,7 @@ func NewGuest(ctx context.Context, log io.Writer) (Guest, error) {
 	return Guest{Kernel: filepath.Join(dir, "vmlinuz"), Initrd: filepath.Join(dir, "initrd.gz")}, err
 }
 
-// unpack fetches the packages, and lays out what they have below root.
+// unpack fetches the packages, and extracts them below root.
 func unpack(ctx context.Context, dir string) error {
 	kernel, err := output(ctx, dir, "apt-cache", "depends", "--important", "linux-image-cloud-amd64")
 	if err != nil {
@@ -81,7 +81,7 @@ func unpack(ctx context.Context, dir string) error {
 	return nil
 }
 
-// assemble makes the two files of what the packages have.
+// assemble creates the two files from the packages.
 func assemble(dir string) error {
 	kernels, err := filepath.Glob(filepath.Join(dir, "root", "boot", "vmlinuz-*"))
 	if err != nil || len(kernels) != 1 {
@@ -126,7 +126,7 @@ const (
 	fileMode    = 0o100644
 )
 
-// archive is what a kernel unpacks as its root: the format newc of cpio
+// archive is the kernel's initial root: the format newc of cpio
 // (https://docs.kernel.org/driver-api/early-userspace/buffer-format.html).
 type archive struct {
 	buffer bytes.Buffer

@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// Programs are what a cloud runs.
+// Programs are the programs of a cloud.
 type Programs struct {
 	// Services are virtual environments with all of OpenStack's services, by release.
 	Services map[release.Release]string
@@ -18,32 +18,33 @@ type Programs struct {
 	FederationProxy string
 	// Network is the root of a Debian with OVN.
 	Network string
-	// Hypervisor is the root of a Debian with libvirt and QEMU, and Guest what a virtual machine boots: both empty where they were not asked
-	// for.
+	// Hypervisor is the root of a Debian with libvirt and QEMU, and Guest the boot image of servers: both empty unless
+	// requested.
 	Hypervisor string
 	Guest      Guest
-	// Ceph is the root of a Debian with Ceph's servers: empty where it was not asked for.
+	// Ceph is the root of a Debian with Ceph's servers: empty unless requested.
 	Ceph string
-	// Proxies is the root of a Debian with nginx and HAProxy, and Envoy a program: both empty where they were not asked for.
+	// Proxies is the root of a Debian with nginx and HAProxy, and Envoy a program: both empty unless requested.
 	Proxies, Envoy string
-	// MariaDBOperator and ObjectStore are programs of hack/tools: mariadb-operator, which makes backups, and versitygw, which speaks S3.
+	// MariaDBOperator and ObjectStore are programs of hack/tools: mariadb-operator, which makes backups, and versitygw,
+	// an S3 server.
 	MariaDBOperator, ObjectStore string
 }
 
-// Options is what to install besides what every cloud needs.
+// Options select programs in addition to the ones that every cloud needs.
 type Options struct {
-	// Releases of OpenStack. None: nothing but networks.
+	// Releases of OpenStack. None: only networks.
 	Releases []release.Release
 	Ceph     bool
-	// Proxies stand in front of services, as those of Ingress controllers and Gateways do.
+	// Proxies: reverse proxies for services, as in Ingress controllers and Gateways.
 	Proxies bool
-	// Browser is for pages that only one shows as they are.
+	// Browser: a browser for pages with scripts.
 	Browser bool
-	// Guests: virtual machines run.
+	// Guests: servers run.
 	Guests bool
 }
 
-// All returns everything, and installs what is missing. Root is the folder of this project.
+// All returns the selected programs, and installs missing ones. Root is the folder of this project.
 func All(ctx context.Context, root string, w Options, log io.Writer) (*Programs, error) {
 	if err := checkMachine("/etc/os-release"); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func All(ctx context.Context, root string, w Options, log io.Writer) (*Programs,
 	return p, errors.Join(errs[:]...)
 }
 
-// image returns the root of a Debian with the packages of an image of ours.
+// image returns the root of a Debian with the packages of one of this project's images.
 func image(ctx context.Context, name string, log io.Writer) (string, error) {
 	t, err := ofImage(name)
 	if err != nil {

@@ -67,7 +67,8 @@ func Installed(root string) (map[string]string, error) {
 	return out, lines.Err()
 }
 
-// checkMachine refuses a machine with another Debian than that of the images: services would run with other programs than deployed ones.
+// checkMachine rejects a machine with another Debian than the images: services would run with other programs than
+// deployed ones.
 func checkMachine(release string) error {
 	data, err := os.ReadFile(release)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

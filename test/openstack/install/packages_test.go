@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/images"
 )
 
-// TestCheckMachine: services run on the Debian of their images alone.
+// TestCheckMachine checks that services run only on the Debian of their images.
 func TestCheckMachine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
@@ -52,7 +52,8 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// TestImageTrees: the suites install the packages of each image that has a tree, from the Debian that the image is built on.
+// TestImageTrees checks that the suites install the packages of each image that has a tree, from the Debian that the
+// image is built on.
 func TestImageTrees(t *testing.T) {
 	table, err := images.Table()
 	if err != nil {
@@ -64,7 +65,7 @@ func TestImageTrees(t *testing.T) {
 	}
 	for _, i := range table {
 		if i.Package != "" {
-			continue // has what the machine has
+			continue // uses the machine's packages
 		}
 		at := slices.IndexFunc(all, func(t tree) bool { return t.name == i.Name })
 		if at < 0 {

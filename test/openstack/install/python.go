@@ -18,23 +18,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// python is Debian's: any user may run it, unlike one below someone's home.
+// python is Debian's: any user may run it, unlike one in a home folder.
 const python = "/usr/bin/python3"
 
 // uv installs a release in a tenth of pip's time.
 const uv = "uv==0.13.8"
 
-// builder is what sources are built with: later versions lack pkg_resources, which some import as they are built.
+// builder is the build dependency of sources: later versions lack pkg_resources, which some import during the build.
 const builder = "setuptools<81"
 
 // clients test a cloud from outside.
 var clients = []string{"python-openstackclient"}
 
-// bindings are Debian's Python modules that the package index does not have: for Ceph, and by which Open vSwitch's looks up names. Some are
-// in Python around what is compiled.
+// bindings are Debian's Python modules that are not in the package index: for Ceph, and the resolver of Open vSwitch's.
+// Some are Python wrappers of compiled modules.
 var bindings = []string{"rados", "rbd", "unbound"}
 
-// Cache is the folder for what is made once: $COBALTCORE_CACHE, or .cache/cobaltcore in the home folder.
+// Cache returns the folder for permanent results: $COBALTCORE_CACHE, or .cache/cobaltcore in the home folder.
 func Cache() (string, error) {
 	if dir := os.Getenv("COBALTCORE_CACHE"); dir != "" {
 		return dir, nil
@@ -46,9 +46,10 @@ func Cache() (string, error) {
 	return filepath.Join(home, ".cache", "cobaltcore"), nil
 }
 
-// Services returns the virtual environment of a release, which is made if it is not there: every service that there is an image of, with
-// what the image has besides, in the versions of the release table and of the release's upper constraints. One environment holds them
-// all, as they constrain each other anyway. Root is the folder of this project.
+// Services returns the virtual environment of a release, which is created if it is missing: every service with an
+// image, with the image's additional packages, in the versions of the release table and of the release's upper
+// constraints. A single environment contains all of them, as they constrain each other anyway. Root is the folder of
+// this project.
 func Services(ctx context.Context, root string, r release.Release, log io.Writer) (string, error) {
 	desired, err := requirements(r)
 	if err != nil {
@@ -83,7 +84,7 @@ func Services(ctx context.Context, root string, r release.Release, log io.Writer
 	})
 }
 
-// requirements are what the images of a release have, and the clients.
+// requirements returns the packages of a release's images, and the clients.
 func requirements(r release.Release) ([]string, error) {
 	table, err := images.Table()
 	if err != nil {
@@ -129,7 +130,7 @@ func Envoy(ctx context.Context, log io.Writer) (string, error) {
 	return filepath.Join(dir, "envoy", "_bin", "envoy"), err
 }
 
-// bind makes Debian's modules those of a virtual environment, without anything else of Debian's.
+// bind adds Debian's modules to a virtual environment, without any other of Debian's packages.
 func bind(venv string) error {
 	for _, name := range bindings {
 		const all = "/usr/lib/python3/dist-packages/"
@@ -157,8 +158,8 @@ func bind(venv string) error {
 	return nil
 }
 
-// once returns a folder of the cache that fill fills, and that is kept: its name ends with a hash of what decides its content. Nobody
-// writes to it afterwards.
+// once returns a permanent folder of the cache, filled by fill: its name ends with a hash of the inputs. It is never
+// written afterwards.
 func once(name string, content []string, fill func(dir string) error) (string, error) {
 	cache, err := Cache()
 	if err != nil {
@@ -205,7 +206,7 @@ func installer(ctx context.Context, dir string) (string, error) {
 	return tool, nil
 }
 
-// lock waits until nobody else installs.
+// lock waits until no other process installs.
 func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

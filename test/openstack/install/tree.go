@@ -12,30 +12,31 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// tree is the root of a Debian of its own, for programs in other versions than those of this machine.
+// tree is the root of a separate Debian, for programs in other versions than this machine's.
 type tree struct {
 	name, suite string
 	packages    []string
 }
 
-// newer is the Debian with the servers whose images come from other projects: it has the deployed versions of more of them than the Debian
-// that our images are built on. test/versions lists the differences.
+// newer is the Debian of servers whose images come from other projects: it has the deployed versions of more of them
+// than the Debian of this project's images. test/versions lists the differences.
 const newer = "trixie"
 
-// trees without an image of ours.
+// trees without an image of this project.
 var (
 	// servers hold the data of a control plane.
 	servers = tree{"servers", newer, []string{
 		"ca-certificates", "rabbitmq-server", "valkey-server", "valkey-tools", "mariadb-server-core", "mariadb-client-core", "mariadb-backup",
 		"memcached",
 	}}
-	// ceph has no dashboard and no modules but those that the manager does not start without.
+	// ceph has no dashboard and only the modules that the manager requires to start.
 	ceph = tree{"ceph", newer, []string{"ca-certificates", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common", "radosgw"}}
-	// proxies are what Ingress controllers run.
+	// proxies are the programs of Ingress controllers.
 	proxies = tree{"proxies", newer, []string{"ca-certificates", "nginx", "haproxy"}}
 )
 
-// ofImage returns the tree with the packages of an image of ours, of the Debian that the image is built on.
+// ofImage returns the tree with the packages of one of this project's images, of the Debian on which the image is
+// based.
 func ofImage(name string) (tree, error) {
 	i, err := images.Find(name)
 	if err != nil {
@@ -44,7 +45,7 @@ func ofImage(name string) (tree, error) {
 	return tree{name, i.Base(), append([]string{"ca-certificates"}, i.Runtime...)}, nil
 }
 
-// imageTrees are the images of ours with a tree. What the services' images have of Debian is this machine's.
+// imageTrees are the images with a tree. The services' images use the packages of this machine.
 var imageTrees = []string{release.OVN, release.Libvirt, release.FederationProxy}
 
 // mirror of Debian, which serves the security updates as well.
@@ -59,7 +60,7 @@ func sources(suite string) []string {
 	}
 }
 
-// install returns the folder of a tree, which is made if it is not there.
+// install returns the folder of a tree, which is created if it is missing.
 func (t tree) install(ctx context.Context, log io.Writer) (string, error) {
 	from := sources(t.suite)
 	return once(t.name, append(append([]string{t.suite}, from...), t.packages...), func(dir string) error {

@@ -28,24 +28,25 @@ func (o *Operators) administration(ctx context.Context) {
 	checks := &identitycheck.Reconciler{
 		Client: api, Reader: api, Transport: o.transport, Public: o.outside, Events: recorder, Clock: clock{o},
 	}
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(roles), &openstackv1.RoleAssignmentList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(regions), &openstackv1.EndpointRegionList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(checks), &openstackv1.IdentityCheckList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.expired(roles), &openstackv1.RoleAssignmentList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.expired(regions), &openstackv1.EndpointRegionList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.expired(checks), &openstackv1.IdentityCheckList{}))
 }
 
-// outside is the way that clients outside have, who trust the public authority as their system's.
+// outside returns the way that clients outside have, who trust the public authority as their system's.
 func (o *Operators) outside([]byte) (http.RoundTripper, error) {
 	return o.transport(o.Public.Certificate)
 }
 
-// due lets a reconciler be only when it wants to, by the companion's clock: each of these passes costs Keystone a login.
-func (o *Operators) due(r reconcile.Reconciler) reconcile.Reconciler {
-	return o.dueOr(r, func(context.Context, reconcile.Request) (bool, error) { return false, nil })
+// expired runs a reconciler only when its delay has expired by the companion's clock: each of these passes is a login
+// to Keystone.
+func (o *Operators) expired(r reconcile.Reconciler) reconcile.Reconciler {
+	return o.scheduledOrTriggered(r, func(context.Context, reconcile.Request) (bool, error) { return false, nil })
 }
 
-// dueOr lets a reconciler be also when it is woken. What it wants is counted from its start: where the clock is set forward while it works,
-// it is due again, and sees what was done before.
-func (o *Operators) dueOr(r reconcile.Reconciler, woken func(context.Context, reconcile.Request) (bool, error)) reconcile.Reconciler {
+// dueOrTriggered runs a reconciler when it is due or triggered. Its delay counts from its start: if the clock is set forward
+// while it runs, it is due again, and sees the earlier changes.
+func (o *Operators) scheduledOrTriggered(r reconcile.Reconciler, woken func(context.Context, reconcile.Request) (bool, error)) reconcile.Reconciler {
 	next := map[reconcile.Request]time.Time{}
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 		wakes, err := woken(ctx, req)
@@ -92,8 +93,8 @@ func (o *Operators) roleAssignment(ctx context.Context, u *unstructured.Unstruct
 	return o.available(ctx, u, a, "Available", func() []metav1.Condition { return a.Status.Conditions })
 }
 
-// configMap applies a ConfigMap. Functions see statuses that are faked: where one publishes what an IdentityCheck says of Keystone's
-// authority, it is what the companion has really found.
+// configMap applies a ConfigMap. Functions see faked statuses: a ConfigMap with Keystone's CA from an IdentityCheck
+// gets the CA that the real companion found.
 func (o *Operators) configMap(ctx context.Context, u *unstructured.Unstructured) error {
 	checks := &openstackv1.IdentityCheckList{}
 	if err := o.Cluster.Client.List(ctx, checks, client.InNamespace(u.GetNamespace())); err != nil {

@@ -21,11 +21,11 @@ import (
 // OperatorImage is the image of MariaDB's operator in the Jobs that it makes.
 const OperatorImage = "mariadb-operator"
 
-// Backups and restores are Jobs that the real operator's code makes of the objects (hack/tools/mariadb-operator). They run the program of
-// its image, and MariaDB's tools. When they run is faked: a backup when its object is new or changed, a restore when a server with
-// bootstrapFrom has no data.
+// Backups and restores are Jobs that the real operator's code creates from the objects (hack/tools/mariadb-operator).
+// They run the program of its image, and MariaDB's tools. Their schedule is faked: a backup runs when its object is new
+// or changed, a restore when a server with bootstrapFrom has no data.
 
-// physicalBackup makes a backup now.
+// physicalBackup creates a backup now.
 func (o *Operators) physicalBackup(ctx context.Context, u *unstructured.Unstructured) error {
 	server, err := o.Find("MariaDB.k8s.mariadb.com", u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"))
 	if err != nil {
@@ -39,7 +39,7 @@ func (o *Operators) restore(ctx context.Context, server *unstructured.Unstructur
 	return o.operatorJob(ctx, "restore-job", server)
 }
 
-// operatorJob runs the Job that the operator makes of objects.
+// operatorJob runs the Job that the operator creates from objects.
 func (o *Operators) operatorJob(ctx context.Context, which string, objects ...*unstructured.Unstructured) error {
 	in, job := &bytes.Buffer{}, &batchv1.Job{}
 	for _, u := range objects {
@@ -61,7 +61,7 @@ func (o *Operators) operatorJob(ctx context.Context, which string, objects ...*u
 	return o.RunJob(ctx, job)
 }
 
-// restrict gives containers a read-only root, the only kind that is supported, and a folder for what they write by the way.
+// restrict gives containers a read-only root, the only supported kind, and a folder for temporary files.
 func restrict(pod *corev1.PodSpec) {
 	const name = "tmp"
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})

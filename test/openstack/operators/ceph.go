@@ -31,14 +31,14 @@ const (
 	cephPort = 3300
 )
 
-// A Ceph is a storage cluster, as those know it who use it.
+// A Ceph is a storage cluster, as seen by its clients.
 type Ceph struct {
-	// FSID identifies it, MonHost is where its monitors are, as a client's ceph.conf has both.
+	// FSID identifies the cluster, MonHost has the addresses of its monitors, both as in a client's ceph.conf.
 	FSID, MonHost string
 	// Keyrings are the files of clients, by name.
 	Keyrings map[string][]byte
 
-	// run runs a shell's commands beside the monitor.
+	// run runs shell commands in the monitor's pod.
 	run func(ctx context.Context, commands string) (string, error)
 }
 
@@ -55,10 +55,10 @@ cat /tmp/next; rm /tmp/next`, user))
 	return nil
 }
 
-// keyLine is where a keyring has the key.
+// keyLine matches the key in a keyring.
 var keyLine = regexp.MustCompile(`(?m)^\s*key = (\S+)$`)
 
-// Key of a client, alone.
+// Key returns the key of a client.
 func (c *Ceph) Key(user string) string {
 	found := keyLine.FindSubmatch(c.Keyrings[user])
 	if found == nil {
@@ -67,7 +67,7 @@ func (c *Ceph) Key(user string) string {
 	return string(found[1])
 }
 
-// Run runs commands of a shell beside the monitor, as whoever may do everything, and returns what they write.
+// Run runs shell commands in the monitor's pod, as administrator, and returns their output.
 func (c *Ceph) Run(ctx context.Context, commands string) (string, error) {
 	out, err := c.run(ctx, "export CEPH_CONF=/data/ceph.conf\n"+commands)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Ceph) Run(ctx context.Context, commands string) (string, error) {
 	return out, nil
 }
 
-// KillOSD ends the only daemon that holds data, without a word, and returns when another process of it answers.
+// KillOSD kills the only daemon with data, and returns when its next process responds.
 func (c *Ceph) KillOSD(ctx context.Context) error {
 	_, err := c.Run(ctx, `set -e
 before=$(cat /data/osd.pid)
@@ -85,10 +85,10 @@ until [ "$(cat /data/osd.pid)" != "$before" ] && timeout 5 ceph tell osd.0 versi
 	return err
 }
 
-// Pause stops the monitor in the middle of what it does: it answers nobody, and no client finds anything of the Ceph. Resume lets it go on.
+// Pause suspends the monitor: it does not respond, and no client reaches the Ceph. Resume resumes it.
 func (c *Ceph) Pause(ctx context.Context) error { return c.signal(ctx, "STOP") }
 
-// Resume lets the monitor go on.
+// Resume resumes the monitor.
 func (c *Ceph) Resume(ctx context.Context) error { return c.signal(ctx, "CONT") }
 
 func (c *Ceph) signal(ctx context.Context, signal string) error {
@@ -96,15 +96,15 @@ func (c *Ceph) signal(ctx context.Context, signal string) error {
 	return err
 }
 
-// Caps are what a client may do, by the kind of daemon that is asked.
+// Caps are the capabilities of a client, by the kind of daemon.
 type Caps map[string]string
 
-// OwnPool is that it may use one pool and nothing else.
+// OwnPool returns the capabilities for one pool and nothing else.
 func OwnPool(pool string) Caps {
 	return Caps{"mon": "profile rbd", "osd": "profile rbd pool=" + pool, "mgr": "profile rbd pool=" + pool}
 }
 
-// Configuration is a client's ceph.conf.
+// Configuration returns a client's ceph.conf.
 func (c *Ceph) Configuration() []byte {
 	return fmt.Appendf(nil, "[global]\nfsid = %s\nmon_host = %s\n", c.FSID, c.MonHost)
 }
@@ -159,24 +159,24 @@ func (o *Operators) Ceph(ctx context.Context, namespace string, pools []string, 
 	return out, nil
 }
 
-// GatewayCaps are what Rook lets the user of an object store's gateways do.
+// GatewayCaps returns Rook's capabilities for the user of an object store's gateways.
 func GatewayCaps() Caps { return Caps{"mon": "allow rw", "osd": "allow rwx"} }
 
-// A Gateway is one of an object store (radosgw).
+// A Gateway is a gateway of an object store (radosgw).
 type Gateway struct {
 	// Namespace and Name of its Service.
 	Namespace, Name string
 	// User of Ceph that it is, without client.
 	User string
-	// Certificate and Key are those of its address.
+	// Certificate and Key of its address.
 	Certificate, Key []byte
 }
 
-// gatewayFiles is where it has its own.
+// gatewayFiles is the folder of its files.
 const gatewayFiles = "/etc/gateway"
 
-// Gateway runs a gateway of a Ceph with TLS, as Rook starts it, in a cluster whose images are that of Ceph. What else it is told is in
-// Ceph's own store of options.
+// Gateway runs a gateway of a Ceph with TLS, as Rook starts it, in a cluster with images of Ceph. Its other options are
+// in Ceph's option store.
 func (o *Operators) Gateway(ctx context.Context, ceph *Ceph, g Gateway) error {
 	const secret, https = "gateway", 443
 	files := map[string][]byte{

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// certificate is what cert-manager makes of a Certificate.
+// certificate creates the Secret of a Certificate, as cert-manager does.
 // https://cert-manager.io/docs/usage/certificate/
 func (o *Operators) certificate(ctx context.Context, u *unstructured.Unstructured) error {
 	isCA, _, _ := unstructured.NestedBool(u.Object, "spec", "isCA")
@@ -47,7 +47,7 @@ func (o *Operators) certificate(ctx context.Context, u *unstructured.Unstructure
 	return o.SetSecret(ctx, u.GetNamespace(), text(u, "spec", "secretName"), data)
 }
 
-// existing is the authority that a Certificate has made before.
+// existing returns the authority that a Certificate has made before.
 func (o *Operators) existing(ctx context.Context, u *unstructured.Unstructured) (*pki.Authority, error) {
 	data, err := o.Secret(ctx, u.GetNamespace(), text(u, "spec", "secretName"))
 	if err != nil {
@@ -56,7 +56,7 @@ func (o *Operators) existing(ctx context.Context, u *unstructured.Unstructured) 
 	return pki.Load(pki.Pair{Certificate: data["tls.crt"], Key: data["tls.key"]})
 }
 
-// issuer finds who signs: nil for one that lets certificates sign themselves.
+// issuer returns the CA of an issuer: nil for a self-signed one.
 func (o *Operators) issuer(ctx context.Context, namespace, kind, name string) (*pki.Authority, error) {
 	if kind == "ClusterIssuer" {
 		return o.Public, nil

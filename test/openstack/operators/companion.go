@@ -40,7 +40,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/testreport"
 )
 
-// pass is how often each of the companion's objects is reconciled; loginPass is that of those that log in to Keystone.
+// pass is the reconcile interval of the companion's objects; loginPass is the interval of those that log in to
+// Keystone.
 const (
 	pass      = 150 * time.Millisecond
 	loginPass = time.Second
@@ -53,10 +54,10 @@ func (c clock) Now() time.Time { return time.Now().Add(time.Duration(c.o.skew.Lo
 
 func (c clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// Forward sets the companion's clock forward: what is due by then happens now.
+// Forward sets the companion's clock forward: everything due by then happens now.
 func (o *Operators) Forward(d time.Duration) { o.skew.Add(int64(d)) }
 
-// Now is the time by the companion's clock.
+// Now returns the time by the companion's clock.
 func (o *Operators) Now() time.Time { return clock{o}.Now() }
 
 // companion runs the companion's controllers, one pass after the other as its one worker would.
@@ -77,16 +78,16 @@ func (o *Operators) companion(ctx context.Context) {
 	remotes := &remoteconsumer.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
 	comparisons := &ovnsync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
 	reports := &testreport.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
-	offers := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
+	catalogs := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	o.administration(ctx)
 	secret, job := &corev1.Secret{}, &batchv1.Job{}
 	consumers := []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &corev1.Pod{}}
 	with := func(more ...client.Object) []client.Object { return append(more, consumers...) }
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(rafts, with(&c5c3v1.RaftCluster{}, secret)...), &c5c3v1.RaftClusterList{}))
 	o.Cluster.Loop(ctx, pass, o.Cluster.OnChange(o.topology, append(topologyKinds(), secret)...))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(cells, o.cellChanges()), &openstackv1.CellMappingList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(offers, o.edits()), &openstackv1.ComputeCatalogList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(services), &openstackv1.ServiceCheckList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.scheduledOrTriggered(cells, o.cellChanges()), &openstackv1.CellMappingList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.scheduledOrTriggered(catalogs, o.edits()), &openstackv1.ComputeCatalogList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.expired(services), &openstackv1.ServiceCheckList{}))
 	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onState(credentials, o.credential), &c5c3v1.CredentialRotationList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets, &c5c3v1.SecretAggregate{}, secret), &c5c3v1.SecretAggregateList{}))
 	ofRemotes := []client.Object{&c5c3v1.RemoteConsumer{}, &c5c3v1.CredentialRotation{}}
@@ -98,7 +99,7 @@ func (o *Operators) companion(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(schema, ofSchema...), &openstackv1.DatabaseSyncList{}))
 }
 
-// transport is a way into the cluster for clients that trust one authority.
+// transport returns a way into the cluster for clients that trust one authority.
 func (o *Operators) transport(ca []byte) (http.RoundTripper, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
@@ -125,15 +126,15 @@ func reconcileAll(api client.Client, r reconcile.Reconciler, list client.ObjectL
 	}
 }
 
-// onChange lets a reconciler be called when an object of a kind that it watches was written since its last pass, or when it wants to, by
-// the companion's clock.
+// onChange calls a reconciler when an object of a watched kind was written since its last pass, or when its delay has
+// expired by the companion's clock.
 func (o *Operators) onChange(r reconcile.Reconciler, watched ...client.Object) reconcile.Reconciler {
 	return o.onState(r, func(context.Context, reconcile.Request) (string, error) {
 		return fmt.Sprint(o.Cluster.Changes(watched...)), nil
 	})
 }
 
-// onState is the same for what a reconciler watches of each object.
+// onState returns the same for the objects that a reconciler watches.
 func (o *Operators) onState(r reconcile.Reconciler, state func(context.Context, reconcile.Request) (string, error)) reconcile.Reconciler {
 	type last struct {
 		state string
@@ -162,8 +163,8 @@ func (o *Operators) onState(r reconcile.Reconciler, state func(context.Context, 
 	})
 }
 
-// credential is what is watched of a CredentialRotation, each look at which is a log-in: itself, the Secrets that it fills and
-// logs in by, who uses the credential, and users of message queues.
+// credential returns the watched state of a CredentialRotation, because each reconciliation is a login: the object, the
+// Secrets that it fills and logs in with, the consumers of the credential, and users of message queues.
 func (o *Operators) credential(ctx context.Context, req reconcile.Request) (string, error) {
 	r := &c5c3v1.CredentialRotation{}
 	if err := o.Cluster.Client.Get(ctx, req.NamespacedName, r); err != nil {
@@ -186,7 +187,7 @@ func (o *Operators) credential(ctx context.Context, req reconcile.Request) (stri
 			return "", err
 		}
 		for _, name := range watched[kind.Kind] {
-			object.SetResourceVersion("") // It stays of the one before where there is none.
+			object.SetResourceVersion("") // Otherwise it keeps the version of the previous object if there is none.
 			err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: name}, object)
 			if client.IgnoreNotFound(err) != nil {
 				return "", err
@@ -197,7 +198,7 @@ func (o *Operators) credential(ctx context.Context, req reconcile.Request) (stri
 	return state.String(), nil
 }
 
-// cellChanges wakes who reconciles CellMappings for what it watches: their specs, and their Jobs.
+// cellChanges triggers the reconciler of CellMappings for watched objects: their specs, and their Jobs.
 func (o *Operators) cellChanges() func(context.Context, reconcile.Request) (bool, error) {
 	observed := map[reconcile.Request]string{}
 	return func(ctx context.Context, req reconcile.Request) (bool, error) {
@@ -244,7 +245,7 @@ func (o *Operators) raftCluster(ctx context.Context, u *unstructured.Unstructure
 	})
 }
 
-// remoteConsumer waits until it is known which credentials are in use.
+// remoteConsumer waits until the credentials in use are known.
 func (o *Operators) remoteConsumer(ctx context.Context, u *unstructured.Unstructured) error {
 	c := &c5c3v1.RemoteConsumer{}
 	return o.available(ctx, u, c, "Ready", func() []metav1.Condition { return c.Status.Conditions })
@@ -270,7 +271,7 @@ func (o *Operators) credentialRotation(ctx context.Context, u *unstructured.Unst
 	r := &c5c3v1.CredentialRotation{}
 	err := o.Cluster.Wait(ctx, Timeout, "the credential of "+u.GetName(), func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), r)
-		// Virtual hosts may come later, of what needs the Secret to begin with.
+		// Virtual hosts may be created later, by objects that need the Secret first.
 		return ready(r, r.Status.Conditions) || r.Spec.Queue != nil && r.Status.CurrentID != "", err
 	})
 	if err != nil {
@@ -295,7 +296,8 @@ func (o *Operators) secretAggregate(ctx context.Context, u *unstructured.Unstruc
 	return nil
 }
 
-// databaseSync waits until the companion has brought the schema to where the release may run, or wants pods stopped first.
+// databaseSync waits until the companion has migrated the schema so that the release may run, or requires pods to be
+// stopped first.
 func (o *Operators) databaseSync(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := o.apply(ctx, u); err != nil {
 		return err
@@ -317,13 +319,13 @@ func (o *Operators) databaseSync(ctx context.Context, u *unstructured.Unstructur
 	return err
 }
 
-// cellMapping waits until Nova knows the cell as it is desired.
+// cellMapping waits until Nova has the desired cell.
 func (o *Operators) cellMapping(ctx context.Context, u *unstructured.Unstructured) error {
 	m := &openstackv1.CellMapping{}
 	return o.available(ctx, u, m, "Ready", func() []metav1.Condition { return m.Status.Conditions })
 }
 
-// serviceCheck waits until every process reports. What becomes of Cinder's backends nobody waits for.
+// serviceCheck waits until every process reports. It does not wait for Cinder's backends.
 func (o *Operators) serviceCheck(ctx context.Context, u *unstructured.Unstructured) error {
 	c := &openstackv1.ServiceCheck{}
 	if service, _, _ := unstructured.NestedString(u.Object, "spec", "service"); service == cinderv1.ServiceType {
@@ -332,19 +334,19 @@ func (o *Operators) serviceCheck(ctx context.Context, u *unstructured.Unstructur
 	return o.available(ctx, u, c, "Ready", func() []metav1.Condition { return c.Status.Conditions })
 }
 
-// computeCatalog waits until Nova has the flavors and aggregates as they are desired.
+// computeCatalog waits until Nova has the desired flavors and aggregates.
 func (o *Operators) computeCatalog(ctx context.Context, u *unstructured.Unstructured) error {
 	c := &openstackv1.ComputeCatalog{}
 	return o.available(ctx, u, c, "Ready", func() []metav1.Condition { return c.Status.Conditions })
 }
 
-// ovnSync waits until the request is answered.
+// ovnSync waits until the request is completed.
 func (o *Operators) ovnSync(ctx context.Context, u *unstructured.Unstructured) error {
 	s := &openstackv1.OVNSync{}
 	return o.available(ctx, u, s, "Ready", func() []metav1.Condition { return s.Status.Conditions })
 }
 
-// edits wakes who reconciles ComputeCatalogs for what it watches: their specs.
+// edits triggers the reconciler of ComputeCatalogs for changes of their specs.
 func (o *Operators) edits() func(context.Context, reconcile.Request) (bool, error) {
 	observed := map[reconcile.Request]int64{}
 	return func(ctx context.Context, req reconcile.Request) (bool, error) {

@@ -19,17 +19,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// gatewayPort is where the Gateway serves https.
+// gatewayPort is the https port of the Gateway.
 const gatewayPort = 443
 
-// route is what the Gateway does with requests for one host.
+// route handles requests for one host.
 type route struct {
 	prefix, replacement string
 	proxy               *httputil.ReverseProxy
 }
 
-// httpRoute is a Gateway that serves the host names of a route with certificates that everybody trusts, and hands requests on by
-// https, as the BackendTLSPolicy of the Service says.
+// httpRoute runs a Gateway that serves the host names of a route with publicly trusted certificates, and forwards
+// requests by https, as configured in the BackendTLSPolicy of the Service.
 // https://gateway-api.sigs.k8s.io/reference/spec/
 func (o *Operators) httpRoute(ctx context.Context, u *unstructured.Unstructured) error {
 	rules, _, _ := unstructured.NestedSlice(u.Object, "spec", "rules")
@@ -83,7 +83,7 @@ func first(u *unstructured.Unstructured, field string) *unstructured.Unstructure
 	return &unstructured.Unstructured{Object: m}
 }
 
-// backendTLS is how the Gateway talks to a Service.
+// backendTLS returns the transport of the Gateway to a Service.
 func (o *Operators) backendTLS(ctx context.Context, namespace, service string) (*http.Transport, error) {
 	for _, p := range o.All("BackendTLSPolicy.gateway.networking.k8s.io") {
 		ref := first(&unstructured.Unstructured{Object: spec(p)}, "targetRefs")
@@ -105,10 +105,10 @@ func (o *Operators) backendTLS(ctx context.Context, namespace, service string) (
 			DisableKeepAlives: true, DialContext: o.Cluster.Dial,
 		}, nil
 	}
-	return nil, fmt.Errorf("no BackendTLSPolicy says how to reach Service %s", service)
+	return nil, fmt.Errorf("no BackendTLSPolicy targets Service %s", service)
 }
 
-// authority is what a BackendTLSPolicy refers to: a ConfigMap, or a Secret as long as there is none.
+// authority returns the CA that a BackendTLSPolicy refers to: a ConfigMap, or a Secret as long as there is none.
 func (o *Operators) authority(ctx context.Context, namespace string, ref *unstructured.Unstructured) ([]byte, error) {
 	if text(ref, "kind") == "Secret" {
 		data, err := o.Secret(ctx, namespace, text(ref, "name"))
@@ -124,7 +124,7 @@ func spec(u *unstructured.Unstructured) map[string]any {
 	return m
 }
 
-// serve makes a host name lead to a route.
+// serve creates a host name lead to a route.
 func (o *Operators) serve(host string, r *route) error {
 	o.mu.Lock()
 	_, served := o.routes[host]
@@ -145,7 +145,7 @@ func (o *Operators) serve(host string, r *route) error {
 	})
 }
 
-// HTTPS serves a host name outside of the cluster, with a certificate that everybody trusts.
+// HTTPS serves a host name outside of the cluster, with a publicly trusted certificate.
 func (o *Operators) HTTPS(host string, handler http.HandlerFunc) error {
 	pair, err := o.Public.Server(host)
 	if err != nil {

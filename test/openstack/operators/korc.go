@@ -29,11 +29,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What K-ORC does with an object (https://github.com/k-orc/openstack-resource-controller, internal/controllers/*/actuator.go, v2.6.0): it
-// finds what exists by the filter of an import, which has to fit exactly one. What is managed it adopts, by name and a little more, or
-// makes; from then on it knows its id and changes what differs, unlike anything that is imported.
+// The behavior of K-ORC (https://github.com/k-orc/openstack-resource-controller, internal/controllers/*/actuator.go,
+// v2.6.0): it finds existing resources by the filter of an import, which has to match exactly one. Managed resources
+// are adopted, by name and a few other fields, or created; afterwards K-ORC has their ID and corrects differences,
+// unlike for imported ones.
 
-// Identity is a client of Keystone that has logged in as Login does.
+// Identity returns a client of Keystone that has logged in as Login does.
 func (o *Operators) Identity(ctx context.Context, namespace, secret, cloud string) (*gophercloud.ServiceClient, error) {
 	provider, ends, err := o.Login(ctx, namespace, secret, cloud)
 	if err != nil {
@@ -42,8 +43,8 @@ func (o *Operators) Identity(ctx context.Context, namespace, secret, cloud strin
 	return openstack.NewIdentityV3(provider, ends)
 }
 
-// Login logs in by a clouds.yaml in a Secret, as K-ORC does: with the authority in its key cacert, and the clouds.yaml's own interface and
-// region.
+// Login logs in with a clouds.yaml in a Secret, as K-ORC does: with the CA in its key cacert, and the clouds.yaml's
+// interface and region.
 func (o *Operators) Login(ctx context.Context, namespace, secret, cloud string) (
 	*gophercloud.ProviderClient, gophercloud.EndpointOpts, error,
 ) {
@@ -79,7 +80,7 @@ func (o *Operators) identityOf(ctx context.Context, u *unstructured.Unstructured
 	return o.Identity(ctx, u.GetNamespace(), ref("secretName"), ref("cloudName"))
 }
 
-// id is where K-ORC keeps what an object is in Keystone; a copy in status.id serves references.
+// id returns the Keystone ID of an object, which K-ORC stores; a copy in status.id serves references.
 func (o *Operators) id(kind string, u *unstructured.Unstructured, ref string) (string, error) {
 	if ref == "" {
 		return "", nil
@@ -95,15 +96,16 @@ func (o *Operators) id(kind string, u *unstructured.Unstructured, ref string) (s
 	return id, nil
 }
 
-// actions are what K-ORC does to a resource of one kind.
+// actions are K-ORC's operations on a resource of one kind.
 type actions struct {
 	find   func() ([]string, error)
 	create func() (string, error)
-	// update makes the resource of an id what the object says.
+	// update changes the resource with an ID to match the object.
 	update func(id string) error
 }
 
-// reconcileUntilStable finds what an object stands for, or makes it, and notes its id, where the companion reads it.
+// reconcileUntilStable finds or creates the resource of an object, and records its ID in the field that the companion
+// reads.
 func (o *Operators) reconcileUntilStable(ctx context.Context, u *unstructured.Unstructured, a actions) error {
 	managed := text(u, "spec", "managementPolicy") == "managed"
 	id, err := text(u, "status", "id"), error(nil)
@@ -127,7 +129,7 @@ func (o *Operators) reconcileUntilStable(ctx context.Context, u *unstructured.Un
 	return o.Cluster.Client.Create(ctx, known)
 }
 
-// resolve returns the id of what an object stands for, the first time.
+// resolve finds or creates the resource of an object, and returns its ID.
 func (a actions) resolve(managed bool) (string, error) {
 	ids, err := a.find()
 	switch {
@@ -153,13 +155,13 @@ func desired(u *unstructured.Unstructured, field string) string {
 	return value
 }
 
-// enabled is a field of a resource that is managed: what is not said is.
+// enabled returns the enabled field of a managed resource: true by default.
 func enabled(u *unstructured.Unstructured) *bool {
 	value, requested, _ := unstructured.NestedBool(u.Object, "spec", "resource", "enabled")
 	return new(value || !requested)
 }
 
-// forget deletes what an object stands for, if K-ORC made it and is to delete it.
+// forget deletes the resource of an object, if K-ORC created it and is to delete it.
 func (o *Operators) forget(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := client.IgnoreNotFound(o.Cluster.Client.Delete(ctx, u.DeepCopy())); err != nil {
 		return err
@@ -196,7 +198,7 @@ func (o *Operators) forget(ctx context.Context, u *unstructured.Unstructured) er
 	return err
 }
 
-// list returns the ids of what a listing finds.
+// list returns the IDs of all results of a listing.
 func list[T any](ctx context.Context, pager pagination.Pager, extract func(pagination.Page) ([]T, error), id func(T) string,
 ) ([]string, error) {
 	page, err := pager.AllPages(ctx)
@@ -323,8 +325,8 @@ func (o *Operators) group(ctx context.Context, u *unstructured.Unstructured) err
 	})
 }
 
-// user makes a user with the password of a Secret. A user that is adopted keeps the password that he has; later another Secret, and not
-// another content of the same, gives another password.
+// user creates a user with the password of a Secret. An adopted user keeps its password; later a reference to another
+// Secret changes the password, and a change of the Secret does not.
 func (o *Operators) user(ctx context.Context, u *unstructured.Unstructured) error {
 	c, err := o.identityOf(ctx, u)
 	if err != nil {
@@ -406,7 +408,7 @@ func (o *Operators) service(ctx context.Context, u *unstructured.Unstructured) e
 	})
 }
 
-// endpoint makes an endpoint of a service. Only one with the same URL is adopted.
+// endpoint creates an endpoint of a service. Only one with the same URL is adopted.
 func (o *Operators) endpoint(ctx context.Context, u *unstructured.Unstructured) error {
 	c, err := o.identityOf(ctx, u)
 	if err != nil {

@@ -22,13 +22,13 @@ const MariaDBImage = "mariadb"
 
 const (
 	mariaDBPort = 3306
-	// mariaDBUser is the one that the operator lets servers run as.
+	// mariaDBUser is the user of servers set by the operator.
 	mariaDBUser = 999
 	tlsDir      = "/etc/pki"
 )
 
-// mariaDB runs one server of a MariaDB object, with its configuration, on TLS where it asks for that. A Galera cluster is one
-// server here: what services see of it is the same.
+// mariaDB runs one server of a MariaDB object, with its configuration, and with TLS if enabled. A Galera cluster is one
+// server here: services see no difference.
 // https://github.com/mariadb-operator/mariadb-operator/blob/main/docs/api_reference.md
 func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) error {
 	namespace, name := u.GetNamespace(), u.GetName()
@@ -69,7 +69,7 @@ func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) e
 	return o.run(ctx, mariaDBServer(u), name)
 }
 
-// mariaDBServer is the server of a MariaDB object.
+// mariaDBServer returns the server of a MariaDB object.
 func mariaDBServer(u *unstructured.Unstructured) server {
 	name := u.GetName()
 	args := []string{
@@ -94,7 +94,7 @@ func mariaDBServer(u *unstructured.Unstructured) server {
 	}
 }
 
-// makeDatabase makes the data folder where there is none, as the entry point of the server's image does.
+// makeDatabase initializes an empty data folder, as the entry point of the server's image does.
 const makeDatabase = `[ -d /var/lib/mysql/mysql ] || exec mariadb-install-db --no-defaults --auth-root-authentication-method=normal \
   --skip-test-db --skip-name-resolve --datadir=/var/lib/mysql --tmpdir=/tmp`
 
@@ -110,7 +110,7 @@ func (o *Operators) restored(ctx context.Context, u *unstructured.Unstructured) 
 	return o.restore(ctx, u)
 }
 
-// maxScale is a name for the server behind it.
+// maxScale returns a name for the server behind it.
 func (o *Operators) maxScale(ctx context.Context, u *unstructured.Unstructured) error {
 	server, err := o.Find("MariaDB.k8s.mariadb.com", u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"))
 	if err != nil {
@@ -119,7 +119,7 @@ func (o *Operators) maxScale(ctx context.Context, u *unstructured.Unstructured) 
 	return o.Cluster.Apply(ctx, mariaDBServer(server).at(u.GetName()))
 }
 
-// externalMariaDB logs in at a server that somebody else runs, and asks what the operator asks: reconcileStatus in
+// externalMariaDB logs in to an external server, and runs the operator's query: reconcileStatus in
 // https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/internal/controller/external_mariadb_controller.go
 func (o *Operators) externalMariaDB(ctx context.Context, u *unstructured.Unstructured) error {
 	_, err := o.query(ctx, u, "SELECT @@version, @@wsrep_on")
@@ -149,7 +149,7 @@ func (o *Operators) databaseUser(ctx context.Context, u *unstructured.Unstructur
 		connections = 10 // the operator's default
 	}
 	is += fmt.Sprintf(" WITH MAX_USER_CONNECTIONS %v", connections)
-	// A user who is there is taken over, whosever he is.
+	// An existing user is adopted, whatever its owner.
 	err = o.referred(ctx, u, "CREATE USER IF NOT EXISTS "+is+";\nALTER USER "+is)
 	return err
 }
@@ -181,8 +181,8 @@ func (o *Operators) referred(ctx context.Context, u *unstructured.Unstructured, 
 	return err
 }
 
-// query runs a statement on a server, as the one whom its object names: on one of our own as root, on one elsewhere as its administrator,
-// where the certificate is verified as that object says.
+// query runs a statement on a server, as the user that its object names: on a composed server as root, on an external
+// one as its administrator, with the certificate verification of that object.
 func (o *Operators) query(ctx context.Context, u *unstructured.Unstructured, statement string) (string, error) {
 	host, user, password := u.GetName()+"."+u.GetNamespace()+".svc", "root", "rootPasswordSecretKeyRef"
 	args := []string{"--no-defaults", "--ssl", "--skip-column-names", "--batch"}
@@ -218,7 +218,7 @@ func (o *Operators) query(ctx context.Context, u *unstructured.Unstructured, sta
 	return string(out), nil
 }
 
-// quoted is a text as SQL writes it.
+// quoted returns a text as SQL writes it.
 func quoted(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

@@ -23,15 +23,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 )
 
-// Timeout is how long anything may take to become ready; what is set here does on a busy machine.
+// Timeout is the maximum time for any object to become ready; sufficient on a busy machine.
 var Timeout = 6 * time.Minute
 
-// Operators own what is applied to a cluster.
+// Operators are the owners of the objects of a cluster.
 type Operators struct {
 	Cluster *cluster.Cluster
-	// Public is the authority that everybody trusts: it signs for ClusterIssuers, the Gateway and hosts outside.
+	// Public is the publicly trusted CA: it signs for ClusterIssuers, the Gateway and external hosts.
 	Public *pki.Authority
-	// Trusted are authorities that RabbitMQ's topology operator trusts besides, as its Deployment mounts them: of brokers that others run.
+	// Trusted are additional CAs that RabbitMQ's topology operator trusts, as its Deployment mounts them: for external
+	// brokers.
 	Trusted         []byte
 	mariaDBOperator string // the program of hack/tools/mariadb-operator
 
@@ -41,7 +42,8 @@ type Operators struct {
 	skew    atomic.Int64                          // of the companion's clock, in nanoseconds
 }
 
-// New makes operators of a cluster and starts the companion's controllers. MariaDBOperator is the program of hack/tools/mariadb-operator.
+// New returns the operators of a cluster and starts the companion's controllers. MariaDBOperator is the program of
+// hack/tools/mariadb-operator.
 func New(ctx context.Context, c *cluster.Cluster, public *pki.Authority, mariaDBOperator string) *Operators {
 	o := &Operators{
 		Cluster: c, Public: public, mariaDBOperator: mariaDBOperator,
@@ -57,8 +59,8 @@ type owner struct {
 	reconcile func(*Operators, context.Context, *unstructured.Unstructured) error
 }
 
-// owners in the order in which they reconcile objects that appear together. Those without a function have nothing to do here, or others
-// read their objects; a kind that is missing is refused.
+// owners in the order in which they reconcile objects that appear together. Owners without a function have nothing to
+// do here, or others read their objects; an unlisted kind is rejected.
 var owners = []owner{
 	{"Namespace", nil},
 	{"ServiceAccount", nil},
@@ -132,19 +134,19 @@ var owners = []owner{
 	{"TestReport.openstack.c5c3.io", (*Operators).apply},
 }
 
-// unsupported is of kinds whose owners are not here: nothing would come of them.
+// unsupported rejects kinds without an owner here: they would never become ready.
 func (*Operators) unsupported(context.Context, *unstructured.Unstructured) error {
 	return errors.New("its owner does not run here; change the claim")
 }
 
-// Reconcile makes objects ready that are new or whose desired state has changed.
+// Reconcile applies new and changed objects, and waits until they are ready.
 func (o *Operators) Reconcile(ctx context.Context, desired []map[string]any) error {
 	byKind := map[string][]*unstructured.Unstructured{}
 	for _, m := range desired {
 		u := &unstructured.Unstructured{Object: m}
 		kind := u.GroupVersionKind().GroupKind().String()
 		if !slices.ContainsFunc(owners, func(o owner) bool { return o.kind == kind }) {
-			return fmt.Errorf("nobody owns %s %s here: add who makes a %s ready to the table of test/openstack/operators",
+			return fmt.Errorf("no owner for %s %s: add an owner of %s to the table of test/openstack/operators",
 				u.GetKind(), u.GetName(), kind)
 		}
 		byKind[kind] = append(byKind[kind], u)
@@ -169,8 +171,8 @@ func (o *Operators) Reconcile(ctx context.Context, desired []map[string]any) err
 	return nil
 }
 
-// Remove takes away what is not desired any more: objects, with what K-ORC is to delete in Keystone and the pods that they run. What an
-// operator's object stands for, such as a database, stays.
+// Remove deletes objects that are no longer desired, with the resources that K-ORC is to delete in Keystone and their
+// pods. The resource of an operator's object, such as a database, stays.
 func (o *Operators) Remove(ctx context.Context, removed []map[string]any) error {
 	for _, m := range removed {
 		u := &unstructured.Unstructured{Object: m}
@@ -198,7 +200,7 @@ func (o *Operators) Remove(ctx context.Context, removed []map[string]any) error 
 
 func key(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
-// Find gives an object as it was desired last: "Kind.group", namespace and name.
+// Find returns the last desired version of an object: "Kind.group", namespace and name.
 func (o *Operators) Find(kind, namespace, name string) (*unstructured.Unstructured, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -222,7 +224,7 @@ func (o *Operators) All(kind string) []*unstructured.Unstructured {
 	return out
 }
 
-// typed gives an object its type, strictly: a field that the type does not have is an error.
+// typed converts an object to its Go type, strictly: an unknown field is an error.
 func (o *Operators) typed(u *unstructured.Unstructured) (client.Object, error) {
 	created, err := o.Cluster.Client.Scheme().New(u.GroupVersionKind())
 	if err != nil {

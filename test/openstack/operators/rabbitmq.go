@@ -31,8 +31,8 @@ const (
 	rabbitTLS        = "/etc/rabbitmq-tls"
 )
 
-// rabbitDefaults and rabbitTLSDefaults are what the operator configures, as far as one broker alone can have it: there is no API to find
-// others by. https://github.com/rabbitmq/cluster-operator, internal/resource/configmap.go.
+// rabbitDefaults and rabbitTLSDefaults are the operator's configuration for a single broker: there is no API for peer
+// discovery. https://github.com/rabbitmq/cluster-operator, internal/resource/configmap.go.
 const (
 	rabbitDefaults = `log.console = true
 queue_master_locator = min-masters
@@ -54,8 +54,8 @@ management.ssl.port = 15671
 `
 )
 
-// rabbitMQ runs one broker of a RabbitmqCluster, on TLS alone, with its configuration. A cluster of several is one here: what services
-// see of it is the same.
+// rabbitMQ runs one broker of a RabbitmqCluster, with TLS only, with its configuration. A cluster of several brokers is
+// a single one here: services see no difference.
 func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) error {
 	if only, _, _ := unstructured.NestedBool(u.Object, "spec", "tls", "disableNonTLSListeners"); !only {
 		return errors.New("a broker that listens without TLS is not supported by this fake")
@@ -78,7 +78,7 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 		"10-operatorDefaults.conf":         fmt.Appendf(nil, rabbitDefaults, name),
 		"11-default_user.conf":             login["default_user.conf"],
 		"90-userDefinedConfiguration.conf": []byte(conf),
-		// The operator merges it into the file above. What comes later takes the place of what is there.
+		// The operator merges it into the file above. Later settings override earlier ones.
 		"91-additionalConfig.conf": []byte(text(u, "spec", "rabbitmq", "additionalConfig")),
 		"enabled_plugins":          []byte("[rabbitmq_management]."),
 	}); err != nil {
@@ -109,7 +109,7 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 	return o.run(ctx, s, name)
 }
 
-// defaultUser is the Secret of the broker's administrator, which is made once.
+// defaultUser returns the Secret of the broker's administrator, which is created once.
 func (o *Operators) defaultUser(ctx context.Context, u *unstructured.Unstructured) (map[string][]byte, error) {
 	namespace, name := u.GetNamespace(), u.GetName()+"-default-user"
 	if data, err := o.Secret(ctx, namespace, name); err == nil {
@@ -125,7 +125,7 @@ func (o *Operators) defaultUser(ctx context.Context, u *unstructured.Unstructure
 	return data, o.SetSecret(ctx, namespace, name, data)
 }
 
-// What the messaging topology operator does with its objects, by the broker's management API.
+// The functions of the messaging topology operator, with the broker's management API.
 // https://github.com/rabbitmq/messaging-topology-operator, internal/controller.
 
 func (o *Operators) vhost(ctx context.Context, u *unstructured.Unstructured) error {
@@ -136,7 +136,7 @@ func (o *Operators) vhost(ctx context.Context, u *unstructured.Unstructured) err
 	if err := o.manage(ctx, u, http.MethodPut, "vhosts/"+url.PathEscape(text(u, "spec", "name")), body); err != nil {
 		return err
 	}
-	// The companion looks whether it is there.
+	// The companion checks that it exists.
 	created := u.DeepCopy()
 	if err := o.Cluster.Apply(ctx, created); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (o *Operators) vhost(ctx context.Context, u *unstructured.Unstructured) err
 	return o.report(ctx, created, nil)
 }
 
-// brokerUser declares a user with the credentials that it was made with: what is imported counts once.
+// brokerUser declares a user with its initial credentials: only the first import counts.
 func (o *Operators) brokerUser(ctx context.Context, u *unstructured.Unstructured) error {
 	login, err := o.credentials(ctx, u)
 	if err != nil {
@@ -201,18 +201,18 @@ type management struct {
 	authority               []byte
 }
 
-// manage makes a request of the broker that an object of the topology operator refers to.
+// manage sends a request to the broker of a topology operator's object.
 func (o *Operators) manage(ctx context.Context, u *unstructured.Unstructured, method, path string, body map[string]any) error {
 	api, err := o.brokerOf(ctx, u)
 	if err != nil {
 		return err
 	}
-	_, err = o.ask(ctx, api, method, path, body)
+	_, err = o.request(ctx, api, method, path, body)
 	return err
 }
 
-// brokerOf is the broker that an object refers to. One that somebody else runs is verified by what the operator trusts, and its Secret is
-// one that the operator sees: api/v1beta1/labels.go.
+// brokerOf returns the broker that an object refers to. An external broker is verified by the CAs that the operator
+// trusts, and its Secret needs the operator's label: api/v1beta1/labels.go.
 func (o *Operators) brokerOf(ctx context.Context, u *unstructured.Unstructured) (management, error) {
 	connection := text(u, "spec", "rabbitmqClusterReference", "connectionSecret", "name")
 	if connection == "" {
@@ -233,7 +233,7 @@ func (o *Operators) brokerOf(ctx context.Context, u *unstructured.Unstructured) 
 	return management{string(s.Data["uri"]), string(s.Data["username"]), string(s.Data["password"]), o.Trusted}, nil
 }
 
-// ownBroker is one of a RabbitmqCluster.
+// ownBroker returns the broker of a RabbitmqCluster.
 func (o *Operators) ownBroker(ctx context.Context, namespace, name string) (management, error) {
 	u, err := o.Find("RabbitmqCluster.rabbitmq.com", namespace, name)
 	if err != nil {
@@ -253,16 +253,17 @@ func (o *Operators) ownBroker(ctx context.Context, namespace, name string) (mana
 
 var errNotFound = errors.New("not found")
 
-// RabbitMQ makes a request of the management API of a broker, as its administrator, and returns the answer: path is what follows /api/.
+// RabbitMQ sends a request to the management API of a broker, as its administrator, and returns the response: path
+// follows /api/.
 func (o *Operators) RabbitMQ(ctx context.Context, namespace, name, method, path string, body any) ([]byte, error) {
 	api, err := o.ownBroker(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	return o.ask(ctx, api, method, path, body)
+	return o.request(ctx, api, method, path, body)
 }
 
-func (o *Operators) ask(ctx context.Context, api management, method, path string, body any) ([]byte, error) {
+func (o *Operators) request(ctx context.Context, api management, method, path string, body any) ([]byte, error) {
 	transport, err := o.transport(api.authority)
 	if err != nil {
 		return nil, err
@@ -287,7 +288,7 @@ func (o *Operators) ask(ctx context.Context, api management, method, path string
 		return nil, fmt.Errorf("%w in RabbitMQ: %s", errNotFound, path)
 	}
 	if err == nil && response.StatusCode > 299 {
-		err = fmt.Errorf("rabbitmq answers %s to %s %s: %s", response.Status, method, path, strings.TrimSpace(string(out)))
+		err = fmt.Errorf("rabbitmq responds with %s to %s %s: %s", response.Status, method, path, strings.TrimSpace(string(out)))
 	}
 	return out, err
 }

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// externalSecret is an ExternalSecret that is filled once by a generator, or a copy of what lies in another namespace.
-// https://external-secrets.io/latest/api/externalsecret/
+// externalSecret handles an ExternalSecret that is filled once by a generator, or that copies a Secret of another
+// namespace. https://external-secrets.io/latest/api/externalsecret/
 func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstructured) error {
 	if data, _, _ := unstructured.NestedSlice(u.Object, "spec", "data"); len(data) > 0 {
 		return o.copied(ctx, u, data)
@@ -67,7 +67,7 @@ func (o *Operators) Copy(ctx context.Context, namespace, name string) error {
 	return o.externalSecret(ctx, u.DeepCopy())
 }
 
-// copied is a copy of keys of Secrets in the namespace that a store of the provider for Kubernetes reads.
+// copied returns a copy of keys of Secrets in the namespace that a store of the provider for Kubernetes reads.
 // https://external-secrets.io/latest/provider/kubernetes/
 func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, keys []any) error {
 	store, err := o.Find("SecretStore.external-secrets.io", u.GetNamespace(), text(u, "spec", "secretStoreRef", "name"))
@@ -96,7 +96,7 @@ func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, ke
 	})
 }
 
-// templated is what an ExternalSecret's template makes of its data: without one, the data.
+// templated returns the result of an ExternalSecret's template: without one, the data.
 func templated(u *unstructured.Unstructured, data map[string][]byte) (map[string][]byte, error) {
 	templates, ok, err := unstructured.NestedStringMap(u.Object, "spec", "target", "template", "data")
 	if err != nil || !ok {
@@ -109,7 +109,7 @@ func templated(u *unstructured.Unstructured, data map[string][]byte) (map[string
 	return rendered(templates, values)
 }
 
-// password of a generator: as many digits and symbols as it says, letters for the rest.
+// password returns a generator's password: the configured numbers of digits and symbols, and letters.
 // https://external-secrets.io/latest/api/generator/password/
 func password(generator *unstructured.Unstructured) (string, error) {
 	number := func(field string) int {

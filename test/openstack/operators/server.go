@@ -17,33 +17,35 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A server is what an operator makes of its object: the first member, which answers for all, unless there are to be more.
+// A server is the workload of an operator's object: only the first member, which serves for all, unless members are
+// set.
 type server struct {
 	namespace, name string
-	// members, if there is not one alone.
+	// members; 0: a single one.
 	members int32
 	// service is the headless Service of the members.
 	service string
 	labels  map[string]string
 	// user runs it; the group of its files has the same number.
 	user int64
-	// container, whose first port says whether it is ready. Its volumes are data, which outlives the pod, /tmp, and Secrets by path.
+	// container, whose first port is its readiness probe. Its volumes are data, which outlives the pod, /tmp, and
+	// Secrets by path.
 	container corev1.Container
-	// prepare is the command of an init container with the same image and volumes. Empty: there is none.
+	// prepare is the command of an init container with the same image and volumes. Empty: none.
 	prepare []string
 	data    string
 	secrets map[string]string
-	// capabilities that it needs besides.
+	// capabilities are additional ones.
 	capabilities []corev1.Capability
 }
 
 // dataVolume names a server's volume: the volume of the first member is dataClaim.
 const dataVolume = "storage"
 
-// dataClaim is the claim of the only member's data.
+// dataClaim returns the claim of the only member's data.
 func dataClaim(server string) string { return dataVolume + "-" + server + "-0" }
 
-// set is the StatefulSet of a server.
+// set returns the StatefulSet of a server.
 func (s server) set() *appsv1.StatefulSet {
 	probe := &corev1.Probe{
 		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(s.container.Ports[0].Name)}},
@@ -86,7 +88,7 @@ func (s server) set() *appsv1.StatefulSet {
 	}
 }
 
-// at is a Service that leads to the server.
+// at returns a Service that leads to the server.
 func (s server) at(name string) *corev1.Service {
 	out := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.namespace}, Spec: corev1.ServiceSpec{Selector: s.labels},

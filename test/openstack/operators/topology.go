@@ -19,10 +19,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 )
 
-// topologyFinalizer lets the operator delete in the broker what an object stood for.
+// topologyFinalizer delays the deletion of an object until its resource in the broker is deleted.
 const topologyFinalizer = "deletion.finalizers.rabbitmq.com"
 
-// topologyKinds are the objects that the companion makes, and this does.
+// topologyKinds returns the objects that the companion makes, and this does.
 func topologyKinds() []client.Object {
 	var out []client.Object
 	for _, kind := range []string{"User", "Permission"} {
@@ -33,8 +33,9 @@ func topologyKinds() []client.Object {
 	return out
 }
 
-// topology does with Users and Permissions that the companion makes what the messaging topology operator does, and with what they own what
-// Kubernetes does when they are gone. https://github.com/rabbitmq/messaging-topology-operator, internal/controller.
+// topology handles Users and Permissions of the companion as the messaging topology operator does, and deletes
+// dependents of deleted ones as Kubernetes does. https://github.com/rabbitmq/messaging-topology-operator,
+// internal/controller.
 func (o *Operators) topology(ctx context.Context) error {
 	var errs []error
 	existing := map[types.UID]bool{}
@@ -67,7 +68,7 @@ func (o *Operators) topology(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// orphan says that the User is gone which owns an object.
+// orphan reports whether the User that owns an object is deleted.
 func orphan(object client.Object, existing map[types.UID]bool) bool {
 	for _, by := range object.GetOwnerReferences() {
 		if by.Kind == "User" && !existing[by.UID] {
@@ -77,7 +78,7 @@ func orphan(object client.Object, existing map[types.UID]bool) bool {
 	return false
 }
 
-// declared makes in the broker what an object says, or ends it there, and says so.
+// declared creates or deletes an object's resource in the broker, and reports the result.
 func (o *Operators) declared(ctx context.Context, u *unstructured.Unstructured) error {
 	if u.GetDeletionTimestamp() != nil {
 		path, err := brokerPath(u)
@@ -104,7 +105,7 @@ func (o *Operators) declared(ctx context.Context, u *unstructured.Unstructured) 
 	return o.report(ctx, u, err)
 }
 
-// report says on an object whether the broker has what it says.
+// report sets the condition of an object for its resource in the broker.
 func (o *Operators) report(ctx context.Context, u *unstructured.Unstructured, err error) error {
 	condition := map[string]any{"type": "Ready", "status": "True", "reason": "SuccessfulCreateOrUpdate", "message": ""}
 	if err != nil {
@@ -131,7 +132,7 @@ func (o *Operators) importUser(ctx context.Context, u *unstructured.Unstructured
 	return unstructured.SetNestedField(u.Object, name, "status", "username")
 }
 
-// brokerPath is where the management API has what an object stands for.
+// brokerPath returns the path of an object's resource in the management API.
 func brokerPath(u *unstructured.Unstructured) (string, error) {
 	if u.GetKind() == "Permission" {
 		return "permissions/" + url.PathEscape(text(u, "spec", "vhost")) + "/" + url.PathEscape(text(u, "spec", "user")), nil

@@ -24,9 +24,9 @@ const (
 	valkeySet                = "myprimary"
 )
 
-// asked starts a server beside a sentinel, as a member of its hostname. Who is the primary, the sentinels of the others say, if there are
-// any yet; if not, the first member is. Both write into their configuration.
-const asked = `me=$(hostname)%[1]s
+// watched starts a server with a sentinel, as a member of its host name. The primary is the one that other sentinels
+// report, if there are any yet; if not, the first member. Both programs write into their configuration.
+const watched = `me=$(hostname)%[1]s
 first=%[2]s%[1]s
 primary=$(timeout 3 valkey-cli --tls --cacert %[3]s/ca.crt -a "$PASSWORD" --no-auth-warning -h %[4]s -p %[5]d --raw \
   sentinel get-primary-addr-by-name %[6]s | head -1)
@@ -44,12 +44,12 @@ wait $!
 wait $(cat /tmp/server) 2>/dev/null
 `
 
-// quorum is how many sentinels have to miss the primary, and after how many milliseconds each does.
+// quorum is the number of sentinels that have to lose the primary, and missed the milliseconds after which each does.
 const quorum, missed = 2, 5000
 
-// valkey runs the members of a Valkey object, with TLS and a password, and makes the Secret by which clients find the primary. Without
-// sentinels that is the only one that runs; with them it is one of three, and another one when it is gone.
-// https://github.com/SAP/valkey-operator, pkg/operator
+// valkey runs the members of a Valkey object, with TLS and a password, and creates the Secret by which clients find the
+// primary. Without sentinels only the primary runs; with them three members run, which elect another primary when it is
+// stopped. https://github.com/SAP/valkey-operator, pkg/operator
 func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) error {
 	namespace, name := u.GetNamespace(), "valkey-"+u.GetName()
 	ref := func(field string) string { return text(u, "spec", "tls", "certManager", "issuer", field) }
@@ -73,7 +73,7 @@ func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) er
 		return err
 	}
 	sum := sha256.Sum256([]byte(namespace + ":" + name))
-	password := hex.EncodeToString(sum[:])[:32] // as good as the operator's, which derives it, too
+	password := hex.EncodeToString(sum[:])[:32] // equivalent to the operator's, which also derives it
 	tls := fmt.Sprintf("port 0\ntls-cert-file %[1]s/tls.crt\ntls-key-file %[1]s/tls.key\ntls-ca-cert-file %[1]s/ca.crt\n"+
 		"tls-auth-clients no\ntls-replication yes\n", valkeyTLS)
 	binding := map[string][]byte{
@@ -101,7 +101,7 @@ func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) er
 	start := "exec valkey-server /etc/valkey/valkey.conf"
 	ports := []corev1.ContainerPort{{Name: "tcp-redis", ContainerPort: valkeyPort}}
 	if sentinel {
-		start = fmt.Sprintf(asked, domain, name+"-node-0", valkeyTLS, host, sentinelPort, valkeySet, valkeyPort)
+		start = fmt.Sprintf(watched, domain, name+"-node-0", valkeyTLS, host, sentinelPort, valkeySet, valkeyPort)
 		ports = append(ports, corev1.ContainerPort{Name: "tcp-sentinel", ContainerPort: sentinelPort})
 	}
 	return o.run(ctx, server{

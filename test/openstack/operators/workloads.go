@@ -30,8 +30,8 @@ func (o *Operators) WaitForStatefulSet(ctx context.Context, key client.ObjectKey
 	s := &appsv1.StatefulSet{}
 	return o.Cluster.Wait(ctx, Timeout, "the pods of StatefulSet "+key.Name, func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, key, s)
-		wanted := ptr.Deref(s.Spec.Replicas, 1)
-		return s.Status.ObservedGeneration == s.Generation && s.Status.UpdatedReplicas == wanted && s.Status.ReadyReplicas == wanted, err
+		replicas := ptr.Deref(s.Spec.Replicas, 1)
+		return s.Status.ObservedGeneration == s.Generation && s.Status.UpdatedReplicas == replicas && s.Status.ReadyReplicas == replicas, err
 	})
 }
 
@@ -69,24 +69,24 @@ func (o *Operators) deployment(ctx context.Context, u *unstructured.Unstructured
 	return o.WaitForDeployment(ctx, client.ObjectKeyFromObject(object))
 }
 
-// WaitForDeployment waits until all pods of a Deployment are of its template and ready, or, of one whose new pods do not count yet, until
-// all of these are ready beside the earlier ones.
+// WaitForDeployment waits until all pods of a Deployment have its template and are ready, or, for a Deployment whose
+// new pods are not available yet, until all of these are ready in addition to the earlier ones.
 func (o *Operators) WaitForDeployment(ctx context.Context, key client.ObjectKey) error {
 	d := &appsv1.Deployment{}
 	return o.Cluster.Wait(ctx, Timeout, "the pods of Deployment "+key.Name, func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, key, d)
 		s := d.Status
-		beside := d.Spec.MinReadySeconds > 0 && s.ObservedGeneration == d.Generation && s.UpdatedReplicas == ptr.Deref(d.Spec.Replicas, 1) &&
+		surged := d.Spec.MinReadySeconds > 0 && s.ObservedGeneration == d.Generation && s.UpdatedReplicas == ptr.Deref(d.Spec.Replicas, 1) &&
 			s.ReadyReplicas-s.AvailableReplicas == s.UpdatedReplicas
-		return beside || RolledOut(d), err
+		return surged || RolledOut(d), err
 	})
 }
 
 // RolledOut reports whether all pods of a Deployment are of its template and ready.
 func RolledOut(d *appsv1.Deployment) bool {
-	wanted := ptr.Deref(d.Spec.Replicas, 1)
-	return d.Status.ObservedGeneration == d.Generation && d.Status.Replicas == wanted && d.Status.UpdatedReplicas == wanted &&
-		d.Status.ReadyReplicas == wanted
+	replicas := ptr.Deref(d.Spec.Replicas, 1)
+	return d.Status.ObservedGeneration == d.Generation && d.Status.Replicas == replicas && d.Status.UpdatedReplicas == replicas &&
+		d.Status.ReadyReplicas == replicas
 }
 
 // job runs a Job to its end.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dial connects to a host and port of a machine that Enter made, from outside of it, by the names that it knows. Pid is its first process.
+// Dial connects to a host and port of a sandbox, from outside of it, with the names in it. Pid is its first process.
 func Dial(ctx context.Context, pid int, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -29,7 +29,7 @@ func Dial(ctx context.Context, pid int, address string) (net.Conn, error) {
 		defer hosts.Close() //nolint:errcheck // it is only read
 		name := host
 		if host = lookUp(bufio.NewScanner(hosts), name); host == "" {
-			return nil, fmt.Errorf("the machine knows no host %s", name)
+			return nil, fmt.Errorf("the sandbox has no host %s", name)
 		}
 	}
 	type result struct {
@@ -51,7 +51,7 @@ func Dial(ctx context.Context, pid int, address string) (net.Conn, error) {
 	return r.Conn, r.err
 }
 
-// lookUp finds the address of a name in lines of a hosts file.
+// lookUp returns the address of a name in the lines of a hosts file.
 func lookUp(lines *bufio.Scanner, name string) string {
 	for lines.Scan() {
 		if fields := strings.Fields(lines.Text()); len(fields) > 1 && slices.Contains(fields[1:], name) {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Variables by which a program that runs again knows what it is.
+// Variables by which a re-executed program detects its role.
 const (
 	roleEnv       = "COBALTCORE_SANDBOX"
 	roleContainer = "container"
@@ -29,7 +29,8 @@ const (
 	bits    = "16"
 )
 
-// Main takes over where this process is the start of a container, or the first one of a machine; it then does not return. Call it first.
+// Main runs the role of this process if it is the start of a container, or the first process of a sandbox; it then does
+// not return. Call it first.
 func Main() {
 	switch os.Getenv(roleEnv) {
 	case roleContainer:
@@ -45,15 +46,15 @@ func Main() {
 	}
 }
 
-// Entered reports whether this process is in a machine of its own.
+// Entered reports whether this process is in a sandbox.
 func Entered() bool { return os.Getenv(roleEnv) == roleMachine }
 
-// Enter runs this program again, with the same arguments, in a machine of its own: no process, mount, address or host name of it is seen
-// outside, and the kernel ends all of it with its first process. It returns that process's exit code. Started is told the process's id;
-// it may be nil.
+// Enter runs this program again, with the same arguments, in a sandbox: its processes, mounts, addresses and host names
+// are not visible outside, and the kernel ends all of it with its first process. It returns the exit code of that
+// process. started is called with the process's ID; it may be nil.
 func Enter(started func(pid int)) (int, error) {
 	if os.Geteuid() != 0 {
-		return 0, errors.New("this needs root: network, mount and process namespaces of its own; run it with sudo, or in a container that may")
+		return 0, errors.New("creating network, mount and process namespaces requires root; run it with sudo, or in a privileged container")
 	}
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...) //nolint:gosec,noctx // itself, until it ends
 	cmd.Args[0] = os.Args[0]
@@ -69,7 +70,7 @@ func Enter(started func(pid int)) (int, error) {
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 	if err := start(cmd); err != nil {
-		return 0, fmt.Errorf("cannot enter namespaces of its own: %w", err)
+		return 0, fmt.Errorf("cannot create namespaces: %w", err)
 	}
 	if started != nil {
 		started(cmd.Process.Pid)
@@ -87,9 +88,9 @@ func Enter(started func(pid int)) (int, error) {
 	return 0, err
 }
 
-// first is the first process of a machine. It runs this program once more, tells it what it is told, and ends with it. Until then it waits
-// for every process that nobody else waits for: one whose parent has ended would stay, dead, and libvirt could not end a virtual machine
-// that has outlived its pod.
+// first runs as the first process of a sandbox. It runs this program once more, forwards signals to it, and ends with
+// it. Until then it reaps all orphaned processes: a process whose parent has ended would stay as a zombie, and libvirt
+// could not end a server that has outlived its pod.
 func first() (int, error) {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...) //nolint:gosec,noctx // itself, until it ends
 	cmd.Args[0] = os.Args[0]
@@ -123,18 +124,18 @@ func first() (int, error) {
 // Hosts is the file with the names of the machine and all of its containers.
 const Hosts = "/etc/hosts"
 
-// Prepare sets up the machine that Enter made: its own view of processes, its own names, and the bridge.
+// Prepare sets up the sandbox: its view of processes, its hosts file, and the bridge.
 func Prepare() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("cannot keep mounts to itself: %w", err)
+		return fmt.Errorf("cannot make mounts private: %w", err)
 	}
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("cannot mount /proc: %w", err)
 	}
-	// Files of its own are in memory, and go with it.
+	// Private files are in memory, and are removed with the sandbox.
 	const run, hosts = "/run", "/run/hosts"
 	if err := unix.Mount("run", run, "tmpfs", unix.MS_NOSUID, "mode=755"); err != nil {
-		return fmt.Errorf("cannot have files of its own: %w", err)
+		return fmt.Errorf("cannot mount private files: %w", err)
 	}
 	if err := os.Setenv("TMPDIR", run); err != nil {
 		return err
@@ -143,27 +144,28 @@ func Prepare() error {
 		return err
 	}
 	if err := unix.Mount(hosts, Hosts, "", unix.MS_BIND, ""); err != nil {
-		return fmt.Errorf("cannot have names of its own: %w", err)
+		return fmt.Errorf("cannot mount a private hosts file: %w", err)
 	}
 	return errors.Join(
 		ip("link", "set", "lo", "up"),
-		// An address of its own: otherwise it has that of one of its ports and changes with them, and containers lose it for a minute.
+		// A fixed MAC address: otherwise the bridge uses and changes to the addresses of its ports, and containers lose
+		// it for a minute.
 		ip("link", "add", bridge, "address", "02:00:0a:f4:00:01", "type", "bridge"),
 		ip("addr", "add", Gateway+"/"+bits, "dev", bridge),
 		ip("link", "set", bridge, "up"),
 	)
 }
 
-// AddAddress gives the machine one more address.
+// AddAddress adds an address to the sandbox.
 func AddAddress(address string) error { return ip("addr", "add", address+"/32", "dev", bridge) }
 
-// AddNetwork gives an interface of the machine an address with the length of its prefix: 203.0.113.1/24.
+// AddNetwork sets the address of an interface of the sandbox, with its prefix length: 203.0.113.1/24.
 func AddNetwork(link, address string) error { return ip("addr", "add", address, "dev", link) }
 
 // bridges numbers the bridges of the machine.
 var bridges atomic.Int64
 
-// NewBridge gives the machine one more bridge, which leaves checksums to nobody, and returns its name.
+// NewBridge adds a bridge without checksum offloading to the sandbox, and returns its name.
 func NewBridge() (string, error) {
 	name := fmt.Sprintf("bridge%d", bridges.Add(1))
 	return name, errors.Join(
@@ -171,10 +173,10 @@ func NewBridge() (string, error) {
 	)
 }
 
-// RemoveBridge takes a bridge away, with its addresses.
+// RemoveBridge removes a bridge, with its addresses.
 func RemoveBridge(name string) error { return ip("link", "del", name) }
 
-// Join puts an interface of the machine into a bridge.
+// Join adds an interface of the sandbox to a bridge.
 func Join(link, bridge string) error { return ip("link", "set", link, "master", bridge) }
 
 // ip configures the network with iproute2.

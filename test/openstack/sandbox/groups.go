@@ -15,16 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Groups is where a machine has its control groups.
+// Groups is the mount point of control groups in a sandbox.
 const Groups = "/sys/fs/cgroup"
 
-// groupEnv is the machine's own control group, which whoever entered it removes after its end.
+// groupEnv is the sandbox's control group, which the process that entered it removes after its end.
 const groupEnv = "COBALTCORE_SANDBOX_GROUP"
 
-// OwnGroup is the control group of the machine that Enter made, for containers to be below.
+// OwnGroup returns the control group of the machine that Enter made, for containers to be below.
 func OwnGroup() string { return os.Getenv(groupEnv) }
 
-// hierarchies are the folders of the machine's hierarchies of control groups: one, or, of the first version, one for each controller.
+// hierarchies returns the folders of the machine's hierarchies of control groups: one, or, of the first version, one
+// for each controller.
 func hierarchies() ([]string, error) {
 	if _, err := os.Stat(filepath.Join(Groups, "cgroup.controllers")); err == nil {
 		return []string{Groups}, nil
@@ -43,8 +44,8 @@ func hierarchies() ([]string, error) {
 	return out, err
 }
 
-// MakeGroup makes a control group in every hierarchy, and gives its folders by the names of the hierarchies, which is empty where there is
-// one alone.
+// MakeGroup creates a control group in every hierarchy, and returns its folders by the names of the hierarchies; the
+// name of a unified hierarchy is empty.
 func MakeGroup(group string) (map[string]string, error) {
 	all, err := hierarchies()
 	if err != nil {
@@ -55,7 +56,7 @@ func MakeGroup(group string) (map[string]string, error) {
 		dir := h
 		for part := range strings.SplitSeq(group, "/") {
 			above := dir
-			if dir = filepath.Join(dir, part); os.Mkdir(dir, 0o755) != nil { // it is there, or the next step says what is wrong
+			if dir = filepath.Join(dir, part); os.Mkdir(dir, 0o755) != nil { // it exists, or the next step returns the error
 				continue
 			}
 			if err := inheritCPUs(h, above, dir); err != nil {
@@ -74,7 +75,8 @@ func MakeGroup(group string) (map[string]string, error) {
 	return out, nil
 }
 
-// inheritCPUs gives a group the processors and the memory of the one above: one of the first version takes nobody before it has some.
+// inheritCPUs copies the processors and the memory nodes of the parent group: a cgroup v1 group without them accepts no
+// process.
 func inheritCPUs(hierarchy, above, group string) error {
 	if filepath.Base(hierarchy) != "cpuset" {
 		return nil
@@ -88,7 +90,7 @@ func inheritCPUs(hierarchy, above, group string) error {
 	return errors.Join(errs...)
 }
 
-// JoinGroup puts a process into a control group, which is made.
+// JoinGroup moves a process into a control group, which is created.
 func JoinGroup(group string, pid int) error {
 	dirs, err := MakeGroup(group)
 	for _, dir := range dirs {
@@ -103,8 +105,8 @@ func endGroup(group string) {
 	if err != nil {
 		return
 	}
-	const patience = 10 * time.Second
-	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(10 * time.Millisecond) {
+	const timeout = 10 * time.Second
+	for started := time.Now(); time.Since(started) < timeout; time.Sleep(10 * time.Millisecond) {
 		remaining := false
 		for _, h := range all {
 			text, err := os.ReadFile(filepath.Join(h, group, "cgroup.procs"))
@@ -125,7 +127,7 @@ func endGroup(group string) {
 	RemoveGroup(group)
 }
 
-// RemoveGroup removes a control group and all below it, if nobody is in there.
+// RemoveGroup removes a control group and all below it, if it has no processes.
 func RemoveGroup(group string) {
 	all, err := hierarchies()
 	if err != nil || group == "" {

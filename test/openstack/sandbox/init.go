@@ -17,16 +17,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// message is what a container is started with.
+// message is the input of a container's start.
 type message struct {
 	Spec Spec
 	// Root is an empty folder.
 	Root string
 }
 
-// contain makes this process the container. It returns only if it cannot.
+// contain turns this process into the container. It returns only on an error.
 func contain() error {
-	runtime.LockOSThread() // what belongs to a thread has to be that of the one that becomes the program
+	runtime.LockOSThread() // thread attributes have to belong to the thread that becomes the program
 	pipe := os.NewFile(3, "specification")
 	m := message{}
 	if err := json.NewDecoder(pipe).Decode(&m); err != nil { //nolint:musttag // between two of this program
@@ -62,7 +62,7 @@ func contain() error {
 	return fmt.Errorf("cannot run %s: %w", program, unix.Exec(program, s.Args, s.Env))
 }
 
-// reap waits for every process that has nobody else, for ever.
+// reap waits for every orphaned process, forever.
 func reap() {
 	finished := make(chan os.Signal, 1)
 	signal.Notify(finished, unix.SIGCHLD)
@@ -102,7 +102,7 @@ var readOnly = []string{"bus", "fs", "irq", "sys", "sysrq-trigger"}
 // root builds the root file system and moves into it.
 func root(m message) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("cannot keep mounts to itself: %w", err)
+		return fmt.Errorf("cannot make mounts private: %w", err)
 	}
 	if err := unix.Mount("root", m.Root, "tmpfs", unix.MS_NOSUID, "mode=755"); err != nil {
 		return fmt.Errorf("cannot make a root: %w", err)
@@ -120,7 +120,7 @@ func root(m message) error {
 	}
 	for _, l := range m.Spec.allLinks() {
 		if _, err := os.Lstat(in(l.Path)); err == nil {
-			continue // a mount is there
+			continue // a mount exists
 		}
 		if err := errors.Join(os.MkdirAll(filepath.Dir(in(l.Path)), 0o755), os.Symlink(l.Target, in(l.Path))); err != nil {
 			return fmt.Errorf("cannot link %s: %w", l.Path, err)
@@ -141,9 +141,9 @@ func root(m message) error {
 	return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID, "")
 }
 
-// allMounts are those of a container and those that every one has, in the order in which they are made.
+// allMounts returns the mounts of a container and the common ones, in the order in which they are mounted.
 func (s *Spec) allMounts() []Mount {
-	// Shorter targets first: a mount hides what was mounted below it.
+	// Shorter targets first: a mount hides earlier mounts below it.
 	mounts := slices.Clone(s.Mounts)
 	slices.SortStableFunc(mounts, func(a, b Mount) int {
 		return strings.Count(filepath.Clean(a.Target), "/") - strings.Count(filepath.Clean(b.Target), "/")
@@ -158,7 +158,7 @@ func (s *Spec) allMounts() []Mount {
 	return append(mounts, Mount{Target: "/dev/shm", Writable: true})
 }
 
-// allLinks are those of a container, and those that every one has where it does not have the machine's devices.
+// allLinks returns the links of a container, and the common ones if it does not have the machine's devices.
 func (s *Spec) allLinks() []Link {
 	links := slices.Clone(s.Links)
 	if s.Privileged {
@@ -192,7 +192,7 @@ func processes(in func(string) string, privileged bool) error {
 	return nil
 }
 
-// system mounts what the kernel says of devices and networks, to be read, and terminals of the container's own.
+// system mounts the kernel's read-only files about devices and networks, and private terminals.
 func system(in func(string) string) error {
 	for _, d := range []string{"/sys", "/dev/pts"} {
 		if err := os.MkdirAll(in(d), 0o755); err != nil {
@@ -260,8 +260,8 @@ var capabilities = map[string]uintptr{
 	"SYS_PTRACE": unix.CAP_SYS_PTRACE, "SYS_RESOURCE": unix.CAP_SYS_RESOURCE, "SYS_TIME": unix.CAP_SYS_TIME,
 }
 
-// privileges gives up all that the container is not to have: every other capability, also those that a program could bring, and the user
-// root.
+// privileges drops everything that the container must not have: every other capability, including those that a program
+// could gain, and the user root.
 func privileges(m message) error {
 	s := m.Spec
 	if !s.Privileged {
@@ -274,13 +274,13 @@ func privileges(m message) error {
 			return fmt.Errorf("cannot refuse new privileges: %w", err)
 		}
 	}
-	// A program may open /dev/stderr, so that it has to be its own, as container runtimes have it.
+	// A program may open /dev/stderr, so that the container's user has to own it, as with container runtimes.
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		info, err := f.Stat()
 		if err != nil {
 			return err
 		}
-		if !info.Mode().IsRegular() { // a device is everybody's
+		if !info.Mode().IsRegular() { // devices are accessible to every user
 			continue
 		}
 		if err := f.Chown(s.UserID, s.GroupID); err != nil {

@@ -44,7 +44,8 @@ var starter = sync.OnceValue(func() chan func() {
 
 func start(cmd *exec.Cmd) error { return startAmong(cmd, 0) }
 
-// startAmong starts a process among those of another one, whose id is given; 0: among those of this process.
+// startAmong starts a process in the PID namespace of another one, whose ID is given; 0: in the namespace of this
+// process.
 func startAmong(cmd *exec.Cmd, pid int) error {
 	failed := make(chan error)
 	starter() <- func() {
@@ -73,7 +74,8 @@ func enterProcesses(namespace string) error {
 // links numbers the network links of containers.
 var links atomic.Int64
 
-// Start starts a container whose output goes to a file. An error is one of the set-up; that of the program is its exit code.
+// Start starts a container whose output is written to a file. An error is an error of the setup; an error of the
+// program is its exit code.
 func Start(s Spec, log *os.File) (*Container, error) {
 	root, err := os.MkdirTemp("", "sandbox-")
 	if err != nil {
@@ -96,7 +98,8 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
 		Pdeathsig:  syscall.SIGKILL,
-		// It leads a session and a process group, as with every container runtime: who asks for its group finds it in /proc.
+		// It leads a session and a process group, as with every container runtime: programs that look up their group
+		// find it in /proc.
 		Setsid: true,
 	}
 	if s.Network == 0 {
@@ -104,7 +107,8 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	}
 	if s.Processes != 0 {
 		cmd.SysProcAttr.Cloneflags &^= syscall.CLONE_NEWPID
-		// Among others a process does not see its parent, and takes it for dead. The machine's end is that of all its processes anyway.
+		// In another PID namespace a process does not see its parent, and treats it as dead. The end of the sandbox
+		// ends all its processes anyway.
 		cmd.SysProcAttr.Pdeathsig = 0
 	}
 	if err := errors.Join(startAmong(cmd, s.Processes), read.Close()); err != nil {
@@ -122,7 +126,7 @@ func Start(s Spec, log *os.File) (*Container, error) {
 		err = e
 	}
 	go func() {
-		_ = cmd.Wait() // its exit code is asked for
+		_ = cmd.Wait() // its exit code is read later
 		if s.ControlGroup != "" {
 			endGroup(s.ControlGroup)
 		}
@@ -136,7 +140,7 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	return c, nil
 }
 
-// connect puts the end of a link into the container's network, the other one on the bridge.
+// connect moves one end of a link into the container's network, and adds the other one to the bridge.
 func (c *Container) connect() error {
 	link := "veth" + strconv.FormatInt(links.Add(1), 10)
 	return errors.Join(
@@ -145,19 +149,20 @@ func (c *Container) connect() error {
 	)
 }
 
-// Link gives the container one more interface of a name. The other end is one of the machine's, whose name is returned.
+// Link adds an interface with a name to the container. The other end is in the sandbox; its name is returned.
 func (c *Container) Link(name string) (other string, err error) {
 	other = "veth" + strconv.FormatInt(links.Add(1), 10)
 	pid := strconv.Itoa(c.cmd.Process.Pid)
 	return other, errors.Join(
 		ip("link", "add", other, "type", "veth", "peer", "name", name, "netns", pid), ip("link", "set", other, "up"),
-		// The kernel takes for granted that a link's other end knows packets without a checksum: who is no kernel throws them away.
+		// The kernel assumes that the other end of a link accepts packets without a checksum: programs other than the
+		// kernel drop them.
 		run("ethtool", "-K", other, "tx", "off"), run("nsenter", "--target", pid, "--net", "ethtool", "-K", name, "tx", "off"),
 		run("nsenter", "--target", pid, "--net", "ip", "link", "set", name, "up"),
 	)
 }
 
-// Done is closed when the container has ended.
+// Done returns a channel that is closed when the container has ended.
 func (c *Container) Done() <-chan struct{} { return c.done }
 
 // Running reports whether the container has not ended.
@@ -180,8 +185,8 @@ func (c *Container) ExitCode() int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// Exec runs a further program in the container, as its user and with its environment, and returns what it wrote. It is ended with the
-// context.
+// Exec runs an additional program in the container, as its user and with its environment, and returns its output. It is
+// killed when the context ends.
 func (c *Container) Exec(ctx context.Context, args ...string) ([]byte, error) {
 	groups := "--clear-groups"
 	if len(c.spec.Groups) > 0 {
@@ -197,13 +202,14 @@ func (c *Container) Exec(ctx context.Context, args ...string) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(ctx, "nsenter", append(enter, args...)...)
 	cmd.Env = c.spec.Env
-	// Who enters a process namespace leaves a child there, which ends with the group.
+	// A process that enters a PID namespace leaves a child there, which ends with the group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd.CombinedOutput()
 }
 
-// Stop asks the container's first process to end, and makes it end after a time. It reports whether it ended by itself.
+// Stop terminates the container's first process, and kills it after a time. It reports whether it ended without being
+// killed.
 func (c *Container) Stop(grace time.Duration) bool {
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
 	select {

@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// bootScript boots a virtual machine, and horizonScript says how a browser gets to the dashboard, and lets it.
+// bootScript boots a server, and horizonScript explains how a browser gets to the dashboard, and gives it access.
 var (
 	//go:embed boot.sh
 	bootScript string
@@ -26,18 +26,18 @@ var (
 	horizonScript string
 )
 
-// outside are three numbers of the addresses of the network that virtual machines are reached in, of which this machine has the first
-// (https://datatracker.ietf.org/doc/html/rfc5737).
+// outside are three numbers of the addresses of the network that servers are reached in, of which this machine has the
+// first (https://datatracker.ietf.org/doc/html/rfc5737).
 const outside = "203.0.113"
 
-// announce writes what a user needs, and says what that is.
+// announce writes the files for users, and returns a description of them.
 func (o *options) announce(ctx context.Context, c *openstack.Cloud, claims claims, guest install.Guest) (ready string, err error) {
 	data, err := c.Operators.Secret(ctx, c.Namespace, "keystone-clouds")
 	if err != nil {
 		return "", err
 	}
 	ca := filepath.Join(o.dir, caFile)
-	// The Secret has the authority beside the clouds.yaml, where K-ORC looks for it; a person's has to name the file.
+	// The Secret has the CA next to the clouds.yaml, where K-ORC finds it; a user's clouds.yaml has to name the file.
 	clouds := strings.Replace(string(data["clouds.yaml"]), "    auth_type:", "    cacert: "+ca+"\n    auth_type:", 1)
 	pid, err := os.ReadFile(filepath.Join(o.dir, pidFile))
 	if err != nil {
@@ -75,8 +75,8 @@ exec nsenter --target %s --mount --net --pid --wdns="$PWD" -- "$@"
 	)
 }
 
-// bootable waits until the cloud has its hypervisors, lets this machine into the network outside of it, writes what boots a virtual
-// machine, and says how.
+// bootable waits until the cloud has its hypervisors, connects this machine to the external network, writes the script
+// that boots a server, and returns its description.
 func (o *options) bootable(ctx context.Context, c *openstack.Cloud, stack []byte, guest install.Guest) (string, error) {
 	physical, link := c.Pool().Outside()
 	if link == "" {
@@ -107,7 +107,7 @@ func (o *options) bootable(ctx context.Context, c *openstack.Cloud, stack []byte
 	)
 }
 
-// browsable writes what lets browsers in.
+// browsable writes the script that gives browsers access.
 func (o *options) browsable(ctx context.Context, c *openstack.Cloud) error {
 	admin, err := c.Operators.Secret(ctx, c.Namespace, "keystone-admin")
 	if err != nil {

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Boots a virtual machine, with all that it needs and that is not there yet, and says how it is reached. It runs inside of FOLDER/enter.
+# Boots a server, with all missing prerequisites, and prints its address. It runs inside of FOLDER/enter.
 #
-# Variables: KERNEL and INITRD (files), OUTSIDE (three numbers of the addresses of the network outside), PHYSICAL (its name in the claim),
-# STACK (a template of Heat's that makes the virtual machine of an image, with a volume; empty: it is made by itself, without one).
+# Variables: KERNEL and INITRD (files), OUTSIDE (three numbers of the addresses of the external network), PHYSICAL (its name in the claim),
+# STACK (a Heat template that creates the server from an image, with a volume; empty: a server without a stack and a volume).
 set -eu
 
 began=$(date +%s)
 lap() { printf '%4d s: %s\n' $(($(date +%s) - began)) "$1"; }
 there() { openstack "$@" -f value -c id 2>/dev/null; }
 
-# within WHAT COMMAND… tries a command until it succeeds.
+# within DESCRIPTION COMMAND… retries a command until it succeeds.
 within() {
   what=$1 tries=150
   shift
@@ -51,7 +51,7 @@ by_stack() {
   lap "the stack $name"
 }
 
-# by_hand makes one thing after the other, in a network that is there for all of them.
+# by_hand creates the resources one by one, in a common network.
 by_hand() {
   there flavor show guest >/dev/null || openstack flavor create guest --ram 128 --vcpus 1 --disk 0 -f value -c id >/dev/null
   there network show inside >/dev/null || {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// programsOfBoot stand in for those that the script runs: a client of a cloud that has nothing yet, and a virtual machine that answers, and
-// writes on its volume what it is asked to. The calls of the client are in a file.
+// programsOfBoot replace the programs of the script: a client of an empty cloud, and a server that responds, and writes
+// to its volume on request. The calls of the client are in a file.
 var programsOfBoot = map[string]string{
 	"openstack": `#!/bin/sh
 echo "$*" >>"$CALLS"
@@ -36,33 +36,35 @@ esac
 `,
 }
 
-// TestBoot: the script makes what is not there yet, and then a stack, or a virtual machine by itself, and says where that answers.
+// TestBoot checks that the script creates missing objects, and then a stack, or a server without one, and prints its
+// address.
 func TestBoot(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, stack string
-		// calls and says are what the client is asked for and what the script says, and never is what it is not asked for.
-		calls, says []string
-		never       string
-		fails       bool
+		// calls and outputs are the expected calls of the client and outputs of the script, and never is an unexpected
+		// call.
+		calls, outputs []string
+		never          string
+		fails          bool
 	}{
 		"Stack": {
 			reason: "Heat makes everything but the image and the network outside.", stack: "/examples/stack.yaml",
 			calls: []string{
 				"image create guest", "network create outside", "stack create guest-", "--template /examples/stack.yaml --parameter image=made --wait",
 			},
-			says: []string{
+			outputs: []string{
 				"answers at 203.0.113.10", "console url show the-server", "what it has written on its volume", "openstack stack delete --wait guest-",
 			},
 			never: "server create",
 		},
 		"Alone": {
-			reason: "Without a stack there is no volume.",
-			calls:  []string{"flavor create guest", "router create router", "security group rule create the-group", "server create guest-"},
-			says:   []string{"answers at 203.0.113.11", "openstack server delete guest-"}, never: "stack ",
+			reason:  "Without a stack there is no volume.",
+			calls:   []string{"flavor create guest", "router create router", "security group rule create the-group", "server create guest-"},
+			outputs: []string{"answers at 203.0.113.11", "openstack server delete guest-"}, never: "stack ",
 		},
 		"Refused": {
-			reason: "Heat says why.", stack: "refused.yaml",
-			calls: []string{"stack failures list guest-"}, says: []string{"it is refused"}, never: "stack output", fails: true,
+			reason: "The reason comes from Heat.", stack: "refused.yaml",
+			calls: []string{"stack failures list guest-"}, outputs: []string{"it is refused"}, never: "stack output", fails: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,16 +88,16 @@ func TestBoot(t *testing.T) {
 			}
 			for _, want := range tc.calls {
 				if !strings.Contains(string(queried), want) {
-					t.Errorf("%s\nthe client is not asked for %q:\n%s", tc.reason, want, queried)
+					t.Errorf("%s\nthe client is not called with %q:\n%s", tc.reason, want, queried)
 				}
 			}
-			for _, want := range tc.says {
+			for _, want := range tc.outputs {
 				if !strings.Contains(string(requested), want) {
-					t.Errorf("%s\nit does not say %q:\n%s", tc.reason, want, requested)
+					t.Errorf("%s\nthe output lacks %q:\n%s", tc.reason, want, requested)
 				}
 			}
 			if strings.Contains(string(queried), tc.never) {
-				t.Errorf("%s\nthe client is asked for %q:\n%s", tc.reason, tc.never, queried)
+				t.Errorf("%s\nthe client is called with %q:\n%s", tc.reason, tc.never, queried)
 			}
 		})
 	}

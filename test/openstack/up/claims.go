@@ -18,16 +18,18 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// claims are what a cloud is made of.
+// claims are the input of a cloud.
 type claims struct {
-	// plane is the control plane's, pool that of its hypervisors, and storage that of their Ceph, if there are any.
+	// plane is the claim of the control plane, pool the one of its hypervisors, and storage the one of their Ceph, if
+	// there are any.
 	plane, pool, storage []byte
-	// stack is a template of Heat's, if there is one: what is booted.
+	// stack is a Heat template to boot, if there is one.
 	stack   []byte
 	release release.Release
 }
 
-// readClaims reads files, and those of folders, whose names end with .yaml: one control plane, and at most one of everything else.
+// readClaims reads files, and the files of folders whose names end with .yaml: one control plane, and at most one of
+// every other kind.
 func readClaims(paths []string) (claims, error) {
 	var out claims
 	for _, path := range paths {
@@ -49,7 +51,7 @@ func readClaims(paths []string) (claims, error) {
 	return out, nil
 }
 
-// stackKind is what a template of Heat's is called here.
+// stackKind is the name of the kind of Heat templates in messages.
 const stackKind = "template of Heat"
 
 func (c *claims) add(file string) error {
@@ -81,7 +83,7 @@ func (c *claims) add(file string) error {
 			"ControlPlaneCluster": &c.plane, "HypervisorCluster": &c.pool, "StorageCluster": &c.storage, stackKind: &c.stack,
 		}[claim.Kind]
 		switch {
-		case claim.Kind == "": // nothing but comments
+		case claim.Kind == "": // only comments
 			continue
 		case into == nil:
 			return fmt.Errorf("it is a %s; give a ControlPlaneCluster and, if need be, a HypervisorCluster and a StorageCluster", claim.Kind)

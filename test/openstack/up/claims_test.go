@@ -15,7 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
-// TestComplete: the claims of the example are taken by the platform that a cloud has here, beside each other, and its stack is what is booted.
+// TestComplete checks that the claims of the example are accepted together by the test platform, and that its stack is
+// booted.
 func TestComplete(t *testing.T) {
 	got, err := readClaims([]string{"../../../examples/complete"})
 	if err != nil {
@@ -47,7 +48,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestClaims: a cloud is made of one control plane and at most one pool, in files or in folders.
+// TestClaims checks that a cloud needs one control plane and accepts at most one pool, in files or in folders.
 func TestClaims(t *testing.T) {
 	const (
 		plane = "# a comment\nkind: ControlPlaneCluster\nspec: {openStackRelease: \"2025.2\"}\n"
@@ -65,12 +66,12 @@ func TestClaims(t *testing.T) {
 		"Two":        {"Each in a file.", map[string]string{"a.yaml": plane, "b.yaml": pool}, []string{"a.yaml", "b.yaml"}, true, true, ""},
 		"Folder":     {"All of a folder.", map[string]string{"a.yaml": pool, "b.yaml": plane, "c.txt": "?"}, []string{"."}, true, true, ""},
 		"File":       {"Both in a file.", map[string]string{"a.yaml": pool + "---\n" + plane}, []string{"a.yaml"}, true, true, ""},
-		"NoPlane":    {"A pool is one of a control plane.", map[string]string{"a.yaml": pool}, []string{"a.yaml"}, false, true, "there is no ControlPlaneCluster"},
-		"TwoPools":   {"There is one node.", map[string]string{"a.yaml": plane, "b.yaml": pool + "---\n" + pool}, []string{"."}, true, true, "a second HypervisorCluster"},
+		"NoPlane":    {"A pool needs a control plane.", map[string]string{"a.yaml": pool}, []string{"a.yaml"}, false, true, "there is no ControlPlaneCluster"},
+		"TwoPools":   {"Only one pool is supported.", map[string]string{"a.yaml": plane, "b.yaml": pool + "---\n" + pool}, []string{"."}, true, true, "a second HypervisorCluster"},
 		"TwoStacks":  {"One is booted.", map[string]string{"a.yaml": plane, "b.yaml": stack + "---\n" + stack}, []string{"."}, true, false, "a second template of Heat"},
-		"Other":      {"Nobody composes it.", map[string]string{"a.yaml": "kind: Pod\n"}, []string{"a.yaml"}, false, false, "it is a Pod"},
+		"Other":      {"It is not composed.", map[string]string{"a.yaml": "kind: Pod\n"}, []string{"a.yaml"}, false, false, "it is a Pod"},
 		"NotThere":   {"The file is missing.", nil, []string{"a.yaml"}, false, false, "cannot read the claim"},
-		"EmptyThere": {"There is nothing.", map[string]string{"a.yaml": "# nothing\n"}, []string{"a.yaml"}, false, false, "there is no ControlPlaneCluster"},
+		"EmptyThere": {"The file has no objects.", map[string]string{"a.yaml": "# nothing\n"}, []string{"a.yaml"}, false, false, "there is no ControlPlaneCluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

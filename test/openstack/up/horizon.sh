@@ -1,7 +1,7 @@
-# Says how a browser of this machine gets to the dashboard, and is its proxy until it is interrupted: the cloud's host names are known and
-# reached nowhere else.
+# Explains how a browser of this machine gets to the dashboard, and runs its proxy until it is interrupted: the cloud's host names can only
+# be resolved and reached through it.
 #
-# Variables: PROGRAM (what is the proxy), DIR (the cloud's files), SITE and LOGIN (where, and as whom), PORT (of the proxy: 8088).
+# Variables: PROGRAM (the proxy), DIR (the cloud's files), SITE and LOGIN (address and user), PORT (of the proxy: 8088).
 set -eu
 PORT=${PORT:-8088}
 cat <<END

@@ -1,18 +1,18 @@
 //go:build linux
 
-// Command up makes a claim a running cloud on this machine, and keeps it until it is told to stop.
+// Command up runs a claim as a cloud on this machine, and keeps it running until it is stopped.
 //
 //	up -claim 'FILE…' -dir FOLDER  start in the background, and return when the cloud is ready
-//	up -dir FOLDER -down           stop it; nothing is left
-//	up -dir FOLDER -proxy ADDRESS  let browsers of this machine into it, until interrupted
+//	up -dir FOLDER -down           stop it; nothing remains
+//	up -dir FOLDER -proxy ADDRESS  give browsers of this machine access to it, until interrupted
 //
-// A claim for hypervisors beside that of the control plane makes it a cloud that runs virtual machines, without KVM; FOLDER/enter
-// FOLDER/boot then starts one. With a claim for storage they all keep what they have in a real Ceph. A template of Heat's beside them is
-// what boot makes: it has the parameter image, and the outputs server, address and volume. FOLDER/horizon says how a browser gets to the
-// dashboard.
+// With a claim for hypervisors in addition to the control plane's, the cloud runs servers, without KVM; FOLDER/enter
+// FOLDER/boot then starts one. With a claim for storage, all data is in a real Ceph. A Heat template in addition is
+// what boot creates: it needs the parameter image, and the outputs server, address and volume. FOLDER/horizon explains
+// how a browser gets to the dashboard.
 //
-// The cloud has a network of its own. FOLDER then holds the administrator's clouds.yaml and a script enter, which runs a
-// command where the cloud's host names and addresses are those that were emitted:
+// The cloud has a separate network. FOLDER then contains the administrator's clouds.yaml and a script enter, which runs
+// a command with the cloud's emitted host names and addresses:
 //
 //	FOLDER/enter openstack token issue
 package main
@@ -63,7 +63,7 @@ func main() {
 	sandbox.Main()
 	o := options{}
 	flag.StringVar(&o.claim, "claim", "", "the claim, or several, in files or folders")
-	flag.StringVar(&o.platform, "platform", "", "the PlatformConfig (default: that of the tests, without a secret store)")
+	flag.StringVar(&o.platform, "platform", "", "the PlatformConfig (default: the tests' PlatformConfig, without a secret store)")
 	flag.StringVar(&o.dir, "dir", "", "folder for the cloud's files")
 	flag.StringVar(&o.root, "root", ".", "folder of this project")
 	flag.BoolVar(&o.down, "down", false, "stop the cloud")
@@ -148,7 +148,7 @@ func (o *options) start() error {
 	return errors.Join(fmt.Errorf("the cloud is not ready after %s; see %s", startTimeout, log.Name()), o.stop())
 }
 
-// programs returns what a cloud of the claim's release runs, and installs what is missing.
+// programs returns the programs of a cloud with the claim's release, and installs missing ones.
 func (o *options) programs(ctx context.Context) (*install.Programs, error) {
 	c, err := readClaims(strings.Fields(o.claim))
 	if err != nil {
@@ -166,7 +166,7 @@ func (o *options) entered(pid int) {
 	}
 }
 
-// serve is the cloud.
+// serve returns the cloud.
 func (o *options) serve() error {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
@@ -211,7 +211,7 @@ func (o *options) serve() error {
 	return nil
 }
 
-// running is the first process of the cloud: 0 if there is none.
+// running returns the first process of the cloud: 0 if there is none.
 func (o *options) running() int {
 	text, err := os.ReadFile(filepath.Join(o.dir, pidFile))
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // dial connects to a host and port.
 type dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// browse lets browsers of this machine into the cloud, as their proxy, until it is interrupted.
+// browse runs a proxy that gives browsers of this machine access to the cloud, until it is interrupted.
 func (o *options) browse() error {
 	if o.running() == 0 {
 		return fmt.Errorf("no cloud runs in %s; start one with make openstack-up", o.dir)
@@ -47,9 +47,9 @@ func (o *options) browse() error {
 	return nil
 }
 
-// proxy is one as browsers use it: it connects by dial, and does not look at what goes by https.
+// proxy returns a proxy for browsers: it connects by dial, and does not decrypt https.
 func proxy(to dial) http.Handler {
-	plain := &httputil.ReverseProxy{
+	httpProxy := &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.Host = r.In.Host }, // it names the host itself
 		Transport: &http.Transport{DialContext: to},
 	}
@@ -62,12 +62,12 @@ func proxy(to dial) http.Handler {
 		case r.URL.Host == "":
 			http.Error(w, "this is a proxy of browsers, and no site", http.StatusBadRequest)
 		default:
-			plain.ServeHTTP(w, r)
+			httpProxy.ServeHTTP(w, r)
 		}
 	})
 }
 
-// tunnel hands on what both ends say, until one of them has said all.
+// tunnel copies the data of both sides, until one of them has ended.
 func tunnel(w http.ResponseWriter, r *http.Request, to dial) error {
 	server, err := to(r.Context(), "tcp", r.Host)
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 	"testing"
 )
 
-// TestProxy: a browser gets to hosts that only the proxy knows, by https and without, and to no others.
+// TestProxy checks that a browser gets to hosts that only the proxy resolves, by https and http, and to no others.
 func TestProxy(t *testing.T) {
 	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "at "+r.Host+r.URL.Path) })
-	plain, secret := httptest.NewServer(site), httptest.NewTLSServer(site)
-	defer plain.Close()
+	httpServer, secret := httptest.NewServer(site), httptest.NewTLSServer(site)
+	defer httpServer.Close()
 	defer secret.Close()
-	known := map[string]string{"guest.example:80": plain.Listener.Addr().String(), "horizon.example:443": secret.Listener.Addr().String()}
+	known := map[string]string{"guest.example:80": httpServer.Listener.Addr().String(), "horizon.example:443": secret.Listener.Addr().String()}
 	p := httptest.NewServer(proxy(func(ctx context.Context, network, address string) (net.Conn, error) {
 		if known[address] == "" {
-			return nil, errors.New("nobody knows " + address)
+			return nil, errors.New("unknown host " + address)
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, known[address])
 	}))
@@ -41,9 +41,9 @@ func TestProxy(t *testing.T) {
 		code            int
 		want            string
 	}{
-		"Secret":  {"It does not look at what goes by https.", "https://horizon.example/auth", http.StatusOK, "at horizon.example/auth"},
+		"Secret":  {"It does not decrypt https.", "https://horizon.example/auth", http.StatusOK, "at horizon.example/auth"},
 		"Plain":   {"Virtual machines serve without.", "http://guest.example/seconds", http.StatusOK, "at guest.example/seconds"},
-		"Unknown": {"Nobody is there.", "http://elsewhere.example/", http.StatusBadGateway, ""},
+		"Unknown": {"The host is unknown.", "http://unknown.example/", http.StatusBadGateway, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			response, err := browser.Get(tc.address)
@@ -59,9 +59,9 @@ func TestProxy(t *testing.T) {
 	}
 	if rejected, err := browser.Get("https://elsewhere.example/"); err == nil {
 		_ = rejected.Body.Close()
-		t.Error("there is an answer of a host that nobody knows")
+		t.Error("got a response of an unknown host")
 	} else if !strings.Contains(err.Error(), "Bad Gateway") {
-		t.Errorf("a host that nobody knows: %v", err)
+		t.Errorf("unknown host: %v", err)
 	}
 	response, err := http.Get(p.URL + "/auth")
 	if err != nil {

@@ -23,10 +23,10 @@ type bench struct {
 	claims []*unstructured.Unstructured
 }
 
-// programs are those whose use is shown.
+// programs are the programs whose usage is printed.
 var programs = []string{"function", "crossplane", "provider-kubernetes", "management-apiserver"}
 
-// sample is what was counted until a moment.
+// sample contains the counters at a time.
 type sample struct {
 	at       time.Time
 	requests map[platform.Request]int
@@ -133,7 +133,7 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// isWrite reports whether a request writes something that stays: not an event, and not the question whether someone may do something.
+// isWrite reports whether a request writes permanent data: neither an event, nor an access review.
 func isWrite(r platform.Request) bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) &&
 		!slices.Contains([]string{"/events", "events.k8s.io/events", "coordination.k8s.io/leases"}, r.Resource)
@@ -149,10 +149,10 @@ func writes(before, after sample, user string) int {
 	return sum
 }
 
-// rest watches what is ready for a while: what it costs when nothing changes.
+// rest measures the load of ready control planes without changes.
 func (b *bench) rest(ctx context.Context, d time.Duration) error {
-	settle := 20 * time.Second // what comes after Ready
-	for _, pause := range []time.Duration{settle, d} {
+	delay := 20 * time.Second // writes after Ready
+	for _, pause := range []time.Duration{delay, d} {
 		before, err := b.sample(ctx)
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (b *bench) rest(ctx context.Context, d time.Duration) error {
 			return errors.Join(ctx.Err())
 		case <-time.After(pause):
 		}
-		if pause == settle {
+		if pause == delay {
 			continue
 		}
 		after, err := b.sample(ctx)

@@ -1,10 +1,10 @@
-// Command bench measures what control planes cost a real Crossplane:
+// Command bench measures the load of control planes on a real Crossplane:
 //
-//	go run ./test/platform/bench 1 10 50              # with the flags that docs/install.md recommends
-//	go run ./test/platform/bench --defaults 1 10      # with Crossplane's own
+//	go run ./test/platform/bench 1 10 50              # with the flags recommended in docs/install.md
+//	go run ./test/platform/bench --defaults 1 10      # with Crossplane's defaults
 //
-// It orders claims until there are so many, waits until all are ready, and prints a line of a table for each number; then what the control
-// planes cost while nothing changes.
+// It creates claims up to each number, waits until all are ready, and prints a line of a table for each number; then
+// the load of the control planes while nothing changes.
 package main
 
 import (
@@ -27,13 +27,13 @@ type cli struct {
 	Core     string        `default:"crossplane-core-newest" help:"Tool of hack/tools with Crossplane's core."`
 	Defaults bool          `help:"Run Crossplane with the circuit breaker's defaults."`
 	Flags    []string      `help:"Further flags of Crossplane's core."`
-	Rest     time.Duration `default:"60s" help:"How long to watch what is ready, in the end."`
+	Rest     time.Duration `default:"60s" help:"How long to watch the ready control planes at the end."`
 	Timeout  time.Duration `default:"30m" help:"How long to wait until control planes are ready."`
 }
 
 func main() {
 	var c cli
-	kong.Parse(&c, kong.Description("Measure what control planes cost a real Crossplane."))
+	kong.Parse(&c, kong.Description("Measure the load of control planes on a real Crossplane."))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := c.run(ctx); err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// Field managers of Crossplane's core: of a composite resource, and of what it composes.
+// Field managers of Crossplane's core: for a composite resource, and for its composed resources.
 // https://github.com/crossplane/crossplane/blob/v2.4.0/internal/controller/apiextensions/composite/composition_functions.go
 const compositeManager, composedManager = "apiextensions.crossplane.io/composite", "apiextensions.crossplane.io/composed"
 
-// explain writes where the writes between two samples come from: for each kind of composite resource how many passes there were and what
-// they applied, and the kinds of requests that were most.
+// explain prints the sources of writes between two samples: for each kind of composite resource the number of passes
+// and of applied objects, and the most frequent kinds of requests.
 func (b *bench) explain(ctx context.Context, before, after sample) error {
 	since := map[platform.Request]int{}
 	for r, n := range after.requests {
@@ -72,11 +72,11 @@ func (b *bench) most(since map[platform.Request]int) {
 		if !slices.Contains([]string{"crossplane", "provider-kubernetes"}, r.User) {
 			continue
 		}
-		what := strings.TrimSuffix(r.Resource+"/"+r.Subresource, "/")
+		name := strings.TrimSuffix(r.Resource+"/"+r.Subresource, "/")
 		if strings.HasPrefix(r.Manager, composedManager) {
-			what += " (composed)"
+			name += " (composed)"
 		}
-		sums[r.User+" "+r.Verb+" "+what] += n
+		sums[r.User+" "+r.Verb+" "+name] += n
 	}
 	const lines = 20
 	names := slices.SortedFunc(maps.Keys(sums), func(x, y string) int { return cmp.Or(cmp.Compare(sums[y], sums[x]), cmp.Compare(x, y)) })
@@ -85,7 +85,7 @@ func (b *bench) most(since map[platform.Request]int) {
 	}
 }
 
-// managerOf is the field manager of what a composite resource composes.
+// managerOf returns the field manager of a composite resource's composed resources.
 func managerOf(name string, kind schema.GroupKind) string {
 	return fmt.Sprintf("%s/%x", composedManager, sha256.Sum256([]byte(name+kind.String())))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// largest writes which object that is stored for a control plane is the largest, and how large the answers of the function become. An API
-// server takes 1.5 MiB, Crossplane 4 MiB.
+// largest prints the largest stored object of a control plane, and the size of the function's responses. An API server
+// accepts 1.5 MiB, Crossplane 4 MiB.
 func (b *bench) largest(ctx context.Context) error {
 	for _, kind := range []schema.GroupVersionKind{
 		{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Kind: "Object"},
@@ -55,7 +55,7 @@ func (b *bench) largest(ctx context.Context) error {
 		}); err != nil {
 			return err
 		}
-		fmt.Fprintf(b.out, "largest answers for %s, in bytes: %v\n", name, size)
+		fmt.Fprintf(b.out, "largest responses for %s, in bytes: %v\n", name, size)
 	}
 	return nil
 }

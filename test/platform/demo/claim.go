@@ -35,7 +35,7 @@ func readClaim(path string) (*unstructured.Unstructured, error) {
 // component is an entry of the claim's status.components.
 type component struct{ name, phase, ready, message string }
 
-// order applies the claim and says how far each component is, until the claim is ready.
+// order applies the claim and prints the progress of each component, until the claim is ready.
 func order(ctx context.Context, p *platform.Platform, claim *unstructured.Unstructured, out io.Writer) error {
 	name := types.NamespacedName{Namespace: claim.GetNamespace(), Name: claim.GetName()}
 	if err := p.Order(ctx, claim); err != nil {
@@ -72,7 +72,7 @@ func order(ctx context.Context, p *platform.Platform, claim *unstructured.Unstru
 	}
 }
 
-// shorten cuts a message to what is read on a line.
+// shorten cuts a message to the length of a line.
 func shorten(s string) string {
 	const longest = 100
 	if r := []rune(s); len(r) > longest {
@@ -109,7 +109,7 @@ func conditions(u *unstructured.Unstructured) []string {
 	return out
 }
 
-// next shows what there is now, and what to try.
+// next prints the existing objects, and commands to try.
 func next(ctx context.Context, p *platform.Platform, claim *unstructured.Unstructured, out io.Writer) {
 	u, err := p.Get(ctx, claim.GroupVersionKind(), client.ObjectKeyFromObject(claim))
 	if err != nil || u == nil {
@@ -134,15 +134,15 @@ Crossplane, its provider, the function and the companion are real; databases, qu
   kubectl get %s,keystones,keyrepositories,databasesyncs -A
   kubectl get %s %s -n %s -o yaml
   kubectl get events -n %s
-  kubectl edit %s %s -n %s          # an unknown option of Keystone, say: the claim tells
-  kubectl delete %s %s -n %s        # keeps the data; order it again and it is taken over
+  kubectl edit %s %s -n %s          # for example, an unknown option of Keystone: the claim reports it
+  kubectl delete %s %s -n %s        # retains the data; a new claim with the same name adopts it
 
-Logs are in %s. Ctrl-C here, or make demo-down there, stops all of it.
+Logs are in %s. Ctrl-C here, or make demo-down in another terminal, stops all of it.
 `, p.Kubeconfig, filepath.Join(p.Dir, "bin"), resource, resource, claim.GetName(), claim.GetNamespace(), claim.GetNamespace(),
 		resource, claim.GetName(), claim.GetNamespace(), resource, claim.GetName(), claim.GetNamespace(), filepath.Join(p.Dir, "logs"))
 }
 
-// tree is a line for each kind of object in a namespace that someone ordered.
+// tree returns a line for each kind of object in a namespace.
 func tree(ctx context.Context, p *platform.Platform, namespace string) []string {
 	names := map[string][]string{}
 	for _, o := range p.Composed(ctx, namespace) {

@@ -1,7 +1,7 @@
-// Command demo shows an OpenStack control plane being ordered from the real Crossplane, on one machine:
+// Command demo shows the creation of an OpenStack control plane by the real Crossplane, on one machine:
 //
-//	go run ./test/platform/demo            # starts a platform, claims, and stays until Ctrl-C
-//	go run ./test/platform/demo --down     # stops it from elsewhere, and removes what it wrote
+//	go run ./test/platform/demo            # starts a platform, creates a claim, and runs until Ctrl-C
+//	go run ./test/platform/demo --down     # stops it from another terminal, and removes its files
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// remote is the cluster that the PlatformConfig of the examples offers besides its own.
+// remote is the additional cluster that the PlatformConfig of the examples offers.
 const remote = "west"
 
 // cli are the flags.
@@ -32,7 +32,7 @@ type cli struct {
 	Remote   bool          `help:"Start a second cluster and order the workloads there."`
 	Timeout  time.Duration `default:"15m" help:"How long to wait for the platform, and then for the claim; building is not counted."`
 	Once     bool          `help:"End when the claim is ready, instead of staying up."`
-	Down     bool          `help:"Stop a demo that runs, and remove what it wrote."`
+	Down     bool          `help:"Stop a running demo, and remove its files."`
 }
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 	defer stop()
 	err := c.run(ctx, os.Stdout)
 	if ctx.Err() != nil {
-		err = nil // whoever stopped it knows
+		err = nil // it was stopped by the user
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -77,9 +77,9 @@ func (c *cli) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer p.Stop()
-	soon, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("%s are over", c.Timeout))
+	timeout, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("%s are over", c.Timeout))
 	defer cancel()
-	if err := order(soon, p, claim, out); err != nil {
+	if err := order(timeout, p, claim, out); err != nil {
 		return fmt.Errorf("%w\nLogs are in %s", err, filepath.Join(p.Dir, "logs"))
 	}
 	if c.Once {

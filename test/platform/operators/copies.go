@@ -19,13 +19,14 @@ import (
 
 var secretStores = schema.GroupVersionResource{Group: "external-secrets.io", Version: "v1", Resource: "secretstores"}
 
-// errUnreadable is what External Secrets says in a condition of a source that it cannot read. Why stands in an event.
+// errUnreadable is the message of External Secrets in the condition for an unreadable source. The reason is in an
+// event.
 var errUnreadable = errors.New("could not get secret data from provider")
 
 // reader returns the data of an entry of a store, base64.
 type reader func(ctx context.Context, entry string) (map[string]any, error)
 
-// copied makes the Secret of an ExternalSecret that names the keys which it reads, and keeps it up to date.
+// copied creates the Secret of an ExternalSecret that lists keys, and keeps it up to date.
 func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured) error {
 	s := ofExternalSecret(u)
 	is, err := o.client.Resource(secrets).Namespace(u.GetNamespace()).Get(ctx, s.name, metav1.GetOptions{})
@@ -69,8 +70,8 @@ func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured) er
 	return err
 }
 
-// reader reads the store of an ExternalSecret: another namespace with the rights that the store's account has there, which is left to the
-// API server to say; or what was pushed.
+// reader returns the reader of an ExternalSecret's store: of another namespace with the permissions of the store's
+// account, which the API server checks; or of pushed entries.
 func (o *Operators) reader(ctx context.Context, u *unstructured.Unstructured) (reader, error) {
 	if text(u, "spec", "secretStoreRef", "kind") != "SecretStore" {
 		return o.pushed, nil
@@ -102,7 +103,7 @@ func (o *Operators) reader(ctx context.Context, u *unstructured.Unstructured) (r
 	}, nil
 }
 
-// pushed is an entry that was pushed.
+// pushed returns an entry that was pushed.
 func (o *Operators) pushed(_ context.Context, entry string) (map[string]any, error) {
 	o.store.mu.Lock()
 	defer o.store.mu.Unlock()
@@ -113,7 +114,7 @@ func (o *Operators) pushed(_ context.Context, entry string) (map[string]any, err
 	return maps.Clone(data), nil
 }
 
-// filled fills the templates of an ExternalSecret, or is what was read where it has none.
+// filled fills the templates of an ExternalSecret, or returns the data if it has none.
 func filled(u *unstructured.Unstructured, data map[string]any) (map[string]any, error) {
 	templates, _, _ := unstructured.NestedStringMap(u.Object, "spec", "target", "template", "data")
 	if len(templates) == 0 {
@@ -123,19 +124,19 @@ func filled(u *unstructured.Unstructured, data map[string]any) (map[string]any, 
 	for key, text := range templates {
 		for name, value := range data {
 			encoded, _ := value.(string)
-			plain, err := base64.StdEncoding.DecodeString(encoded)
+			decoded, err := base64.StdEncoding.DecodeString(encoded)
 			if err != nil {
 				return nil, err
 			}
-			text = strings.ReplaceAll(text, "{{ ."+name+" }}", string(plain))
+			text = strings.ReplaceAll(text, "{{ ."+name+" }}", string(decoded))
 		}
 		out[key] = base64.StdEncoding.EncodeToString([]byte(text))
 	}
 	return out, nil
 }
 
-// unread says on an ExternalSecret that its source cannot be read, as External Secrets does.
-func (o *Operators) unread(ctx context.Context, i item, u *unstructured.Unstructured) error {
+// reportUnreadable sets the condition of an ExternalSecret with an unreadable source, as External Secrets does.
+func (o *Operators) reportUnreadable(ctx context.Context, i item, u *unstructured.Unstructured) error {
 	u = u.DeepCopy()
 	before, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range before {

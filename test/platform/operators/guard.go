@@ -14,7 +14,7 @@ import (
 // K-ORC guards the Secret that an object logs in with: a finalizer for each kind of object keeps it until no object of the kind names it.
 // https://github.com/k-orc/openstack-resource-controller, internal/util/dependency/deletion_guard.go
 
-// guardOf is the finalizer of a kind, which its objects have, too.
+// guardOf returns the finalizer of a kind, which its objects have, too.
 func guardOf(kind string) string { return korcGroup + "/" + lower(kind) }
 
 // guard keeps the Secret of an object.
@@ -36,7 +36,7 @@ func isGuarded(secret *unstructured.Unstructured) bool {
 	})
 }
 
-// unguard lets go of a Secret that is deleted, kind by kind.
+// unguard removes the finalizers of a deleted Secret, kind by kind.
 func (o *Operators) unguard(ctx context.Context, i item, secret *unstructured.Unstructured) error {
 	if !isGuarded(secret) {
 		return nil
@@ -79,7 +79,7 @@ func (o *Operators) isUsed(secret *unstructured.Unstructured, finalizer string) 
 	return true, nil
 }
 
-// unguardAll checks again at the Secrets of a namespace that are deleted, because an object of K-ORC's has gone.
+// unguardAll checks the deleted Secrets of a namespace again, because an object of K-ORC was deleted.
 func (o *Operators) unguardAll(namespace string) error {
 	all, err := o.caches[secrets].ByNamespace(namespace).List(labels.Everything())
 	for _, s := range asObjects(all) {

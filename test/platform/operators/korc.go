@@ -14,8 +14,8 @@ import (
 
 const korcGroup = "openstack.k-orc.cloud"
 
-// korc fakes what is particular about K-ORC: it looks things up in Keystone, and it needs Keystone again before it lets go of an object
-// that is deleted, even one that it only imported. It reports whether there is nothing more to do.
+// korc fakes specific behavior of K-ORC: it looks up objects in Keystone, and it needs Keystone again before it removes
+// the finalizer of a deleted object, even of an imported one. It reports whether nothing remains to be done.
 func (o *Operators) korc(ctx context.Context, i item, u *unstructured.Unstructured) (bool, error) {
 	finalizer := guardOf(u.GetKind())
 	has := slices.Contains(u.GetFinalizers(), finalizer)

@@ -16,8 +16,8 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// kubelet fakes a node for a pod. The pod runs when everything that it mounts or reads is there; that of a Job ends well, a moment later.
-// A pod of a program that is real runs as that does.
+// kubelet simulates a node for a pod. The pod runs when all objects that it mounts or reads exist; a pod of a Job
+// succeeds shortly after. A pod of a real program has the program's state.
 func (o *Operators) kubelet(ctx context.Context, u *unstructured.Unstructured) error {
 	client := o.client.Resource(pods).Namespace(u.GetNamespace())
 	if u.GetDeletionTimestamp() != nil {
@@ -47,10 +47,10 @@ func (o *Operators) kubelet(ctx context.Context, u *unstructured.Unstructured) e
 	return ignoreNotFound(err)
 }
 
-// live is what becomes of a pod that is not deleted. It returns the time after which to check again; zero: when something changes.
+// live updates a pod that is not deleted. It returns the time after which to check again; zero: when something changes.
 func (o *Operators) live(ctx context.Context, pod *corev1.Pod) (time.Duration, error) {
 	const (
-		soon    = 300 * time.Millisecond
+		delay   = 300 * time.Millisecond
 		probing = time.Second
 	)
 	isReal, isJob := o.real.Runs(pod), controlledBy(pod, "Job")
@@ -71,10 +71,10 @@ func (o *Operators) live(ctx context.Context, pod *corev1.Pod) (time.Duration, e
 		return 0, err
 	case len(missing) > 0:
 		setReady(pod, corev1.ConditionFalse, "CreateContainerConfigError", strings.Join(missing, ", ")+" not found")
-		return soon, nil
+		return delay, nil
 	case isJob:
 		started(pod, Running{})
-		return soon, nil
+		return delay, nil
 	case !isReal:
 		started(pod, Running{Ready: true})
 		return 0, nil
@@ -87,12 +87,12 @@ func (o *Operators) live(ctx context.Context, pod *corev1.Pod) (time.Duration, e
 	}
 	started(pod, is)
 	if !is.Ready {
-		return soon, nil
+		return delay, nil
 	}
 	return probing, nil
 }
 
-// started is a pod whose containers run.
+// started sets the status of a pod with running containers.
 func started(pod *corev1.Pod, is Running) {
 	now := metav1.Now()
 	if pod.Status.StartTime == nil {
@@ -113,8 +113,8 @@ func started(pod *corev1.Pod, is Running) {
 	}
 }
 
-// ofEmpty is what a service's tool prints of a database with nothing in it, as its DatabaseSync says: there is no database here, so every
-// one is empty. A pod of no DatabaseSync prints nothing.
+// ofEmpty returns the output of a service's tool for an empty database, as in its DatabaseSync: there is no database
+// here, so every one is empty. A pod without DatabaseSync prints nothing.
 func (o *Operators) ofEmpty(ctx context.Context, pod *corev1.Pod) (string, error) {
 	name := pod.Labels[openstackv1.GroupVersion.Group+"/database-sync"]
 	if name == "" {
@@ -129,7 +129,8 @@ func (o *Operators) ofEmpty(ctx context.Context, pod *corev1.Pod) (string, error
 	return requested, err
 }
 
-// ended is a pod whose containers have ended well. What a kubelet would have in a log, which nobody serves here, is in its last message.
+// ended sets the status of a pod whose containers have succeeded. The output is in its termination message, because
+// there are no logs.
 func ended(pod *corev1.Pod, requested string) {
 	now := metav1.Now()
 	pod.Status.Phase = corev1.PodSucceeded
@@ -143,7 +144,7 @@ func ended(pod *corev1.Pod, requested string) {
 	setReady(pod, corev1.ConditionFalse, "PodCompleted", "")
 }
 
-// digested is an image as a node names the one that it runs: by a digest, which here is that of the name.
+// digested returns an image as a node reports it: with a digest, which here is the digest of the name.
 func digested(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	if at := strings.LastIndex(name, ":"); at > strings.LastIndex(name, "/") {
@@ -171,7 +172,7 @@ func setReady(pod *corev1.Pod, status corev1.ConditionStatus, reason, message st
 	})
 }
 
-// missing are the ConfigMaps and Secrets that a pod cannot start without and that are not there, or lack a key.
+// missing returns the ConfigMaps and Secrets that a pod cannot start without and that are not there, or lack a key.
 func (o *Operators) missing(ctx context.Context, pod *corev1.Pod) ([]string, error) {
 	var out []string
 	for _, r := range references(pod) {

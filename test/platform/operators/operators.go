@@ -1,9 +1,11 @@
-// Package operators fakes what runs in a cluster besides Kubernetes' own controllers: the operators of other projects, and the kubelet.
-// What they write of what is ready is what internal/offline/fake read off them, at the generation that they saw; and they make the Secrets
-// that others wait for. A kind that is not in its table never becomes ready. Deployments, StatefulSets, Jobs and namespaces are not faked:
-// Kubernetes' own controllers look after them, with pods that only appear to run.
+// Package operators fakes the components of a cluster other than Kubernetes' controllers: the operators of other
+// projects, and the kubelet. The statuses of ready objects are recorded in internal/offline/fake, for the observed
+// generation; and the fakes create the Secrets that others wait for. A kind that is not in the table never becomes
+// ready. Deployments, StatefulSets, Jobs and namespaces are not faked: Kubernetes' controllers handle them, with pods
+// that only appear to run.
 //
-// Our companion is faked only as far as it is not Real: with it, pods of its Deployments are processes, and what it owns is left to it.
+// The companion is faked only as far as it is not Real: with a real one, pods of its Deployments are processes, and it
+// handles its own kinds.
 package operators
 
 import (
@@ -80,9 +82,9 @@ var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-// Start runs the fakes until the context ends. They say what they do, and what stops them, in the log. What is real is not faked; nil:
-// nothing is. Secrets are kept in the store. The kinds that they own have to be there, but for kinds of ours that an upgrade may bring; the
-// error is that one is not.
+// Start runs the fakes until the context ends. They log their actions and errors. Real operators are not faked; nil:
+// everything is. Secrets are kept in the store. The kinds of the fakes have to exist, except kinds of this project that
+// an upgrade may add; otherwise Start returns an error.
 func Start(
 	ctx context.Context, config *rest.Config, mapper meta.RESTMapper, companion RealOperator, store *Store, log io.Writer,
 ) (*Operators, error) {
@@ -123,10 +125,11 @@ func Start(
 	return o, o.watch(ctx)
 }
 
-// watch puts everything that changes into the queue, and lets workers take it out.
+// watch adds changed objects to the queue, which workers process.
 func (o *Operators) watch(ctx context.Context) error {
-	// What waits is looked at again anyway; this is for what someone removes, a Secret say. Real operators look as seldom, and with a
-	// hundred control planes looking costs more of the API server than what is measured there.
+	// Waiting objects are checked anyway; this is for removed objects, such as a Secret. Real operators check as
+	// seldom, and with a hundred control planes more checks would load the API server more than the measured
+	// components.
 	const next = 5 * time.Minute
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(o.client, next)
 	for resource := range o.kinds {
@@ -188,7 +191,7 @@ func (o *Operators) sayf(format string, args ...any) {
 	fmt.Fprintf(o.log, time.Now().Format("15:04:05.000")+" "+format+"\n", args...)
 }
 
-// first does what an owner does before anything else, if there is such a thing, and reports whether that was all.
+// first performs the first action of an owner, if there is one, and reports whether that was all.
 func (o *Operators) first(ctx context.Context, i item, u *unstructured.Unstructured) (done bool, err error) {
 	switch kind := o.kinds[i.resource]; {
 	case kind.Group == korcGroup:
@@ -209,7 +212,7 @@ func (o *Operators) reconcile(ctx context.Context, i item) error {
 	obj, err := lister.Get(i.name)
 	switch {
 	case apierrors.IsNotFound(err) && i.resource == pods:
-		return o.gone(i)
+		return o.endProgram(i)
 	case apierrors.IsNotFound(err) && kind.Group == korcGroup:
 		return o.unguardAll(i.namespace)
 	case err != nil:
@@ -244,7 +247,7 @@ func (o *Operators) reconcile(ctx context.Context, i item) error {
 		reason, err = o.pull(ctx, u, entry)
 	case reads(u):
 		if err = o.copied(ctx, u); errors.Is(err, errUnreadable) {
-			err = errors.Join(err, o.unread(ctx, i, u))
+			err = errors.Join(err, o.reportUnreadable(ctx, i, u))
 		}
 	}
 	if err != nil {
@@ -261,14 +264,15 @@ func (o *Operators) reconcile(ctx context.Context, i item) error {
 	return o.finish(ctx, i, u, kind, reason)
 }
 
-// finish writes the status of what is done, with a reason where others read it.
+// finish writes the status of a finished object, with a reason if others read it.
 func (o *Operators) finish(ctx context.Context, i item, u *unstructured.Unstructured, kind schema.GroupKind, reason string) error {
 	done := u.DeepCopy()
 	if err := fake.Finish(done.Object, now()); err != nil {
 		return err
 	}
 	explain(done, reason)
-	// Some definitions have no room for all that an owner of another version writes, so what was written is remembered by its version.
+	// Some CRDs lack fields that an owner of another version writes, so the written status is remembered by its
+	// version.
 	if equality.Semantic.DeepEqual(u.Object["status"], done.Object["status"]) || o.wrote(u, u.GetResourceVersion(), false) {
 		return nil
 	}
@@ -283,7 +287,7 @@ func (o *Operators) finish(ctx context.Context, i item, u *unstructured.Unstruct
 	return nil
 }
 
-// wrote reports whether a version of an object is what was written of it last, or (remember) remembers that.
+// wrote reports whether a version of an object is the last written one, or (remember) remembers it as such.
 func (o *Operators) wrote(u *unstructured.Unstructured, version string, remember bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -293,7 +297,7 @@ func (o *Operators) wrote(u *unstructured.Unstructured, version string, remember
 	return o.written[u.GetUID()] == version
 }
 
-// explain gives conditions a reason, if there is one.
+// explain sets the reason of conditions, if there is one.
 func explain(u *unstructured.Unstructured, reason string) {
 	if reason == "" {
 		return
@@ -306,8 +310,8 @@ func explain(u *unstructured.Unstructured, reason string) {
 	_ = unstructured.SetNestedSlice(u.Object, list, "status", "conditions") // it was a list before
 }
 
-// PauseOwner lets the owner of a kind do nothing more in a namespace, as if it were busy or gone: what it said stays. One that is real
-// is stopped.
+// PauseOwner stops the owner of a kind in a namespace, as if it were busy or missing: its reports stay. A real one is
+// stopped.
 func (o *Operators) PauseOwner(kind schema.GroupKind, namespace string) {
 	o.mu.Lock()
 	o.held[pausedOwners{kind, namespace}] = true
@@ -318,7 +322,7 @@ func (o *Operators) PauseOwner(kind schema.GroupKind, namespace string) {
 	}
 }
 
-// Release lets the owner of a kind go on in a namespace, also with what came in between.
+// Release resumes the owner of a kind in a namespace, including events from the meantime.
 func (o *Operators) Release(kind schema.GroupKind, namespace string) {
 	o.mu.Lock()
 	delete(o.held, pausedOwners{kind, namespace})
@@ -352,13 +356,13 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// text is a text field of an object, or nothing.
+// text returns a text field of an object, or nothing.
 func text(u *unstructured.Unstructured, path ...string) string {
 	s, _, _ := unstructured.NestedString(u.Object, path...)
 	return s
 }
 
-// asObjects are what a lister gave.
+// asObjects converts the results of a lister.
 func asObjects(all []runtime.Object) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, obj := range all {

@@ -13,15 +13,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 )
 
-// planted begins every value of every Secret that is made here, and nothing else does.
+// planted is the prefix of every value of every Secret that is created here, and is contained in nothing else.
 var planted = "planted" + rand.Text()[:8]
 
-// traces are what is left of it where somebody writes it as it is, or anything with it in base64, wherever it begins there.
+// traces are the forms of the planted value: in plain text, and in base64 at any position of a longer value.
 var traces = func() [][]byte {
 	out := [][]byte{[]byte(planted)}
 	for before := range 3 {
 		text := base64.StdEncoding.EncodeToString(append(make([]byte, before), planted...))
-		// The characters that have bits of what comes before or after.
+		// The characters that contain bits of the surrounding text.
 		first, last := (before*8+5)/6, (before+len(planted))*8/6
 		out = append(out, []byte(text[first:last]))
 	}
@@ -29,7 +29,7 @@ var traces = func() [][]byte {
 }()
 
 // Shows reports whether a message has a value of a Secret in it, bare or in base64.
-func Shows(message []byte) bool {
+func ContainsPlanted(message []byte) bool {
 	for _, t := range traces {
 		if bytes.Contains(message, t) {
 			return true
@@ -38,7 +38,7 @@ func Shows(message []byte) bool {
 	return false
 }
 
-// makeConfigMaps makes those that the owner of an object makes and that functions read, where there are none.
+// makeConfigMaps creates the missing ConfigMaps that the owner of an object creates and that functions read.
 func (o *Operators) makeConfigMaps(ctx context.Context, u *unstructured.Unstructured) error {
 	for _, object := range fake.OwnedObjects(u.Object) {
 		m := &unstructured.Unstructured{Object: object}

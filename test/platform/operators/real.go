@@ -10,24 +10,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// RealOperator is an owner that is not faked: its program runs, as processes of this machine, for the pods that Kubernetes makes of its
+// RealOperator is an owner that is not faked: its program runs as processes of this machine, for the pods of its
 // Deployments.
 type RealOperator interface {
-	// Owns reports whether the program looks after a kind.
+	// Owns reports whether the program reconciles a kind.
 	Owns(kind schema.GroupKind) bool
 	// Runs reports whether a pod is to run the program.
 	Runs(pod *corev1.Pod) bool
-	// Run lets the program run for a pod, and reports how it is.
+	// Run runs the program for a pod, and returns its state.
 	Run(ctx context.Context, pod *corev1.Pod) (Running, error)
-	// Keep ends what runs in a namespace for other pods than these, and reports whether it has ended.
+	// Keep ends the processes in a namespace for other pods than these, and reports whether they have ended.
 	Keep(namespace string, pods []types.UID) bool
 }
 
-// Running is how a program is.
+// Running is the state of a program.
 type Running struct {
 	// Ready is the answer to the readiness probe.
 	Ready bool
-	// Restarts is how often it ended by itself and was started again.
+	// Restarts is the number of restarts after unexpected exits.
 	Restarts int32
 }
 
@@ -39,8 +39,8 @@ func (noRealOperator) Runs(*corev1.Pod) bool                             { retur
 func (noRealOperator) Run(context.Context, *corev1.Pod) (Running, error) { return Running{}, nil }
 func (noRealOperator) Keep(string, []types.UID) bool                     { return true }
 
-// keep ends the programs of pods that are gone from a namespace, or of all pods if what the program owns is held there. It reports
-// whether they have ended.
+// keep ends the programs of deleted pods in a namespace, or of all pods if the program's owner is paused there. It
+// reports whether they have ended.
 func (o *Operators) keep(namespace string) (bool, error) {
 	if o.stopped(namespace) {
 		return o.real.Keep(namespace, nil), nil
@@ -56,8 +56,8 @@ func (o *Operators) keep(namespace string) (bool, error) {
 	return o.real.Keep(namespace, uids), nil
 }
 
-// gone ends the program of a pod that is gone.
-func (o *Operators) gone(i item) error {
+// endProgram ends the program of a deleted pod.
+func (o *Operators) endProgram(i item) error {
 	const pause = 100 * time.Millisecond
 	finished, err := o.keep(i.namespace)
 	if err == nil && !finished {

@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// reference is what a pod needs: an object, and keys of it.
+// reference is a dependency of a pod: an object, and keys of it.
 type reference struct {
 	resource schema.GroupVersionResource
 	name     string
 	keys     []string
 }
 
-// references are what a pod cannot start without: what it mounts, and what its environment is read from.
+// references returns the objects that a pod requires to start: mounted ones, and sources of its environment.
 func references(pod *corev1.Pod) []reference {
 	var out []reference
 	for _, v := range pod.Spec.Volumes {
@@ -72,7 +72,7 @@ func ofContainer(c corev1.Container) []reference {
 	return out
 }
 
-// needs is a reference, unless it is optional.
+// needs returns a reference, unless it is optional.
 func needs(resource schema.GroupVersionResource, name string, optional *bool, keys ...string) []reference {
 	if name == "" || optional != nil && *optional {
 		return nil

@@ -17,10 +17,10 @@ import (
 type generatedSecret struct {
 	name  string
 	keys  []string
-	owned bool // it goes with the object that it was made for
+	owned bool // it is deleted with the object that it was created for
 }
 
-// secretsOf are the Secrets that the owner of an object makes for it.
+// secretsOf returns the Secrets that the owner of an object makes for it.
 func secretsOf(u *unstructured.Unstructured) []generatedSecret {
 	switch u.GetKind() {
 	case "ExternalSecret":
@@ -55,7 +55,7 @@ func secretsOf(u *unstructured.Unstructured) []generatedSecret {
 	return nil
 }
 
-// ofExternalSecret is the Secret of an ExternalSecret.
+// ofExternalSecret returns the Secret of an ExternalSecret.
 func ofExternalSecret(u *unstructured.Unstructured) generatedSecret {
 	name := text(u, "spec", "target", "name")
 	if name == "" {
@@ -75,7 +75,7 @@ func keysOf(u *unstructured.Unstructured, path ...string) []string {
 	return out
 }
 
-// make makes a Secret where there is none. One that is there is kept: every owner of ours makes its Secret once.
+// make creates a Secret if it does not exist. An existing one is kept: every owner creates its Secret once.
 func (o *Operators) make(ctx context.Context, u *unstructured.Unstructured, s generatedSecret) error {
 	client := o.client.Resource(secrets).Namespace(u.GetNamespace())
 	_, err := client.Get(ctx, s.name, metav1.GetOptions{})
@@ -89,12 +89,12 @@ func (o *Operators) make(ctx context.Context, u *unstructured.Unstructured, s ge
 	return o.create(ctx, u, s.name, data, s.owned)
 }
 
-// create makes a Secret for an object, unless there is one.
+// create creates a Secret for an object, unless it exists.
 func (o *Operators) create(ctx context.Context, u *unstructured.Unstructured, name string, data map[string]any, owned bool) error {
 	return o.createOf(ctx, u, name, "", data, owned)
 }
 
-// createOf makes one of a type.
+// createOf creates a Secret of a type.
 func (o *Operators) createOf(ctx context.Context, u *unstructured.Unstructured, name, typ string, data map[string]any, owned bool) error {
 	secret := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "data": data,

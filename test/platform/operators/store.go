@@ -14,27 +14,27 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 )
 
-// Store fakes what External Secrets keeps secrets in: entries by their names, as long as the fakes run. Those of several clusters may have
-// the same one.
+// Store fakes the store of External Secrets: entries by name, as long as the fakes run. The fakes of several clusters
+// may share one.
 type Store struct {
 	mu      sync.Mutex
 	entries map[string]map[string]any // base64, as in a Secret
 }
 
-// deleteEntries is the deletionPolicy by which what was pushed goes with the PushSecret.
+// deleteEntries is the deletionPolicy with which pushed entries are deleted together with the PushSecret.
 const deleteEntries = "Delete"
 
-// defaultRefresh is that of the definition.
+// defaultRefresh is the default in the CRD.
 const defaultRefresh = time.Hour
 
-// Reasons of the condition Ready with which External Secrets reports what it did.
+// Reasons of the condition Ready that External Secrets sets.
 const (
 	secretSynced  = "SecretSynced"
 	secretDeleted = "SecretDeleted" // there is no such entry, and deletionPolicy is Delete
 )
 
-// push writes what a PushSecret names into the store, when that is due, and where it says so only what is not there. It returns the time
-// after which to check again; zero: when something changes.
+// push writes the entries of a PushSecret into the store when they are due, and with updatePolicy IfNotExists only
+// missing ones. It returns the time after which to check again; zero: when something changes.
 func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (next time.Duration, err error) {
 	interval := defaultRefresh
 	if s := text(u, "spec", "refreshInterval"); s != "" {
@@ -42,7 +42,7 @@ func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (nex
 			return 0, err
 		}
 	}
-	if wait, due := refresh(u, interval, time.Now()); !due {
+	if wait, elapsed := refresh(u, interval, time.Now()); !elapsed {
 		return wait, nil
 	}
 	name := text(u, "spec", "selector", "secret", "name")
@@ -75,7 +75,7 @@ func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (nex
 // refresh reports whether a PushSecret is to be pushed: for the first time, because it has changed, or because its interval is over; and
 // if not, when it will be. Without an interval it is not pushed again: shouldRefresh in
 // https://github.com/external-secrets/external-secrets/blob/main/pkg/controllers/pushsecret/pushsecret_controller.go.
-func refresh(u *unstructured.Unstructured, interval time.Duration, now time.Time) (wait time.Duration, due bool) {
+func refresh(u *unstructured.Unstructured, interval time.Duration, now time.Time) (wait time.Duration, elapsed bool) {
 	last, err := time.Parse(time.RFC3339, text(u, "status", "refreshTime"))
 	switch {
 	case text(u, "status", "syncedResourceVersion") != fake.Version(u.Object):
@@ -89,7 +89,8 @@ func refresh(u *unstructured.Unstructured, interval time.Duration, now time.Time
 	return wait, wait <= 0
 }
 
-// finalize holds a PushSecret until what it pushed is deleted, where it says so, and reports whether there is nothing more to do.
+// finalize keeps a PushSecret until its entries are deleted, if its policy is Delete, and reports whether nothing
+// remains to be done.
 func (o *Operators) finalize(ctx context.Context, i item, u *unstructured.Unstructured) (bool, error) {
 	const finalizer = "pushsecret.externalsecrets.io/finalizer"
 	deletes, deleting := text(u, "spec", "deletionPolicy") == deleteEntries, u.GetDeletionTimestamp() != nil
@@ -109,7 +110,7 @@ func (o *Operators) finalize(ctx context.Context, i item, u *unstructured.Unstru
 	return true, ignoreNotFound(err)
 }
 
-// drop deletes from the store what a PushSecret has pushed, but what is to be kept.
+// drop deletes the entries of a PushSecret from the store, except some.
 func (o *Operators) drop(u *unstructured.Unstructured, keep map[string]any) {
 	stores, _, _ := unstructured.NestedMap(u.Object, "status", "syncedPushSecrets")
 	for name, pushed := range stores {
@@ -124,12 +125,12 @@ func (o *Operators) drop(u *unstructured.Unstructured, keep map[string]any) {
 	}
 }
 
-// remote is where one of the data of a PushSecret goes.
+// remote returns the entry and the property of one of the data of a PushSecret.
 func remote(of *unstructured.Unstructured) (entry, property string) {
 	return text(of, "match", "remoteRef", "remoteKey"), text(of, "match", "remoteRef", "property")
 }
 
-// fill makes an entry of a whole Secret.
+// fill creates an entry of a whole Secret.
 func (s *Store) fill(entry string, data map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +174,7 @@ func (s *Store) has(entry, property string) bool {
 	return ok
 }
 
-// entryOf is the entry of the store that an ExternalSecret reads as a whole, or nothing.
+// entryOf returns the entry of the store that an ExternalSecret reads as a whole, or nothing.
 func entryOf(u *unstructured.Unstructured) string {
 	from, _, _ := unstructured.NestedSlice(u.Object, "spec", "dataFrom")
 	for _, f := range from {
@@ -185,7 +186,7 @@ func entryOf(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// pull makes the Secret of an ExternalSecret that reads an entry of the store, and reports what became of it.
+// pull creates the Secret of an ExternalSecret that reads an entry of the store, and returns the resulting reason.
 func (o *Operators) pull(ctx context.Context, u *unstructured.Unstructured, entry string) (reason string, err error) {
 	o.store.mu.Lock()
 	data := maps.Clone(o.store.entries[entry])
@@ -199,7 +200,7 @@ func (o *Operators) pull(ctx context.Context, u *unstructured.Unstructured, entr
 	return secretSynced, o.create(ctx, u, s.name, data, s.owned)
 }
 
-// Entries are the names of all entries, sorted.
+// Entries returns the names of all entries, sorted.
 func (s *Store) Entries() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,8 @@ func object(kind string, fields map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// TestStore: what was pushed is what is read, as a whole; of what was not, it is said that there is none, and only where that is asked for.
+// TestStore checks that entries are read as they were pushed, as a whole, and that missing entries are reported,
+// without an error only with policy Delete.
 func TestStore(t *testing.T) {
 	keys := object("Secret", map[string]any{"data": map[string]any{"0": "c3RhZ2Vk", "1": "cHJpbWFyeQ=="}})
 	o := &Operators{store: &Store{}, client: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), keys)}
@@ -57,8 +58,8 @@ func TestStore(t *testing.T) {
 		fails  bool
 	}{
 		"Pushed": {reason: "All of it comes back.", entry: "pushed", policy: "Delete", want: secretSynced, data: map[string]any{"0": "c3RhZ2Vk", "1": "cHJpbWFyeQ=="}},
-		"None":   {reason: "That there is none is an answer.", entry: "other", policy: "Delete", want: secretDeleted},
-		"Retain": {reason: "Elsewhere it is an error.", entry: "other", policy: "Retain", fails: true},
+		"None":   {reason: "A missing entry is a valid result.", entry: "other", policy: "Delete", want: secretDeleted},
+		"Retain": {reason: "With other policies it is an error.", entry: "other", policy: "Retain", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := object("ExternalSecret", map[string]any{"spec": map[string]any{
@@ -80,7 +81,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestRefresh: a PushSecret is pushed when it is new or has changed, and again when its interval is over, if it has one.
+// TestRefresh checks that a PushSecret is pushed when it is new or has changed, and again when its interval is over, if
+// it has one.
 func TestRefresh(t *testing.T) {
 	const at = "2026-01-01T00:00:00Z"
 	now, err := time.Parse(time.RFC3339, at)
@@ -99,23 +101,24 @@ func TestRefresh(t *testing.T) {
 		interval time.Duration
 		after    time.Duration
 		wait     time.Duration
-		due      bool
+		elapsed  bool
 	}{
-		"New":     {u: object("PushSecret", map[string]any{}), due: true},
-		"Changed": {u: synced(2), due: true},
+		"New":     {u: object("PushSecret", map[string]any{}), elapsed: true},
+		"Changed": {u: synced(2), elapsed: true},
 		"Once":    {u: synced(1), after: 100 * time.Hour},
 		"Early":   {u: synced(1), interval: time.Hour, after: time.Minute, wait: 59 * time.Minute},
-		"Over":    {u: synced(1), interval: time.Hour, after: time.Hour, due: true},
+		"Over":    {u: synced(1), interval: time.Hour, after: time.Hour, elapsed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if wait, due := refresh(tc.u, tc.interval, now.Add(tc.after)); due != tc.due || (!due && wait != tc.wait) {
-				t.Errorf("refresh(...) = %v, %t, want %v, %t", wait, due, tc.wait, tc.due)
+			if wait, elapsed := refresh(tc.u, tc.interval, now.Add(tc.after)); elapsed != tc.elapsed || (!elapsed && wait != tc.wait) {
+				t.Errorf("refresh(...) = %v, %t, want %v, %t", wait, elapsed, tc.wait, tc.elapsed)
 			}
 		})
 	}
 }
 
-// TestDeletionPolicy: with Delete, what was pushed goes with the PushSecret, and so does an entry that it no longer names; without, all stays.
+// TestDeletionPolicy checks that with Delete, entries are deleted with the PushSecret, and also entries that it no
+// longer names; otherwise all stay.
 func TestDeletionPolicy(t *testing.T) {
 	data := func(properties ...string) (out []any) {
 		for _, p := range properties {
@@ -169,7 +172,8 @@ func TestDeletionPolicy(t *testing.T) {
 	}
 }
 
-// TestGuard: the Secret that objects of K-ORC's log in with outlives the last of them, and no longer; other finalizers stay.
+// TestGuard checks that the Secret that objects of K-ORC's log in with outlives the last of them, and no longer; other
+// finalizers stay.
 func TestGuard(t *testing.T) {
 	projects := schema.GroupVersionResource{Group: korcGroup, Version: "v1alpha1", Resource: "projects"}
 	secret := object("Secret", map[string]any{})
@@ -207,7 +211,7 @@ func TestGuard(t *testing.T) {
 		want   []string
 	}{
 		{"A project logs in with it.", func() {}, guarded},
-		{"Nobody does.", func() { _ = indexer.Delete(project) }, guarded[:1]},
+		{"It is not used.", func() { _ = indexer.Delete(project) }, guarded[:1]},
 	} {
 		tc.before()
 		deleted := object("Secret", map[string]any{})
