@@ -19,7 +19,7 @@ func rotationWithCell() *c5c3v1.CredentialRotation {
 	return r
 }
 
-// made returns what the rotation has made and looks at: those objects that somebody may delete by hand. Secrets of Users are not read.
+// made returns the objects that the rotation creates and reads, which a user may delete. Secrets of Users are not read.
 func (c *cluster) made() []client.Object {
 	var out []client.Object
 	for _, kind := range []string{"User", "Permission"} {
@@ -31,8 +31,8 @@ func (c *cluster) made() []client.Object {
 	return out
 }
 
-// TestDeletedByHand: whichever of a queue user's objects are deleted by hand, all of them or some, and whatever Kubernetes removes of it
-// late, in the end there is a user that works everywhere, and nothing is left of another one.
+// TestDeletedByHand: for each set of manually deleted objects of a queue user, and with delayed garbage collection, a working
+// user exists in the end, and nothing is left of another one.
 func TestDeletedByHand(t *testing.T) {
 	probe, _ := start(t, rotationWithCell())
 	names := probe.made()
@@ -43,7 +43,7 @@ func TestDeletedByHand(t *testing.T) {
 	for set := 1; set < 1<<len(names); set++ {
 		sets = append(sets, set)
 	}
-	// Late removal: of nothing, of what a User owned, or of one kind of that.
+	// Late removal: of nothing, of the objects that a User owned, or of one kind of them.
 	late := [][]string{nil, {"Permission", "Secret"}, {"Permission"}, {"Secret"}}
 	tried := 0
 	for i, set := range effort.Sample(sets, 5) {
@@ -65,7 +65,7 @@ func TestDeletedByHand(t *testing.T) {
 		for range 30 {
 			c.pass(r)
 		}
-		c.violations = nil // While nothing works, consumers have a login that does not.
+		c.violations = nil // While nothing works, consumers have an invalid login.
 		c.days(r, 1.1)
 		c.reconcileUntilStable(r)
 		if now, ok := c.nextCredential(); !ok || !c.accepts(now) {
@@ -78,7 +78,7 @@ func TestDeletedByHand(t *testing.T) {
 		w, err := observe(context.Background(), (*controller.Env)(r), c.rotation())
 		c.must(err)
 		if s := next(w); s.Action != nil {
-			t.Errorf("after %v were deleted, it goes on for ever: %s", deleted, s.Name)
+			t.Errorf("after %v were deleted, it never becomes idle: %s", deleted, s.Name)
 		}
 		tried++
 	}
