@@ -19,7 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-// start makes a cluster with a Deployment, and lets the controller come to rest.
+// start creates a cluster with a Deployment, and runs the controller until it is idle.
 func start(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler) {
 	t.Helper()
 	c := newCluster(t, repo, deployment())
@@ -28,7 +28,7 @@ func start(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler
 	return c, r
 }
 
-// reconcileN lets the controller and the world go on for a while, whether or not they come to rest.
+// reconcileN runs the controller and the simulation for a number of passes.
 func (c *cluster) reconcileN(r *Reconciler) {
 	for range 25 {
 		c.pass(r)
@@ -60,7 +60,7 @@ func (c *cluster) deleteSecret() {
 	c.must(c.api.Delete(context.Background(), c.secret()))
 }
 
-// expect compares a condition: "True KeysReady". Words have to be in its message.
+// expect compares a condition: "True KeysReady". Its message must contain the words.
 func (c *cluster) expect(condition, want string, words ...string) {
 	c.t.Helper()
 	repo := c.repo()
@@ -74,7 +74,7 @@ func (c *cluster) expect(condition, want string, words ...string) {
 	}
 	for _, w := range words {
 		if !strings.Contains(got.Message, w) {
-			c.t.Errorf("%s does not say %q: %s", condition, w, got.Message)
+			c.t.Errorf("the message of %s does not contain %q: %s", condition, w, got.Message)
 		}
 	}
 	if got.ObservedGeneration != repo.Generation || repo.Status.ObservedGeneration != repo.Generation {
@@ -82,7 +82,7 @@ func (c *cluster) expect(condition, want string, words ...string) {
 	}
 }
 
-// told returns the events so far with their reasons, and fails if one reports a key.
+// told returns the events so far with their reasons, and fails if one reveals a key.
 func (c *cluster) told() string {
 	c.t.Helper()
 	var all []string
@@ -92,7 +92,7 @@ func (c *cluster) told() string {
 	text := strings.Join(all, "\n")
 	for _, k := range c.set() {
 		if strings.Contains(text, string(k)) {
-			c.t.Error("an event tells a key")
+			c.t.Error("an event reveals a key")
 		}
 	}
 	return text
@@ -115,7 +115,7 @@ func TestCreate(t *testing.T) {
 	if len(s.OwnerReferences) != 0 || s.Labels["app.kubernetes.io/managed-by"] != managedBy {
 		t.Errorf("owners %v, labels %v", s.OwnerReferences, s.Labels)
 	}
-	// Nothing that needs keys can start before they are ready.
+	// Pods that mount the keys cannot start before the keys are ready.
 	c.expect("Ready", "True KeysReady", "keys [0 1]", "1 is primary")
 	c.expect("Distributed", "False Waiting", "Deployment keystone does not exist")
 	status := c.repo().Status
@@ -143,7 +143,7 @@ func TestAdopt(t *testing.T) {
 	r := c.reconciler(c.api, c.api)
 	c.run(r)
 	if diff := cmp.Diff(set, c.set()); diff != "" {
-		t.Error("changed keys that were there: ", diff)
+		t.Error("changed existing keys: ", diff)
 	}
 	if reported := c.told(); !strings.Contains(reported, "Normal KeysAdopted") {
 		t.Error(reported)
@@ -160,7 +160,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 	if c.secret() != nil {
 		t.Fatal("made keys while the store was down")
 	}
-	c.expect("Ready", "False StoreUnknown", "store vault", "it said so", regenerateAnnotation+`: "repo-uid"`)
+	c.expect("Ready", "False StoreUnknown", "store vault", "synthetic message", regenerateAnnotation+`: "repo-uid"`)
 
 	t.Run("Found", func(t *testing.T) {
 		set, _ := keys.Setup(c.random)
@@ -205,7 +205,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 	}
 }
 
-// TestStoreHasAMoment: a store that answers within a moment is not asked for the first keys until the next poll.
+// TestStoreHasAMoment: if the store responds quickly, the first keys do not wait for the next poll.
 func TestStoreHasAMoment(t *testing.T) {
 	c := newCluster(t, withBackup(credential()))
 	result, err := c.reconciler(c.api, c.api).Reconcile(context.Background(), c.request())
@@ -242,7 +242,7 @@ func TestCredentialMissing(t *testing.T) {
 	if c.set().Hash() != before.Hash() {
 		t.Error("the keys went with the KeyRepository")
 	}
-	// The same claim, made again, finds its keys.
+	// A re-created claim finds its keys.
 	repo := withBackup(fernet())
 	repo.UID = "another"
 	c.must(c.api.Create(context.Background(), repo))

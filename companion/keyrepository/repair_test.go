@@ -18,7 +18,7 @@ func TestDeleted(t *testing.T) {
 		reason string
 		repo   *openstackv1.KeyRepository
 		mishap func(*cluster)
-		// same: the keys are back; made: others are there; neither: none are.
+		// same: the keys are restored; made: others were created; neither: there are none.
 		same, made bool
 		condition  string
 		event      string
@@ -32,12 +32,12 @@ func TestDeleted(t *testing.T) {
 			false, false, "False StoreUnknown", "Warning StoreUnknown",
 		},
 		"BackupGone": {
-			"What is stored needs these keys and no others.", withBackup(credential()), func(c *cluster) { delete(c.store, "prod/keys") },
+			"Stored data requires exactly these keys.", withBackup(credential()), func(c *cluster) { delete(c.store, "prod/keys") },
 			false, false, "False SecretMissing", "Warning SecretMissing",
 		},
 		"CredentialNoBackup": {"The same.", credential(), func(*cluster) {}, false, false, "False SecretMissing", "Warning SecretMissing"},
 		"StatusLost": {
-			"The pods still name the keys that were there.", credential(), func(c *cluster) {
+			"The pods still have the annotation of the previous keys.", credential(), func(c *cluster) {
 				repo := c.repo()
 				repo.Status = openstackv1.KeyRepositoryStatus{}
 				c.must(c.api.Status().Update(context.Background(), repo))
@@ -52,11 +52,12 @@ func TestDeleted(t *testing.T) {
 			before := c.set()
 			c.told()
 			c.deleteSecret()
-			c.sealed = nil // What was encrypted is lost in one case, and not read in the others until the keys are back.
+			c.sealed = nil // Encrypted data is lost in one case, and not read in the others until the keys are restored.
 			tc.mishap(c)
 			c.reconcileN(r)
 			after := c.set()
-			if same, made := after != nil && after.Hash() == before.Hash(), after != nil && after.Hash() != before.Hash(); same != tc.same || made != tc.made {
+			if same, made := after != nil && after.Hash() == before.Hash(), after != nil && after.Hash() != before.Hash(); same != tc.same ||
+				made != tc.made {
 				t.Errorf("same %v, made %v. %s", same, made, tc.reason)
 			}
 			c.expect("Ready", tc.condition)
@@ -119,7 +120,7 @@ func TestEdited(t *testing.T) {
 				c.clock.SetTime(c.clock.Now().Add(60 * 24 * time.Hour))
 				c.reconcileN(r)
 				if diff := cmp.Diff(edited, c.secret()); diff != "" {
-					t.Error("touched what someone had edited: ", diff)
+					t.Error("changed a modified Secret: ", diff)
 				}
 				c.expect("Ready", "False SecretEdited", "Undo")
 				if reported := c.told(); strings.Count(reported, "Warning SecretEdited") != 1 {
@@ -144,7 +145,7 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// TestRecordLost takes the annotation away, as a tool may that writes the Secret again.
+// TestRecordLost removes the annotation, as a tool may that replaces the Secret.
 func TestRecordLost(t *testing.T) {
 	for _, text := range []string{"", "{"} {
 		c, r := start(t, fernet())
@@ -179,7 +180,8 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// FuzzHandEdited puts anything into the Secret. Without a backup, what is not known to be right is never written to.
+// FuzzHandEdited writes arbitrary data into the Secret. Without a backup, a Secret that is not known to be valid is never
+// changed.
 func FuzzHandEdited(f *testing.F) {
 	f.Add("0", []byte("x"), "1", []byte(nil), `{"hash":""}`, true)
 	f.Add("-1", []byte("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="), "x", []byte("\x00"), `[]`, false)
@@ -192,8 +194,8 @@ func FuzzHandEdited(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		reconcile() // makes the keys
-		reconcile() // says so
+		reconcile() // generates the keys
+		reconcile() // updates the status
 		c.edit(func(s *corev1.Secret) {
 			if !keep {
 				s.Data = map[string][]byte{}
