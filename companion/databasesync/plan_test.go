@@ -13,7 +13,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// given is a world to decide about: a Keystone of 2025.1 that has been there for long, if from is set, and what is changed in it.
+// given is an observation to decide about: a Keystone of 2025.1 that was installed long ago, if from is set, with changes.
 type given struct {
 	*observation
 }
@@ -28,12 +28,13 @@ func at(from, release string) given {
 	return given{&observation{sync: s, now: start}}
 }
 
-// attempt records an attempt of the requested step and returns its Job, as it was made.
+// attempt records an attempt of the requested step and returns its Job, as it was created.
 func (g given) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
 	s := steps(&g.sync.Spec, p)[0]
 	r := record{
-		Step: s.key(), Release: s.release, Image: image(&g.sync.Spec), Hash: s.hash, Attempt: n, Request: request(g.sync), Quiesced: g.quiesced(s),
-		Started: &metav1.Time{Time: start}, Result: end,
+		Step: s.key(), Release: s.release, Image: image(&g.sync.Spec), Hash: s.hash, Attempt: n, Request: request(g.sync),
+		Quiesced: g.quiesced(s),
+		Started:  &metav1.Time{Time: start}, Result: end,
 	}
 	if end != "" {
 		r.Finished = &metav1.Time{Time: start}
@@ -44,15 +45,16 @@ func (g given) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
 	return &g.sync.Status.History[len(g.sync.Status.History)-1], job
 }
 
-// addJob puts a Job into the world, with a pod if that is in some phase.
+// addJob adds a Job to the observation, with a pod if a phase is given.
 func (g given) addJob(job *batchv1.Job, pod corev1.PodPhase) {
 	g.jobs = append(g.jobs, *job)
 	if pod == "" {
 		return
 	}
 	p := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "pod", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}},
-		Spec:       job.Spec.Template.Spec, Status: corev1.PodStatus{Phase: pod},
+		ObjectMeta: metav1.ObjectMeta{Name: "pod", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job,
+			batchv1.SchemeGroupVersion.WithKind("Job"))}},
+		Spec: job.Spec.Template.Spec, Status: corev1.PodStatus{Phase: pod},
 	}
 	state := corev1.ContainerStatus{Name: "keystone"}
 	switch pod {
@@ -69,7 +71,7 @@ func (g given) addJob(job *batchv1.Job, pod corev1.PodPhase) {
 	g.pods = append(g.pods, p)
 }
 
-// released is a Job that may run, or one that has ended.
+// released returns a released or a finished Job.
 func released(job *batchv1.Job, end batchv1.JobConditionType) *batchv1.Job {
 	job.Spec.Suspend = new(false)
 	if end != "" {
@@ -78,7 +80,7 @@ func released(job *batchv1.Job, end batchv1.JobConditionType) *batchv1.Job {
 	return job
 }
 
-// edited is the next spec.
+// edited changes the generation of the spec.
 func (g given) edited() { g.sync.Generation++ }
 
 // upgraded: expand has run for 2025.2.
@@ -91,12 +93,12 @@ func upgraded() given {
 	return g
 }
 
-// decision is what is compared of a plan.
+// decision contains the compared fields of a plan.
 type decision struct {
-	// Action is "create expand/expand #1", "record …", "release", "suspend", "remove", "end Failed", "drop"; no words for waiting.
+	// Action is "create expand/expand #1", "record …", "release", "suspend", "remove", "end Failed", "drop"; "" if it waits.
 	Action string
 	Phase  string
-	// Installed is what is installed from then on, and what an upgrade may be aborted to.
+	// Installed is the installed release after the plan, and Previous the release to which an upgrade may be aborted.
 	Installed, Previous string
 	Contracted          string
 	Refused             string
@@ -104,7 +106,8 @@ type decision struct {
 
 func decide(w *observation) (decision, string) {
 	p := next(w)
-	d := decision{Phase: p.phase, Installed: p.status.InstalledRelease, Previous: p.status.PreviousRelease, Contracted: p.status.ContractedRelease}
+	d := decision{Phase: p.phase, Installed: p.status.InstalledRelease, Previous: p.status.PreviousRelease,
+		Contracted: p.status.ContractedRelease}
 	before, after := w.sync.Status.History, p.status.History
 	switch {
 	case p.create != nil:
@@ -140,7 +143,7 @@ func TestNext(t *testing.T) {
 		reason string
 		given  func() given
 		want   decision
-		// wantMessage are words of the message.
+		// wantMessage is a part of the message.
 		wantMessage string
 	}{
 		"New": {
@@ -152,17 +155,17 @@ func TestNext(t *testing.T) {
 				g := at("", one)
 				g.missing = []string{"Secret database", "ConfigMap files"}
 				return g
-			}, decision{Phase: "Pending"}, "waits until there are Secret database, ConfigMap files",
+			}, decision{Phase: "Pending"}, "is waiting for Secret database, ConfigMap files",
 		},
 		"NoImage": {
-			"What no Job can be made of is refused.", func() given {
+			"A spec from which no Job can be created is rejected.", func() given {
 				g := at("", one)
 				g.sync.Spec.Template.Spec.Containers = nil
 				return g
-			}, decision{Phase: "Failed", Refused: "TemplateInvalid"}, "its first container runs the steps",
+			}, decision{Phase: "Failed", Refused: "TemplateInvalid"}, "the first container runs the steps",
 		},
 		"Made": {
-			"The attempt is recorded when its Job is there, suspended.", func() given {
+			"The attempt is recorded when its suspended Job exists.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.sync.Status.History = nil
@@ -187,7 +190,7 @@ func TestNext(t *testing.T) {
 				g.addJob(job, "")
 				g.addJob(other, "")
 				return g
-			}, decision{Phase: "Syncing"}, "waits until Job of-an-earlier-databasesync has ended",
+			}, decision{Phase: "Syncing"}, "waiting for Job of-an-earlier-databasesync to end",
 		},
 		"RecordedBesideAPod": {
 			"Nor while a pod has outlived its Job.", func() given {
@@ -196,7 +199,7 @@ func TestNext(t *testing.T) {
 				g.addJob(job, "")
 				g.pods = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "lost"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}}
 				return g
-			}, decision{Phase: "Syncing"}, "delete it by force",
+			}, decision{Phase: "Syncing"}, "force-delete it",
 		},
 		"Runs": {
 			"It is seen to its end.", func() given {
@@ -207,7 +210,7 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Syncing"}, "runs in Job keystone-sync-db-sync-",
 		},
 		"CannotStart": {
-			"What keeps it from starting is told.", func() given {
+			"The message contains why it cannot start.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.addJob(released(job, ""), corev1.PodPending)
@@ -275,7 +278,7 @@ func TestNext(t *testing.T) {
 				g.sync.Status.History = nil
 				g.addJob(released(job, ""), corev1.PodRunning)
 				return g
-			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "taken over",
+			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "is adopted",
 		},
 		"MadeForAnEarlierSpec": {
 			"A suspended Job of an earlier spec goes first.", func() given {
@@ -320,7 +323,7 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Syncing"}, "runs in Job",
 		},
 		"Vanished": {
-			"Nobody knows how it ended.", func() given {
+			"The result is unknown.", func() given {
 				g := at("", one)
 				g.attempt(syncing, 1, "")
 				return g
@@ -335,7 +338,7 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Syncing"}, "Pod orphan",
 		},
 		"VanishedAfterItsEnd": {
-			"What is recorded is not missed.", func() given {
+			"A recorded Job is not needed.", func() given {
 				g := at("", one)
 				g.attempt(syncing, 1, openstackv1.StepSucceeded)
 				return g
@@ -397,23 +400,25 @@ func TestNext(t *testing.T) {
 				return g
 			}, decision{Action: "create migrate/online " + two, Phase: "Migrating", Installed: two, Contracted: one}, "",
 		},
-		"Done": {"Nothing is left.", func() given { return at(one, one) }, with(old, "", "Done"), "everything has run"},
+		"Done": {"Nothing is left.", func() given { return at(one, one) }, with(old, "", "Done"), "all steps have run"},
 		"OtherConfiguration": {
-			"It is not what a schema depends on.", func() given {
+			"A schema does not depend on it.", func() given {
 				g := at(one, one)
 				g.sync.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "files"}}
 				return g
 			}, with(old, "", "Done"), "",
 		},
 		"OtherImage": {
-			"It runs what an upgrade runs, without the check.", func() given {
+			"The steps of an upgrade run, without the check.", func() given {
 				g := at(one, one)
 				g.sync.Spec.Template.Spec.Containers[0].Image += "-b"
 				return g
 			}, with(old, "create expand/expand "+one, "Expanding"), "",
 		},
-		"Upgrade":     {"It begins with the check.", func() given { return at(one, two) }, with(old, "create check/upgrade-check "+two, "Expanding"), ""},
-		"UpgradeSkip": {"From one SLURP release to the next.", func() given { return at(one, "2026.1") }, with(old, "create check/upgrade-check 2026.1", "Expanding"), ""},
+		"Upgrade": {"It begins with the check.", func() given { return at(one, two) }, with(old, "create check/upgrade-check "+two,
+			"Expanding"), ""},
+		"UpgradeSkip": {"From one SLURP release to the next.", func() given { return at(one, "2026.1") }, with(old,
+			"create check/upgrade-check 2026.1", "Expanding"), ""},
 		"UpgradeTooFar": {
 			"Not further.", func() given { return at(one, "2026.2") },
 			decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "UpgradeRefused"}, "upgrade to 2025.2 or 2026.1 first",
@@ -436,7 +441,7 @@ func TestNext(t *testing.T) {
 		"RollingOut": {
 			"Contract waits for every pod.", func() given {
 				g := upgraded()
-				g.rollout = "1 of 2 pods of Deployment keystone are of its current template"
+				g.rollout = "1 of 2 pods of Deployment keystone use its current template"
 				return g
 			}, with(expanded, "", "RollingOut"), "1 of 2 pods",
 		},
@@ -455,9 +460,9 @@ func TestNext(t *testing.T) {
 				g := upgraded()
 				_, job := g.attempt(contracting, 1, "")
 				g.addJob(job, "")
-				g.rollout = "Deployment keystone is still of another image"
+				g.rollout = "Deployment keystone still uses another image"
 				return g
-			}, with(expanded, "", "RollingOut"), "still of another image",
+			}, with(expanded, "", "RollingOut"), "still uses another image",
 		},
 		"ContractFailed": {
 			"The service runs on: it has not failed.", func() given {
@@ -465,7 +470,7 @@ func TestNext(t *testing.T) {
 				g.sync.Status.PreviousRelease = ""
 				g.attempt(contracting, 1, openstackv1.StepFailed)
 				return g
-			}, decision{Phase: "Contracting", Installed: two, Contracted: one}, "runs again at",
+			}, decision{Phase: "Contracting", Installed: two, Contracted: one}, "is retried at",
 		},
 		"EverythingRan": {
 			"That is the end.", func() given {
@@ -473,7 +478,7 @@ func TestNext(t *testing.T) {
 				g.attempt(contracting, 1, openstackv1.StepSucceeded)
 				g.attempt(migrating, 1, openstackv1.StepSucceeded)
 				return g
-			}, decision{Phase: "Done", Installed: two, Contracted: two}, "everything has run for release 2025.2",
+			}, decision{Phase: "Done", Installed: two, Contracted: two}, "all steps have run for release 2025.2",
 		},
 		"AbortedWhileExpandFails": {
 			"An expanded schema serves both.", func() given {
@@ -514,7 +519,8 @@ func TestNext(t *testing.T) {
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.sync.Spec = keystone(one).Spec
 				return g
-			}, decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "CannotGoBack"}, "set release to 2025.2 again, or restore the database",
+			}, decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "CannotGoBack"},
+			"set release to 2025.2 again, or restore the database",
 		},
 		"BackFromAhead": {
 			"A step of 2025.2 does not know the schema of 2026.1.", func() given {
@@ -525,7 +531,7 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "UpgradeRefused"}, "cannot go back from 2026.1 to 2025.2",
 		},
 		"Resumed": {
-			"What succeeded before the upgrade was aborted does not run again.", func() given {
+			"Steps that succeeded before the upgrade was aborted do not run again.", func() given {
 				g := upgraded()
 				s := &g.sync.Status
 				s.InstalledRelease, s.InstalledHash, s.PreviousRelease = one, s.ContractedHash, ""
@@ -540,13 +546,13 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Failed", Installed: two, Previous: one, Contracted: one, Refused: "UpgradeUnfinished"}, "release 2026.1 has to wait",
 		},
 		"StatusLost": {
-			"What a Job tells is taken over.", func() given {
+			"The record of a Job is adopted.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 3, "")
 				g.sync.Status = openstackv1.DatabaseSyncStatus{}
 				g.addJob(released(job, batchv1.JobComplete), corev1.PodSucceeded)
 				return g
-			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "taken over",
+			}, decision{Action: "record sync/db-sync", Phase: "Syncing"}, "is adopted",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -556,7 +562,7 @@ func TestNext(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if !strings.Contains(message, tc.wantMessage) {
-				t.Errorf("%s It says: %s", tc.reason, message)
+				t.Errorf("%s Message: %s", tc.reason, message)
 			}
 		})
 	}

@@ -10,10 +10,10 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// TestQuiesce: when the consumers have to be stopped, and what waits for that.
+// TestQuiesce: when consumers have to be stopped, and which steps wait for that.
 func TestQuiesce(t *testing.T) {
 	const one, two = "2025.1", "2025.2"
-	// quiet is a Keystone of 2025.1 whose steps need its pods stopped, on its way to a release.
+	// quiet returns a Keystone of 2025.1 whose steps require stopped pods, during an upgrade.
 	quiet := func(to string) given {
 		g := at(one, one)
 		s := quiesced(g.sync)
@@ -42,7 +42,7 @@ func TestQuiesce(t *testing.T) {
 		g.addJob(job, "")
 		return g
 	}
-	const waiting = "waits until no pod that uses the database runs: Pod x runs"
+	const waiting = "waiting for all pods that use the database to stop: Pod x runs"
 	for name, tc := range map[string]struct {
 		reason        string
 		g             given
@@ -51,13 +51,15 @@ func TestQuiesce(t *testing.T) {
 		wantMessage   string
 		stopped       bool // status.quiesce
 	}{
-		"Check":    {reason: "A check runs beside the service.", g: quiet(two), stop: "Pod x runs", action: "create check/upgrade-check 2025.2"},
-		"Expand":   {reason: "Pods run, so no Job is made.", g: checked(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
-		"Stopped":  {reason: "None does any more.", g: checked(), action: "create expand/expand 2025.2", stopped: true},
-		"Recorded": {reason: "One has started before the Job was released.", g: suspendedJob(checked(), expanding), stop: "Pod x runs", wantMessage: waiting, stopped: true},
+		"Check": {reason: "A check runs while the service runs.", g: quiet(two), stop: "Pod x runs",
+			action: "create check/upgrade-check 2025.2"},
+		"Expand":  {reason: "Pods run, so no Job is made.", g: checked(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
+		"Stopped": {reason: "None does any more.", g: checked(), action: "create expand/expand 2025.2", stopped: true},
+		"Recorded": {reason: "One has started before the Job was released.", g: suspendedJob(checked(), expanding), stop: "Pod x runs",
+			wantMessage: waiting, stopped: true},
 		"Released": {reason: "None has.", g: suspendedJob(checked(), expanding), action: "release", stopped: true},
 		"Runs": {
-			reason: "They stay stopped until it has ended, whatever is asked for meanwhile.", stopped: true,
+			reason: "They stay stopped until it has ended, even if the spec changes.", stopped: true,
 			g: func() given {
 				g := checked()
 				_, job := g.attempt(expanding, 1, "")
@@ -78,7 +80,7 @@ func TestQuiesce(t *testing.T) {
 		"Installed": {reason: "The new release starts, before anything is contracted.", g: expanded()},
 		"RollingOut": {
 			reason: "It still does.", g: installed(), stop: "Pod x runs", rollout: "Pod y is old",
-			wantMessage: "waits until every pod runs the new image: Pod y is old",
+			wantMessage: "waiting for all pods to run the new image: Pod y is old",
 		},
 		"Contract":    {reason: "It has, and is stopped once more.", g: installed(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
 		"Contracting": {reason: "None runs.", g: installed(), action: "create contract/contract 2025.2", stopped: true},
@@ -87,7 +89,8 @@ func TestQuiesce(t *testing.T) {
 			g: func() given { g := installed(); g.attempt(contracting, 1, openstackv1.StepSucceeded); return g }(),
 		},
 		"Patched": {
-			reason: "Another image of the same release stops nobody: it brings no schema.", stop: "Pod x runs", action: "create expand/expand 2025.1",
+			reason: "Another image of the same release has no new schema and stops no pods.", stop: "Pod x runs",
+			action: "create expand/expand 2025.1",
 			g: func() given {
 				g := quiet(one)
 				g.sync.Spec.Template.Spec.Containers[0].Image += "-b"
@@ -110,13 +113,13 @@ func TestQuiesce(t *testing.T) {
 	}
 }
 
-// order asks for another release.
+// order requests another release.
 func (g given) order(release string) {
 	g.edited()
 	g.sync.Spec.Release, g.sync.Spec.Template.Spec.Containers[0].Image = release, image1(release)
 }
 
-// TestQuiescePatch: a whole life in which only another release stops anybody.
+// TestQuiescePatch: in a complete life cycle, only a different release stops consumers.
 func TestQuiescePatch(t *testing.T) {
 	c := newCluster(t, quiesced(keystone("2025.1")), secret())
 	r, stops := c.reconciler(c.api), 0
