@@ -19,22 +19,22 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them.
+// stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them.
 var stride = flag.Int("crash.every", effort.Of(397, 97), "make every n-th run of TestCrash")
 
 const second = "?second=1"
 
-// A life is something to live through with one call going wrong.
+// lifecycleCase is a life cycle that is repeated with a fault at each call.
 type lifecycleCase struct {
-	// stands: two cells were recorded long ago, with a host each.
+	// stands is set if two cells were recorded long ago, with one host each.
 	stands bool
 	live   func(*story)
-	// want is what Nova has in the end: cells by their names, and the cells of hosts.
+	// want is the final state of Nova: cells by name, and the cells of hosts.
 	want  map[string]stored
 	hosts map[string]string
 }
 
-// story is a life that is being lived.
+// story is a running life cycle.
 type story struct {
 	*cluster
 
@@ -43,7 +43,7 @@ type story struct {
 	begin func() *Reconciler
 }
 
-// lose loses the Job of a command while that runs, if it does: someone deletes it.
+// lose deletes the Job of a command while it runs.
 func (s *story) lose(command openstackv1.CellCommand, until func() bool) {
 	s.t.Helper()
 	at := len(s.commands)
@@ -72,10 +72,11 @@ func recorded(name string, change ...func(*stored)) stored {
 	return s
 }
 
-// earlier2 is cell2 as somebody has made it.
+// earlier2 is cell2 as created by another client.
 var earlier2 = stored{
 	uuid: "11111111-1111-4111-8111-111111111111", name: "cell2",
-	database: "mysql+pymysql://{username}:{password}@earlier:3306/nova_cell2", transport: "rabbit://{username}:{password}@earlier:5671/nova_cell2",
+	database:  "mysql+pymysql://{username}:{password}@earlier:3306/nova_cell2",
+	transport: "rabbit://{username}:{password}@earlier:5671/nova_cell2",
 }
 
 var lives = map[string]lifecycleCase{
@@ -91,7 +92,7 @@ var lives = map[string]lifecycleCase{
 		want:  map[string]stored{cell0: recorded(cell0), "cell1": recorded("cell1")},
 		hosts: map[string]string{},
 	},
-	"a cell that was there": {
+	"an existing cell": {
 		live: func(s *story) {
 			s.must(s.api.Create(context.Background(), secret()))
 			s.must(s.api.Delete(context.Background(), mapping("cell1")))
@@ -117,7 +118,7 @@ var lives = map[string]lifecycleCase{
 			s.nova.remove("compute-3")
 			s.tick()
 			s.reconcileUntil(s.r, "one host less", func() bool { return s.ready() && len(s.cell("cell1").Status.Hosts) == 1 })
-			s.nova.register("compute-3", "cell2") // It comes back elsewhere.
+			s.nova.register("compute-3", "cell2") // It registers in another cell.
 			s.tick()
 			s.reconcileUntil(s.r, "the host again", both)
 		},
@@ -129,7 +130,7 @@ var lives = map[string]lifecycleCase{
 		live: func(s *story) {
 			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.TransportURL += second })
 			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
-			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Disabled = true }) // In the middle of it.
+			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Disabled = true }) // During a run.
 			s.reconcileUntil(s.r, "the address", s.ready)
 		},
 		want: map[string]stored{
@@ -167,7 +168,7 @@ var lives = map[string]lifecycleCase{
 	},
 }
 
-// standing is what there is when two cells were recorded, with a host each.
+// standing returns the state in which two cells are recorded, with one host each.
 var standing = sync.OnceValues(func() ([]client.Object, nova) {
 	c := newCluster(&testing.T{}, mapping("cell1"), mapping("cell2"), clouds(), secret())
 	c.nova.register("compute-1", "cell1")
@@ -182,7 +183,7 @@ var standing = sync.OnceValues(func() ([]client.Object, nova) {
 	return out, *c.nova
 })
 
-// run lives a life, with one call going wrong.
+// run executes a life cycle with one faulty call.
 func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	objects, existing := []client.Object{mapping(cell0), mapping("cell1"), clouds()}, nova{}
@@ -195,17 +196,18 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 		copies = append(copies, copied)
 	}
 	c := newCluster(t, copies...)
-	*c.nova = nova{made: existing.made, cells: slices.Clone(existing.cells), hosts: maps.Clone(existing.hosts), registered: maps.Clone(existing.registered)}
+	*c.nova = nova{made: existing.made, cells: slices.Clone(existing.cells), hosts: maps.Clone(existing.hosts),
+		registered: maps.Clone(existing.registered)}
 	c.clock.SetTime(start.Add(30 * time.Minute))
 	c.tick()
 	a := crash.New(c.api, at)
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.sound()
-		for range 3 + at.Call%29 { // The controller goes on at any moment of that.
+		for range 3 + at.Call%29 { // The controller continues at any point.
 			c.pass(other)
 		}
-		if at.Call%3 == 0 { // Jobs that have ended are cleared away.
+		if at.Call%3 == 0 { // Finished Jobs are deleted.
 			c.clock.SetTime(c.clock.Now().Add(25 * time.Hour))
 			c.tick()
 		}
@@ -213,11 +215,11 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 	s := &story{cluster: c, begin: func() *Reconciler { return c.reconciler(a.Client(), a.HTTP(c.web)) }}
 	s.r = s.begin()
 	l.live(s)
-	c.reconcileUntil(c.sound(), "rest", c.ready) // What a pass missed that saw the past is found the next time that someone looks.
+	c.reconcileUntil(c.sound(), "rest", c.ready) // Changes missed by a pass with stale reads are detected in the next resync.
 	return c, a
 }
 
-// verify checks what has to hold at the end.
+// verify checks the invariants at the end.
 func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	t.Helper()
 	for _, v := range c.violations {
@@ -258,7 +260,7 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	}
 }
 
-// TestCrash lives each life once for every call to Kubernetes, Keystone and Nova, and every way in which that can go wrong.
+// TestCrash repeats each life cycle for each call to Kubernetes, Keystone and Nova, and each fault.
 func TestCrash(t *testing.T) {
 	for name, l := range lives {
 		t.Run(name, func(t *testing.T) {
