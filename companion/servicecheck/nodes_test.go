@@ -21,21 +21,21 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
-// pool is the namespace of the nodes' pods, and elsewhere that of another pool's.
+// pool is the namespace of the nodes' pods, and elsewhere the namespace of another pool.
 const (
 	pool      = "team-a-pool-54321"
 	elsewhere = "team-b-pool-98765"
 	daemons   = "nova-compute"
 )
 
-// everything is what there is of a node.
+// everything lists all records of a node.
 func everything(node string) []string {
 	return []string{
 		"service id-of-" + node, "provider rp-of-" + node, "provider gpu-of-" + node, "agent " + node, "agent " + node + "-metadata",
 	}
 }
 
-// hypervisors make a check one of nodes that are all in their places: two of the pool's, and one of another pool's.
+// hypervisors returns a check of nodes that all have their pods: two of the pool, and one of another pool.
 func hypervisors(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -77,7 +77,7 @@ func (c *cluster) edit(name string, change func(*openstackv1.ServiceCheckSpec)) 
 	}
 }
 
-// pods makes a DaemonSet that is for so many nodes and has pods on these.
+// pods creates a DaemonSet with a desired number of nodes, and pods on the given nodes.
 func (c *cluster) pods(namespace string, desired int32, on ...string) {
 	c.t.Helper()
 	ctx, labels := context.Background(), map[string]string{"app": daemons}
@@ -105,7 +105,7 @@ func (c *cluster) pods(namespace string, desired int32, on ...string) {
 	}
 }
 
-// disable is what somebody else does.
+// disable disables a host as another user does.
 func (c *cluster) disable(host, reason string) {
 	services := c.nova.Services()
 	for i := range services {
@@ -118,7 +118,7 @@ func (c *cluster) disable(host, reason string) {
 
 func keyOf(node string) client.ObjectKey { return client.ObjectKey{Name: node} }
 
-// stopReporting makes a host's nova-compute and agents report no longer.
+// stopReporting stops the reports of a host's nova-compute and agents.
 func (c *cluster) stopReporting(host string) {
 	services := c.nova.Services()
 	for i := range services {
@@ -132,7 +132,7 @@ func (c *cluster) stopReporting(host string) {
 	c.nova.SetAgents(agents...)
 }
 
-// looks makes some passes, and gives the condition.
+// looks runs some passes and returns the condition.
 func (c *cluster) looks(r *Reconciler) string {
 	c.t.Helper()
 	for range 3 {
@@ -148,7 +148,7 @@ func (c *cluster) looks(r *Reconciler) string {
 	return fmt.Sprintf("%s %s: %s", got.Status, got.Reason, got.Message)
 }
 
-// migrations are some of a state each.
+// migrations returns a migration for each state.
 func migrations(states ...string) (out []compute.Migration) {
 	for _, s := range states {
 		out = append(out, compute.Migration{Status: s})
@@ -156,9 +156,9 @@ func migrations(states ...string) (out []compute.Migration) {
 	return out
 }
 
-const reasonNothingLeft = "True NothingLeft: nothing is left of nodes that have gone"
+const reasonNothingLeft = "True NothingLeft: no records of removed nodes are left"
 
-// TestNodes: what is removed of a node that has left, and what keeps it.
+// TestNodes: which records of a removed node are deleted, and what prevents that.
 func TestNodes(t *testing.T) {
 	hypervisor := func(change func(*computetest.Hypervisor)) func(*cluster) {
 		return func(c *cluster) {
@@ -172,7 +172,7 @@ func TestNodes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		then   func(*cluster)
-		// keeps is what there is of node-1 then, and says the condition.
+		// keeps are the remaining records of node-1, and wantMessage is the condition.
 		keeps       []string
 		wantMessage string
 		// remembers are the nodes in the status.
@@ -184,18 +184,20 @@ func TestNodes(t *testing.T) {
 			nil, reasonNothingLeft, "node-2",
 		},
 		"Off": {
-			"It has no power, and its pod, which nobody removes, is where it was: it comes back.", func(c *cluster) { c.stopReporting("node-1") },
+			"It is powered off, and its pod still exists: it may return.", func(c *cluster) { c.stopReporting("node-1") },
 			everything("node-1"), reasonNothingLeft, "node-1 node-2",
 		},
 		"Renewed": {
 			"Its pod is being replaced.", func(c *cluster) { c.pods(pool, 2, "node-2"); c.stopReporting("node-1") }, everything("node-1"),
-			"True PodsMissing: nova-compute has no pod on node-1; whether they have left is known when the DaemonSets of all pools have a pod on each " +
+			"True PodsMissing: nova-compute has no pod on node-1; they are considered removed only while the DaemonSets of all pools have a " +
+				"pod on each " +
 				"of their nodes", "node-1 node-2",
 		},
 		"Unsettled": {
 			"It may be on its way to the other pool, whose DaemonSet is for one node more.",
 			func(c *cluster) { c.pods(pool, 1, "node-2"); c.pods(elsewhere, 2, "theirs"); c.stopReporting("node-1") }, everything("node-1"),
-			"True PodsMissing: nova-compute has no pod on node-1; whether they have left is known when the DaemonSets of all pools have a pod on each " +
+			"True PodsMissing: nova-compute has no pod on node-1; they are considered removed only while the DaemonSets of all pools have a " +
+				"pod on each " +
 				"of their nodes", "node-1 node-2",
 		},
 		"Moved": {
@@ -212,12 +214,13 @@ func TestNodes(t *testing.T) {
 				_ = c.api.Delete(context.Background(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: daemons, Namespace: pool}})
 				c.stopReporting("node-1")
 				c.stopReporting("node-2")
-			}, everything("node-1"), "True PodsMissing: nova-compute has no pod on node-1, node-2; whether they have left is known when the DaemonSets " +
+			}, everything("node-1"), "True PodsMissing: nova-compute has no pod on node-1, node-2; they are considered removed only while the " +
+				"DaemonSets " +
 				"of all pools have a pod on each of their nodes", "node-1 node-2",
 		},
 		"Reports": {
 			"Its process is still there.", func(c *cluster) { c.pods(pool, 1, "node-2") }, everything("node-1"),
-			"True NodeLeaving: node-1 has left, and its nova-compute has reported lately", "node-1 node-2",
+			"True NodeLeaving: node-1 was removed, and its nova-compute still reports", "node-1 node-2",
 		},
 		"AgentReports": {
 			"Its network is still there.", func(c *cluster) {
@@ -225,32 +228,38 @@ func TestNodes(t *testing.T) {
 				alive := c.nova.Agents()
 				c.stopReporting("node-1")
 				c.nova.SetAgents(alive...)
-			}, everything("node-1"), "True NodeLeaving: node-1 has left, and Neutron's agent OVN Controller agent has reported lately", "node-1 node-2",
+			}, everything("node-1"), "True NodeLeaving: node-1 was removed, and Neutron agent OVN Controller agent still reports", "node-1 node-2",
 		},
 		"Machines": {
 			"Its disks may come back.", hypervisor(func(h *computetest.Hypervisor) { h.Servers = []compute.Server{{ID: "a"}, {ID: "b"}} }),
-			everything("node-1"), "False NodeInUse: node-1 has left, and 2 virtual machines are on it: bring the node back, or evacuate them " +
+			everything("node-1"), "False NodeInUse: node-1 was removed, and it has 2 servers: bring the node back, or evacuate them " +
 				"(openstack server evacuate), or delete them", "node-1 node-2",
 		},
 		"Migrations": {
-			"One of it waits to be confirmed.", hypervisor(func(h *computetest.Hypervisor) { h.Migrations = migrations("completed", "finished", "error") }),
-			everything("node-1"), "False NodeInUse: node-1 has left, and 1 migrations from it or to it are not over: confirm or revert them " +
+			"A migration waits for confirmation.", hypervisor(func(h *computetest.Hypervisor) {
+				h.Migrations = migrations("completed", "finished",
+					"error")
+			}),
+			everything("node-1"), "False NodeInUse: node-1 was removed, and 1 migrations from or to the node are unfinished: confirm or revert " +
+				"them " +
 				"(openstack server migration list --host node-1)", "node-1 node-2",
 		},
-		"MigrationsOver": {"They are over.", hypervisor(func(h *computetest.Hypervisor) { h.Migrations = migrations("completed", "error") }), nil, reasonNothingLeft, "node-2"},
+		"MigrationsOver": {"They are over.", hypervisor(func(h *computetest.Hypervisor) { h.Migrations = migrations("completed", "error") }),
+			nil, reasonNothingLeft, "node-2"},
 		"Evacuated": {
-			"When it comes back, it removes what it has of one that was evacuated; not as a new node.",
+			"A node that returns removes data of evacuated servers, but not as a new node.",
 			hypervisor(func(h *computetest.Hypervisor) { h.Consumers = []string{"c"} }), everything("node-1"),
-			"False NodeInUse: node-1 has left, and Placement still has parts of it given to 1 virtual machines, such as those that were evacuated from it: " +
-				"if the node never comes back, run openstack compute service delete, and openstack resource provider allocation delete for what stays",
+			"False NodeInUse: node-1 was removed, and Placement still has allocations of 1 servers on the node, such as evacuated ones: if the " +
+				"node " +
+				"does not return, run openstack compute service delete, and openstack resource provider allocation delete for the rest",
 			"node-1 node-2",
 		},
 		"Unreachable": {
-			"Nova could not reach Placement when it deleted the service, and says nothing of it.",
+			"Nova could not reach Placement when it deleted the service, and returned no error.",
 			hypervisor(func(h *computetest.Hypervisor) { h.Unreachable = true }), nil, reasonNothingLeft, "node-2",
 		},
 		"ByHand": {
-			"Somebody was quicker with Nova.", func(c *cluster) {
+			"Another user deleted the service.", func(c *cluster) {
 				c.pods(pool, 1, "node-2")
 				c.stopReporting("node-1")
 				c.nova.Set(c.nova.Services()[1:]...)
@@ -286,7 +295,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestNeverSeen: nodes that had no pod while anybody looked may be anybody's.
+// TestNeverSeen: nodes that had no pod during any pass are ignored.
 func TestNeverSeen(t *testing.T) {
 	c := hypervisors(t)
 	c.pods(pool, 1, "node-2")
@@ -302,7 +311,7 @@ func TestNeverSeen(t *testing.T) {
 	}
 }
 
-// TestNodesComeBack: a node that was removed is remembered again when it registers as a new one.
+// TestNodesComeBack: a removed node is recorded again when it registers as a new one.
 func TestNodesComeBack(t *testing.T) {
 	c := hypervisors(t)
 	r, services, agents, all := c.reconciler(c.api, c.nova), c.nova.Services(), c.nova.Agents(), c.nova.Hypervisors()
@@ -328,8 +337,8 @@ func TestNodesComeBack(t *testing.T) {
 	}
 }
 
-// TestNodesCrash: wherever it fails, and with another leader beside it, everything of the node that has left is removed in the end, and
-// nothing of any other.
+// TestNodesCrash: after a fault at any call, and with another leader, all records of the removed node are deleted in the end,
+// and none of other nodes.
 func TestNodesCrash(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) *crash.API {
 		t.Helper()

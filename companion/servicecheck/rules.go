@@ -16,23 +16,27 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// shortRequeueInterval is how often it asks after a failure: and no pass, whatever woke it, asks more often than that.
+// shortRequeueInterval is the interval after a failure, and the minimum interval between two requests.
 const shortRequeueInterval = controller.Poll
 
-// binaryLimit is how many programs the status takes.
+// binaryLimit is the maximum number of binaries in the status.
 const binaryLimit = 32
 
-// next decides.
+// next selects the next step.
 func next(w *observation) controller.Decision {
 	if w.limited > 0 {
 		return controller.Decision{RequeueAfter: w.limited}
 	}
 	if w.errorMessage != "" {
-		return controller.Decision{RequeueAfter: shortRequeueInterval, Status: func() { w.set(condition.False("ServiceUnavailable", w.errorMessage)) }}
+		return controller.Decision{RequeueAfter: shortRequeueInterval, Status: func() {
+			w.set(condition.False("ServiceUnavailable",
+				w.errorMessage))
+		}}
 	}
-	s := controller.Decision{RequeueAfter: max(time.Duration(w.check.Spec.IntervalSeconds)*time.Second, shortRequeueInterval), Status: w.report}
+	s := controller.Decision{RequeueAfter: max(time.Duration(w.check.Spec.IntervalSeconds)*time.Second, shortRequeueInterval),
+		Status: w.report}
 	if gone := w.gone(); len(gone) > 0 {
-		s.Name, s.Note = "Removed", "removed the records of processes that will not come back: "+words(gone)
+		s.Name, s.Note = "Removed", "removed the records of stopped processes: "+words(gone)
 		s.Action = w.remove(gone)
 		return s
 	}
@@ -41,7 +45,7 @@ func next(w *observation) controller.Decision {
 		for _, r := range gone {
 			all = append(all, r.words())
 		}
-		s.Name, s.Note = "Cleared", "removed what nodes that are gone have left: "+strings.Join(all, "; ")
+		s.Name, s.Note = "Cleared", "removed the records of removed nodes: "+strings.Join(all, "; ")
 		s.Record, s.Action = true, w.clear(gone)
 		return s
 	}
@@ -54,9 +58,9 @@ func next(w *observation) controller.Decision {
 	return s
 }
 
-// gone are the records of processes that will not come back.
+// gone returns the records of processes that will not return.
 func (obs *observation) gone() []compute.Service {
-	if obs.check.Spec.Service == blockStorage { // Cinder has no request that removes one.
+	if obs.check.Spec.Service == blockStorage { // Cinder has no request to remove a record.
 		return nil
 	}
 	var out []compute.Service
@@ -68,7 +72,7 @@ func (obs *observation) gone() []compute.Service {
 	return out
 }
 
-// removable: a record is one of a pod of a StatefulSet that was scaled away.
+// removable reports whether a record belongs to a pod of a StatefulSet that was scaled down.
 func (obs *observation) removable(s compute.Service, p openstackv1.CheckedProcess) bool {
 	name := string(p.StatefulSetName)
 	of, exists := obs.sets[name]
@@ -77,7 +81,7 @@ func (obs *observation) removable(s compute.Service, p openstackv1.CheckedProces
 		s.Binary == p.Binary && s.Binary != compute.Compute && !s.Up
 }
 
-// parseOrdinal a pod of a StatefulSet, by its name.
+// parseOrdinal returns the ordinal in the name of a pod of a StatefulSet.
 func parseOrdinal(pod, set string) (int64, bool) {
 	text, ok := strings.CutPrefix(pod, set+"-")
 	const base, bits = 10, 32
@@ -85,7 +89,7 @@ func parseOrdinal(pod, set string) (int64, bool) {
 	return number, ok && err == nil && number >= 0 && strconv.FormatInt(number, base) == text
 }
 
-// remove removes records, and counts them.
+// remove deletes records and counts them.
 func (obs *observation) remove(gone []compute.Service) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		for _, s := range gone {
@@ -97,7 +101,7 @@ func (obs *observation) remove(gone []compute.Service) controller.Action {
 	}
 }
 
-// removed counts a record that was removed.
+// removed counts a removed record unless err is set.
 func (obs *observation) removed(err error) error {
 	if err == nil {
 		removed.WithLabelValues(obs.check.Namespace, obs.check.Name).Inc()
@@ -106,7 +110,7 @@ func (obs *observation) removed(err error) error {
 	return err
 }
 
-// count writes down how many were.
+// count writes the number of removed records to the status.
 func (obs *observation) count(ctx context.Context, env *controller.Env) error {
 	if err := env.Client.Status().Update(ctx, obs.check); err != nil {
 		return fmt.Errorf("cannot write the status: %w", err)
@@ -114,7 +118,7 @@ func (obs *observation) count(ctx context.Context, env *controller.Env) error {
 	return nil
 }
 
-// report sets the status of an answer.
+// report sets the status after a successful query.
 func (obs *observation) report() {
 	s := &obs.check.Status
 	s.Up, s.Down, s.Binaries, s.Nodes, s.Capacity = 0, 0, nil, obs.records, obs.capacity
@@ -152,15 +156,16 @@ func (obs *observation) report() {
 		obs.set(condition.False("BackendsSilent", strings.Join(silent, "; ")))
 		return
 	}
-	obs.set(condition.True("ProcessesUp", "every process that is known reports"))
+	obs.set(condition.True("ProcessesUp", "all known processes report"))
 }
 
-// isRelevant says whether a process is any of this check's business: where it knows nothing but nodes, those on them are.
+// isRelevant reports whether a process belongs to this check: all processes if the spec lists processes or no nodes,
+// otherwise nova-compute on its nodes.
 func (obs *observation) isRelevant(s compute.Service) bool {
 	return len(obs.check.Spec.Processes) > 0 || len(obs.check.Spec.Nodes) == 0 || s.Binary == compute.Compute && obs.nodes.ownHosts[s.Host]
 }
 
-// binary is the entry of a program in the status.
+// binary returns the status entry of a binary, which is added if missing.
 func (obs *observation) binary(name string) *openstackv1.BinaryState {
 	all := &obs.check.Status.Binaries
 	i := slices.IndexFunc(*all, func(b openstackv1.BinaryState) bool { return b.Binary == name })
@@ -171,7 +176,7 @@ func (obs *observation) binary(name string) *openstackv1.BinaryState {
 	return &(*all)[i]
 }
 
-// missing says which processes that the spec names do not report.
+// missing returns a message for each process of the spec that does not report.
 func (obs *observation) missing() []string {
 	var out []string
 	for _, p := range obs.check.Spec.Processes {
@@ -199,7 +204,7 @@ func (obs *observation) set(s condition.State) {
 	condition.Set(&obs.check.Status.Conditions, conditionReady, obs.check.Generation, obs.now, s)
 }
 
-// words names records.
+// words lists records for messages.
 func words(records []compute.Service) string {
 	var out []string
 	for _, r := range records {
