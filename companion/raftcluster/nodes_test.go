@@ -19,7 +19,7 @@ import (
 	ovnchassisv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovnchassis/v1alpha1"
 )
 
-// southbound is a cluster of one pod that counts nodes.
+// southbound returns a cluster with one pod that counts nodes.
 func southbound(t *testing.T, objects ...client.Object) *cluster {
 	t.Helper()
 	c := newCluster(t, 1, ours, objects...)
@@ -35,7 +35,7 @@ func southbound(t *testing.T, objects ...client.Object) *cluster {
 	return c
 }
 
-// have lets the database have these nodes, and makes a pass.
+// have sets the nodes in the database, and runs a pass.
 func (c *cluster) have(desired int, nodes ...node) {
 	c.t.Helper()
 	c.members.nodes = nodesAt(c.clock.Now().Add(time.Minute), desired, nodes...)
@@ -44,7 +44,7 @@ func (c *cluster) have(desired int, nodes ...node) {
 	}
 }
 
-// shown are the OVNChassis, each in a line.
+// shown returns the OVNChassis, one per line.
 func (c *cluster) shown() []string {
 	c.t.Helper()
 	list := &ovnchassisv1.OVNChassisList{}
@@ -72,7 +72,8 @@ func (c *cluster) shows(reason string, want ...string) {
 	}
 }
 
-// TestNodes: each node is shown as it has registered, whether its controller works, and no longer than it is registered.
+// TestNodes: the object of each node has its registered data and the state of its controller, and is deleted with the
+// registration.
 func TestNodes(t *testing.T) {
 	const gateway = `["ovn-bridge-mappings","storage:br-s,external:br-ex"],["ovn-cms-options","enable-chassis-as-gw,availability-zones=a"]`
 	c := southbound(t)
@@ -96,24 +97,25 @@ func TestNodes(t *testing.T) {
 	if _, err := c.pass(c.api); err != nil {
 		t.Fatal(err)
 	}
-	c.shows("Nobody can say which nodes there are: that is not none.", a+" True Active 420")
+	c.shows("Without a response, the nodes are retained.", a+" True Active 420")
 }
 
-// TestNodeNames: whatever a node calls itself, it is shown, and what is not the cluster's own is not touched.
+// TestNodeNames: nodes with any name are shown, and objects of others are not changed.
 func TestNodeNames(t *testing.T) {
 	foreign := &ovnchassisv1.OVNChassis{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine"}, Spec: ovnchassisv1.OVNChassisSpec{SystemID: "mine"},
 	}
 	c := southbound(t, foreign)
 	c.have(1, node{name: "Node_1", done: 1}, node{name: "mine", done: 1})
-	c.shows("One is called otherwise; of the name of the other there is one already.",
+	c.shows("One has a generated name; the name of the other is in use.",
 		objectName("Node_1")+" Node_1.example [{geneve 10.0.0.1}] [] false True Active 60", "mine  [] [] false")
 	if objectName("Node_1") == objectName("node_1") || objectName("node-1.example") != "node-1.example" {
-		t.Error("names are not told apart, or changed for nothing")
+		t.Error("names are not distinguished, or changed without need")
 	}
 }
 
-// TestManyNodes: others wait for the members, so that not all is written at once; whoever is gone, and who is new, comes before heartbeats.
+// TestManyNodes: the number of writes per pass is limited, because others wait for the members; removed and new nodes have
+// precedence over heartbeats.
 func TestManyNodes(t *testing.T) {
 	c := southbound(t)
 	var all []node
@@ -135,7 +137,7 @@ func TestManyNodes(t *testing.T) {
 	}
 }
 
-// TestNothingToShow: where an earlier version's definitions or rights are installed, or writes fail, the cluster is remembered all the same.
+// TestNothingToShow: the cluster is recorded even with CRDs or permissions of an earlier version, or with failing writes.
 func TestNothingToShow(t *testing.T) {
 	resource := schema.GroupResource{Group: "ovn.c5c3.io", Resource: "ovnchassis"}
 	for title, broken := range map[string]interceptor.Funcs{
