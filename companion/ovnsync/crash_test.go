@@ -14,10 +14,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/effort"
 )
 
-// stride leaves runs out, so that make test keeps its budget; make test-long makes more runs, and 1 all of them.
+// stride selects runs, to limit the duration of make test; make test-long has more runs, and 1 all of them.
 var stride = flag.Int("crash.every", effort.Of(23, 7), "make every n-th run of TestCrash")
 
-// life asks for a look, loses its Job while that runs, then asks for a repair, changes the image in the middle of it, and looks again.
+// life requests a comparison, loses its Job while that runs, then requests a repair, changes the image during that, and
+// compares again.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	c := newCluster(t, object(), secret())
@@ -26,10 +27,10 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.sound()
-		for range 3 + at.Call%29 { // The controller goes on at any moment of that.
+		for range 3 + at.Call%29 { // The controller continues at any point.
 			c.pass(other)
 		}
-		if at.Call%3 == 0 { // Jobs that have ended are cleared away.
+		if at.Call%3 == 0 { // Finished Jobs are deleted.
 			c.clock.SetTime(c.clock.Now().Add(25 * time.Hour))
 			c.tick()
 		}
@@ -50,7 +51,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	return c, a
 }
 
-// verify: the last answer is that all is repaired, one ran at a time, and nothing was repaired that was not asked for.
+// verify checks that the last answer has no differences, that one Job ran at a time, and that only requested repairs ran.
 func verify(t *testing.T, c *cluster) {
 	t.Helper()
 	c.verified()
@@ -64,7 +65,7 @@ func verify(t *testing.T, c *cluster) {
 			repairs++
 		}
 	}
-	// One that was lost is repeated, once: each life has one fault.
+	// A lost run is repeated once: each life has one fault.
 	if repairs == 0 || repairs > 2 || len(c.modes) > 6 {
 		t.Errorf("runs: %v", c.modes)
 	}
@@ -73,7 +74,7 @@ func verify(t *testing.T, c *cluster) {
 	}
 }
 
-// TestCrash lives once for every call to Kubernetes, and every way in which that can go wrong.
+// TestCrash repeats the life for each call to Kubernetes, and each fault.
 func TestCrash(t *testing.T) {
 	c, full := life(t, crash.NoFault)
 	verify(t, c)
