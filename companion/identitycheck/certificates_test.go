@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
-// TestCertificates: what is reported of an authority is its certificates, whatever else is in the Secret's key.
+// TestCertificates: the status contains only the certificates of the authority, without other content of the Secret's key.
 func TestCertificates(t *testing.T) {
 	block := func(kind, body string) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: []byte(body), Headers: map[string]string{"Note": "secret"}}))
@@ -22,11 +22,11 @@ func TestCertificates(t *testing.T) {
 		return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte(body)}))
 	}
 	for name, tc := range map[string]struct{ reason, in, want string }{
-		"None":   {"Those of the system.", "", ""},
+		"None":   {"The authorities of the system.", "", ""},
 		"Two":    {"An authority that is being renewed has two.", plain("a") + plain("b"), plain("a") + plain("b")},
-		"Key":    {"A key is nobody's business.", block("RSA PRIVATE KEY", "k") + plain("a") + block("PRIVATE KEY", "k"), plain("a")},
+		"Key":    {"Keys are not reported.", block("RSA PRIVATE KEY", "k") + plain("a") + block("PRIVATE KEY", "k"), plain("a")},
 		"Words":  {"Nor are words.", "password: secret\n" + plain("a") + "more", plain("a")},
-		"Header": {"Nor what stands in a block's head.", block("CERTIFICATE", "a"), plain("a")},
+		"Header": {"Nor are the headers of a block.", block("CERTIFICATE", "a"), plain("a")},
 		"Long":   {"The status takes no more.", plain(strings.Repeat("a", authorityLimit)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,14 +37,14 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestLongest: the status takes as much as its schema allows, to the byte.
+// TestLongest: the maximum length equals the limit of the CRD.
 func TestLongest(t *testing.T) {
 	one := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")})
 	body := 48000
 	for len(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, body)})) <= 65536 {
 		body++
 	}
-	// One letter of the text is at most one byte more: the longest that fits, and the shortest that does not.
+	// One more body byte is at most one more byte of text: the longest valid text, and the shortest invalid one.
 	fits := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, body-1)}))
 	if got := certificates([]byte(fits)); got != fits {
 		t.Errorf("%d bytes are not reported", len(fits))
@@ -54,7 +54,7 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-// TestBuckets: a login takes a tenth of a second to half a minute.
+// TestBuckets: a login takes between a tenth of a second and half a minute.
 func TestBuckets(t *testing.T) {
 	duration.WithLabelValues("buckets", "buckets").Observe(1)
 	registry := prometheus.NewPedanticRegistry()
@@ -81,10 +81,11 @@ func TestBuckets(t *testing.T) {
 	duration.DeleteLabelValues("buckets", "buckets")
 }
 
-// TestAuthority: who is let in by whose certificates is reported after each login.
+// TestAuthority: the authority is reported after each login.
 func TestAuthority(t *testing.T) {
 	one := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")}))
-	w := &observation{check: &openstackv1.IdentityCheck{}, now: start.Add(time.Millisecond), cloud: identity.Cloud{CA: []byte(one)}, version: "v3.14"}
+	w := &observation{check: &openstackv1.IdentityCheck{}, now: start.Add(time.Millisecond), cloud: identity.Cloud{CA: []byte(one)},
+		version: "v3.14"}
 	w.report()
 	if s := w.check.Status; s.Authority != one || !s.LastToken.Time.Equal(start) || s.APIVersion != "v3.14" {
 		t.Errorf("%+v", s)
