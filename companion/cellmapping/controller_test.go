@@ -126,7 +126,7 @@ func TestSeveral(t *testing.T) {
 	}
 	message := c.condition("cell1", conditionReady).Message
 	if !strings.HasPrefix(message, "Nova has 2 cells named cell1 (11111111-1111-4111-8111-111111111111, "+
-		"22222222-2222-4222-8222-222222222222), and nothing is done to any") {
+		"22222222-2222-4222-8222-222222222222), and none of them is changed") {
 		t.Error(message)
 	}
 	if diff := cmp.Diff(before, c.nova.cells, cmp.AllowUnexported(stored{})); diff != "" || c.count("list_cells") != len(c.commands) ||

@@ -54,7 +54,7 @@ func TestQueueUnavailable(t *testing.T) {
 	if now, _ := c.nextCredential(); now != old || !c.accepts(old) {
 		t.Error("it is replaced by one that does not work")
 	}
-	if got := c.condition(conditionReady); !strings.Contains(got.Message, "has not made user glance-") && !strings.Contains(got.Message,
+	if got := c.condition(conditionReady); !strings.Contains(got.Message, "has not created user glance-") && !strings.Contains(got.Message,
 		"connection refused") {
 		t.Errorf("%v", got)
 	}
@@ -96,7 +96,7 @@ func TestVirtualHosts(t *testing.T) {
 	}{
 		{"One more on the same queue.", []string{"glance", "second"}, ""},
 		{"One on another queue, which comes later.", []string{"glance", "second", "cell"},
-			"has not made virtual host cell in RabbitmqCluster cell yet: its Vhost does not exist"},
+			"has not created virtual host cell in RabbitmqCluster cell yet: its Vhost does not exist"},
 		{"The first has gone.", []string{"second", "cell"}, ""},
 		{"So has the other queue.", []string{"glance"}, ""},
 	} {

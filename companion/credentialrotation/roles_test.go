@@ -56,8 +56,8 @@ func TestRolesAwaited(t *testing.T) {
 		wantMessage string
 	}{
 		"One": {"A RoleAssignment is missing.", []string{"service", "reader"},
-			"spec.roles: user glance does not have the role admin in its project: "},
-		"Both": {"Both are.", []string{"reader"}, "spec.roles: user glance does not have the role admin or service in its project: "},
+			"spec.roles: user glance does not have the role admin in its project; "},
+		"Both": {"Both are.", []string{"reader"}, "spec.roles: user glance does not have the role admin or service in its project; "},
 		"None": {"A login to a project requires a role in it.", []string{}, "or has no role in project service"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -214,27 +214,27 @@ func TestRepairs(t *testing.T) {
 		"SecretEdited": {
 			reason: "The credential in the Secret is invalid.",
 			damage: func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Data[secretKey] = []byte("x") }) },
-			lost:   true, event: "Secret glance-credential was edited",
+			lost:   true, event: "Secret glance-credential was modified",
 		},
 		"IDEdited": {
 			reason: "The secret is of another one.",
 			damage: func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Data[idKey] = []byte("x") }) },
-			lost:   true, event: "Secret glance-credential was edited",
+			lost:   true, event: "Secret glance-credential was modified",
 		},
 		"RecordGone": {
 			reason: "The origin of the content is unknown.",
 			damage: func(c *cluster) { c.editSecret(func(s *corev1.Secret) { delete(s.Annotations, recordAnnotation) }) },
-			event:  "Secret glance-credential was edited",
+			event:  "Secret glance-credential was modified",
 		},
 		"RecordEdited": {
 			reason: "The same.",
 			damage: func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Annotations[recordAnnotation] = "{" }) },
-			event:  "Secret glance-credential was edited",
+			event:  "Secret glance-credential was modified",
 		},
 		"RoleTaken": {
 			reason: "Keystone revokes the application credentials of every user who had a role that is deleted.",
 			damage: func(c *cluster) { c.keystone.Remove(userName) },
-			lost:   true, event: "Keystone has no application credential",
+			lost:   true, event: "no longer exists in Keystone",
 		},
 		"Suspended": {
 			reason: "Suspended or not.",
@@ -242,7 +242,7 @@ func TestRepairs(t *testing.T) {
 				c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Suspend = true })
 				c.keystone.Remove(userName)
 			},
-			lost: true, event: "Keystone has no application credential",
+			lost: true, event: "no longer exists in Keystone",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -349,7 +349,7 @@ func TestNext(t *testing.T) {
 				g := at("", one)
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				return g
-			}, decision{Phase: "Failed"}, "runs again at 2026-03-02T12:00:10Z",
+			}, decision{Phase: "Failed"}, "is retried at 2026-03-02T12:00:10Z",
 		},
 		"RetriesInTime": {
 			"And runs again.", func() given {
@@ -365,7 +365,7 @@ func TestNext(t *testing.T) {
 				g.attempt(syncing, 1, openstackv1.StepFailed)
 				g.now = g.now.Add(-5 * time.Second)
 				return g
-			}, decision{Phase: "Failed"}, "runs again at 2026-03-02T12:00:10Z",
+			}, decision{Phase: "Failed"}, "is retried at 2026-03-02T12:00:10Z",
 		},
 		"RetriesByAClockThatWasSetBack": {
 			"A clock that was set back does not make it wait until it is right again.", func() given {
@@ -543,7 +543,7 @@ func TestNext(t *testing.T) {
 				g := upgraded()
 				g.sync.Spec = keystone("2026.1").Spec
 				return g
-			}, decision{Phase: "Failed", Installed: two, Previous: one, Contracted: one, Refused: "UpgradeUnfinished"}, "release 2026.1 has to wait",
+			}, decision{Phase: "Failed", Installed: two, Previous: one, Contracted: one, Refused: "UpgradeUnfinished"}, "required before release 2026.1",
 		},
 		"StatusLost": {
 			"The record of a Job is adopted.", func() given {

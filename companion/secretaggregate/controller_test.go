@@ -314,7 +314,7 @@ func TestForbidden(t *testing.T) {
 	if err != nil || result.RequeueAfter != controller.Poll {
 		t.Errorf("%v, %v", result, err)
 	}
-	if got := c.ready(); got.Reason != "Forbidden" || !strings.Contains(got.Message, "has no right to read Secret mariadb-root") {
+	if got := c.ready(); got.Reason != "Forbidden" || !strings.Contains(got.Message, "has no permission to read Secret mariadb-root") {
 		t.Errorf("%v", got)
 	}
 	if diff := cmp.Diff(wantData, c.target().Data); diff != "" {
