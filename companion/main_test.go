@@ -130,9 +130,9 @@ func TestChosen(t *testing.T) {
 		err    string
 	}{
 		"All": {reason: "The default is all controllers.", want: all},
-		"Some": {reason: "Each runs once, however often it is named.", flag: []string{"keyrepository", "databasesync", "keyrepository"},
+		"Some": {reason: "Each runs once, even if it is listed twice.", flag: []string{"keyrepository", "databasesync", "keyrepository"},
 			want: []string{"databasesync", "keyrepository"}},
-		"Unknown": {reason: "A misspelled name would switch a controller off.", flag: []string{"keyrepositories"},
+		"Unknown": {reason: "A misspelled name would disable a controller.", flag: []string{"keyrepositories"},
 			err: `controller "keyrepositories" does not exist; the controllers are ` + strings.Join(all, ", ")},
 	} {
 		t.Run(name, func(t *testing.T) {

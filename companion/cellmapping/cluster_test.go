@@ -71,8 +71,8 @@ type cluster struct {
 	violations []string
 	onPass     func()
 	// rests is the time until which a CellMapping is not reconciled, and seen is its watched state at that time.
-	rests map[string]time.Time
-	seen  map[string]string
+	rests         map[string]time.Time
+	observedState map[string]string
 }
 
 func mapping(name string, change ...func(*openstackv1.CellMapping)) *openstackv1.CellMapping {
@@ -112,7 +112,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	return &cluster{
 		t: t, clock: clocktesting.NewFakePassiveClock(start), events: events.NewFakeRecorder(100000), nova: &nova{},
 		web:     computetest.New(identitytest.New(map[string]string{"admin": password})),
-		outputs: map[string]string{}, rests: map[string]time.Time{}, seen: map[string]string{}, onPass: func() {},
+		outputs: map[string]string{}, rests: map[string]time.Time{}, observedState: map[string]string{}, onPass: func() {},
 		exits: func([]string) int32 { return 0 },
 		api:   crash.NewServer(scheme, []client.Object{&openstackv1.CellMapping{}, &batchv1.Job{}, &corev1.Pod{}}, objects...),
 	}
@@ -194,10 +194,10 @@ func (c *cluster) watched(o *openstackv1.CellMapping) string {
 func (c *cluster) pass(r *Reconciler) {
 	c.t.Helper()
 	for _, o := range c.cells() {
-		if c.clock.Now().Before(c.rests[o.Name]) && c.seen[o.Name] == c.watched(&o) {
+		if c.clock.Now().Before(c.rests[o.Name]) && c.observedState[o.Name] == c.watched(&o) {
 			continue
 		}
-		c.seen[o.Name] = c.watched(&o)
+		c.observedState[o.Name] = c.watched(&o)
 		result, err := r.Reconcile(context.Background(), reconcileRequest(&o))
 		c.onPass()
 		c.rests[o.Name] = c.clock.Now().Add(result.RequeueAfter)
@@ -210,7 +210,7 @@ func (c *cluster) pass(r *Reconciler) {
 }
 
 // reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
-func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func() bool) {
+func (c *cluster) reconcileUntil(r *Reconciler, goal string, holds func() bool) {
 	c.t.Helper()
 	for range 600 {
 		if holds() {
@@ -218,7 +218,7 @@ func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func() bool) 
 		}
 		c.pass(r)
 	}
-	c.t.Fatalf("does not come to %s: %s\n%s", what, c.told(), strings.Join(c.commands, "\n"))
+	c.t.Fatalf("does not come to %s: %s\n%s", goal, c.recordedText(), strings.Join(c.commands, "\n"))
 }
 
 // ready reports whether all cells and all hosts are recorded.
@@ -241,7 +241,7 @@ func (c *cluster) condition(cell, name string) metav1.Condition {
 	return ptr.Deref(meta.FindStatusCondition(c.cell(cell).Status.Conditions, name), metav1.Condition{})
 }
 
-func (c *cluster) told() string {
+func (c *cluster) recordedText() string {
 	text := &strings.Builder{}
 	for _, o := range c.cells() {
 		fmt.Fprintf(text, "%s generation %d, uuid %s, applied %s, hosts %v, run %+v, search %+v\n",

@@ -25,10 +25,10 @@ func (c *cluster) verified() {
 }
 
 // count returns the number of commands with the prefix.
-func (c *cluster) count(begin string) int {
+func (c *cluster) count(startRun string) int {
 	n := 0
 	for _, command := range c.commands {
-		if strings.HasPrefix(command, begin) {
+		if strings.HasPrefix(command, startRun) {
 			n++
 		}
 	}
@@ -45,15 +45,15 @@ func TestOrder(t *testing.T) {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
 	noted := c.noted()
-	for _, words := range []string{
+	for _, wantEvent := range []string{
 		"Normal CreateCell registered cell1 in Nova", "Normal HostsSearched started a search for unmapped hosts: compute-1",
 		"Normal ListHosts 1 hosts are mapped to cell1, after 0",
 	} {
-		if !strings.Contains(noted, words) {
-			t.Errorf("no event %q:\n%s", words, noted)
+		if !strings.Contains(noted, wantEvent) {
+			t.Errorf("no event %q:\n%s", wantEvent, noted)
 		}
 	}
-	if strings.Contains(noted+c.told(), password) || strings.Contains(noted+c.told(), "hunter2") {
+	if strings.Contains(noted+c.recordedText(), password) || strings.Contains(noted+c.recordedText(), "hunter2") {
 		t.Error("a password was revealed")
 	}
 	if ready := c.condition("cell1", conditionReady); ready.Message != "cell1 is registered in Nova as 00000000-0000-4000-8000-000000000001" {
@@ -109,8 +109,8 @@ func TestNoFault(t *testing.T) {
 	c.verified()
 }
 
-// TestSeveral: none of several cells with the same name is changed; the last remaining one is adopted.
-func TestSeveral(t *testing.T) {
+// TestDuplicateCells: none of several cells with the same name is changed; the last remaining one is adopted.
+func TestDuplicateCells(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	second := earlier2
 	second.uuid = "22222222-2222-4222-8222-222222222222"
@@ -200,8 +200,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestUnread: nothing is created without a readable list.
-func TestUnread(t *testing.T) {
+// TestUnreadableOutput: nothing is created without a readable list.
+func TestUnreadableOutput(t *testing.T) {
 	c := newCluster(t, mapping("cell1"), clouds(), secret())
 	c.logsUnavailable = true
 	r := c.sound()
@@ -230,7 +230,7 @@ func TestSearchFails(t *testing.T) {
 		c.pass(r)
 	}
 	if n := c.count("discover_hosts"); n < 4 || n > 14 || c.condition("cell1", conditionReady).Status != metav1.ConditionTrue {
-		t.Errorf("it was searched %d times in an hour: %s", n, c.told())
+		t.Errorf("it was searched %d times in an hour: %s", n, c.recordedText())
 	}
 	c.exits = func([]string) int32 { return 0 }
 	c.reconcileUntil(r, "the host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
@@ -271,7 +271,7 @@ func TestNextAttemptTime(t *testing.T) {
 			want: "Job nova-cells uses the name reserved for Jobs of CellMappings but is not owned by one: delete it",
 		},
 		"Turn": {
-			reason: "Another cell's Job runs.",
+			reason: "The Job of another cell runs.",
 			do: func(c *cluster, _ *openstackv1.CellMapping) {
 				other := mapping("cell9", func(o *openstackv1.CellMapping) { o.UID = types.UID("uid-of-cell9") })
 				c.must(c.api.Create(context.Background(), newJob(other, &run{Number: 1, Command: openstackv1.CellCommandListCells})))
@@ -279,7 +279,7 @@ func TestNextAttemptTime(t *testing.T) {
 			want: "waiting for Job nova-cells of CellMapping nova-cell9 to end",
 		},
 		"Orphan": {
-			reason: "A pod of a Job that is gone may still write.",
+			reason: "A pod of a deleted Job may still write.",
 			do: func(c *cluster, _ *openstackv1.CellMapping) {
 				c.must(c.api.Create(context.Background(), &corev1.Pod{
 					ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: namespace, Labels: map[string]string{novaLabel: "nova"}},

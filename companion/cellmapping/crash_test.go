@@ -28,23 +28,23 @@ const second = "?second=1"
 type lifecycleCase struct {
 	// stands is set if two cells were recorded long ago, with one host each.
 	stands bool
-	live   func(*story)
+	live   func(*timeline)
 	// want is the final state of Nova: cells by name, and the cells of hosts.
 	want  map[string]stored
 	hosts map[string]string
 }
 
-// story is a running life cycle.
-type story struct {
+// timeline is a running life cycle.
+type timeline struct {
 	*cluster
 
 	r *Reconciler
-	// begin starts the controller.
-	begin func() *Reconciler
+	// startRun starts the controller.
+	startRun func() *Reconciler
 }
 
 // lose deletes the Job of a command while it runs.
-func (s *story) lose(command openstackv1.CellCommand, until func() bool) {
+func (s *timeline) lose(command openstackv1.CellCommand, until func() bool) {
 	s.t.Helper()
 	at := len(s.commands)
 	runs := func() bool {
@@ -81,7 +81,7 @@ var earlier2 = stored{
 
 var lives = map[string]lifecycleCase{
 	"first cells": {
-		live: func(s *story) {
+		live: func(s *timeline) {
 			for range 2 {
 				s.pass(s.r)
 			}
@@ -93,7 +93,7 @@ var lives = map[string]lifecycleCase{
 		hosts: map[string]string{},
 	},
 	"an existing cell": {
-		live: func(s *story) {
+		live: func(s *timeline) {
 			s.must(s.api.Create(context.Background(), secret()))
 			s.must(s.api.Delete(context.Background(), mapping("cell1")))
 			s.must(s.api.Create(context.Background(), mapping("cell2")))
@@ -108,7 +108,7 @@ var lives = map[string]lifecycleCase{
 	},
 	"hosts": {
 		stands: true,
-		live: func(s *story) {
+		live: func(s *timeline) {
 			both := func() bool { return len(s.nova.hosts) == 4 && s.ready() }
 			s.nova.register("compute-3", "cell1")
 			s.nova.register("compute-4", "cell2")
@@ -127,7 +127,7 @@ var lives = map[string]lifecycleCase{
 	},
 	"another address": {
 		stands: true,
-		live: func(s *story) {
+		live: func(s *timeline) {
 			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.TransportURL += second })
 			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
 			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Disabled = true }) // During a run.
@@ -140,12 +140,12 @@ var lives = map[string]lifecycleCase{
 	},
 	"a backup is restored": {
 		stands: true,
-		live: func(s *story) {
+		live: func(s *timeline) {
 			s.nova.cells, s.nova.hosts = []stored{{
 				uuid: s.cell("cell2").Status.UUID, name: "cell2", database: earlier2.database, transport: earlier2.transport,
 			}}, nil
 			s.clock.SetTime(s.clock.Now().Add(time.Minute))
-			s.r = s.begin()
+			s.r = s.startRun()
 			s.reconcileUntil(s.r, "the cells again", func() bool { return len(s.nova.cells) == 2 && len(s.nova.hosts) == 2 && s.ready() })
 		},
 		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
@@ -153,14 +153,14 @@ var lives = map[string]lifecycleCase{
 	},
 	"one object after another": {
 		stands: true,
-		live: func(s *story) {
+		live: func(s *timeline) {
 			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.TransportURL += second })
 			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
 			s.must(s.api.Delete(context.Background(), mapping("cell1")))
 			s.nova.cells = slices.DeleteFunc(s.nova.cells, func(c stored) bool { return c.name == "cell1" })
 			delete(s.nova.hosts, "compute-1")
-			again := mapping("cell1", func(o *openstackv1.CellMapping) { o.UID = "another" })
-			s.must(s.api.Create(context.Background(), again))
+			recreated := mapping("cell1", func(o *openstackv1.CellMapping) { o.UID = "another" })
+			s.must(s.api.Create(context.Background(), recreated))
 			s.reconcileUntil(s.r, "the cell again", func() bool { return len(s.nova.hosts) == 2 && s.ready() })
 		},
 		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
@@ -196,7 +196,7 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 		copies = append(copies, copied)
 	}
 	c := newCluster(t, copies...)
-	*c.nova = nova{made: existing.made, cells: slices.Clone(existing.cells), hosts: maps.Clone(existing.hosts),
+	*c.nova = nova{createdCount: existing.createdCount, cells: slices.Clone(existing.cells), hosts: maps.Clone(existing.hosts),
 		registered: maps.Clone(existing.registered)}
 	c.clock.SetTime(start.Add(30 * time.Minute))
 	c.tick()
@@ -212,8 +212,8 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 			c.tick()
 		}
 	}
-	s := &story{cluster: c, begin: func() *Reconciler { return c.reconciler(a.Client(), a.HTTP(c.web)) }}
-	s.r = s.begin()
+	s := &timeline{cluster: c, startRun: func() *Reconciler { return c.reconciler(a.Client(), a.HTTP(c.web)) }}
+	s.r = s.startRun()
 	l.live(s)
 	c.reconcileUntil(c.sound(), "rest", c.ready) // Changes missed by a pass with stale reads are detected in the next resync.
 	return c, a
@@ -227,7 +227,7 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 	}
 	names, got := map[string]string{}, map[string]stored{}
 	for _, cell := range c.nova.cells {
-		if _, twice := got[cell.name]; twice {
+		if _, duplicate := got[cell.name]; duplicate {
 			t.Errorf("there are two of %s", cell.name)
 		}
 		names[cell.uuid] = cell.name
@@ -256,7 +256,7 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 		}
 	}
 	if t.Failed() {
-		t.Log(c.told(), strings.Join(c.commands, "\n"))
+		t.Log(c.recordedText(), strings.Join(c.commands, "\n"))
 	}
 }
 

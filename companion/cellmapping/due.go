@@ -100,8 +100,8 @@ func earlier(a, b *openstackv1.CellMapping) bool {
 	return a.Name < b.Name
 }
 
-// several returns a message that lists the cells with the same name; "" if there is at most one.
-func (obs *observation) several() string {
+// duplicateCells returns a message that lists the cells with the same name; "" if there is at most one.
+func (obs *observation) duplicateCells() string {
 	var all []string
 	for _, f := range obs.cell.Status.Found {
 		all = append(all, f.UUID)

@@ -33,7 +33,7 @@ func (obs *observation) evaluateRun(res batchjob.Result) *controller.Decision {
 		learned.Status.AppliedHash, learned.Status.ListedHash = obs.open().Hash, ""
 	case openstackv1.CellCommandDiscoverHosts: // The result is in the list that follows.
 	}
-	if lists(obs.open().Command) && obs.outputUnread {
+	if lists(obs.open().Command) && obs.outputUnreadable {
 		res.FailureMessage = "its output cannot be read"
 		return obs.finishedStep(openstackv1.CellRunFailed, res)
 	}

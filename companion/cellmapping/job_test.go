@@ -30,7 +30,7 @@ func TestCommand(t *testing.T) {
 		"Create": {"", mapping("cell1"), openstackv1.CellCommandCreateCell, "create_cell --name cell1 --database_connection " + database +
 			" --transport-url " + transport + " --verbose"},
 		"CreateDisabled": {
-			"It gets no virtual machine in between.", mapping("cell1", func(c *openstackv1.CellMapping) { c.Spec.Disabled = true }),
+			"No servers are scheduled to it in between.", mapping("cell1", func(c *openstackv1.CellMapping) { c.Spec.Disabled = true }),
 			openstackv1.CellCommandCreateCell, "create_cell --name cell1 --database_connection " + database + " --transport-url " + transport +
 				" --verbose --disabled",
 		},
@@ -50,7 +50,7 @@ func TestCommand(t *testing.T) {
 		"Discover": {"By service: a compute node without resources is not found otherwise.", mapping("cell1"),
 			openstackv1.CellCommandDiscoverHosts, "discover_hosts --cell_uuid id --by-service"},
 		"Dollar": {
-			"Kubernetes puts a variable in place of $(NAME).",
+			"Kubernetes expands $(NAME).",
 			mapping("cell1", func(c *openstackv1.CellMapping) { c.Spec.TransportURL = "rabbit://mq/$(HOME)" }),
 			openstackv1.CellCommandCreateCell, "create_cell --name cell1 --database_connection " + database +
 				" --transport-url rabbit://mq/$$(HOME) --verbose",

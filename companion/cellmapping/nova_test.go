@@ -16,8 +16,8 @@ type stored struct {
 
 // nova simulates nova-manage cell_v2 of 2025.1 to 2026.2, and registered hypervisors.
 type nova struct {
-	made  int
-	cells []stored
+	createdCount int
+	cells        []stored
 	// hosts are mappings: host to the UUID of its cell.
 	hosts map[string]string
 	// registered are hypervisors: host to the database of its cell.
@@ -101,8 +101,8 @@ func (n *nova) manage(command []string) (code int32, output string) {
 		if code, text := n.conflictingCell(created, ""); code != 0 {
 			return 2, text
 		}
-		n.made++
-		created.uuid = fmt.Sprintf("00000000-0000-4000-8000-%012d", n.made)
+		n.createdCount++
+		created.uuid = fmt.Sprintf("00000000-0000-4000-8000-%012d", n.createdCount)
 		n.cells = append(n.cells, created)
 		return 0, created.uuid + "\n"
 	case "update_cell":

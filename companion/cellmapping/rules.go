@@ -13,7 +13,7 @@ import (
 
 // next returns the step of the first rule that has one.
 func next(w *observation) controller.Decision {
-	return controller.First([]func(*observation) *controller.Decision{finishRun, adoptJob, rejectSpec, begin, look, rest}, w)
+	return controller.First([]func(*observation) *controller.Decision{finishRun, adoptJob, rejectSpec, startRun, look, rest}, w)
 }
 
 // finishRun tracks the run in progress until its result is recorded.
@@ -41,25 +41,25 @@ func finishRun(w *observation) *controller.Decision {
 // adoptJob records a Job that was created for the next run. It deletes a Job that is not needed, or that has ended without a
 // record.
 func adoptJob(w *observation) *controller.Decision {
-	if !w.ours() || w.job.DeletionTimestamp != nil {
+	if !w.isOwned() || w.job.DeletionTimestamp != nil {
 		return nil
 	}
 	r, ok := runOf(w.job)
-	due := w.nextRun()
+	upcoming := w.nextRun()
 	switch last := w.cell.Status.Run; {
 	case !batchjob.IsSuspended(w.job) && w.isFinished() && (last == nil || last.JobUID != string(w.job.UID)):
 		return w.remove("it ended and was not recorded")
 	case !batchjob.IsSuspended(w.job):
 		return nil
-	case !ok || due == nil || r != *due || w.rejectReason() != "":
+	case !ok || upcoming == nil || r != *upcoming || w.rejectReason() != "":
 		return w.remove("it never started and is no longer needed")
 	}
 	return &controller.Decision{Name: "Recorded", Record: true, RequeueAfter: controller.MinRequeueInterval, Status: func() {
-		due.JobUID, due.Started = string(w.job.UID), w.time()
+		upcoming.JobUID, upcoming.Started = string(w.job.UID), w.time()
 		if last := w.cell.Status.Run; last != nil {
-			due.Failures = last.Failures
+			upcoming.Failures = last.Failures
 		}
-		w.cell.Status.Run = due
+		w.cell.Status.Run = upcoming
 		w.report()
 	}}
 }
@@ -69,7 +69,7 @@ func rejectSpec(w *observation) *controller.Decision {
 	if why := w.rejectReason(); why != "" {
 		return &controller.Decision{RequeueAfter: controller.Poll, Status: func() { w.set(conditionReady, false, "Refused", why) }}
 	}
-	if why := w.several(); why != "" && w.nextRun() == nil {
+	if why := w.duplicateCells(); why != "" && w.nextRun() == nil {
 		at := w.cell.Status.Listed.Add(controller.ResyncInterval)
 		return &controller.Decision{RequeueAfter: controller.RequeueIn(at, w.now), Status: func() {
 			w.set(conditionReady, false, "SeveralCells",
@@ -79,10 +79,10 @@ func rejectSpec(w *observation) *controller.Decision {
 	return nil
 }
 
-// begin creates the Job of the next run when it is this cell's turn.
-func begin(w *observation) *controller.Decision {
-	due := w.nextRun()
-	if due == nil {
+// startRun creates the Job of the next run when it is this cell's turn.
+func startRun(w *observation) *controller.Decision {
+	upcoming := w.nextRun()
+	if upcoming == nil {
 		return nil
 	}
 	if at := w.nextAttemptTime(); !at.IsZero() {
@@ -102,7 +102,7 @@ func begin(w *observation) *controller.Decision {
 	}
 	return &controller.Decision{Name: "Created", Status: w.report, Expected: true, Action: func(ctx context.Context,
 		env *controller.Env) error {
-		if err := env.Client.Create(ctx, newJob(w.cell, due)); err != nil { // An existing Job belongs to another cell.
+		if err := env.Client.Create(ctx, newJob(w.cell, upcoming)); err != nil { // An existing Job belongs to another cell.
 			return fmt.Errorf("cannot create Job %s: %w", jobName(novaOf(w.cell)), err)
 		}
 		return nil
@@ -132,7 +132,7 @@ func (obs *observation) canDelete() bool {
 	if !obs.isFinished() || obs.job.DeletionTimestamp != nil {
 		return false
 	}
-	if obs.ours() {
+	if obs.isOwned() {
 		return true
 	}
 	for i := range obs.siblings {

@@ -39,8 +39,8 @@ func (obs *observation) reportWaiting(why string) {
 		obs.set(conditionReady, true, "Recorded", fmt.Sprintf("%s is registered in Nova as %s", obs.cell.Spec.Cell, s.UUID))
 	case why != "":
 		obs.set(conditionReady, false, "Waiting", why)
-	case obs.several() != "":
-		obs.set(conditionReady, false, "SeveralCells", obs.several())
+	case obs.duplicateCells() != "":
+		obs.set(conditionReady, false, "SeveralCells", obs.duplicateCells())
 	default:
 		obs.set(conditionReady, false, "Waiting", fmt.Sprintf("%s is not registered in Nova yet", obs.cell.Spec.Cell))
 	}

@@ -36,8 +36,8 @@ type observation struct {
 	// missing are the Secrets and ConfigMaps that the Job's pod requires.
 	missing []string
 	// output is the output of a finished run; outputUnread is set if it cannot be read.
-	output       string
-	outputUnread bool
+	output           string
+	outputUnreadable bool
 	// apiQueried is set if Nova's API has returned the hosts with hypervisors; apiError is the reason if it failed.
 	// retryAfter is the remaining rate limit.
 	apiQueried bool
@@ -54,12 +54,12 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.CellMappin
 	if err := w.read(ctx, env.Reader); err != nil {
 		return nil, err
 	}
-	again := &openstackv1.CellMapping{}
-	err := client.IgnoreNotFound(env.Reader.Get(ctx, client.ObjectKeyFromObject(c), again))
+	reread := &openstackv1.CellMapping{}
+	err := client.IgnoreNotFound(env.Reader.Get(ctx, client.ObjectKeyFromObject(c), reread))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the CellMapping: %w", err)
-	case again.ResourceVersion != c.ResourceVersion:
+	case reread.ResourceVersion != c.ResourceVersion:
 		return nil, apierrors.NewConflict(openstackv1.GroupVersion.WithResource("cellmappings").GroupResource(), c.Name,
 			errors.New("it changed while the Job was read"))
 	}
@@ -74,7 +74,7 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.CellMappin
 		w.missing, err = batchjob.Missing(ctx, env.Reader, c.Namespace, rights.References(&c.Spec.Template.Spec))
 		return w, err
 	}
-	return w, w.ask(ctx, env)
+	return w, w.listHypervisors(ctx, env)
 }
 
 func (obs *observation) read(ctx context.Context, reader client.Reader) error {
@@ -103,18 +103,18 @@ func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
 		return
 	}
 	res := batchjob.GetResult(obs.job, obs.pods)
-	if obs.outputUnread = res.Pod == nil; obs.outputUnread {
+	if obs.outputUnreadable = res.Pod == nil; obs.outputUnreadable {
 		return
 	}
 	var err error
 	if obs.output, err = env.Output(ctx, res.Pod, res.Container); err != nil {
 		log.FromContext(ctx).Error(err, "cannot read the output of a command", "pod", res.Pod.Name)
-		obs.outputUnread = true
+		obs.outputUnreadable = true
 	}
 }
 
-// ask lists the hypervisors with Nova's API, if hosts have to be searched and no search is in progress.
-func (obs *observation) ask(ctx context.Context, env *controller.Env) error {
+// listHypervisors lists the hypervisors with Nova's API, if hosts have to be searched and no search is in progress.
+func (obs *observation) listHypervisors(ctx context.Context, env *controller.Env) error {
 	ref := obs.cell.Spec.CloudCredentialsRef
 	if ref == nil || obs.cell.Spec.Cell == cell0 {
 		return nil
@@ -149,15 +149,15 @@ func (obs *observation) open() *run {
 	return nil
 }
 
-// ours reports whether this CellMapping owns the Job, not a sibling or an earlier object with its name.
-func (obs *observation) ours() bool {
+// isOwned reports whether this CellMapping owns the Job, not a sibling or an earlier object with its name.
+func (obs *observation) isOwned() bool {
 	return obs.job != nil && metav1.IsControlledBy(obs.job, obs.cell)
 }
 
 // isCurrentRun reports whether the Job belongs to the run in progress.
 func (obs *observation) isCurrentRun() bool {
 	r := obs.open()
-	return r != nil && obs.ours() && string(obs.job.UID) == r.JobUID
+	return r != nil && obs.isOwned() && string(obs.job.UID) == r.JobUID
 }
 
 // hasStarted reports whether a pod of the Job has started, or may have started.

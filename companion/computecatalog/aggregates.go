@@ -41,7 +41,7 @@ func (obs *observation) aggregate(p *changePlan, want common.HostAggregate,
 // for a flavor.
 func (obs *observation) createAggregate(ctx context.Context, want common.HostAggregate) error {
 	err := obs.nova.CreateAggregate(ctx, want.Name, want.AvailabilityZone)
-	if compute.Refused(err) {
+	if compute.Rejected(err) {
 		obs.createFailed = true
 		for i, r := range obs.catalog.Status.Aggregates {
 			if r.Name == want.Name {

@@ -50,9 +50,9 @@ func TestCatalog(t *testing.T) {
 		aggregates []common.HostAggregate
 		state      string
 	}{
-		"Nothing": {reason: "There may be nothing in it.", orders: []spec{{}}, state: upToDate},
+		"Nothing": {reason: "The spec may be empty.", orders: []spec{{}}, state: upToDate},
 		"Flavors": {
-			reason: "They are made with everything.",
+			reason: "They are created with all fields.",
 			orders: []spec{{Flavors: flavors{
 				size("small", nil),
 				{
@@ -106,14 +106,14 @@ func TestCatalog(t *testing.T) {
 			state: "False Conflict: flavor small exists with vcpus 2 rather than 1, diskGiB 1 rather than 0" + existsMessage,
 		},
 		"AnotherAccess": {
-			reason:  "Neither can this.",
+			reason:  "This is immutable, too.",
 			prepare: func(c *cluster) { c.nova.SetFlavors(common.Flavor{Name: "small", ID: "s", VCPUs: 1, MemoryMiB: 512}) },
 			orders:  []spec{{Flavors: flavors{size("small", func(f *common.Flavor) { f.ID = "t"; f.Private = true })}}},
 			flavors: flavors{{Name: "small", ID: "s", VCPUs: 1, MemoryMiB: 512}},
 			state:   "False Conflict: flavor small exists with id s rather than t, private false rather than true" + existsMessage,
 		},
 		"Aggregates": {
-			reason: "They are made with everything.",
+			reason: "They are created with all fields.",
 			orders: []spec{{Aggregates: aggregates{
 				zone("east", "az-east", "east-1", "east-2"), {Name: "ssd", Hosts: []string{"east-1"}, Metadata: specs{"ssd": "true"}},
 			}}},
@@ -123,13 +123,13 @@ func TestCatalog(t *testing.T) {
 			state: upToDate,
 		},
 		"HostMissing": {
-			reason:     "It is waited for, and holds nothing up.",
+			reason:     "It is awaited and delays nothing else.",
 			orders:     []spec{{Aggregates: aggregates{zone("east", "az-east", "east-1", "east-3")}}},
 			aggregates: aggregates{zone("east", "az-east", "east-1")},
 			state:      "True HostsMissing: flavors and aggregates match the spec, except for hosts that have not registered yet: east-3",
 		},
 		"HostMoved": {
-			reason: "It leaves one zone before it comes into another.",
+			reason: "It is removed from one zone before it is added to another.",
 			orders: []spec{
 				{Aggregates: aggregates{zone("a", "az-a"), zone("b", "az-b", "east-1")}}, {Aggregates: aggregates{zone("a", "az-a", "east-1"),
 					zone("b", "az-b")}},
@@ -222,13 +222,13 @@ func TestRepaired(t *testing.T) {
 	if _, ok := c.flavors()["small"]; !ok {
 		t.Error("the flavor does not come back")
 	}
-	theirs := common.Flavor{Name: "small", ID: "theirs", VCPUs: 1, MemoryMiB: 512}
-	c.nova.SetFlavors(theirs)
+	foreignObject := common.Flavor{Name: "small", ID: "theirs", VCPUs: 1, MemoryMiB: 512}
+	c.nova.SetFlavors(foreignObject)
 	c.nova.SetAggregates(compute.Aggregate{ID: 99, HostAggregate: zone("east", "az-east", "east-1")})
 	c.run(c.sound())
 	c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Flavors, s.Aggregates = nil, nil })
 	c.run(c.sound())
-	if diff := cmp.Diff(map[string]common.Flavor{"small": theirs}, c.flavors()); diff != "" {
+	if diff := cmp.Diff(map[string]common.Flavor{"small": foreignObject}, c.flavors()); diff != "" {
 		t.Errorf("flavors (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]common.HostAggregate{"east": zone("east", "az-east", "east-1")}, c.aggregates()); diff != "" {
@@ -256,13 +256,13 @@ func TestCreateErrors(t *testing.T) {
 		"cannot create aggregate east: Nova returned HTTP 403: Policy doesn't allow it."; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	theirs := common.Flavor{Name: "small", ID: "theirs", VCPUs: 1, MemoryMiB: 512}
-	c.nova.SetFlavors(theirs)
+	foreignObject := common.Flavor{Name: "small", ID: "theirs", VCPUs: 1, MemoryMiB: 512}
+	c.nova.SetFlavors(foreignObject)
 	c.nova.SetAggregates(compute.Aggregate{ID: 99, HostAggregate: zone("east", "az-east")})
 	c.run(c.sound())
 	c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Flavors, s.Aggregates = nil, nil })
 	c.run(c.sound())
-	if diff := cmp.Diff(map[string]common.Flavor{"small": theirs}, c.flavors()); diff != "" {
+	if diff := cmp.Diff(map[string]common.Flavor{"small": foreignObject}, c.flavors()); diff != "" {
 		t.Errorf("flavors (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]common.HostAggregate{"east": zone("east", "az-east")}, c.aggregates()); diff != "" {
@@ -270,8 +270,8 @@ func TestCreateErrors(t *testing.T) {
 	}
 }
 
-// TestLostAnswer: a request without a response may have created the object, which is then recorded as created.
-func TestLostAnswer(t *testing.T) {
+// TestMissingResponse: a request without a response may have created the object, which is then recorded as created.
+func TestMissingResponse(t *testing.T) {
 	c := newCluster(t, []common.Flavor{size("small", nil)}, nil)
 	missing := 0
 	c.run(c.reconciler(c.api, roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -342,7 +342,7 @@ func TestWarns(t *testing.T) {
 	}
 	reported := 0
 	for len(c.events.Events) > 0 {
-		if e := <-c.events.Events; strings.HasPrefix(e, "Warning "+refused) {
+		if e := <-c.events.Events; strings.HasPrefix(e, "Warning "+reasonRejected) {
 			reported++
 		}
 	}

@@ -53,7 +53,7 @@ func (obs *observation) flavor(p *changePlan, want common.Flavor, record opensta
 func (obs *observation) createFlavor(ctx context.Context, want common.Flavor) error {
 	id, err := obs.nova.CreateFlavor(ctx, want)
 	if err != nil {
-		if compute.Refused(err) {
+		if compute.Rejected(err) {
 			obs.createFailed = true
 			for i, r := range obs.catalog.Status.Flavors {
 				if r.Name == want.Name {

@@ -67,10 +67,10 @@ func TestNodes(t *testing.T) {
 		"Came": {reason: "Nodes are found by their pods.", then: func(*cluster) {}, want: state{"east": "east-1 east-2", "west": "west-1"}},
 		"Renewed": {"A pod is being replaced.", func(c *cluster) { c.daemons("rest", 2, "east-2") }, state{"east": "east-1 east-2",
 			"west": "west-1"}, ""},
-		"Left": {"The DaemonSet is for one node less.", func(c *cluster) { c.daemons("rest", 1, "east-2") }, state{"east": "east-2",
+		"Left": {"The DaemonSet has one node fewer.", func(c *cluster) { c.daemons("rest", 1, "east-2") }, state{"east": "east-2",
 			"west": "west-1"}, ""},
 		"Moved": {
-			"It has a pod of the slice, and the other one is not complete.", func(c *cluster) {
+			"It has a pod of the slice, and the other DaemonSet is incomplete.", func(c *cluster) {
 				c.daemons("rest", 2, "east-2")
 				c.daemons("slice",
 					2, "west-1", "east-1")
@@ -78,19 +78,19 @@ func TestNodes(t *testing.T) {
 			state{"east": "east-2", "west": "east-1 west-1"}, "",
 		},
 		"Lost": {
-			"The DaemonSet is gone, or not there yet.", func(c *cluster) {
+			"The DaemonSet does not exist.", func(c *cluster) {
 				_ = c.api.Delete(context.Background(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "rest", Namespace: pool}})
 			}, state{"east": "east-1 east-2", "west": "west-1"}, "",
 		},
 		"Foreign": {"A pod of another owner.", func(c *cluster) { c.daemons("rest", 2, "east-1", "theirs", "east-2") },
 			state{"east": "east-1 east-2", "west": "west-1"}, ""},
 		"New": {
-			"It has not reported to Nova yet.", func(c *cluster) { c.daemons("rest", 3, "east-1", "east-2", "east-3") },
+			"It is not registered in Nova yet.", func(c *cluster) { c.daemons("rest", 3, "east-1", "east-2", "east-3") },
 			state{"east": "east-1 east-2", "west": "west-1"}, "True HostsMissing: flavors and aggregates match the spec, except for hosts that " +
 				"have not registered yet: east-3",
 		},
 		"Merged": {
-			"The slice is none any more.", func(c *cluster) {
+			"The slice was removed.", func(c *cluster) {
 				c.daemons("rest", 3, "east-1", "east-2", "west-1")
 				c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Aggregates, s.Nodes = s.Aggregates[:1], both[:1] })
 			}, state{"east": "east-1 east-2 west-1"}, "",

@@ -18,8 +18,8 @@ import (
 // pollInterval is the interval for reading Nova, to detect changes by other users and new hypervisors.
 const pollInterval = time.Minute
 
-// refused is the reason of the condition while Nova rejects a request.
-const refused = "NovaRefuses"
+// reasonRejected is the reason of the condition while Nova rejects a request.
+const reasonRejected = "NovaRefuses"
 
 // applyingCondition is the state between the decision and the changes.
 var applyingCondition = condition.False("Changing", "applying changes to Nova")
@@ -38,8 +38,8 @@ type changePlan struct {
 
 // change is one request to Nova.
 type change struct {
-	what string
-	do   func(context.Context) error
+	description string
+	do          func(context.Context) error
 }
 
 // next selects the next step.
@@ -58,7 +58,7 @@ func next(w *observation) controller.Decision {
 			w.record(p)
 			w.catalog.Status.ObservedGeneration = w.catalog.Generation
 			// A repeated rejection does not change the condition.
-			if c := meta.FindStatusCondition(w.catalog.Status.Conditions, conditionReady); c == nil || c.Reason != refused {
+			if c := meta.FindStatusCondition(w.catalog.Status.Conditions, conditionReady); c == nil || c.Reason != reasonRejected {
 				w.set(applyingCondition)
 			}
 		},
@@ -80,11 +80,11 @@ func (obs *observation) change(all []change) controller.Action {
 		if len(errs) == 0 {
 			return nil
 		}
-		refusal := &controller.TerminalError{Reason: refused, Message: errorMessages{errors.Join(errs...)}.Error()}
+		terminalError := &controller.TerminalError{Reason: reasonRejected, Message: errorMessages{errors.Join(errs...)}.Error()}
 		if obs.createFailed { // A retry writes the status twice, and each write triggers Crossplane.
-			refusal.RequeueAfter = pollInterval
+			terminalError.RequeueAfter = pollInterval
 		}
-		return refusal
+		return terminalError
 	}
 }
 
@@ -114,7 +114,7 @@ func (p *changePlan) state() condition.State {
 func describeChanges(changes []change) string {
 	out := make([]string, len(changes))
 	for i, c := range changes {
-		out[i] = c.what
+		out[i] = c.description
 	}
 	return strings.Join(out, ", ")
 }
@@ -145,16 +145,16 @@ func (obs *observation) plan() changePlan {
 	return *p
 }
 
-func (p *changePlan) change(do func(context.Context) error, what string, args ...any) {
-	p.changes = append(p.changes, change{fmt.Sprintf(what, args...), do})
+func (p *changePlan) change(do func(context.Context) error, description string, args ...any) {
+	p.changes = append(p.changes, change{fmt.Sprintf(description, args...), do})
 }
 
-func (p *changePlan) removeHost(do func(context.Context) error, what string, args ...any) {
-	p.hostRemovals = append(p.hostRemovals, change{fmt.Sprintf(what, args...), do})
+func (p *changePlan) removeHost(do func(context.Context) error, description string, args ...any) {
+	p.hostRemovals = append(p.hostRemovals, change{fmt.Sprintf(description, args...), do})
 }
 
-func (p *changePlan) remove(do func(context.Context) error, what string, args ...any) {
-	p.removals = append(p.removals, change{fmt.Sprintf(what, args...), do})
+func (p *changePlan) remove(do func(context.Context) error, description string, args ...any) {
+	p.removals = append(p.removals, change{fmt.Sprintf(description, args...), do})
 }
 
 // added returns the names to be recorded: the desired ones that will be added, and the previously added ones that still

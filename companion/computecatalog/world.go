@@ -43,13 +43,13 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.ComputeCat
 	if err != nil || w.errorMessage != "" {
 		return w, err
 	}
-	if err := w.ask(ctx); err != nil {
+	if err := w.readState(ctx); err != nil {
 		w.errorMessage = err.Error()
 	}
 	return w, nil
 }
 
-func (obs *observation) ask(ctx context.Context) error {
+func (obs *observation) readState(ctx context.Context) error {
 	flavors, err := obs.nova.Flavors(ctx)
 	if err != nil {
 		return err

@@ -18,9 +18,9 @@ func TestCredentialMissing(t *testing.T) {
 	if result, err := r.Reconcile(context.Background(), ctrl.Request{NamespacedName: key("glance")}); err != nil || result.RequeueAfter != 0 {
 		t.Errorf("%v, %v", result, err)
 	}
-	again := rotationOf(applicationCredential)
-	again.UID = "another"
-	c.must(c.api.Create(context.Background(), again))
+	recreated := rotationOf(applicationCredential)
+	recreated.UID = "another"
+	c.must(c.api.Create(context.Background(), recreated))
 	c.run(r)
 	if after, _ := c.nextCredential(); after != before || !c.accepts(after) {
 		t.Error("does not continue with the existing credential")

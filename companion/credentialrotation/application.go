@@ -127,7 +127,7 @@ func (a *application) revoke(w *observation, id string) *controller.Decision {
 
 func (*application) title(id string) string { return "application credential " + id }
 
-func (a *application) isLost(id string) string {
+func (a *application) missingMessage(id string) string {
 	return fmt.Sprintf("%s no longer exists in Keystone and is replaced. "+
 		"Deleting a role revokes the application credentials of all users who had it", a.title(id))
 }

@@ -233,11 +233,11 @@ func (c *cluster) report(u *unstructured.Unstructured, err error) {
 // verifyBroker checks that only the user in use and the users of others are left.
 func (c *cluster) verifyBroker(t testing.TB) {
 	t.Helper()
-	offered, _ := c.nextCredential()
+	candidate, _ := c.nextCredential()
 	users, granted := map[[2]string]string{{"rabbitmq", "theirs"}: "x"}, map[[2]string]map[string]bool{}
 	for _, p := range c.rotation().Spec.Queue.Permissions {
-		at := [2]string{string(p.RabbitMQRef.Name), offered.id}
-		users[at] = offered.value
+		at := [2]string{string(p.RabbitMQRef.Name), candidate.id}
+		users[at] = candidate.value
 		if granted[at] == nil {
 			granted[at] = map[string]bool{}
 		}
@@ -260,7 +260,7 @@ func (c *cluster) verifyBroker(t testing.TB) {
 	for _, u := range c.brokerObjects("User") {
 		named, _, _ := unstructured.NestedString(u.Object, secretOfUser...)
 		desired = append(desired, named)
-		if !strings.HasPrefix(named, offered.id+"-") {
+		if !strings.HasPrefix(named, candidate.id+"-") {
 			t.Errorf("User %s has Secret %s", u.GetName(), named)
 		}
 	}

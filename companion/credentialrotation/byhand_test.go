@@ -19,8 +19,8 @@ func rotationWithCell() *c5c3v1.CredentialRotation {
 	return r
 }
 
-// made returns the objects that the rotation creates and reads, which a user may delete. Secrets of Users are not read.
-func (c *cluster) made() []client.Object {
+// createdObjects returns the objects that the rotation creates and reads, which a user may delete. Secrets of Users are not read.
+func (c *cluster) createdObjects() []client.Object {
 	var out []client.Object
 	for _, kind := range []string{"User", "Permission"} {
 		for _, o := range c.brokerObjects(kind) {
@@ -35,7 +35,7 @@ func (c *cluster) made() []client.Object {
 // user exists in the end, and nothing is left of another one.
 func TestDeletedByHand(t *testing.T) {
 	probe, _ := start(t, rotationWithCell())
-	names := probe.made()
+	names := probe.createdObjects()
 	if len(names) < 4 {
 		t.Fatalf("%d objects", len(names))
 	}
@@ -51,7 +51,7 @@ func TestDeletedByHand(t *testing.T) {
 		c, r := start(t, rotationWithCell())
 		var deleted []string
 		c.broker.spared = spared
-		for j, o := range c.made() {
+		for j, o := range c.createdObjects() {
 			if set&(1<<j) != 0 {
 				deleted = append(deleted, fmt.Sprintf("%T %s", o, o.GetName()))
 				c.must(client.IgnoreNotFound(c.api.Delete(context.Background(), o)))

@@ -248,20 +248,20 @@ func (c *cluster) accepts(l loaded) bool {
 // check is called after each write and each step of the simulation.
 func (c *cluster) check() {
 	at := c.clock.Now().Format(time.DateTime)
-	offered, ok := c.nextCredential()
+	candidate, ok := c.nextCredential()
 	if ok {
-		c.inUse[offered.value] = true
+		c.inUse[candidate.value] = true
 	}
 	if c.rotation().Spec.Target == password {
 		// At any time, a valid password is stored.
-		if !c.accepts(offered) && !c.accepts(loaded{value: text(c.secret(), stagedPrefix+passwordKey)}) {
+		if !c.accepts(candidate) && !c.accepts(loaded{value: text(c.secret(), stagedPrefix+passwordKey)}) {
 			c.violatedf("%s: Keystone accepts none of the stored passwords", at)
 		}
 		return
 	}
 	// The first queue user may be in the Secret before it has its permissions: no pod starts with it.
 	early := c.rotation().Spec.Target == queueUser && len(c.loaded) == 0
-	if ok && !c.accepts(offered) && !early {
+	if ok && !c.accepts(candidate) && !early {
 		c.violatedf("%s: the Secret holds a credential that is not accepted", at)
 	}
 	for _, pod := range slices.Sorted(maps.Keys(c.loaded)) {
@@ -300,16 +300,16 @@ func (c *cluster) copyOf() (*corev1.Secret, loaded) {
 // aggregates copy the credential, if a SecretAggregate exists.
 func (c *cluster) aggregates() {
 	ctx := context.Background()
-	offered, ok := c.nextCredential()
+	candidate, ok := c.nextCredential()
 	if c.noCopy || !ok || c.api.Get(ctx, key(copyName), &c5c3v1.SecretAggregate{}) != nil {
 		return
 	}
 	s, has := c.copyOf()
-	data := map[string][]byte{"login": []byte(offered.id + " " + offered.value)}
+	data := map[string][]byte{"login": []byte(candidate.id + " " + candidate.value)}
 	switch {
 	case s == nil:
 		c.must(c.api.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: copyName, Namespace: namespace}, Data: data}))
-	case has != offered:
+	case has != candidate:
 		s.Data = data
 		c.must(c.api.Update(ctx, s))
 	}
@@ -451,8 +451,8 @@ func (c *cluster) place(r *Reconciler) {
 	c.run(r)
 }
 
-// said returns the entire output of the controller, except for the Secret.
-func (c *cluster) said() string {
+// output returns the entire output of the controller, except for the Secret.
+func (c *cluster) output() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%+v %s", c.rotation().Status, c.logs)
 	for len(c.events.Events) > 0 {
@@ -461,10 +461,10 @@ func (c *cluster) said() string {
 	return out.String()
 }
 
-// checkSaid fails the test if a secret was revealed.
-func (c *cluster) checkSaid() {
+// checkOutput fails the test if a secret was revealed.
+func (c *cluster) checkOutput() {
 	c.t.Helper()
-	requested := c.said()
+	requested := c.output()
 	for value := range c.inUse {
 		if strings.Contains(requested, value) {
 			c.t.Errorf("a secret was revealed: %s", requested)

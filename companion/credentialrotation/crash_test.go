@@ -95,19 +95,19 @@ func verify(t testing.TB, c *cluster, target string) {
 	for _, v := range c.violations {
 		t.Error(v)
 	}
-	offered, ok := c.nextCredential()
-	if !ok || !c.accepts(offered) || len(c.inUse) < 3 {
-		t.Errorf("%d credentials were in use, and Keystone accepts the last one: %v", len(c.inUse), ok && c.accepts(offered))
+	candidate, ok := c.nextCredential()
+	if !ok || !c.accepts(candidate) || len(c.inUse) < 3 {
+		t.Errorf("%d credentials were in use, and Keystone accepts the last one: %v", len(c.inUse), ok && c.accepts(candidate))
 	}
 	if len(c.loaded) != 2 {
 		t.Errorf("%d pods", len(c.loaded))
 	}
 	for pod, l := range c.loaded {
-		if l != offered {
+		if l != candidate {
 			t.Errorf("pod %s has another credential than the Secret", pod)
 		}
 	}
-	if s, l := c.copyOf(); target == applicationCredential && (s == nil || l != offered) {
+	if s, l := c.copyOf(); target == applicationCredential && (s == nil || l != candidate) {
 		t.Error("the SecretAggregate's Secret has another credential than the Secret")
 	}
 	for _, condition := range c.rotation().Status.Conditions {
@@ -133,7 +133,7 @@ func verify(t testing.TB, c *cluster, target string) {
 	if text(s, stagedPrefix+secretKey)+text(s, stagedPrefix+passwordKey) != "" {
 		t.Error("a staged secret is left behind")
 	}
-	c.checkSaid()
+	c.checkOutput()
 }
 
 // TestCrash repeats the life of a credential for each call to Kubernetes and Keystone, each fault, and stale reads after it.

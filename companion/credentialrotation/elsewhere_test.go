@@ -44,8 +44,8 @@ func (c *cluster) replaced(r *Reconciler) {
 
 // TestExternal: the rotation waits for an external consumer until the next credential is due.
 func TestExternal(t *testing.T) {
-	const soon, due = 3 * day, 83 * day
-	nothing := func(*cluster, *c5c3v1.RemoteConsumer) {}
+	const shortly, rotationTime = 3 * day, 83 * day
+	noop := func(*cluster, *c5c3v1.RemoteConsumer) {}
 	for name, tc := range map[string]struct {
 		reason string
 		// namespace and secret of the consumer, if they differ from those of the rotation.
@@ -59,31 +59,31 @@ func TestExternal(t *testing.T) {
 		distributed, wantMessage string
 	}{
 		"Waits": {
-			reason: "Its pods have the old one.", then: nothing, acceptedAfterRevoke: soon, accepted: true,
+			reason: "Its pods have the old credential.", then: noop, acceptedAfterRevoke: shortly, accepted: true,
 			distributed: "Waiting", wantMessage: "RemoteConsumer west is not known to have the credential with all of its pods",
 		},
 		"Almost": {
-			reason: "Until the day on which the next one is due.", then: nothing, acceptedAfterRevoke: due - day, accepted: true,
+			reason: "Until the next credential is due.", then: noop, acceptedAfterRevoke: rotationTime - day, accepted: true,
 			distributed: "Waiting",
 		},
 		"Unknown": {
 			reason: "Without a reported ID, its pods may have the old one.",
-			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, "") }, acceptedAfterRevoke: soon, accepted: true,
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, "") }, acceptedAfterRevoke: shortly, accepted: true,
 			distributed: "Waiting",
 		},
 		"Has": {
-			reason: "All of its pods have the new one.",
-			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, c.rotation().Status.CurrentID) }, acceptedAfterRevoke: soon,
+			reason: "All of its pods have the new credential.",
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.reports(p, c.rotation().Status.CurrentID) }, acceptedAfterRevoke: shortly,
 			distributed: "EveryConsumer",
 		},
 		"Gone": {
 			reason: "A deleted pool is not waited for.",
-			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.must(c.api.Delete(context.Background(), p)) }, acceptedAfterRevoke: soon,
+			then:   func(c *cluster, p *c5c3v1.RemoteConsumer) { c.must(c.api.Delete(context.Background(), p)) }, acceptedAfterRevoke: shortly,
 			distributed: "EveryConsumer",
 		},
 		"Never": {
-			reason: "A consumer that never reports again does not prevent the next rotation.", then: nothing,
-			acceptedAfterRevoke: due + soon, distributed: "Waiting",
+			reason: "A consumer that never reports again does not prevent the next rotation.", then: noop,
+			acceptedAfterRevoke: rotationTime + shortly, distributed: "Waiting",
 		},
 		"Ordered": {
 			reason: "A user requests the next rotation without waiting.",
@@ -92,14 +92,14 @@ func TestExternal(t *testing.T) {
 					r.Annotations = map[string]string{rotateAnnotation: r.Status.CurrentID}
 				})
 			},
-			acceptedAfterRevoke: soon, distributed: "Waiting",
+			acceptedAfterRevoke: shortly, distributed: "Waiting",
 		},
 		"Other": {
-			reason: "A consumer of another Secret is ignored.", secret: "nova-credential", then: nothing, acceptedAfterRevoke: soon,
+			reason: "A consumer of another Secret is ignored.", secret: "nova-credential", then: noop, acceptedAfterRevoke: shortly,
 			distributed: "EveryConsumer",
 		},
 		"OtherNamespace": {
-			reason: "Nor is another control plane's.", namespace: "team-b-other-1", then: nothing, acceptedAfterRevoke: soon,
+			reason: "So is a consumer of another control plane.", namespace: "team-b-other-1", then: noop, acceptedAfterRevoke: shortly,
 			distributed: "EveryConsumer",
 		},
 	} {
@@ -138,7 +138,7 @@ func TestStaleCredentials(t *testing.T) {
 	c.must(c.api.Create(t.Context(), p))
 	c.reports(p, "another")
 	c.replaced(r)
-	c.said()
+	c.output()
 	c.clock.SetTime(c.clock.Now().Add(83 * day))
 	for range 4 { // Within the grace period.
 		c.pass(r)
@@ -146,9 +146,10 @@ func TestStaleCredentials(t *testing.T) {
 	if got := c.condition(conditionDistributed); got.Status != metav1.ConditionFalse || got.Reason != "LeftBehind" {
 		t.Errorf("%+v", got)
 	}
-	const words = "Warning CredentialDistributed RemoteConsumer west is not known to have the credential with all of its pods; the rotation " +
+	const wantEvent = "Warning CredentialDistributed RemoteConsumer west is not known to have the credential with all of its pods; the " +
+		"rotation " +
 		"no longer waits for it, because the next credential is due"
-	if requested := c.said(); !strings.Contains(requested, words) {
+	if requested := c.output(); !strings.Contains(requested, wantEvent) {
 		t.Errorf("no event: %s", requested)
 	}
 }

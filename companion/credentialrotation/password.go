@@ -84,4 +84,4 @@ func (*userPassword) revoke(*observation, string) *controller.Decision { return 
 
 func (*userPassword) title(string) string { return "the new password" }
 
-func (*userPassword) isLost(string) string { return "" }
+func (*userPassword) missingMessage(string) string { return "" }

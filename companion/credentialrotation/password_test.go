@@ -35,7 +35,7 @@ func TestPassword(t *testing.T) {
 			t.Errorf("%v", condition)
 		}
 	}
-	c.checkSaid()
+	c.checkOutput()
 }
 
 // TestPasswordChangedByHand: an administrator sets another password, and writes it into the Secret.
@@ -77,7 +77,7 @@ func TestLockedOut(t *testing.T) {
 	c.editSecret(func(s *corev1.Secret) { s.Data[passwordKey] = []byte("unknown") })
 	c.violations = nil
 	c.run(r)
-	if offered, _ := c.nextCredential(); offered.value == "unknown" || !c.accepts(offered) || len(c.violations) > 0 {
+	if candidate, _ := c.nextCredential(); candidate.value == "unknown" || !c.accepts(candidate) || len(c.violations) > 0 {
 		t.Errorf("does not continue: %s %v", c.conditions(), c.violations)
 	}
 }

@@ -451,6 +451,6 @@ func (q *queue) revoke(_ *observation, id string) *controller.Decision {
 
 func (*queue) title(id string) string { return "queue user " + id }
 
-func (q *queue) isLost(id string) string {
+func (q *queue) missingMessage(id string) string {
 	return fmt.Sprintf("the User of %s was deleted and is replaced", q.title(id))
 }

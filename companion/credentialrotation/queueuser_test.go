@@ -35,7 +35,7 @@ func TestQueueUser(t *testing.T) {
 		t.Errorf("the old one is accepted: %v, the new one: %v", c.accepts(old), c.accepts(fresh))
 	}
 	c.verifyBroker(t)
-	c.checkSaid()
+	c.checkOutput()
 	for _, v := range c.violations {
 		t.Error(v)
 	}
@@ -94,11 +94,11 @@ func TestVirtualHosts(t *testing.T) {
 		vhosts []string
 		waits  string
 	}{
-		{"One more on the same queue.", []string{"glance", "second"}, ""},
-		{"One on another queue, which comes later.", []string{"glance", "second", "cell"},
+		{"An additional one on the same queue.", []string{"glance", "second"}, ""},
+		{"One on another queue, which is created later.", []string{"glance", "second", "cell"},
 			"has not created virtual host cell in RabbitmqCluster cell yet: its Vhost does not exist"},
-		{"The first has gone.", []string{"second", "cell"}, ""},
-		{"So has the other queue.", []string{"glance"}, ""},
+		{"The first is removed.", []string{"second", "cell"}, ""},
+		{"So is the other queue.", []string{"glance"}, ""},
 	} {
 		c.broker.needs = map[string]bool{}
 		c.edit(func(r *c5c3v1.CredentialRotation) {
@@ -180,7 +180,7 @@ func TestQueueUserDeleted(t *testing.T) {
 		t.Errorf("another one %v, accepted %v", now.id != old.id, c.accepts(now))
 	}
 	c.verifyBroker(t)
-	if requested := c.said(); !strings.Contains(requested, "Warning CredentialStaged the User of queue user "+old.id+" was deleted") {
+	if requested := c.output(); !strings.Contains(requested, "Warning CredentialStaged the User of queue user "+old.id+" was deleted") {
 		t.Error(requested)
 	}
 }
@@ -203,9 +203,9 @@ func TestQueueUserDeletedOnOne(t *testing.T) {
 			for range 10 {
 				c.pass(r)
 			}
-			if again := c.brokerObjects("User"); len(again) != 2 || again[0].GetName() != users[0].GetName() ||
-				again[0].GetUID() == users[0].GetUID() {
-				t.Fatalf("it is not made again: %v", again)
+			if recreated := c.brokerObjects("User"); len(recreated) != 2 || recreated[0].GetName() != users[0].GetName() ||
+				recreated[0].GetUID() == users[0].GetUID() {
+				t.Fatalf("it is not made again: %v", recreated)
 			}
 			// The new Permission has the name of the earlier one.
 			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message,
@@ -253,8 +253,8 @@ func TestEarlierUser(t *testing.T) {
 	}
 }
 
-// TestQueueRightsLost: a waiting rotation does not hide that the user in use lacks a permission.
-func TestQueueRightsLost(t *testing.T) {
+// TestQueuePermissionsMissing: a waiting rotation does not hide that the user in use lacks a permission.
+func TestQueuePermissionsMissing(t *testing.T) {
 	c, r := start(t, rotationOf(queueUser))
 	c.edit(func(r *c5c3v1.CredentialRotation) {
 		r.Spec.Queue.Permissions = append(r.Spec.Queue.Permissions, permissionIn("missing"))
@@ -275,10 +275,10 @@ func TestQueueRetryInterval(t *testing.T) {
 		age    time.Duration
 		want   time.Duration
 	}{
-		"New":     {"It was made a minute ago.", time.Minute, retryInterval},
-		"Old":     {"The operator may be away for days.", 2 * time.Minute, poll},
+		"New":     {"It was created a minute ago.", time.Minute, retryInterval},
+		"Old":     {"The operator may be stopped for days.", 2 * time.Minute, poll},
 		"Ahead":   {"Clocks differ by seconds.", -5 * time.Second, retryInterval},
-		"Too far": {"A clock that is wrong is no reason to hurry until it is right.", -time.Hour, poll},
+		"Too far": {"A wrong clock does not shorten the interval permanently.", -time.Hour, poll},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r := start(t, rotationOf(queueUser))
@@ -388,9 +388,9 @@ func TestQueueUserHistories(t *testing.T) {
 		if len(c.violations) > 0 {
 			rt.Errorf("%s", strings.Join(slices.Compact(c.violations), "\n"))
 		}
-		offered, _ := c.nextCredential()
+		candidate, _ := c.nextCredential()
 		for pod, l := range c.loaded {
-			if diff := cmp.Diff(offered.id, l.id); diff != "" {
+			if diff := cmp.Diff(candidate.id, l.id); diff != "" {
 				rt.Errorf("pod %s (-Secret +pod):\n%s", pod, diff)
 			}
 		}
@@ -403,9 +403,9 @@ func TestQueueUserHistories(t *testing.T) {
 func TestExternalBroker(t *testing.T) {
 	w := &observation{rotation: rotationOf(queueUser), target: &queue{}}
 	w.rotation.Spec.Queue.DeletionPolicy = "Delete"
-	own, theirs := permissionIn("glance"), c5c3v1.QueuePermission{Vhost: "nova-cloud"}
-	theirs.ConnectionSecretRef.Name = "rabbitmq" // The same name as a RabbitmqCluster.
-	w.rotation.Spec.Queue.Permissions = []c5c3v1.QueuePermission{own, theirs}
+	own, foreignObject := permissionIn("glance"), c5c3v1.QueuePermission{Vhost: "nova-cloud"}
+	foreignObject.ConnectionSecretRef.Name = "rabbitmq" // The same name as a RabbitmqCluster.
+	w.rotation.Spec.Queue.Permissions = []c5c3v1.QueuePermission{own, foreignObject}
 	orders := (&queue{}).queueUserSpecs(w, "glance-0")
 	if len(orders) != 2 {
 		t.Fatalf("%d orders of two brokers", len(orders))

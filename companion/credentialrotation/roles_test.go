@@ -104,10 +104,10 @@ func TestRolesChanged(t *testing.T) {
 		reason string
 		roles  []string
 	}{
-		{"Made before it named any.", []string{"service"}},
-		{"The service needs one more.", []string{"admin", "service"}},
-		{"It needs one less.", []string{"admin"}},
-		{"It names none.", nil},
+		{"Created without roles in the spec.", []string{"service"}},
+		{"A role was added.", []string{"admin", "service"}},
+		{"A role was removed.", []string{"admin"}},
+		{"The roles were removed.", nil},
 	} {
 		old, _ := c.nextCredential()
 		c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Roles = tc.roles })

@@ -36,7 +36,7 @@ func TestFirst(t *testing.T) {
 	if got := r.Status.NextRotation.Sub(r.Status.LastRotation.Time); got != 83*day {
 		t.Errorf("replaced after %s", got)
 	}
-	c.checkSaid()
+	c.checkOutput()
 	before := s.ResourceVersion + r.ResourceVersion
 	c.days(c.sound(), 1)
 	if after := c.secret().ResourceVersion + c.rotation().ResourceVersion; after != before {
@@ -111,7 +111,7 @@ func TestRolloutDeferred(t *testing.T) {
 		wantMessage string
 	}{
 		"Rollout": {
-			reason:      "A roll-out that hangs.",
+			reason:      "The rollout does not progress.",
 			hold:        func(c *cluster) { c.noRollout = true },
 			free:        func(c *cluster) { c.noRollout = false },
 			wantMessage: "2 of 2 pods of Deployment glance were started with an earlier credential",
@@ -129,7 +129,7 @@ func TestRolloutDeferred(t *testing.T) {
 			wantMessage: "DaemonSet agent does not exist",
 		},
 		"Copy": {
-			reason:      "A SecretAggregate that is late: who logs in by its Secret has the old one.",
+			reason:      "The SecretAggregate is delayed: clients of its Secret have the old credential.",
 			rotation:    func(r *c5c3v1.CredentialRotation) { copied(r) },
 			hold:        func(c *cluster) { c.noCopy = true },
 			free:        func(c *cluster) { c.noCopy = false },
@@ -203,23 +203,23 @@ func TestRepairs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		damage func(*cluster)
-		// lost is set if the damage itself invalidates the credential of pods.
-		lost  bool
-		event string
+		// invalidated is set if the damage itself invalidates the credential of pods.
+		invalidated bool
+		event       string
 	}{
 		"SecretDeleted": {
-			reason: "Its memory is gone, too.",
+			reason: "The record is lost, too.",
 			damage: func(c *cluster) { c.must(c.api.Delete(context.Background(), c.secret())) },
 		},
 		"SecretEdited": {
-			reason: "The credential in the Secret is invalid.",
-			damage: func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Data[secretKey] = []byte("x") }) },
-			lost:   true, event: "Secret glance-credential was modified",
+			reason:      "The credential in the Secret is invalid.",
+			damage:      func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Data[secretKey] = []byte("x") }) },
+			invalidated: true, event: "Secret glance-credential was modified",
 		},
 		"IDEdited": {
-			reason: "The secret is of another one.",
-			damage: func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Data[idKey] = []byte("x") }) },
-			lost:   true, event: "Secret glance-credential was modified",
+			reason:      "The secret belongs to another credential.",
+			damage:      func(c *cluster) { c.editSecret(func(s *corev1.Secret) { s.Data[idKey] = []byte("x") }) },
+			invalidated: true, event: "Secret glance-credential was modified",
 		},
 		"RecordGone": {
 			reason: "The origin of the content is unknown.",
@@ -232,17 +232,17 @@ func TestRepairs(t *testing.T) {
 			event:  "Secret glance-credential was modified",
 		},
 		"RoleTaken": {
-			reason: "Keystone revokes the application credentials of every user who had a role that is deleted.",
-			damage: func(c *cluster) { c.keystone.Remove(userName) },
-			lost:   true, event: "no longer exists in Keystone",
+			reason:      "Keystone revokes the application credentials of all users who had a deleted role.",
+			damage:      func(c *cluster) { c.keystone.Remove(userName) },
+			invalidated: true, event: "no longer exists in Keystone",
 		},
 		"Suspended": {
-			reason: "Suspended or not.",
+			reason: "Also if suspended.",
 			damage: func(c *cluster) {
 				c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Suspend = true })
 				c.keystone.Remove(userName)
 			},
-			lost: true, event: "no longer exists in Keystone",
+			invalidated: true, event: "no longer exists in Keystone",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,22 +254,22 @@ func TestRepairs(t *testing.T) {
 				c.pass(r)
 			}
 			c.days(r, 1.1)
-			if tc.lost {
+			if tc.invalidated {
 				c.violations = nil
 			}
 			for _, v := range c.violations {
 				t.Errorf("%s: %s", tc.reason, v)
 			}
-			offered, _ := c.nextCredential()
+			candidate, _ := c.nextCredential()
 			for pod, l := range c.loaded {
-				if l != offered || !c.accepts(l) {
+				if l != candidate || !c.accepts(l) {
 					t.Errorf("%s: pod %s has an old credential", tc.reason, pod)
 				}
 			}
 			if got := c.keystone.Credentials(); len(got) != 2 {
 				t.Errorf("%s: %d application credentials", tc.reason, len(got))
 			}
-			if requested := c.said(); !strings.Contains(requested, tc.event) {
+			if requested := c.output(); !strings.Contains(requested, tc.event) {
 				t.Errorf("%s: it is not reported: %s", tc.reason, requested)
 			}
 		})
@@ -288,7 +288,7 @@ func TestRotateNow(t *testing.T) {
 		t.Errorf("not replaced: %s", c.conditions())
 	}
 	c.days(r, 5)
-	if again, _ := c.nextCredential(); again != fresh {
+	if repeated, _ := c.nextCredential(); repeated != fresh {
 		t.Error("an old annotation replaces again")
 	}
 }
@@ -328,14 +328,14 @@ func TestKeystoneDown(t *testing.T) {
 	}
 }
 
-// TestRefusedByKeystone: an event contains the reason.
-func TestRefusedByKeystone(t *testing.T) {
+// TestRejectedByKeystone: an event contains the reason.
+func TestRejectedByKeystone(t *testing.T) {
 	c := newCluster(t, rotationOf(applicationCredential))
 	c.keystone.Refuse("POST", "the limit is 5")
 	for range 5 {
 		c.pass(c.sound())
 	}
-	if requested := c.said(); !strings.Contains(requested, "Warning KeystoneRefuses cannot create an application credential: Keystone "+
+	if requested := c.output(); !strings.Contains(requested, "Warning KeystoneRefuses cannot create an application credential: Keystone "+
 		"returned HTTP 403: the limit is 5") {
 		t.Error(requested)
 	}

@@ -14,9 +14,9 @@ const (
 	// (status.currentID), so that an old annotation does not trigger another rotation.
 	rotateAnnotation = "c5c3.io/rotate"
 
-	// settle is the delay between writing a new credential and restarting pods: a kubelet may still serve the previous
+	// restartDelay is the delay between writing a new credential and restarting pods: a kubelet may still serve the previous
 	// content.
-	settle = 10 * time.Second
+	restartDelay = 10 * time.Second
 	// poll is the interval for resources that are not watched, retryInterval the interval while an operator is working.
 	poll          = 30 * time.Second
 	retryInterval = 2 * time.Second
@@ -69,7 +69,7 @@ func rejectSpec(w *observation) *controller.Decision {
 	name := w.rotation.Spec.SecretName
 	switch {
 	case w.state == foreign:
-		return &controller.Decision{Name: "NotOurs", Wait: fmt.Sprintf("Secret %s is not modified: %s", name, w.whose)}
+		return &controller.Decision{Name: "NotOurs", Wait: fmt.Sprintf("Secret %s is not modified: %s", name, w.secretOwner)}
 	case !w.target.overlaps() && w.value() == "":
 		_, key := w.target.keys()
 		return &controller.Decision{Name: "PasswordMissing", Wait: fmt.Sprintf(
@@ -133,7 +133,8 @@ func rollConsumers(w *observation) *controller.Decision {
 			continue
 		}
 		if w.maybeInUse() {
-			return &controller.Decision{Name: "Settling", Wait: "waiting for kubelets to update the mounted Secret", At: w.record.Since.Add(settle)}
+			return &controller.Decision{Name: "Settling", Wait: "waiting for kubelets to update the mounted Secret",
+				At: w.record.Since.Add(restartDelay)}
 		}
 		return &controller.Decision{
 			Name: "ConsumerRolled", Note: fmt.Sprintf("restarted %s to distribute credential %s", c, w.record.ID),
@@ -147,7 +148,7 @@ func rollConsumers(w *observation) *controller.Decision {
 
 // maybeInUse reports whether a kubelet may still serve the previous credential.
 func (obs *observation) maybeInUse() bool {
-	return obs.record.Previous != "" && obs.record.Since.Add(settle).After(obs.now)
+	return obs.record.Previous != "" && obs.record.Since.Add(restartDelay).After(obs.now)
 }
 
 // recordDistribution records that every consumer has the credential.
@@ -208,7 +209,7 @@ func replaceBroken(w *observation) *controller.Decision {
 	s := &controller.Decision{Name: "CredentialStaged", Action: stage(w)}
 	switch {
 	case w.credentialMissing():
-		s.Warning, s.Note = true, w.target.isLost(w.record.ID)
+		s.Warning, s.Note = true, w.target.missingMessage(w.record.ID)
 	case w.state == edited, w.state == unrecorded:
 		s.Warning, s.Note = true, fmt.Sprintf("Secret %s was modified: creating a new credential to replace its content", w.secret.Name)
 	}
@@ -234,11 +235,11 @@ func markForRevocation(w *observation) *controller.Decision {
 	if !w.target.overlaps() || !w.hasValidCredential() || !w.credentialsListed || w.record.Distributed == nil {
 		return nil
 	}
-	strays := w.orphanedCredentials()
+	orphans := w.orphanedCredentials()
 	switch {
-	case len(strays) == 0 && w.record.OthersRevoked:
+	case len(orphans) == 0 && w.record.OthersRevoked:
 		return nil
-	case len(strays) == 0:
+	case len(orphans) == 0:
 		return &controller.Decision{Name: "OthersRevoked", Action: writeRecord(w, w.record.revoked())}
 	case w.consumersPendingReason() != "":
 		return &controller.Decision{Name: "RevocationWaits", Wait: w.consumersPendingReason()}
@@ -246,13 +247,13 @@ func markForRevocation(w *observation) *controller.Decision {
 		return &controller.Decision{Name: "Grace", At: w.graceEnd()}
 	}
 	rec := w.record
-	rec.PendingRevocation, rec.OthersRevoked = strays, false
+	rec.PendingRevocation, rec.OthersRevoked = orphans, false
 	return &controller.Decision{Name: "CredentialsCondemned", Action: writeRecord(w, rec)}
 }
 
 // rotate stages a new credential when it is due and the last rotation is complete.
 func rotate(w *observation) *controller.Decision {
-	due := w.nextRotationTime()
+	rotationTime := w.nextRotationTime()
 	switch {
 	case w.consumersPendingReason() != "":
 		return &controller.Decision{Name: "RotationWaits", Wait: w.consumersPendingReason()}
@@ -260,8 +261,8 @@ func rotate(w *observation) *controller.Decision {
 		return &controller.Decision{Name: "KeystoneAwaited", Wait: w.errorMessage}
 	case w.rotation.Spec.Suspend:
 		return &controller.Decision{Name: "Suspended"}
-	case due.After(w.now):
-		return &controller.Decision{Name: "Idle", At: due}
+	case rotationTime.After(w.now):
+		return &controller.Decision{Name: "Idle", At: rotationTime}
 	}
 	return &controller.Decision{Name: "CredentialStaged", Action: stage(w)}
 }

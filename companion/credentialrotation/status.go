@@ -61,10 +61,10 @@ func (obs *observation) phase() string {
 }
 
 func readyCondition(w *observation, s controller.Decision) condition.State {
-	lacking, what := w.target.missingRoles(w)
+	lacking, detail := w.target.missingRoles(w)
 	switch {
 	case w.hasValidCredential() && lacking != "": // Has precedence: consumers lack permissions.
-		return condition.False(lacking, what)
+		return condition.False(lacking, detail)
 	case w.hasValidCredential() && s.Wait != "" && !w.rotation.Spec.Suspend && !w.nextRotationTime().After(w.now):
 		return condition.True("RotationWaits", fmt.Sprintf("credential %s is in use; the rotation due at %s is waiting: %s",
 			w.record.ID, w.nextRotationTime().Format(time.RFC3339), s.Wait))
@@ -93,17 +93,17 @@ func distributedCondition(w *observation) condition.State {
 }
 
 func revokedCondition(w *observation, s controller.Decision) condition.State {
-	strays := w.orphanedCredentials()
+	orphans := w.orphanedCredentials()
 	switch {
 	case w.record.ID == "":
 		return condition.False("NoCredential", "no valid credential exists")
-	case w.record.OthersRevoked && len(strays) == 0:
+	case w.record.OthersRevoked && len(orphans) == 0:
 		return condition.True("OnlyOne", fmt.Sprintf("no other credential than %s is valid", w.record.ID))
 	case w.record.Distributed == nil:
 		return condition.False("Distributing", "the previous credential is revoked when every consumer has the new one")
 	case s.Name == "Grace":
-		verb := map[bool]string{true: "is", false: "are"}[len(strays) == 1]
-		return condition.False("Grace", fmt.Sprintf("%s %s kept until %s", strings.Join(strays, ", "), verb, s.At.Format(time.RFC3339)))
+		verb := map[bool]string{true: "is", false: "are"}[len(orphans) == 1]
+		return condition.False("Grace", fmt.Sprintf("%s %s kept until %s", strings.Join(orphans, ", "), verb, s.At.Format(time.RFC3339)))
 	case s.Wait != "":
 		return condition.False("Waiting", s.Wait)
 	}

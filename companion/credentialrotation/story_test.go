@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// story records the externally visible behavior of a CredentialRotation: its phase and conditions when they change, events,
+// timeline records the externally visible behavior of a CredentialRotation: its phase and conditions when they change, events,
 // and steps in the log. IDs are numbered in order of appearance.
-type story struct {
+type timeline struct {
 	lines []string
 	last  string
 	ids   []string
@@ -22,10 +22,10 @@ type story struct {
 // quiet matches a step in the log without an event.
 var quiet = regexp.MustCompile(`executed a step\s+\{.*"step": "(\w+)", "note": ""`)
 
-var madeUp = regexp.MustCompile(`glance-[0-9a-z]{10}-[0-9a-f]{16}`)
+var randomName = regexp.MustCompile(`glance-[0-9a-z]{10}-[0-9a-f]{16}`)
 
 // watch records the current state.
-func (s *story) watch(c *cluster) {
+func (s *timeline) watch(c *cluster) {
 	status := c.rotation().Status
 	if id := status.CurrentID; id != "" && !strings.Contains(strings.Join(s.ids, " "), id) {
 		s.ids = append(s.ids, id)
@@ -50,14 +50,14 @@ func (s *story) watch(c *cluster) {
 	}
 }
 
-// told returns the story, with numbers for IDs and a star for random names.
-func (s *story) told() []string {
+// recordedText returns the story, with numbers for IDs and a star for random names.
+func (s *timeline) recordedText() []string {
 	var out []string
 	for _, line := range s.lines {
 		for i, id := range s.ids {
 			line = strings.ReplaceAll(line, id, fmt.Sprintf("#%d", i+1))
 		}
-		out = append(out, madeUp.ReplaceAllString(line, "*"))
+		out = append(out, randomName.ReplaceAllString(line, "*"))
 	}
 	return out
 }
@@ -115,13 +115,13 @@ func TestScenario(t *testing.T) {
 	} {
 		t.Run(target, func(t *testing.T) {
 			c := newCluster(t, rotationOf(target))
-			got := &story{}
+			got := &timeline{}
 			c.onPass = func() { got.watch(c) }
 			r := c.sound()
 			c.place(r)
 			before := value(t, "rotations_total")
 			c.untilRotation(r)
-			if diff := cmp.Diff(want, got.told()); diff != "" {
+			if diff := cmp.Diff(want, got.recordedText()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			status := c.rotation().Status

@@ -37,7 +37,7 @@ type target interface {
 	revoke(w *observation, id string) *controller.Decision
 	// title describes a credential within a sentence; isLost describes that the credential in use is missing.
 	title(id string) string
-	isLost(id string) string
+	missingMessage(id string) string
 }
 
 // targets returns a new target for each kind of rotation.

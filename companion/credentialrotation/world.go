@@ -50,10 +50,10 @@ type observation struct {
 	rotation *c5c3v1.CredentialRotation
 	now      time.Time
 
-	secret *corev1.Secret
-	state  state
-	record record
-	whose  string // owner of a foreign Secret
+	secret      *corev1.Secret
+	state       state
+	record      record
+	secretOwner string // owner of a foreign Secret
 
 	consumers         []consumer.Workload
 	copies            []secretCopy
@@ -116,10 +116,10 @@ func (obs *observation) classifySecret(secret *corev1.Secret) {
 	rec, unreadable := live.ReadRecord[record](secret, recordAnnotation)
 	switch {
 	case rec != nil && rec.Rotation != obs.rotation.Name:
-		obs.state, obs.whose = foreign, "it belongs to CredentialRotation "+rec.Rotation
+		obs.state, obs.secretOwner = foreign, "it belongs to CredentialRotation "+rec.Rotation
 		return
 	case rec == nil && unreadable == nil && obs.target.overlaps() && secret.Labels[managedByLabel] != managedBy:
-		obs.state, obs.whose = foreign, "it was not created by this CredentialRotation. Delete it, or set another secretName"
+		obs.state, obs.secretOwner = foreign, "it was not created by this CredentialRotation. Delete it, or set another secretName"
 		return
 	case rec == nil:
 		obs.state = unrecorded

@@ -20,7 +20,7 @@ const poll = 5 * time.Second
 // step converts a plan to a decision. The status is written before the action, so that nothing runs without a record.
 func (p *plan) step(w *observation) controller.Decision {
 	return controller.Decision{
-		Name: "Schema", Note: p.note, Expected: !p.refused,
+		Name: "Schema", Note: p.note, Expected: !p.rejected,
 		Status: func() { w.sync.Status = report(w, p) }, Action: p.do(w), RequeueAfter: p.requeueAfter(w),
 	}
 }
@@ -28,11 +28,11 @@ func (p *plan) step(w *observation) controller.Decision {
 // requeueAfter returns the time until the next pass after the plan was executed.
 func (p *plan) requeueAfter(w *observation) time.Duration {
 	switch {
-	case p.again:
+	case p.requeue:
 		return controller.MinRequeueInterval
 	case !p.at.IsZero():
 		return controller.RequeueIn(p.at, w.now)
-	case p.refused, p.phase == openstackv1.SyncPhaseDone:
+	case p.rejected, p.phase == openstackv1.SyncPhaseDone:
 		return controller.ResyncInterval
 	}
 	return poll

@@ -83,7 +83,7 @@ func (c *cluster) kubelets() {
 		case p.Status.Phase == corev1.PodRunning:
 			code := c.exits(r)
 			if phaseOf(&r) == versioning && code == 0 {
-				_, code = c.tells(r.Release)
+				_, code = c.toolOutput(r.Release)
 			}
 			if len(c.serves) > 0 && phaseOf(&r) == syncing && r.Release < c.newest() {
 				code = 1 // The service's own tool rejects a schema that is newer.
@@ -94,7 +94,7 @@ func (c *cluster) kubelets() {
 			}
 			status.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code}
 			if c.messages && phaseOf(&r) == versioning {
-				status.State.Terminated.Message, _ = c.tells(r.Release)
+				status.State.Terminated.Message, _ = c.toolOutput(r.Release)
 			}
 			c.podFinished(r, code)
 		case !consumer.Running(&p):
@@ -122,7 +122,7 @@ func (c *cluster) started(p *corev1.Pod, r record) {
 	name := fmt.Sprintf("%s %s #%d", r.Step, r.Release, r.Attempt)
 	c.starts = append(c.starts, name)
 	history := c.sync().Status.History
-	if current := open(history); !c.lost && (current == nil || current.Hash != r.Hash || current.Attempt != r.Attempt) {
+	if current := open(history); !c.statusRemoved && (current == nil || current.Hash != r.Hash || current.Attempt != r.Attempt) {
 		c.violatedf("%s runs and is not recorded", name)
 	}
 	ph := phaseOf(&r)

@@ -17,7 +17,7 @@ func discard(w *observation) *plan {
 	current := open(w.sync.Status.History)
 	for i := range w.jobs {
 		job := &w.jobs[i]
-		if !batchjob.IsSuspended(job) || !w.ours(job) || job.DeletionTimestamp != nil {
+		if !batchjob.IsSuspended(job) || !w.isOwned(job) || job.DeletionTimestamp != nil {
 			continue
 		}
 		r, ok := attemptOf(job)
@@ -35,7 +35,7 @@ func discard(w *observation) *plan {
 // remove deletes a Job that has not started.
 func (obs *observation) remove(job *batchv1.Job) *plan {
 	p := obs.wait(obs.sync.Status.Phase, "Waiting", fmt.Sprintf("deleting Job %s, which never started", job.Name))
-	p.remove, p.again = job, true
+	p.remove, p.requeue = job, true
 	return p
 }
 
@@ -76,7 +76,7 @@ func (obs *observation) cancel(r *record, job *batchv1.Job) *plan {
 	case obs.hasStarted(job): // It started meanwhile. Its effects are unknown: it counts as an attempt without a Job.
 		p.remove = job
 	case len(batchjob.ListPods(job, obs.pods)) > 0:
-		p.again = false
+		p.requeue = false
 	default:
 		p.status.History = p.status.History[:len(p.status.History)-1]
 	}
@@ -102,14 +102,14 @@ func (obs *observation) release(r *record, job *batchv1.Job) *plan {
 }
 
 // finishedStep records the result of the attempt in progress.
-func (obs *observation) finishedStep(r *record, verdict string, res batchjob.Result) *plan {
+func (obs *observation) finishedStep(r *record, stepOutcome string, res batchjob.Result) *plan {
 	p := obs.statusUpdatePlan(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s has finished", r.Step, r.Release))
-	p.status.History = completeAttempt(p.status.History, verdict, res.Code, res.FailureMessage, obs.now)
+	p.status.History = completeAttempt(p.status.History, stepOutcome, res.Code, res.FailureMessage, obs.now)
 	last := &p.status.History[len(p.status.History)-1]
 	if res.Digest != "" && !strings.Contains(last.Image, "@") {
 		last.Image += "@" + res.Digest
 	}
-	switch verdict {
+	switch stepOutcome {
 	case openstackv1.StepFailed:
 		p.failed = true
 		if res.Pod != nil {
@@ -127,7 +127,7 @@ func adopt(w *observation) *plan {
 	for i := range w.jobs {
 		job := &w.jobs[i]
 		r, ok := attemptOf(job)
-		if !ok || !w.ours(job) || batchjob.IsSuspended(job) || w.known(&r) {
+		if !ok || !w.isOwned(job) || batchjob.IsSuspended(job) || w.known(&r) {
 			continue
 		}
 		switch {

@@ -70,8 +70,8 @@ type cluster struct {
 	// serves are the releases that the schema serves, and startedAttempts the releases to which it may have been upgraded,
 	// the newest last.
 	serves, startedAttempts []string
-	// lost is set if the status was removed, so that records prove nothing.
-	lost bool
+	// statusRemoved is set if the status was removed, so that records prove nothing.
+	statusRemoved bool
 	// violations of invariants.
 	violations []string
 }
@@ -143,8 +143,8 @@ func identified(s *openstackv1.DatabaseSync) *openstackv1.DatabaseSync {
 	return s
 }
 
-// tells returns the output of the release's tool for the simulated database: its revision among log lines.
-func (c *cluster) tells(release string) (string, int32) {
+// toolOutput returns the output of the release's tool for the simulated database: its revision among log lines.
+func (c *cluster) toolOutput(release string) (string, int32) {
 	found, known := "None", true
 	switch newest := c.newest(); {
 	case newest >= "2026.1":
@@ -163,7 +163,7 @@ func (c *cluster) reconciler(api client.Client) *Reconciler {
 	return &Reconciler{Client: api, Reader: api, Events: c.events, Clock: c.clock, Output: func(_ context.Context, p *corev1.Pod,
 		_ string) (string, error) {
 		if r := attempt(p); phaseOf(&r) == versioning {
-			text, _ := c.tells(r.Release)
+			text, _ := c.toolOutput(r.Release)
 			return text, nil
 		}
 		return "step output\nmysql+pymysql://keystone:hunter2@db/keystone refused\nlast line", nil
@@ -235,7 +235,7 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 }
 
 // reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
-func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func(*openstackv1.DatabaseSync) bool) {
+func (c *cluster) reconcileUntil(r *Reconciler, summary string, holds func(*openstackv1.DatabaseSync) bool) {
 	c.t.Helper()
 	for range 400 {
 		if holds(c.sync()) {
@@ -246,7 +246,7 @@ func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func(*opensta
 			c.tick()
 		}
 	}
-	c.t.Fatalf("does not come to %s: %s\n%s", what, c.told(), strings.Join(c.starts, "\n"))
+	c.t.Fatalf("does not come to %s: %s\n%s", summary, c.logText(), strings.Join(c.starts, "\n"))
 }
 
 // finished reports whether all steps of the spec have run, and the status shows it.
@@ -255,7 +255,7 @@ func finished(s *openstackv1.DatabaseSync) bool {
 		meta.IsStatusConditionTrue(s.Status.Conditions, conditionContracted)
 }
 
-func (c *cluster) told() string {
+func (c *cluster) logText() string {
 	s := c.sync()
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "%s, installed %s, previous %s, contracted %s\n", s.Status.Phase, s.Status.InstalledRelease, s.Status.PreviousRelease,

@@ -63,7 +63,7 @@ func TestFailure(t *testing.T) {
 	}
 	noted := c.noted()
 	if !strings.Contains(noted, "Warning Failed step sync/db-sync of release 2025.1, attempt 1: exit code 7") ||
-		strings.Contains(noted+c.told(), "hunter2") {
+		strings.Contains(noted+c.logText(), "hunter2") {
 		t.Error(noted)
 	}
 
@@ -102,8 +102,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestLostStatus: the existing Jobs show what ran, so no schema step runs again.
-func TestLostStatus(t *testing.T) {
+// TestStatusRemoved: the existing Jobs show what ran, so no schema step runs again.
+func TestStatusRemoved(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
 	c.reconcileUntil(r, "the end", finished)
@@ -130,9 +130,9 @@ func TestRecreated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := c.sync(); len(c.jobs()) != 1 || len(s.Status.History) != 0 || !strings.Contains(c.told(),
+	if s := c.sync(); len(c.jobs()) != 1 || len(s.Status.History) != 0 || !strings.Contains(c.logText(),
 		"waiting for Job keystone-sync-db-sync-") {
-		t.Error(c.told())
+		t.Error(c.logText())
 	}
 	c.reconcileUntil(r, "the end", finished)
 	for _, v := range c.violations {

@@ -33,8 +33,8 @@ type lifecycleCase struct {
 	live func(*cluster, *Reconciler)
 	// quiesced is set if steps require stopped pods.
 	quiesced bool
-	// unsettled is set if, at the faulty call, the upgrade was aborted and requested again before the controller continues.
-	unsettled bool
+	// reordered is set if, at the faulty call, the upgrade was aborted and requested again before the controller continues.
+	reordered bool
 	// want are the steps that start, in order, without faults.
 	want []string
 	// serves is the final release of the schema.
@@ -107,7 +107,7 @@ var lives = map[string]lifecycleCase{
 		serves: "2025.2",
 	},
 	"change of mind": {
-		from: "2025.1", unsettled: true,
+		from: "2025.1", reordered: true,
 		live: func(c *cluster, r *Reconciler) {
 			c.order("2025.2")
 			c.reconcileUntil(r, "the end", finished)
@@ -255,7 +255,7 @@ func (l lifecycleCase) run(t *testing.T, at crash.Point) (*cluster, *crash.API) 
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
 		other := c.reconciler(c.api)
-		if l.unsettled {
+		if l.reordered {
 			c.order("2025.1")
 			for range 12 {
 				c.pass(other)
@@ -296,7 +296,7 @@ func (l lifecycleCase) verify(t *testing.T, c *cluster) {
 		}
 	}
 	if t.Failed() {
-		t.Log(c.told(), c.starts)
+		t.Log(c.logText(), c.starts)
 	}
 }
 

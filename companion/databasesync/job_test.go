@@ -97,9 +97,9 @@ func TestNames(t *testing.T) {
 				t.Fatalf("%s: %v", value, e)
 			}
 		}
-		again, edited := r, r
-		again.Attempt, edited.Request = 2, "other"
-		if other := []string{jobName(sync, &again), jobName(sync, &edited)}; other[0] == name || other[1] == name || other[0] == other[1] {
+		requeue, edited := r, r
+		requeue.Attempt, edited.Request = 2, "other"
+		if other := []string{jobName(sync, &requeue), jobName(sync, &edited)}; other[0] == name || other[1] == name || other[0] == other[1] {
 			t.Fatalf("%s is the name of another attempt", name)
 		}
 	})

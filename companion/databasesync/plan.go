@@ -29,14 +29,14 @@ type plan struct {
 	remove *batchv1.Job
 	// failed is set if the last attempt in the status failed.
 	failed bool
-	// again is set if the next pass should follow immediately.
-	again bool
+	// requeue is set if the next pass should follow immediately.
+	requeue bool
 	// at is the time of the next pass; zero: soon if the plan waits.
 	at time.Time
 
 	// phase, reason and message describe the state. refused is set if waiting does not help.
 	phase, reason, message string
-	refused                bool
+	rejected               bool
 	// note is the message of an event about the completed step.
 	note string
 }
@@ -110,8 +110,8 @@ func upgradeRejection(w *observation) *plan {
 			"set release to %s again until all steps have run", status.InstalledRelease, spec.Release, status.InstalledRelease))
 	}
 	from := []string{status.InstalledRelease}
-	if ahead, _ := w.maxSchemaRelease(); ahead != "" { // The schema was changed for a release that the pods do not run.
-		from = append(from, ahead)
+	if schemaRelease, _ := w.maxSchemaRelease(); schemaRelease != "" { // The schema was changed for a release that the pods do not run.
+		from = append(from, schemaRelease)
 	}
 	for _, f := range from {
 		if err := release.CheckUpgrade(release.Release(f), release.Release(spec.Release)); err != nil {
@@ -126,7 +126,7 @@ func prepare(w *observation) *plan {
 	if w.installed() {
 		return nil
 	}
-	if p := w.run(w.dueSteps()); p != nil {
+	if p := w.run(w.currentSteps()); p != nil {
 		return p
 	}
 	spec, status := &w.sync.Spec, &w.sync.Status
@@ -162,7 +162,7 @@ func cleanUp(w *observation) *plan {
 	if w.complete() {
 		return nil
 	}
-	if p := w.run(w.dueSteps()); p != nil {
+	if p := w.run(w.currentSteps()); p != nil {
 		return p
 	}
 	p := w.statusUpdatePlan(openstackv1.SyncPhaseDone, "all steps have run for release "+w.sync.Spec.Release)
@@ -178,11 +178,11 @@ func (obs *observation) run(todo []step) *plan {
 	if i < 0 {
 		return nil
 	}
-	return obs.begin(todo[i])
+	return obs.startAttempt(todo[i])
 }
 
-// begin starts the next attempt of a step once it is allowed.
-func (obs *observation) begin(s step) *plan {
+// startAttempt starts the next attempt of a step once it is allowed.
+func (obs *observation) startAttempt(s step) *plan {
 	history := obs.sync.Status.History
 	r := record{
 		Step: s.key(), Release: obs.sync.Spec.Release, Image: image(&obs.sync.Spec), Hash: s.hash,
@@ -235,7 +235,7 @@ func (obs *observation) retryAt(last *record, s step) time.Time {
 // statusUpdatePlan returns a plan that changes the status.
 func (obs *observation) statusUpdatePlan(phase, message string) *plan {
 	p := obs.wait(phase, "Progressing", message)
-	p.again = true
+	p.requeue = true
 	return p
 }
 
@@ -247,6 +247,6 @@ func (obs *observation) wait(phase, reason, message string) *plan {
 // rejectedPlan returns a plan that waits until the spec changes.
 func (obs *observation) rejectedPlan(reason, message string) *plan {
 	p := obs.wait(openstackv1.SyncPhaseFailed, reason, message)
-	p.refused = true
+	p.rejected = true
 	return p
 }

@@ -88,7 +88,7 @@ func TestAnyHistory(t *testing.T) {
 			t.Errorf("the schema serves %v", c.serves)
 		}
 		if t.Failed() {
-			t.Log(c.told(), c.starts)
+			t.Log(c.logText(), c.starts)
 		}
 	})
 }

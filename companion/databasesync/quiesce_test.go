@@ -14,30 +14,30 @@ import (
 func TestQuiesce(t *testing.T) {
 	const one, two = "2025.1", "2025.2"
 	// quiet returns a Keystone of 2025.1 whose steps require stopped pods, during an upgrade.
-	quiet := func(to string) given {
+	quiet := func(to string) fixture {
 		g := at(one, one)
 		s := quiesced(g.sync)
 		s.Status.InstalledHash, s.Status.ContractedHash = target(&s.Spec), target(&s.Spec)
 		s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = to, image1(to)
 		return g
 	}
-	checked := func() given {
+	checked := func() fixture {
 		g := quiet(two)
 		g.attempt(checking, 1, openstackv1.StepSucceeded)
 		return g
 	}
-	expanded := func() given {
+	expanded := func() fixture {
 		g := checked()
 		g.attempt(expanding, 1, openstackv1.StepSucceeded)
 		return g
 	}
-	installed := func() given {
+	installed := func() fixture {
 		g := expanded()
 		s := &g.sync.Status
 		s.InstalledRelease, s.InstalledHash, s.PreviousRelease = two, target(&g.sync.Spec), one
 		return g
 	}
-	suspendedJob := func(g given, p phase) given {
+	suspendedJob := func(g fixture, p phase) fixture {
 		_, job := g.attempt(p, 1, "")
 		g.addJob(job, "")
 		return g
@@ -45,7 +45,7 @@ func TestQuiesce(t *testing.T) {
 	const waiting = "waiting for all pods that use the database to stop: Pod x runs"
 	for name, tc := range map[string]struct {
 		reason        string
-		g             given
+		g             fixture
 		stop, rollout string
 		action        string
 		wantMessage   string
@@ -53,14 +53,14 @@ func TestQuiesce(t *testing.T) {
 	}{
 		"Check": {reason: "A check runs while the service runs.", g: quiet(two), stop: "Pod x runs",
 			action: "create check/upgrade-check 2025.2"},
-		"Expand":  {reason: "Pods run, so no Job is made.", g: checked(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
-		"Stopped": {reason: "None does any more.", g: checked(), action: "create expand/expand 2025.2", stopped: true},
+		"Expand":  {reason: "Pods run, so no Job is created.", g: checked(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
+		"Stopped": {reason: "All have stopped.", g: checked(), action: "create expand/expand 2025.2", stopped: true},
 		"Recorded": {reason: "One has started before the Job was released.", g: suspendedJob(checked(), expanding), stop: "Pod x runs",
 			wantMessage: waiting, stopped: true},
 		"Released": {reason: "None has.", g: suspendedJob(checked(), expanding), action: "release", stopped: true},
 		"Runs": {
 			reason: "They stay stopped until it has ended, even if the spec changes.", stopped: true,
-			g: func() given {
+			g: func() fixture {
 				g := checked()
 				_, job := g.attempt(expanding, 1, "")
 				g.addJob(released(job, ""), corev1.PodRunning)
@@ -70,41 +70,42 @@ func TestQuiesce(t *testing.T) {
 		},
 		"Ended": {
 			reason: "And until that is recorded.", action: "end Succeeded", stopped: false,
-			g: func() given {
+			g: func() fixture {
 				g := checked()
 				_, job := g.attempt(expanding, 1, "")
 				g.addJob(released(job, batchv1.JobComplete), corev1.PodSucceeded)
 				return g
 			}(),
 		},
-		"Installed": {reason: "The new release starts, before anything is contracted.", g: expanded()},
+		"Installed": {reason: "The new release starts before contract.", g: expanded()},
 		"RollingOut": {
-			reason: "It still does.", g: installed(), stop: "Pod x runs", rollout: "Pod y is old",
+			reason: "It still runs.", g: installed(), stop: "Pod x runs", rollout: "Pod y is old",
 			wantMessage: "waiting for all pods to run the new image: Pod y is old",
 		},
-		"Contract":    {reason: "It has, and is stopped once more.", g: installed(), stop: "Pod x runs", wantMessage: waiting, stopped: true},
+		"Contract": {reason: "It has started, and is stopped once more.", g: installed(), stop: "Pod x runs", wantMessage: waiting,
+			stopped: true},
 		"Contracting": {reason: "None runs.", g: installed(), action: "create contract/contract 2025.2", stopped: true},
 		"Migrating": {
-			reason: "Data moves while the service runs.", action: "create migrate/online 2025.2",
-			g: func() given { g := installed(); g.attempt(contracting, 1, openstackv1.StepSucceeded); return g }(),
+			reason: "Data is migrated while the service runs.", action: "create migrate/online 2025.2",
+			g: func() fixture { g := installed(); g.attempt(contracting, 1, openstackv1.StepSucceeded); return g }(),
 		},
 		"Patched": {
 			reason: "Another image of the same release has no new schema and stops no pods.", stop: "Pod x runs",
 			action: "create expand/expand 2025.1",
-			g: func() given {
+			g: func() fixture {
 				g := quiet(one)
 				g.sync.Spec.Template.Spec.Containers[0].Image += "-b"
 				return g
 			}(),
 		},
-		"Refused": {reason: "Nothing is going to run.", g: func() given { g := checked(); g.sync.Spec.UpgradeCheck = nil; g.order("2026.2"); return g }(), stop: "Pod x runs"},
-		"Aborted": {reason: "Nothing is left to run.", g: func() given { g := checked(); g.order(one); return g }(), stop: "Pod x runs"},
+		"Refused": {reason: "No step will run.", g: func() fixture { g := checked(); g.sync.Spec.UpgradeCheck = nil; g.order("2026.2"); return g }(), stop: "Pod x runs"},
+		"Aborted": {reason: "All steps have run.", g: func() fixture { g := checked(); g.order(one); return g }(), stop: "Pod x runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.g.stop, tc.g.rollout = tc.stop, tc.rollout
-			got, says := decide(tc.g.observation)
-			if got.Action != tc.action || tc.wantMessage != "" && says != tc.wantMessage {
-				t.Errorf("%s\ndoes %q, want %q: %s", tc.reason, got.Action, tc.action, says)
+			got, gotMessage := decide(tc.g.observation)
+			if got.Action != tc.action || tc.wantMessage != "" && gotMessage != tc.wantMessage {
+				t.Errorf("%s\ndoes %q, want %q: %s", tc.reason, got.Action, tc.action, gotMessage)
 			}
 			if diff := cmp.Diff(tc.stopped, report(tc.g.observation, next(tc.g.observation)).Quiesce); diff != "" {
 				t.Errorf("%s\nquiesce, -want +got:\n%s", tc.reason, diff)
@@ -114,7 +115,7 @@ func TestQuiesce(t *testing.T) {
 }
 
 // order requests another release.
-func (g given) order(release string) {
+func (g fixture) order(release string) {
 	g.edited()
 	g.sync.Spec.Release, g.sync.Spec.Template.Spec.Containers[0].Image = release, image1(release)
 }

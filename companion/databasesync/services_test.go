@@ -13,9 +13,9 @@ import (
 )
 
 // stepOf returns a step with the given name and command.
-func stepOf(name, words string) openstackv1.Step {
+func stepOf(name, commandLine string) openstackv1.Step {
 	s := openstackv1.Step{Name: name}
-	for word := range strings.FieldsSeq(words) {
+	for word := range strings.FieldsSeq(commandLine) {
 		s.Command.Command = append(s.Command.Command, openstackv1.Argument(word))
 	}
 	return s

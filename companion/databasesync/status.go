@@ -31,10 +31,10 @@ func report(w *observation, p *plan) openstackv1.DatabaseSyncStatus {
 	status.ObservedGeneration = w.sync.Generation
 	status.Phase = cmp.Or(p.phase, openstackv1.SyncPhasePending)
 	// A release that has just been installed is rolled out first.
-	status.Quiesce = !p.refused && then.quiesces() && then.rollout == "" && (w.installed() || !then.installed())
+	status.Quiesce = !p.rejected && then.quiesces() && then.rollout == "" && (w.installed() || !then.installed())
 
 	ready := condition.False(p.reason, p.message)
-	if then.installed() && !p.refused {
+	if then.installed() && !p.rejected {
 		ready = condition.True("Installed", "the schema serves release "+status.InstalledRelease)
 	}
 	contracted := condition.False(p.reason, p.message)

@@ -15,14 +15,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// story records the externally visible behavior of a DatabaseSync: its phase and conditions when they change, and events.
-type story struct {
+// timeline records the externally visible behavior of a DatabaseSync: its phase and conditions when they change, and events.
+type timeline struct {
 	lines []string
 	last  string
 }
 
 // watch records the current state.
-func (s *story) watch(c *cluster) {
+func (s *timeline) watch(c *cluster) {
 	status := c.sync().Status
 	observed := []string{status.Phase}
 	for _, name := range []string{conditionReady, conditionContracted} {
@@ -44,7 +44,7 @@ func (s *story) watch(c *cluster) {
 func TestScenario(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
-	got, failed := &story{}, value(t, "companion_database_sync_failures_total")
+	got, failed := &timeline{}, value(t, "companion_database_sync_failures_total")
 	ran := 0.0
 	c.onPass = func() {
 		got.watch(c)
@@ -144,9 +144,9 @@ func TestRequeue(t *testing.T) {
 		plan plan
 		want time.Duration
 	}{
-		"Again":   {plan{again: true, phase: openstackv1.SyncPhaseDone}, controller.MinRequeueInterval},
+		"Again":   {plan{requeue: true, phase: openstackv1.SyncPhaseDone}, controller.MinRequeueInterval},
 		"At":      {plan{at: start.Add(time.Minute), phase: openstackv1.SyncPhaseFailed}, time.Minute},
-		"Refused": {plan{refused: true, phase: openstackv1.SyncPhaseFailed}, controller.ResyncInterval},
+		"Refused": {plan{rejected: true, phase: openstackv1.SyncPhaseFailed}, controller.ResyncInterval},
 		"Done":    {plan{phase: openstackv1.SyncPhaseDone}, controller.ResyncInterval},
 		"Waits":   {plan{phase: openstackv1.SyncPhaseRollingOut}, 5 * time.Second},
 	} {

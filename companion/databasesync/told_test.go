@@ -39,7 +39,7 @@ func TestJobOfOtherOwner(t *testing.T) {
 			{Step: "sync/db-sync", Release: "2025.1", Hash: "b", Attempt: 1, Result: openstackv1.StepFailed},
 		}
 		got := w.failure(&w.sync.Status.History[1], start)
-		if says := strings.Contains(got, ". The schema may already be that of release 2025.2 and cannot be downgraded"); says != want {
+		if gotMessage := strings.Contains(got, ". The schema may already be that of release 2025.2 and cannot be downgraded"); gotMessage != want {
 			t.Errorf("started for %s: %s", started, got)
 		}
 	}

@@ -34,14 +34,14 @@ func identify(w *observation) *plan {
 	s := steps(&w.sync.Spec, versioning)[0]
 	last := latest(w.sync.Status.History, s.hash)
 	if last == nil || last.Result != openstackv1.StepSucceeded || last.Request != request(w.sync) {
-		return w.begin(s)
+		return w.startAttempt(s)
 	}
 	return w.matchRevision(v)
 }
 
 // matchRevision compares the reported revision with the spec; nil if the steps for a new database may run.
 func (obs *observation) matchRevision(v *openstackv1.SchemaVersion) *plan {
-	const again = "restore another backup or empty the database, and set annotation " + RetryAnnotation + " to a new value"
+	const requeue = "restore another backup or empty the database, and set annotation " + RetryAnnotation + " to a new value"
 	found, desired := obs.sync.Status.SchemaRevision, obs.sync.Spec.Release
 	if found == v.Empty {
 		return nil
@@ -52,27 +52,27 @@ func (obs *observation) matchRevision(v *openstackv1.SchemaVersion) *plan {
 			return nil
 		}
 		return obs.rejectedPlan("SchemaUnknown", fmt.Sprintf("the database has schema revision %s, which no supported release uses: "+
-			"it is too old, too new, or belongs to other software. Nothing was changed: %s", found, again))
+			"it is too old, too new, or belongs to other software. Nothing was changed: %s", found, requeue))
 	}
 	releases := v.Revisions[i].Releases
 	if slices.Contains(releases, desired) {
 		return nil // The steps usually change nothing.
 	}
-	what := fmt.Sprintf("the database has a schema of release %s (revision %s)", strings.Join(releases, " or "), found)
+	summary := fmt.Sprintf("the database has a schema of release %s (revision %s)", strings.Join(releases, " or "), found)
 	var why error
 	for _, from := range slices.Backward(releases) {
 		err := release.CheckUpgrade(release.Release(from), release.Release(desired))
 		if err == nil {
-			p := obs.statusUpdatePlan(openstackv1.SyncPhaseExpanding, what)
+			p := obs.statusUpdatePlan(openstackv1.SyncPhaseExpanding, summary)
 			p.status.InstalledRelease, p.status.ContractedRelease = from, from
-			p.note = what + ", which is being upgraded"
+			p.note = summary + ", which is being upgraded"
 			return p
 		}
 		if why == nil {
 			why = err
 		}
 	}
-	return obs.rejectedPlan("UpgradeRefused", fmt.Sprintf("%s, and nothing was changed: %s; or %s", what, why, again))
+	return obs.rejectedPlan("UpgradeRefused", fmt.Sprintf("%s, and nothing was changed: %s; or %s", summary, why, requeue))
 }
 
 // recordSchemaVersion records the revision that a version step reported. A step without a revision has failed, whatever its
@@ -97,12 +97,12 @@ func (obs *observation) revision(res batchjob.Result) string {
 		return ""
 	}
 	if *res.Code != 0 {
-		if m := unknownRevision.FindStringSubmatch(obs.said); m != nil {
+		if m := unknownRevision.FindStringSubmatch(obs.versionOutput); m != nil {
 			return m[1] // The image does not contain this revision, but the table may.
 		}
 		return ""
 	}
-	return reported(cmp.Or(obs.sync.Spec.SchemaVersion, &openstackv1.SchemaVersion{}), obs.said)
+	return reported(cmp.Or(obs.sync.Spec.SchemaVersion, &openstackv1.SchemaVersion{}), obs.versionOutput)
 }
 
 // reported returns the revision in an output, which may also contain log lines and revisions of branches that never change:

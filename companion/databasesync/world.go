@@ -31,8 +31,8 @@ type observation struct {
 	pods []corev1.Pod
 	// missing are the Secrets and ConfigMaps that the pod of the steps requires.
 	missing []string
-	// said is the report of a finished version step, and output is the output of a failed step.
-	said, output string
+	// versionOutput is the report of a finished version step, and output is the output of a failed step.
+	versionOutput, output string
 	// rollout is the reason why not all consumers run the image, and stop why not all are stopped; "" if none exists.
 	rollout, stop string
 }
@@ -51,12 +51,12 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 	if err := reader.List(ctx, pods, managed...); err != nil {
 		return nil, fmt.Errorf("cannot list the schema's pods: %w", err)
 	}
-	again := &openstackv1.DatabaseSync{}
-	err := client.IgnoreNotFound(reader.Get(ctx, key, again))
+	requeue := &openstackv1.DatabaseSync{}
+	err := client.IgnoreNotFound(reader.Get(ctx, key, requeue))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the DatabaseSync: %w", err)
-	case again.ResourceVersion != sync.ResourceVersion:
+	case requeue.ResourceVersion != sync.ResourceVersion:
 		return nil, apierrors.NewConflict(openstackv1.GroupVersion.WithResource("databasesyncs").GroupResource(), key.Name,
 			errors.New("it changed while its Jobs were read"))
 	}
@@ -98,11 +98,12 @@ func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
 	}
 	res := batchjob.GetResult(job, obs.pods)
 	s := obs.step(current.Hash)
-	if obs.said = res.Message; res.Pod == nil || phaseOf(current) != versioning && s.classifyExitCode(res.Code) != openstackv1.StepFailed {
+	if obs.versionOutput = res.Message; res.Pod == nil || phaseOf(current) != versioning &&
+		s.classifyExitCode(res.Code) != openstackv1.StepFailed {
 		return
 	}
 	text, err := env.Output(ctx, res.Pod, res.Container)
-	if obs.said, obs.output = cmp.Or(obs.said, text), text; err != nil {
+	if obs.versionOutput, obs.output = cmp.Or(obs.versionOutput, text), text; err != nil {
 		log.FromContext(ctx).Error(err, "cannot read the output of a step", "pod", res.Pod.Name)
 		obs.output = "its output cannot be read"
 	}
@@ -123,8 +124,8 @@ func (obs *observation) complete() bool {
 	return obs.installed() && s.ContractedRelease == s.InstalledRelease && s.ContractedHash == s.InstalledHash
 }
 
-// dueSteps returns the steps of the current phases, including succeeded ones.
-func (obs *observation) dueSteps() []step {
+// currentSteps returns the steps of the current phases, including succeeded ones.
+func (obs *observation) currentSteps() []step {
 	spec := &obs.sync.Spec
 	switch {
 	case obs.complete():
@@ -144,9 +145,9 @@ func (obs *observation) quiesces() bool {
 	if r := open(obs.sync.Status.History); r != nil {
 		return r.Quiesced
 	}
-	turn := obs.dueSteps()
-	i := slices.IndexFunc(turn, func(s step) bool { return !done(obs.sync.Status.History, s) })
-	return i >= 0 && obs.quiesced(turn[i])
+	pendingSteps := obs.currentSteps()
+	i := slices.IndexFunc(pendingSteps, func(s step) bool { return !done(obs.sync.Status.History, s) })
+	return i >= 0 && obs.quiesced(pendingSteps[i])
 }
 
 // quiesced reports whether a step requires stopped consumers. A different image of the same release has no incompatible
@@ -178,14 +179,14 @@ func (obs *observation) known(r *record) bool {
 	return last != nil && (last.Attempt > r.Attempt || last.Attempt == r.Attempt && last.Request == r.Request)
 }
 
-// ours reports whether this DatabaseSync, not an earlier object with its name, owns the Job.
-func (obs *observation) ours(job *batchv1.Job) bool { return metav1.IsControlledBy(job, obs.sync) }
+// isOwned reports whether this DatabaseSync, not an earlier object with its name, owns the Job.
+func (obs *observation) isOwned(job *batchv1.Job) bool { return metav1.IsControlledBy(job, obs.sync) }
 
 // job returns the Job of an attempt; nil if it does not exist.
 func (obs *observation) job(r *record) *batchv1.Job {
 	name := jobName(obs.sync, r)
 	for i := range obs.jobs {
-		if obs.jobs[i].Name == name && obs.ours(&obs.jobs[i]) {
+		if obs.jobs[i].Name == name && obs.isOwned(&obs.jobs[i]) {
 			return &obs.jobs[i]
 		}
 	}
@@ -209,7 +210,7 @@ func (obs *observation) isFinished(job *batchv1.Job) bool {
 // time.
 func (obs *observation) busy() string {
 	for i := range obs.jobs {
-		if j := &obs.jobs[i]; !batchjob.IsFinished(j) && (!batchjob.IsSuspended(j) || !obs.ours(j)) {
+		if j := &obs.jobs[i]; !batchjob.IsFinished(j) && (!batchjob.IsSuspended(j) || !obs.isOwned(j)) {
 			return "Job " + j.Name
 		}
 	}

@@ -114,7 +114,7 @@ func (obs *observation) put(ctx context.Context, _ *controller.Env) error {
 	e := obs.endpoint
 	if err := obs.keystone.SetEndpointRegion(ctx, obs.id, e.Spec.Region); err != nil {
 		e.Status.ID = obs.id
-		return controller.Refused("KeystoneRefuses", err)
+		return controller.Rejected("KeystoneRefuses", err)
 	}
 	writes.WithLabelValues(e.Namespace, e.Name).Inc()
 	return nil

@@ -141,7 +141,7 @@ func TestReconcile(t *testing.T) {
 		status  metav1.Condition
 	}{
 		"Without": {
-			reason: "As K-ORC makes them.", objects: []client.Object{region(), clouds(), endpoint("e")}, after: "eu-de-1", events: 1,
+			reason: "As created by K-ORC.", objects: []client.Object{region(), clouds(), endpoint("e")}, after: "eu-de-1", events: 1,
 			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
 		},
 		"Another": {
@@ -150,7 +150,7 @@ func TestReconcile(t *testing.T) {
 			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
 		},
 		"There": {
-			reason: "As bootstrap makes them: nothing is to be done.", objects: []client.Object{region(), clouds(), endpoint("e")},
+			reason: "As created by bootstrap: no change is required.", objects: []client.Object{region(), clouds(), endpoint("e")},
 			before: "eu-de-1", after: "eu-de-1",
 			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
 		},
@@ -167,7 +167,7 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Refused": {
-			reason: "Keystone's own words.", objects: []client.Object{region(), clouds(), endpoint("e")}, events: 1,
+			reason: "The message of Keystone.", objects: []client.Object{region(), clouds(), endpoint("e")}, events: 1,
 			prepare: func(k *identitytest.Keystone) { k.Refuse("PATCH", "You are not authorized.") },
 			status: metav1.Condition{
 				Status: "False", Reason: "KeystoneRefuses",
@@ -267,7 +267,7 @@ func TestNext(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		reason string
-		world  observation
+		state  observation
 		want   decision
 	}{
 		"Waits": {
@@ -275,16 +275,16 @@ func TestNext(t *testing.T) {
 			decision{Reason: "Waiting", After: 10 * time.Second, At: now},
 		},
 		"Elsewhere": {
-			"It is looked at again at once.", observation{id: "e", region: "RegionOne"},
+			"The next pass follows immediately.", observation{id: "e", region: "RegionOne"},
 			decision{Name: "RegionSet", Note: `set the region of endpoint e to eu-de-1; it was "RegionOne"`, Action: true},
 		},
 		"There": {
-			"It is looked at in a while.", observation{id: "e", region: "eu-de-1"},
+			"The next pass follows later.", observation{id: "e", region: "eu-de-1"},
 			decision{Reason: "RegionSet", ID: "e", After: 10 * time.Minute, At: now},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := tc.world
+			w := tc.state
 			w.endpoint, w.now = region(), now
 			s := next(&w)
 			got := decision{Name: s.Name, Note: s.Note, Action: s.Action != nil, After: s.RequeueAfter}

@@ -18,16 +18,18 @@ func TestCertificates(t *testing.T) {
 	block := func(kind, body string) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: []byte(body), Headers: map[string]string{"Note": "secret"}}))
 	}
-	plain := func(body string) string {
+	certificateBlock := func(body string) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte(body)}))
 	}
 	for name, tc := range map[string]struct{ reason, in, want string }{
-		"None":   {"The authorities of the system.", "", ""},
-		"Two":    {"An authority that is being renewed has two.", plain("a") + plain("b"), plain("a") + plain("b")},
-		"Key":    {"Keys are not reported.", block("RSA PRIVATE KEY", "k") + plain("a") + block("PRIVATE KEY", "k"), plain("a")},
-		"Words":  {"Nor are words.", "password: secret\n" + plain("a") + "more", plain("a")},
-		"Header": {"Nor are the headers of a block.", block("CERTIFICATE", "a"), plain("a")},
-		"Long":   {"The status takes no more.", plain(strings.Repeat("a", authorityLimit)), ""},
+		"None": {"The authorities of the system.", "", ""},
+		"Two": {"An authority that is being renewed has two.", certificateBlock("a") + certificateBlock("b"), certificateBlock("a") +
+			certificateBlock("b")},
+		"Key": {"Keys are not reported.", block("RSA PRIVATE KEY", "k") + certificateBlock("a") + block("PRIVATE KEY", "k"),
+			certificateBlock("a")},
+		"Words":  {"Nor is other text.", "password: secret\n" + certificateBlock("a") + "more", certificateBlock("a")},
+		"Header": {"Nor are the headers of a block.", block("CERTIFICATE", "a"), certificateBlock("a")},
+		"Long":   {"The status has a limit.", certificateBlock(strings.Repeat("a", authorityLimit)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := certificates([]byte(tc.in)); got != tc.want {
@@ -45,11 +47,11 @@ func TestLongest(t *testing.T) {
 		body++
 	}
 	// One more body byte is at most one more byte of text: the longest valid text, and the shortest invalid one.
-	fits := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, body-1)}))
-	if got := certificates([]byte(fits)); got != fits {
-		t.Errorf("%d bytes are not reported", len(fits))
+	longestValid := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, body-1)}))
+	if got := certificates([]byte(longestValid)); got != longestValid {
+		t.Errorf("%d bytes are not reported", len(longestValid))
 	}
-	if got := certificates([]byte(fits + string(one))); got != "" {
+	if got := certificates([]byte(longestValid + string(one))); got != "" {
 		t.Errorf("%d bytes are reported", len(got))
 	}
 }

@@ -62,7 +62,7 @@ func TestOrders(t *testing.T) {
 
 // TestBackupID: the ID depends on the keys, the store and its entry.
 func TestBackupID(t *testing.T) {
-	seen := map[string]string{}
+	observedState := map[string]string{}
 	for name, change := range map[string]func(*observation){
 		"AsItIs": func(*observation) {},
 		"Keys":   func(w *observation) { w.record.Hash = "another" },
@@ -73,10 +73,10 @@ func TestBackupID(t *testing.T) {
 		w := &observation{repo: withBackup(fernet()), record: record{Hash: "hash"}}
 		change(w)
 		id := w.backupID()
-		if other := seen[id]; other != "" || len(id) != 32 {
+		if other := observedState[id]; other != "" || len(id) != 32 {
 			t.Errorf("%s has %s, as %q", name, id, other)
 		}
-		seen[id] = name
+		observedState[id] = name
 	}
 }
 
@@ -112,8 +112,8 @@ func TestLimit(t *testing.T) {
 		repo.Spec.Token.ExpirationSeconds += int32((tc.keys - w.neededKeys.Keys) * int(time.Hour/time.Second))
 		w = &observation{repo: repo}
 		w.derive()
-		if w.neededKeys.Keys != tc.keys || (w.refusal == nil) != tc.ok {
-			t.Errorf("%d keys, want %d: %v", w.neededKeys.Keys, tc.keys, w.refusal)
+		if w.neededKeys.Keys != tc.keys || (w.specError == nil) != tc.ok {
+			t.Errorf("%d keys, want %d: %v", w.neededKeys.Keys, tc.keys, w.specError)
 		}
 	}
 }

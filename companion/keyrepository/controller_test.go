@@ -61,7 +61,7 @@ func (c *cluster) deleteSecret() {
 }
 
 // expect compares a condition: "True KeysReady". Its message must contain the words.
-func (c *cluster) expect(condition, want string, words ...string) {
+func (c *cluster) expect(condition, want string, wantParts ...string) {
 	c.t.Helper()
 	repo := c.repo()
 	got := meta.FindStatusCondition(repo.Status.Conditions, condition)
@@ -72,7 +72,7 @@ func (c *cluster) expect(condition, want string, words ...string) {
 	if text := string(got.Status) + " " + got.Reason; text != want {
 		c.t.Errorf("%s is %s, not %s: %s", condition, text, want, got.Message)
 	}
-	for _, w := range words {
+	for _, w := range wantParts {
 		if !strings.Contains(got.Message, w) {
 			c.t.Errorf("the message of %s does not contain %q: %s", condition, w, got.Message)
 		}
@@ -82,8 +82,8 @@ func (c *cluster) expect(condition, want string, words ...string) {
 	}
 }
 
-// told returns the events so far with their reasons, and fails if one reveals a key.
-func (c *cluster) told() string {
+// recordedText returns the events so far with their reasons, and fails if one reveals a key.
+func (c *cluster) recordedText() string {
 	c.t.Helper()
 	var all []string
 	for len(c.events.Events) > 0 {
@@ -125,7 +125,7 @@ func TestCreate(t *testing.T) {
 	if want := time.Date(2026, time.March, 8, 0, 0, 0, 0, time.UTC); status.NextRotation == nil || !status.NextRotation.Time.Equal(want) {
 		t.Errorf("next rotation %v", status.NextRotation)
 	}
-	if reported := c.told(); !strings.Contains(reported, "Normal KeysCreated") {
+	if reported := c.recordedText(); !strings.Contains(reported, "Normal KeysCreated") {
 		t.Error(reported)
 	}
 	c.clean()
@@ -145,7 +145,7 @@ func TestAdopt(t *testing.T) {
 	if diff := cmp.Diff(set, c.set()); diff != "" {
 		t.Error("changed existing keys: ", diff)
 	}
-	if reported := c.told(); !strings.Contains(reported, "Normal KeysAdopted") {
+	if reported := c.recordedText(); !strings.Contains(reported, "Normal KeysAdopted") {
 		t.Error(reported)
 	}
 	c.untilRotation(r)
@@ -176,7 +176,7 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 		if c.api.Get(context.Background(), key(secretName+"-restore"), copied) == nil {
 			t.Error("the copy of the keys is still there")
 		}
-		if reported := c.told(); !strings.Contains(reported, "Normal KeysRestored") {
+		if reported := c.recordedText(); !strings.Contains(reported, "Normal KeysRestored") {
 			t.Error(reported)
 		}
 	})
@@ -198,8 +198,8 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 			c.reconcileN(r)
 			tc.do(c)
 			c.reconcileN(r)
-			if made := c.secret() != nil; made != tc.want {
-				t.Errorf("keys: %v. %s", made, conditionsOf(c.repo()))
+			if regenerated := c.secret() != nil; regenerated != tc.want {
+				t.Errorf("keys: %v. %s", regenerated, conditionsOf(c.repo()))
 			}
 		})
 	}

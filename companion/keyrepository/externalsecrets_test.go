@@ -194,8 +194,8 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestLostEntry: an entry that was removed from the store is restored within a day.
-func TestLostEntry(t *testing.T) {
+// TestRemovedEntry: an entry that was removed from the store is restored within a day.
+func TestRemovedEntry(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	c.clock.SetTime(c.clock.Now().Add(time.Minute))
 	clear(c.store)

@@ -39,12 +39,12 @@ func TestNewWorkload(t *testing.T) {
 	for name, repo := range map[string]*openstackv1.KeyRepository{"fernet": fernet(), "credential": withBackup(credential())} {
 		t.Run(name, func(t *testing.T) {
 			c, r := started(t, repo)
-			if reported := c.told(); c.podCount != 2 || strings.Contains(reported, "PodsRolled") {
+			if reported := c.recordedText(); c.podCount != 2 || strings.Contains(reported, "PodsRolled") {
 				t.Errorf("%d pods for 2 replicas:\n%s", c.podCount, reported)
 			}
 			c.expect("Distributed", "True EveryPod")
 			c.untilRotation(r)
-			if reported := c.told(); c.podCount != 4 || strings.Count(reported, "PodsRolled") != 1 {
+			if reported := c.recordedText(); c.podCount != 4 || strings.Count(reported, "PodsRolled") != 1 {
 				t.Errorf("%d pods after a rotation:\n%s", c.podCount, reported)
 			}
 			c.expect("Distributed", "True EveryPod")
@@ -79,7 +79,7 @@ func TestNotNewWorkload(t *testing.T) {
 		want   string
 	}{
 		"MadeAnew": {
-			"Its pods run with the keys that were lost.", fernet(), (*cluster).deleteSecret, "True KeysReady",
+			"Its pods run with the lost keys.", fernet(), (*cluster).deleteSecret, "True KeysReady",
 		},
 		"Known": {
 			"The workload still has the annotation of the previous keys, although it was never restarted.", credential(), func(c *cluster) {
@@ -92,13 +92,13 @@ func TestNotNewWorkload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r := started(t, tc.repo)
-			lost := c.set().Hash()
+			previousHash := c.set().Hash()
 			c.sealed = nil
 			tc.do(c)
 			c.reconcileN(r)
 			c.expect("Ready", tc.want)
 			if set := c.set(); set != nil {
-				if set.Hash() == lost || c.podCount != 4 {
+				if set.Hash() == previousHash || c.podCount != 4 {
 					t.Errorf("%d pods for 2 replicas. %s", c.podCount, tc.reason)
 				}
 				c.expect("Distributed", "True EveryPod")

@@ -19,16 +19,16 @@ func TestDeleted(t *testing.T) {
 		repo   *openstackv1.KeyRepository
 		mishap func(*cluster)
 		// same: the keys are restored; made: others were created; neither: there are none.
-		same, made bool
-		condition  string
-		event      string
+		same, regenerated bool
+		condition         string
+		event             string
 	}{
 		"CredentialBackedUp": {
-			"The backup brings them back.", withBackup(credential()), func(*cluster) {}, true, false, "True KeysReady", "Warning KeysRestored",
+			"They are restored from the backup.", withBackup(credential()), func(*cluster) {}, true, false, "True KeysReady", "Warning KeysRestored",
 		},
 		"FernetBackedUp": {"The same.", withBackup(fernet()), func(*cluster) {}, true, false, "True KeysReady", "Warning KeysRestored"},
 		"StoreDown": {
-			"Nothing is made while the store may have them.", withBackup(fernet()), func(c *cluster) { c.storeDown = true },
+			"No keys are created while the store may have them.", withBackup(fernet()), func(c *cluster) { c.storeDown = true },
 			false, false, "False StoreUnknown", "Warning StoreUnknown",
 		},
 		"BackupGone": {
@@ -44,24 +44,25 @@ func TestDeleted(t *testing.T) {
 			}, false, false, "False SecretMissing", "Warning SecretMissing",
 		},
 		"FernetNoBackup": {
-			"Tokens are void anyway, and no pod can start.", fernet(), func(*cluster) {}, false, true, "True KeysReady", "Warning KeysRegenerated",
+			"Tokens are invalid anyway, and no pod can start.", fernet(), func(*cluster) {}, false, true, "True KeysReady",
+			"Warning KeysRegenerated",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, r := start(t, tc.repo)
 			before := c.set()
-			c.told()
+			c.recordedText()
 			c.deleteSecret()
 			c.sealed = nil // Encrypted data is lost in one case, and not read in the others until the keys are restored.
 			tc.mishap(c)
 			c.reconcileN(r)
 			after := c.set()
-			if same, made := after != nil && after.Hash() == before.Hash(), after != nil && after.Hash() != before.Hash(); same != tc.same ||
-				made != tc.made {
-				t.Errorf("same %v, made %v. %s", same, made, tc.reason)
+			if same, regenerated := after != nil && after.Hash() == before.Hash(), after != nil && after.Hash() != before.Hash(); same != tc.same ||
+				regenerated != tc.regenerated {
+				t.Errorf("same %v, made %v. %s", same, regenerated, tc.reason)
 			}
 			c.expect("Ready", tc.condition)
-			if reported := c.told(); strings.Count(reported, tc.event) != 1 {
+			if reported := c.recordedText(); strings.Count(reported, tc.event) != 1 {
 				t.Errorf("not exactly once %q:\n%s", tc.event, reported)
 			}
 		})
@@ -70,19 +71,19 @@ func TestDeleted(t *testing.T) {
 
 func TestRegenerateOnce(t *testing.T) {
 	c, r := start(t, credential())
-	lost := c.set().Hash()
+	previousHash := c.set().Hash()
 	c.deleteSecret()
 	c.sealed = nil
 	c.reconcileN(r)
-	c.expect("Ready", "False SecretMissing", regenerateAnnotation+`: "`+lost+`"`)
+	c.expect("Ready", "False SecretMissing", regenerateAnnotation+`: "`+previousHash+`"`)
 	c.annotate(regenerateAnnotation, "repo-uid")
 	c.reconcileN(r)
 	if c.secret() != nil {
 		t.Fatal("took a consent that was not for these keys")
 	}
-	c.annotate(regenerateAnnotation, lost)
+	c.annotate(regenerateAnnotation, previousHash)
 	c.reconcileN(r)
-	if set := c.set(); set == nil || set.Hash() == lost {
+	if set := c.set(); set == nil || set.Hash() == previousHash {
 		t.Fatal("made no new keys")
 	}
 	c.deleteSecret()
@@ -112,7 +113,7 @@ func TestEdited(t *testing.T) {
 			t.Run("NoBackup", func(t *testing.T) {
 				c, r := start(t, fernet())
 				before := c.secret()
-				c.told()
+				c.recordedText()
 				c.edit(edit)
 				edited := c.secret()
 				c.mounted, c.sealed, c.noRollout = map[string]keys.Set{}, nil, true
@@ -122,8 +123,8 @@ func TestEdited(t *testing.T) {
 				if diff := cmp.Diff(edited, c.secret()); diff != "" {
 					t.Error("changed a modified Secret: ", diff)
 				}
-				c.expect("Ready", "False SecretEdited", "Undo")
-				if reported := c.told(); strings.Count(reported, "Warning SecretEdited") != 1 {
+				c.expect("Ready", "False SecretEdited", "Revert")
+				if reported := c.recordedText(); strings.Count(reported, "Warning SecretEdited") != 1 {
 					t.Error(reported)
 				}
 				c.edit(func(s *corev1.Secret) { s.Data, s.Annotations = before.Data, before.Annotations })
@@ -145,8 +146,8 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// TestRecordLost removes the annotation, as a tool may that replaces the Secret.
-func TestRecordLost(t *testing.T) {
+// TestRecordRemoved removes the annotation, as a tool may that replaces the Secret.
+func TestRecordRemoved(t *testing.T) {
 	for _, text := range []string{"", "{"} {
 		c, r := start(t, fernet())
 		before := c.set()

@@ -76,8 +76,8 @@ func createKeys(w *observation) *controller.Decision {
 	switch {
 	case w.state != missing:
 		return nil
-	case w.refusal != nil:
-		return &controller.Decision{Name: "Refused", Wait: w.refusal.Error()}
+	case w.specError != nil:
+		return &controller.Decision{Name: "Refused", Wait: w.specError.Error()}
 	case w.allowsRegenerate():
 		return generate(w)
 	case w.repo.Spec.Backup != nil:
@@ -86,7 +86,7 @@ func createKeys(w *observation) *controller.Decision {
 		}
 	}
 	switch {
-	case w.lost == "":
+	case w.previousHash == "":
 		return generate(w)
 	case w.repo.Spec.Type == openstackv1.KeyTypeFernet:
 		// Existing tokens are invalid with or without new keys, and no pod can start without keys.
@@ -100,8 +100,8 @@ func createKeys(w *observation) *controller.Decision {
 
 // regenerateAnnotationValue returns the value of the annotation that allows new keys.
 func (obs *observation) regenerateAnnotationValue() string {
-	if obs.lost != "" {
-		return obs.lost
+	if obs.previousHash != "" {
+		return obs.previousHash
 	}
 	return string(obs.repo.UID)
 }
@@ -113,10 +113,10 @@ func (obs *observation) allowsRegenerate() bool {
 func generate(w *observation) *controller.Decision {
 	s := &controller.Decision{Name: "KeysCreated", Note: "created the keys in Secret " + string(w.repo.Spec.SecretName),
 		Action: generateKeys(w)}
-	if w.lost != "" {
+	if w.previousHash != "" {
 		s.Name, s.Warning = "KeysRegenerated", true
 		s.Note = fmt.Sprintf("Secret %s was missing: new keys replaced %s. Data encrypted with the old keys is lost",
-			w.repo.Spec.SecretName, w.lost)
+			w.repo.Spec.SecretName, w.previousHash)
 	}
 	return s
 }
@@ -143,7 +143,7 @@ func restore(w *observation) *controller.Decision {
 				w.repo.Spec.Backup.RemoteKey, sentence(err))}
 		}
 		return &controller.Decision{
-			Name: "KeysRestored", Action: writeKeys(w, set, found(set, w.now, w.neededKeys.Lifetime)), Warning: w.lost != "",
+			Name: "KeysRestored", Action: writeKeys(w, set, found(set, w.now, w.neededKeys.Lifetime)), Warning: w.previousHash != "",
 			Note: fmt.Sprintf("restored the keys in Secret %s from the backup: primary %d", w.repo.Spec.SecretName, set.Primary()),
 		}
 	case unknown:
@@ -337,8 +337,8 @@ func (obs *observation) nextRotationTime() time.Time { return obs.schedule.Next(
 // rotateKeys rotates the keys when they are due, and only if no key that is in use is removed; otherwise it waits.
 func rotateKeys(w *observation) *controller.Decision {
 	switch {
-	case w.refusal != nil:
-		return &controller.Decision{Name: "Refused", Wait: w.refusal.Error()}
+	case w.specError != nil:
+		return &controller.Decision{Name: "Refused", Wait: w.specError.Error()}
 	case w.repo.Spec.Suspend:
 		return &controller.Decision{Name: "Suspended"}
 	}
@@ -347,8 +347,8 @@ func rotateKeys(w *observation) *controller.Decision {
 			return &controller.Decision{Name: "RotationWaits", Wait: why}
 		}
 	}
-	if due := w.nextRotationTime(); due.After(w.now) {
-		return &controller.Decision{Name: "Idle", At: due}
+	if rotationTime := w.nextRotationTime(); rotationTime.After(w.now) {
+		return &controller.Decision{Name: "Idle", At: rotationTime}
 	}
 	free, ok := w.record.NeededUntil.Free(w.set, w.limit)
 	switch {

@@ -14,14 +14,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-// due returns an observation in which all pods have the keys, and a rotation is due.
-func due(t *testing.T) *observation {
+// readyToRotate returns an observation in which all pods have the keys, and a rotation is due.
+func readyToRotate(t *testing.T) *observation {
 	t.Helper()
 	now := time.Date(2026, time.March, 9, 12, 0, 0, 0, time.UTC)
 	w := &observation{repo: fernet(), now: now, state: intact, set: keys.Set{0: "a", 1: "b", 2: "c"}}
 	w.derive()
-	if w.refusal != nil {
-		t.Fatal(w.refusal)
+	if w.specError != nil {
+		t.Fatal(w.specError)
 	}
 	rotated := now.Add(-8 * 24 * time.Hour)
 	w.record = record{Hash: w.set.Hash(), Rotated: rotated, Distributed: &rotated, NeededUntil: keys.RetirementLog{1: rotated}}
@@ -56,7 +56,7 @@ func TestRotateKeys(t *testing.T) {
 			},
 		},
 	} {
-		w := due(t)
+		w := readyToRotate(t)
 		tc.change(w)
 		got := rotateKeys(w)
 		if does := got.Action != nil; does != (name == "Due") {
@@ -71,7 +71,7 @@ func TestRotateKeys(t *testing.T) {
 
 // TestMigrationBackoff: a failed migration is retried after an hour, which its condition reports.
 func TestMigrationBackoff(t *testing.T) {
-	w := due(t)
+	w := readyToRotate(t)
 	repo := credential()
 	w.repo = repo
 	w.consumers = make([]consumer.Workload, 0)

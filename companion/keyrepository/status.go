@@ -71,7 +71,7 @@ func report(w *observation, s controller.Decision) openstackv1.KeyRepositoryStat
 
 // nextRotation returns when the keys will rotate if only time delays them; the zero time if they will not.
 func (obs *observation) nextRotation() time.Time {
-	if obs.refusal != nil || obs.repo.Spec.Suspend {
+	if obs.specError != nil || obs.repo.Spec.Suspend {
 		return time.Time{}
 	}
 	at := obs.nextRotationTime()
@@ -83,8 +83,8 @@ func (obs *observation) nextRotation() time.Time {
 
 func readinessCondition(w *observation, s controller.Decision) condition.State {
 	switch {
-	case w.refusal != nil:
-		return condition.False("Refused", w.refusal.Error())
+	case w.specError != nil:
+		return condition.False("Refused", w.specError.Error())
 	case w.state != intact && s.Action == nil:
 		return condition.False(s.Name, s.Wait)
 	case w.state != intact:

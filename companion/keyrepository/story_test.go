@@ -14,9 +14,9 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// story records the externally visible behavior of a KeyRepository: its conditions when they change, events, and steps in the
+// timeline records the externally visible behavior of a KeyRepository: its conditions when they change, events, and steps in the
 // log.
-type story struct {
+type timeline struct {
 	lines []string
 	last  string
 }
@@ -28,7 +28,7 @@ var (
 )
 
 // watch records the current state.
-func (s *story) watch(c *cluster) {
+func (s *timeline) watch(c *cluster) {
 	for _, step := range quiet.FindAllStringSubmatch(c.logs.String(), -1) {
 		s.lines = append(s.lines, ". "+step[1])
 	}
@@ -124,7 +124,7 @@ func TestScenario(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, tc.repo, deployment())
-			got := &story{}
+			got := &timeline{}
 			c.onPass = func() { got.watch(c) }
 			r := c.reconciler(c.api, c.api)
 			c.run(r)

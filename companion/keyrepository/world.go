@@ -48,7 +48,7 @@ type observation struct {
 	schedule   rotation.Schedule
 	neededKeys rotation.KeyRequirement
 	limit      int
-	refusal    error
+	specError  error
 
 	// secret is nil if it does not exist; record is set if the Secret is intact, set if it is intact or unrecorded.
 	secret *corev1.Secret
@@ -57,8 +57,8 @@ type observation struct {
 	record record
 	// keysError is the reason why a Secret is classified as edited.
 	keysError error
-	// lost is the hash of the previously known keys; "" if none are known.
-	lost string
+	// previousHash is the hash of the previously known keys; "" if none are known.
+	previousHash string
 
 	consumers []consumer.Workload
 	backup    backup
@@ -97,15 +97,16 @@ func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepo
 // derive evaluates the spec.
 func (obs *observation) derive() {
 	spec := obs.repo.Spec
-	obs.schedule, obs.refusal = rotation.ParseSchedule(string(spec.RotationSchedule))
-	if obs.refusal != nil {
+	obs.schedule, obs.specError = rotation.ParseSchedule(string(spec.RotationSchedule))
+	if obs.specError != nil {
 		return
 	}
 	switch {
 	case spec.Type == openstackv1.KeyTypeCredential:
 		obs.neededKeys = rotation.NeededCredentialKeys()
 	case spec.Token == nil:
-		obs.refusal = fmt.Errorf("keys of type %s require spec.token: the lifetime of tokens defines how long a key must be retained", spec.Type)
+		obs.specError = fmt.Errorf("keys of type %s require spec.token: the lifetime of tokens defines how long a key must be retained",
+			spec.Type)
 		return
 	default:
 		obs.neededKeys = rotation.NeededKeys(
@@ -118,17 +119,17 @@ func (obs *observation) derive() {
 	}
 	switch {
 	case obs.limit < obs.neededKeys.Keys:
-		obs.refusal = fmt.Errorf("spec.maxActiveKeys %d is too small and would invalidate tokens that are still accepted: %s. "+
+		obs.specError = fmt.Errorf("spec.maxActiveKeys %d is too small and would invalidate tokens that are still accepted: %s. "+
 			"Increase it, or rotate less often", obs.limit, obs.neededKeys.Reason)
 	case obs.limit > rotation.MaxKeys:
-		obs.refusal = fmt.Errorf("spec.rotationSchedule needs more than %d keys: %s. Rotate less often, or reduce the lifetime of tokens",
+		obs.specError = fmt.Errorf("spec.rotationSchedule needs more than %d keys: %s. Rotate less often, or reduce the lifetime of tokens",
 			rotation.MaxKeys, obs.neededKeys.Reason)
 	}
 }
 
 // classifySecret determines the state of the Secret.
 func (obs *observation) classifySecret(secret *corev1.Secret) {
-	obs.secret, obs.lost = secret, obs.earlier()
+	obs.secret, obs.previousHash = secret, obs.earlier()
 	if secret == nil {
 		obs.state = missing
 		return
@@ -142,12 +143,13 @@ func (obs *observation) classifySecret(secret *corev1.Secret) {
 		obs.keysError = invalid
 	case rec != nil && rec.Hash == hash:
 		obs.state, obs.set, obs.record = intact, set, *rec
-	case rec == nil && obs.lost == hash, rec == nil && unreadable == nil && obs.lost == "", obs.repo.Annotations[acceptAnnotation] == hash:
+	case rec == nil && obs.previousHash == hash, rec == nil && unreadable == nil && obs.previousHash == "",
+		obs.repo.Annotations[acceptAnnotation] == hash:
 		obs.state, obs.set = unrecorded, set
 	case unreadable != nil:
 		obs.keysError = unreadable
 	default:
-		written := obs.lost
+		written := obs.previousHash
 		if rec != nil {
 			written = rec.Hash
 		}

@@ -52,7 +52,7 @@ func TestRotateRefuses(t *testing.T) {
 		limit  int
 	}{
 		"NoStaged":  {"Keystone has nothing to promote.", Set{1: key(1), 2: key(2)}, 3},
-		"NoPrimary": {"The staged key alone is primary and staged at once.", Set{0: key(1)}, 3},
+		"NoPrimary": {"A single key is both primary and staged.", Set{0: key(1)}, 3},
 		"Empty":     {"It has no keys.", Set{}, 3},
 		"LimitOne":  {"The primary would be purged.", Set{0: key(1), 1: key(2)}, 1},
 	} {
@@ -77,7 +77,7 @@ func TestParse(t *testing.T) {
 		data   map[string][]byte
 		want   []string
 	}{
-		"Nothing": {"A Secret that was emptied.", nil, []string{"key 0", "no primary"}},
+		"Nothing": {"An empty Secret.", nil, []string{"key 0", "no primary"}},
 		"Name": {
 			"Keystone ignores names that are not numbers, which is probably a mistake.",
 			with(func(d map[string][]byte) { d["notes.txt"] = []byte("x") }), []string{`"notes.txt"`},
@@ -88,9 +88,9 @@ func TestParse(t *testing.T) {
 		"Negative": {"Keystone reads it as a key.", with(func(d map[string][]byte) { d["-1"] = []byte(another) }), []string{`"-1"`}},
 		"Huge": {"A status has 32 bits.", with(func(d map[string][]byte) { d["4294967296"] = []byte(another) }),
 			[]string{`"4294967296"`}},
-		"Huge31": {"And one of them is the sign.", with(func(d map[string][]byte) { d["2147483648"] = []byte(another) }),
+		"Huge31": {"And one of them is the sign bit.", with(func(d map[string][]byte) { d["2147483648"] = []byte(another) }),
 			[]string{`entry "2147483648" is not a key`}},
-		"Largest": {"This one is read.", with(func(d map[string][]byte) { d["2147483647"] = []byte(another) }),
+		"Largest": {"This is the maximum.", with(func(d map[string][]byte) { d["2147483647"] = []byte(another) }),
 			[]string{"between 1 and 2147483647"}},
 		"NoStaged":  {"The next rotation has nothing to promote.", with(func(d map[string][]byte) { delete(d, "0") }), []string{"key 0"}},
 		"NoPrimary": {"Then 0 encrypts.", with(func(d map[string][]byte) { delete(d, "1") }), []string{"no primary"}},
@@ -102,11 +102,11 @@ func TestParse(t *testing.T) {
 		"StandardCode": {"+ and / are another alphabet.", with(func(d map[string][]byte) { d["1"] = []byte("+/" + string(d["1"][2:])) }),
 			[]string{"key 1 is malformed"}},
 		"NullKey": {
-			"Keystone's own key for want of any.",
+			"Keystone's fallback key.",
 			with(func(d map[string][]byte) { d["1"] = []byte(base64.URLEncoding.EncodeToString(make([]byte, 32))) }), []string{"null key"},
 		},
-		"Twice": {"A copy does not rotate.", with(func(d map[string][]byte) { d["1"] = d["0"] }), []string{"keys 0 and 1 are the same"}},
-		"LastTwice": {"The one that it is a copy of is named.", with(func(d map[string][]byte) { d["2"] = d["1"] }),
+		"Twice": {"A copied key does not rotate.", with(func(d map[string][]byte) { d["1"] = d["0"] }), []string{"keys 0 and 1 are the same"}},
+		"LastTwice": {"The error contains the original key.", with(func(d map[string][]byte) { d["2"] = d["1"] }),
 			[]string{"keys 1 and 2 are the same"}},
 		"All": {
 			"All errors are reported together.",

@@ -157,9 +157,9 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestNeededIsEnough checks that the number of keys is sufficient for punctual rotations: the log never delays one. One key
+// TestNeededKeysSuffice checks that the number of keys is sufficient for punctual rotations: the log never delays one. One key
 // fewer is not sufficient.
-func TestNeededIsEnough(t *testing.T) {
+func TestNeededKeysSuffice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom([]string{"0 0 * * *", "0 */6 * * *", "0 0 * * 0", "15 3 * * 1,4"}).Draw(t, "schedule")
 		s, err := rotation.ParseSchedule(text)

@@ -51,8 +51,8 @@ type cluster struct {
 	clock  *clocktesting.FakePassiveClock
 	events *events.FakeRecorder
 
-	// lost are ports missing in OVN, which a repair creates; stubborn are ports that it cannot create.
-	lost, stubborn int
+	// missingPorts are ports missing in OVN, which a repair creates; stubborn are ports that it cannot create.
+	missingPorts, stubborn int
 	// exits returns the exit code of a run; 0 lets it run.
 	exits func() int32
 	// logsUnavailable is set if the output of pods cannot be read.
@@ -65,8 +65,8 @@ type cluster struct {
 	violations []string
 	onPass     func()
 	// rests is the time until which the OVNSync is not reconciled, and seen is its watched state at that time.
-	rests time.Time
-	seen  string
+	rests         time.Time
+	observedState string
 }
 
 // object returns an OVNSync with a request.
@@ -105,7 +105,7 @@ func newCluster(t testing.TB, objects ...client.Object) *cluster {
 
 // reconciler returns a Reconciler with a client. All objects are reconciled first.
 func (c *cluster) reconciler(api client.Client) *Reconciler {
-	c.seen = ""
+	c.observedState = ""
 	return &Reconciler{
 		Client: api, Reader: api, Events: c.events, Clock: c.clock, Started: c.clock.Now(),
 		Output: func(_ context.Context, p *corev1.Pod, _ string) (string, error) {
@@ -152,8 +152,8 @@ func (c *cluster) edit(do func(*openstackv1.OVNSync)) {
 	c.must(c.api.Update(context.Background(), o))
 }
 
-// ask sets another request.
-func (c *cluster) ask(request string, mode common.OVNSyncMode) {
+// setRequest sets another request.
+func (c *cluster) setRequest(request string, mode common.OVNSyncMode) {
 	c.edit(func(o *openstackv1.OVNSync) {
 		o.Spec.OVNSyncRequest = common.OVNSyncRequest{Request: request, Mode: mode}
 	})
@@ -183,8 +183,8 @@ func (c *cluster) watched(o *openstackv1.OVNSync) string {
 // pass reconciles the OVNSync if it is due, and runs the simulation.
 func (c *cluster) pass(r *Reconciler) {
 	c.t.Helper()
-	if o := c.object(); !c.clock.Now().Before(c.rests) || c.seen != c.watched(o) {
-		c.seen = c.watched(o)
+	if o := c.object(); !c.clock.Now().Before(c.rests) || c.observedState != c.watched(o) {
+		c.observedState = c.watched(o)
 		result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
 		c.onPass()
 		c.rests = c.clock.Now().Add(result.RequeueAfter)
@@ -197,7 +197,7 @@ func (c *cluster) pass(r *Reconciler) {
 }
 
 // reconcileUntil reconciles until the condition holds. It fails the test if that does not happen.
-func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func() bool) {
+func (c *cluster) reconcileUntil(r *Reconciler, label string, holds func() bool) {
 	c.t.Helper()
 	for range 600 {
 		if holds() {
@@ -205,7 +205,7 @@ func (c *cluster) reconcileUntil(r *Reconciler, what string, holds func() bool) 
 		}
 		c.pass(r)
 	}
-	c.t.Fatalf("does not come to %s: %s", what, c.told())
+	c.t.Fatalf("does not come to %s: %s", label, c.recordedText())
 }
 
 // isAnswered reports whether the current request is completed.
@@ -220,7 +220,7 @@ func (c *cluster) condition(name string) metav1.Condition {
 	return ptr.Deref(meta.FindStatusCondition(c.object().Status.Conditions, name), metav1.Condition{})
 }
 
-func (c *cluster) told() string {
+func (c *cluster) recordedText() string {
 	o := c.object()
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "generation %d, answer %+v, run %+v, modes %v\n", o.Generation, o.Status.Answer, o.Status.Run, c.modes)
@@ -320,10 +320,10 @@ func (c *cluster) run(p *corev1.Pod) int32 {
 		}
 		return fmt.Sprintf(`{"Port found in Neutron but not in OVN NB DB, port_id=%%s": {"count": [%d], "examples": ["Port found, port_id=1"]}}`, n)
 	}
-	text := fmt.Sprintf(`{"found": %s}`, ports(c.lost+c.stubborn))
+	text := fmt.Sprintf(`{"found": %s}`, ports(c.missingPorts+c.stubborn))
 	if mode == "repair" {
-		text = fmt.Sprintf(`{"repaired": %s, "found": %s}`, ports(c.lost+c.stubborn), ports(c.stubborn))
-		c.lost = 0
+		text = fmt.Sprintf(`{"repaired": %s, "found": %s}`, ports(c.missingPorts+c.stubborn), ports(c.stubborn))
+		c.missingPorts = 0
 	}
 	c.outputs[p.Name] = "2026-03-02 12:00:00.000 8 INFO neutron [-] something\n" + mark + " " + text + "\n"
 	return 0

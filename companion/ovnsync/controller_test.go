@@ -18,31 +18,31 @@ import (
 // TestRequests: each request is completed once, in its mode.
 func TestRequests(t *testing.T) {
 	c := newCluster(t, object(), secret())
-	c.lost = 2
+	c.missingPorts = 2
 	r := c.sound()
 	for _, step := range []struct {
 		reason, request string
 		mode            common.OVNSyncMode
 		want            common.OVNSyncAnswer
-		inSync, words   string
+		inSync, summary string
 	}{
 		{
-			reason: "To look changes nothing.", request: "first",
+			reason: "A comparison changes nothing.", request: "first",
 			want:   common.OVNSyncAnswer{Request: "first", Mode: common.OVNSyncLog, Differences: 2, Found: ports(2)},
-			inSync: "False Drifted", words: "OVN differs from the Neutron database: Port 2 missing in OVN",
+			inSync: "False Drifted", summary: "OVN differs from the Neutron database: Port 2 missing in OVN",
 		},
 		{
 			reason: "Another mode is a new request.", request: "first", mode: common.OVNSyncRepair,
 			want:   common.OVNSyncAnswer{Request: "first", Mode: common.OVNSyncRepair, Repaired: 2, Found: ports(2)},
-			inSync: "True Repaired", words: "OVN matches the Neutron database after a repair: Port 2 missing in OVN",
+			inSync: "True Repaired", summary: "OVN matches the Neutron database after a repair: Port 2 missing in OVN",
 		},
 		{
-			reason: "So does another text.", request: "after", mode: common.OVNSyncLog,
+			reason: "So is another text.", request: "after", mode: common.OVNSyncLog,
 			want:   common.OVNSyncAnswer{Request: "after", Mode: common.OVNSyncLog},
-			inSync: "True InSync", words: "OVN matches the Neutron database",
+			inSync: "True InSync", summary: "OVN matches the Neutron database",
 		},
 	} {
-		c.ask(step.request, step.mode)
+		c.setRequest(step.request, step.mode)
 		c.reconcileUntil(r, step.request, c.isAnswered)
 		got := *c.object().Status.Answer
 		if got.Time == nil {
@@ -53,7 +53,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s\n(-want +got):\n%s", step.reason, diff)
 		}
 		in := c.condition(conditionInSync)
-		if s := string(in.Status) + " " + in.Reason; s != step.inSync || in.Message != step.words {
+		if s := string(in.Status) + " " + in.Reason; s != step.inSync || in.Message != step.summary {
 			t.Errorf("%s\nInSync is %s: %s", step.reason, s, in.Message)
 		}
 	}
@@ -73,7 +73,7 @@ func ports(n int32) []common.OVNDifference {
 // TestFinalizerNotRemoved: the differences that remain after a repair are reported, and the repair is not repeated.
 func TestFinalizerNotRemoved(t *testing.T) {
 	c := newCluster(t, object(func(o *openstackv1.OVNSync) { o.Spec.Mode = common.OVNSyncRepair }), secret())
-	c.lost, c.stubborn = 1, 1
+	c.missingPorts, c.stubborn = 1, 1
 	r := c.sound()
 	c.reconcileUntil(r, "an answer", c.isAnswered)
 	for range 100 {
@@ -97,8 +97,8 @@ func TestFailures(t *testing.T) {
 		t.Errorf("it ran %d times in an hour", n)
 	}
 	ready := c.condition(conditionReady)
-	if ready.Status != metav1.ConditionFalse || strings.Contains(c.told(), "hunter2") {
-		t.Error(c.told())
+	if ready.Status != metav1.ConditionFalse || strings.Contains(c.recordedText(), "hunter2") {
+		t.Error(c.recordedText())
 	}
 	c.reconcileUntil(r, "the pause", func() bool { return c.condition(conditionReady).Reason == "CommandFailed" })
 	if got, want := c.condition(conditionReady).Message, "the comparison failed and is retried: exit code 1, last line"; got != want {
@@ -106,7 +106,7 @@ func TestFailures(t *testing.T) {
 	}
 	c.exits = func() int32 { return 0 }
 	before := c.clock.Now()
-	c.ask("another", "") // It does not wait.
+	c.setRequest("another", "") // It does not wait.
 	c.reconcileUntil(r, "an answer", c.isAnswered)
 	if waited := c.clock.Now().Sub(before); waited > 2*time.Minute {
 		t.Errorf("it was completed after %s", waited)
@@ -114,8 +114,8 @@ func TestFailures(t *testing.T) {
 	c.verified()
 }
 
-// TestUnread: exit code 0 without a readable output is no answer.
-func TestUnread(t *testing.T) {
+// TestUnreadableOutput: exit code 0 without a readable output is no answer.
+func TestUnreadableOutput(t *testing.T) {
 	c := newCluster(t, object(), secret())
 	c.logsUnavailable = true
 	r := c.sound()
@@ -146,7 +146,7 @@ func TestNextAttemptTime(t *testing.T) {
 			want:   "Refused: spec.template.spec.containers must not be empty: the first container runs Neutron's tool",
 		},
 		"Image": {
-			reason: "People look here first.",
+			reason: "The condition has precedence.",
 			change: func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" },
 			want: `Waiting: Log of request "first" runs in Job neutron-ovn-sync: its pod cannot start: ` +
 				"ImagePullBackOff: no such image",

@@ -22,7 +22,7 @@ var stride = flag.Int("crash.every", effort.Of(23, 7), "make every n-th run of T
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	c := newCluster(t, object(), secret())
-	c.lost = 3
+	c.missingPorts = 3
 	a := crash.New(c.api, at)
 	c.onPass = a.ReconcileDone
 	a.OnConcurrentWrite = func() {
@@ -39,13 +39,13 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	c.reconcileUntil(r, "a run", func() bool { return len(c.pods()) > 0 || c.isAnswered() })
 	c.must(c.api.DeleteAllOf(context.Background(), &batchv1.Job{}))
 	c.reconcileUntil(r, "the first answer", c.isAnswered)
-	c.ask("first", common.OVNSyncRepair)
+	c.setRequest("first", common.OVNSyncRepair)
 	for range 3 {
 		c.pass(r)
 	}
 	c.edit(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "neutron:2026.1" })
 	c.reconcileUntil(r, "the repair", c.isAnswered)
-	c.ask("last", common.OVNSyncLog)
+	c.setRequest("last", common.OVNSyncLog)
 	c.reconcileUntil(r, "the last answer", c.isAnswered)
 	c.reconcileUntil(c.sound(), "rest", c.isAnswered)
 	return c, a
@@ -56,8 +56,8 @@ func verify(t *testing.T, c *cluster) {
 	t.Helper()
 	c.verified()
 	a := c.object().Status.Answer
-	if a.Request != "last" || a.Differences != 0 || c.lost != 0 {
-		t.Errorf("%+v, %d lost", a, c.lost)
+	if a.Request != "last" || a.Differences != 0 || c.missingPorts != 0 {
+		t.Errorf("%+v, %d lost", a, c.missingPorts)
 	}
 	repairs := 0
 	for _, mode := range c.modes {
@@ -70,7 +70,7 @@ func verify(t *testing.T, c *cluster) {
 		t.Errorf("runs: %v", c.modes)
 	}
 	if t.Failed() {
-		t.Log(c.told())
+		t.Log(c.recordedText())
 	}
 }
 

@@ -164,17 +164,17 @@ func examples(all, more []string) []string {
 	return all
 }
 
-// words lists differences for messages.
-func words(all []common.OVNDifference) string {
+// summary lists differences for messages.
+func summary(all []common.OVNDifference) string {
 	out := make([]string, 0, len(all))
 	for _, d := range all {
 		var sides []string
 		for _, s := range []struct {
 			count int32
-			what  string
+			label string
 		}{{d.Missing, "missing in OVN"}, {d.Extra, "unknown to Neutron"}, {d.Different, "different"}} {
 			if s.count > 0 {
-				sides = append(sides, fmt.Sprintf("%d %s", s.count, s.what))
+				sides = append(sides, fmt.Sprintf("%d %s", s.count, s.label))
 			}
 		}
 		out = append(out, d.Kind+" "+strings.Join(sides, ", "))

@@ -71,7 +71,7 @@ func TestProgram(t *testing.T) {
 	provider := common.OVNDifference{Kind: "ProviderNetworkPort", Extra: 1, Examples: []string{
 		"Provider network port found in OVN NB DB, but not in Neutron port_name=%(lport)s {'net': 1, 'seg': 2}",
 	}}
-	lost := common.OVNDifference{Kind: "Port", Missing: 2, Examples: []string{
+	missingPorts := common.OVNDifference{Kind: "Port", Missing: 2, Examples: []string{
 		"Port found in Neutron but not in OVN NB DB, port_id=p1", "Port found in Neutron but not in OVN NB DB, port_id=p2",
 	}}
 	for name, tc := range map[string]struct {
@@ -80,17 +80,17 @@ func TestProgram(t *testing.T) {
 		found, repaired    []common.OVNDifference
 	}{
 		"Empty": {
-			reason: "No rules are compared where there is no group to have one.", tool: tool, mode: "log", groups: "0",
-			found: []common.OVNDifference{lost, provider},
+			reason: "No rules are compared without security groups.", tool: tool, mode: "log", groups: "0",
+			found: []common.OVNDifference{missingPorts, provider},
 		},
-		"Log": {reason: "A difference that is found once does not count.", tool: tool, mode: "log", found: []common.OVNDifference{lost,
+		"Log": {reason: "A difference that is found once does not count.", tool: tool, mode: "log", found: []common.OVNDifference{missingPorts,
 			provider, acls}},
-		"Later": {reason: "So it is in later releases.", tool: later, mode: "log", found: []common.OVNDifference{lost, provider, acls}},
+		"Later": {reason: "The same in later releases.", tool: later, mode: "log", found: []common.OVNDifference{missingPorts, provider, acls}},
 		"Repair": {
-			reason: "It looks again after a repair.", tool: tool, mode: "repair", found: []common.OVNDifference{provider, acls},
+			reason: "It compares again after a repair.", tool: tool, mode: "repair", found: []common.OVNDifference{provider, acls},
 			repaired: []common.OVNDifference{
 				{Kind: "Port", Missing: 2, Extra: 1, Examples: append(
-					append([]string{}, lost.Examples...), "Port found in OVN NB DB but not in Neutron, port_id=made at that moment",
+					append([]string{}, missingPorts.Examples...), "Port found in OVN NB DB but not in Neutron, port_id=made at that moment",
 				)},
 				provider, {Kind: "SecurityGroupRule", Missing: 3, Extra: 1},
 			},

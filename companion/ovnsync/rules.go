@@ -16,7 +16,7 @@ import (
 
 // next returns the step of the first rule that has one.
 func next(w *observation) controller.Decision {
-	return controller.First([]func(*observation) *controller.Decision{finishRun, adoptJob, rejectSpec, begin, rest}, w)
+	return controller.First([]func(*observation) *controller.Decision{finishRun, adoptJob, rejectSpec, startRun, rest}, w)
 }
 
 // finishRun tracks the run in progress until its result is recorded.
@@ -44,25 +44,25 @@ func finishRun(w *observation) *controller.Decision {
 // adoptJob records a Job that was created for the next run. It deletes a Job that is not needed, or that has ended without a
 // record.
 func adoptJob(w *observation) *controller.Decision {
-	if !w.ours() || w.job.DeletionTimestamp != nil {
+	if !w.isOwned() || w.job.DeletionTimestamp != nil {
 		return nil
 	}
 	r, ok := runOf(w.job)
-	due := w.nextRun()
+	upcoming := w.nextRun()
 	switch last := w.sync.Status.Run; {
 	case !batchjob.IsSuspended(w.job) && w.isFinished() && (last == nil || last.JobUID != string(w.job.UID)):
 		return w.remove("it ended and was not recorded")
 	case !batchjob.IsSuspended(w.job):
 		return nil
-	case !ok || due == nil || r != *due || w.rejectReason() != "":
+	case !ok || upcoming == nil || r != *upcoming || w.rejectReason() != "":
 		return w.remove("it never started and is no longer needed")
 	}
 	return &controller.Decision{Name: "Recorded", Record: true, Expected: true, RequeueAfter: controller.MinRequeueInterval, Status: func() {
-		due.JobUID, due.Started = string(w.job.UID), w.time()
-		if last := w.sync.Status.Run; last != nil && last.Request == due.Request && last.Mode == due.Mode {
-			due.Failures = last.Failures
+		upcoming.JobUID, upcoming.Started = string(w.job.UID), w.time()
+		if last := w.sync.Status.Run; last != nil && last.Request == upcoming.Request && last.Mode == upcoming.Mode {
+			upcoming.Failures = last.Failures
 		}
-		w.sync.Status.Run = due
+		w.sync.Status.Run = upcoming
 		w.report("creating the Job")
 	}}
 }
@@ -76,10 +76,10 @@ func rejectSpec(w *observation) *controller.Decision {
 	return &controller.Decision{RequeueAfter: controller.ResyncInterval, Status: func() { w.set(conditionReady, false, "Refused", why) }}
 }
 
-// begin creates the Job of the next run.
-func begin(w *observation) *controller.Decision {
-	due := w.nextRun()
-	if due == nil {
+// startRun creates the Job of the next run.
+func startRun(w *observation) *controller.Decision {
+	upcoming := w.nextRun()
+	if upcoming == nil {
 		return nil
 	}
 	if at := w.nextAttemptTime(); at.After(w.now) {
@@ -99,7 +99,7 @@ func begin(w *observation) *controller.Decision {
 	return &controller.Decision{
 		Name: "Created", Expected: true, Status: func() { w.report("creating the Job") },
 		Action: func(ctx context.Context, env *controller.Env) error {
-			if err := env.Client.Create(ctx, newJob(w.sync, due)); err != nil {
+			if err := env.Client.Create(ctx, newJob(w.sync, upcoming)); err != nil {
 				return fmt.Errorf("cannot create Job %s: %w", jobName(w.sync), err)
 			}
 			return nil
@@ -174,7 +174,7 @@ func (obs *observation) evaluateRun(res batchjob.Result) *controller.Decision {
 	if res.Code == nil || *res.Code != 0 {
 		return obs.failed(openstackv1.OVNSyncFailed, res)
 	}
-	if obs.outputUnread {
+	if obs.outputUnreadable {
 		res.FailureMessage = "its output cannot be read"
 		return obs.failed(openstackv1.OVNSyncFailed, res)
 	}

@@ -46,11 +46,11 @@ func (obs *observation) report(why string) {
 func inSyncCondition(a *common.OVNSyncAnswer) condition.State {
 	switch {
 	case a.Differences > 0 && a.Mode == common.OVNSyncRepair:
-		return condition.False("NotRepaired", fmt.Sprintf("after a repair of %d differences, these remain: %s", a.Repaired, words(a.Found)))
+		return condition.False("NotRepaired", fmt.Sprintf("after a repair of %d differences, these remain: %s", a.Repaired, summary(a.Found)))
 	case a.Differences > 0:
-		return condition.False("Drifted", "OVN differs from the Neutron database: "+words(a.Found))
+		return condition.False("Drifted", "OVN differs from the Neutron database: "+summary(a.Found))
 	case a.Repaired > 0:
-		return condition.True("Repaired", "OVN matches the Neutron database after a repair: "+words(a.Found))
+		return condition.True("Repaired", "OVN matches the Neutron database after a repair: "+summary(a.Found))
 	}
 	return condition.True("InSync", "OVN matches the Neutron database")
 }

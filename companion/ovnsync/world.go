@@ -32,8 +32,8 @@ type observation struct {
 	// missing are the Secrets and ConfigMaps that the Job's pod requires.
 	missing []string
 	// output is the output of a finished run; outputUnread is set if it cannot be read.
-	output       string
-	outputUnread bool
+	output           string
+	outputUnreadable bool
 }
 
 // observe reads the state live, without a cache. The OVNSync is read before and after the Job; a change in between is a
@@ -43,12 +43,12 @@ func observe(ctx context.Context, env *controller.Env, o *openstackv1.OVNSync) (
 	if err := w.read(ctx, env.Reader); err != nil {
 		return nil, err
 	}
-	again := &openstackv1.OVNSync{}
-	err := client.IgnoreNotFound(env.Reader.Get(ctx, client.ObjectKeyFromObject(o), again))
+	reread := &openstackv1.OVNSync{}
+	err := client.IgnoreNotFound(env.Reader.Get(ctx, client.ObjectKeyFromObject(o), reread))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the OVNSync: %w", err)
-	case again.ResourceVersion != o.ResourceVersion:
+	case reread.ResourceVersion != o.ResourceVersion:
 		return nil, apierrors.NewConflict(openstackv1.GroupVersion.WithResource("ovnsyncs").GroupResource(), o.Name,
 			errors.New("it changed while the Job was read"))
 	}
@@ -84,13 +84,13 @@ func (obs *observation) parseOutput(ctx context.Context, env *controller.Env) {
 		return
 	}
 	res := batchjob.GetResult(obs.job, obs.pods)
-	if obs.outputUnread = res.Pod == nil; obs.outputUnread {
+	if obs.outputUnreadable = res.Pod == nil; obs.outputUnreadable {
 		return
 	}
 	var err error
 	if obs.output, err = env.Output(ctx, res.Pod, res.Container); err != nil {
 		log.FromContext(ctx).Error(err, "cannot read the output of a comparison", "pod", res.Pod.Name)
-		obs.outputUnread = true
+		obs.outputUnreadable = true
 	}
 }
 
@@ -128,15 +128,15 @@ func (obs *observation) rejectReason() string {
 	return ""
 }
 
-// ours reports whether this OVNSync, not an earlier object with its name, owns the Job.
-func (obs *observation) ours() bool {
+// isOwned reports whether this OVNSync, not an earlier object with its name, owns the Job.
+func (obs *observation) isOwned() bool {
 	return obs.job != nil && metav1.IsControlledBy(obs.job, obs.sync)
 }
 
 // isCurrentRun reports whether the Job belongs to the run in progress.
 func (obs *observation) isCurrentRun() bool {
 	r := obs.open()
-	return r != nil && obs.ours() && string(obs.job.UID) == r.JobUID
+	return r != nil && obs.isOwned() && string(obs.job.UID) == r.JobUID
 }
 
 // hasStarted reports whether a pod of the Job has started, or may have started.

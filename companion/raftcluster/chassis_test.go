@@ -44,25 +44,28 @@ func TestChassis(t *testing.T) {
 	long := time.Hour
 	for title, tc := range map[string]struct {
 		reason          string
-		wanted          int
+		desiredConfig   int
 		nodes           []node
 		answer          string // replaces nodes
 		previousChassis *c5c3v1.RaftChassis
 		want            *c5c3v1.RaftChassis
 	}{
 		"None": {reason: "No hypervisor is registered yet.", want: &c5c3v1.RaftChassis{}},
-		"Done": {reason: "All have applied the configuration.", wanted: 7, nodes: []node{{name: "a", done: 7, ago: long}, {name: "b", done: 7,
-			ago: long}}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 2}},
-		"Asked": {reason: "The configuration has just changed.", wanted: 8, nodes: []node{{name: "a", done: 7, ago: long}},
+		"Done": {reason: "All have applied the configuration.", desiredConfig: 7, nodes: []node{{name: "a", done: 7, ago: long}, {name: "b",
+			done: 7,
+			ago:  long}}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 2}},
+		"Asked": {reason: "The configuration has just changed.", desiredConfig: 8, nodes: []node{{name: "a", done: 7, ago: long}},
 			want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
-		"At it": {reason: "It has much to do, and did something not long ago.", wanted: 9, nodes: []node{{name: "a", done: 5,
+		"At it": {reason: "It is busy, and was active recently.", desiredConfig: 9, nodes: []node{{name: "a", done: 5,
 			ago: time.Minute}}, want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
-		"Gone": {reason: "Its node is off.", wanted: 9, nodes: []node{{name: "b", done: 5, ago: long}, {name: "a", done: 9, ago: 0}},
+		"Gone": {reason: "Its node is powered off.", desiredConfig: 9, nodes: []node{{name: "b", done: 5, ago: long}, {name: "a", done: 9,
+			ago: 0}},
 			want: &c5c3v1.RaftChassis{Registered: 2, Active: 1, Behind: []string{"b"}}},
-		"Silent": {reason: "It registered and did nothing.", wanted: 9, nodes: []node{{name: "a", done: -1, ago: 0}},
+		"Silent": {reason: "It registered without activity.", desiredConfig: 9, nodes: []node{{name: "a", done: -1, ago: 0}},
 			want: &c5c3v1.RaftChassis{Registered: 1, Behind: []string{"a"}}},
 		"Many": {
-			reason: "The first are named.", wanted: 9, want: &c5c3v1.RaftChassis{Registered: 10, Behind: []string{"a", "b", "c", "d", "e", "f",
+			reason: "The first ones are listed.", desiredConfig: 9, want: &c5c3v1.RaftChassis{Registered: 10, Behind: []string{"a", "b", "c", "d",
+				"e", "f",
 				"g", "h"}},
 			nodes: []node{
 				{name: "j", done: 1, ago: long}, {name: "i", done: 1, ago: long}, {name: "h", done: 1, ago: long}, {name: "g", done: 1, ago: long},
@@ -75,11 +78,11 @@ func TestChassis(t *testing.T) {
 			reason: "The last count is retained.", answer: `[{"rows":[]},{"error":"no table"},{"rows":[]},{"rows":[]}]`,
 			previousChassis: &c5c3v1.RaftChassis{Registered: 2, Active: 1}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 1},
 		},
-		"Cut short": {reason: "An answer lacks a part.", answer: `[{"rows":[]}]`, previousChassis: &c5c3v1.RaftChassis{Registered: 2},
+		"Cut short": {reason: "A response is incomplete.", answer: `[{"rows":[]}]`, previousChassis: &c5c3v1.RaftChassis{Registered: 2},
 			want: &c5c3v1.RaftChassis{Registered: 2}},
 	} {
 		t.Run(title, func(t *testing.T) {
-			c := newCluster(t, 3, ours)
+			c := newCluster(t, 3, ownCluster)
 			o := &c5c3v1.RaftCluster{}
 			if err := c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
 				t.Fatal(err)
@@ -93,12 +96,12 @@ func TestChassis(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The first member is disconnected, so its data may be outdated.
-			c.members.setReply(name+"-0", serving(ours, "a", false, false, 3))
-			c.members.setReply(name+"-1", serving(ours, "b", false, true, 3))
-			c.members.setReply(name+"-2", serving(ours, "c", true, true, 3))
+			c.members.setReply(name+"-0", serving(ownCluster, "a", false, false, 3))
+			c.members.setReply(name+"-1", serving(ownCluster, "b", false, true, 3))
+			c.members.setReply(name+"-2", serving(ownCluster, "c", true, true, 3))
 			c.members.nodes = tc.answer
 			if tc.answer == "" {
-				c.members.nodes = nodesAt(c.clock.Now().Add(time.Minute), tc.wanted, tc.nodes...)
+				c.members.nodes = nodesAt(c.clock.Now().Add(time.Minute), tc.desiredConfig, tc.nodes...)
 			}
 			if _, err := c.pass(c.api); err != nil {
 				t.Fatal(err)
@@ -119,12 +122,12 @@ func TestReader(t *testing.T) {
 		pods []*database
 		want string
 	}{
-		"Leader":   {[]*database{member(ours, false, true), member(ours, true, true)}, "pod-1"},
-		"Follower": {[]*database{nil, member(ours, false, true)}, "pod-1"},
-		"Alone":    {[]*database{member(ours, true, false)}, ""},
+		"Leader":   {[]*database{member(ownCluster, false, true), member(ownCluster, true, true)}, "pod-1"},
+		"Follower": {[]*database{nil, member(ownCluster, false, true)}, "pod-1"},
+		"Alone":    {[]*database{member(ownCluster, true, false)}, ""},
 		"Foreign":  {[]*database{member(another, true, true)}, ""},
 	} {
-		w := &observation{cluster: &c5c3v1.RaftCluster{Status: c5c3v1.RaftClusterStatus{ClusterID: ours}}}
+		w := &observation{cluster: &c5c3v1.RaftCluster{Status: c5c3v1.RaftClusterStatus{ClusterID: ownCluster}}}
 		for i, d := range tc.pods {
 			w.pods = append(w.pods, pod{name: fmt.Sprintf("pod-%d", i), database: d})
 		}

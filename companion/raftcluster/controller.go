@@ -51,11 +51,11 @@ func measure(c *c5c3v1.RaftCluster) {
 		nodes.WithLabelValues(c.Namespace, c.Name, "active").Set(float64(n.Active))
 		nodes.WithLabelValues(c.Namespace, c.Name, "behind").Set(float64(n.Registered - n.Active))
 	}
-	leads := 0.0
+	leaderValue := 0.0
 	if c.Status.Leader != "" {
-		leads = 1
+		leaderValue = 1
 	}
-	leadersGauge.WithLabelValues(c.Namespace, c.Name).Set(leads)
+	leadersGauge.WithLabelValues(c.Namespace, c.Name).Set(leaderValue)
 }
 
 // Reconciler reconciles RaftClusters.

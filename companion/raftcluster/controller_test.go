@@ -26,11 +26,11 @@ import (
 )
 
 const (
-	namespace = "team-a-prod-12345"
-	name      = "ovn-northbound"
-	domain    = "ovn-northbound.team-a-prod-12345.svc.cluster.local"
-	ours      = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
-	another   = "4faed963-70cf-4947-8764-ec65f8ef37fa"
+	namespace  = "team-a-prod-12345"
+	name       = "ovn-northbound"
+	domain     = "ovn-northbound.team-a-prod-12345.svc.cluster.local"
+	ownCluster = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
+	another    = "4faed963-70cf-4947-8764-ec65f8ef37fa"
 )
 
 var scheme = func() *runtime.Scheme {
@@ -107,13 +107,13 @@ func TestReconcile(t *testing.T) {
 		after          time.Duration
 	}{
 		"No StatefulSet": {
-			reason: "It is made once the companion has looked.", pods: -1,
+			reason: "It is created after the first pass.", pods: -1,
 			ready: metav1.Condition{Status: "False", Reason: "NoMembers", Message: "StatefulSet ovn-northbound has no pods yet"},
 			after: shortRequeueInterval,
 		},
 		"Created": {
-			reason: "The first member has created the cluster.", pods: 1, replies: []string{serving(ours, "a", true, true, 3)},
-			id: ours, leader: pod(0), states: []string{"Joined"}, same: "True", after: shortRequeueInterval,
+			reason: "The first member has created the cluster.", pods: 1, replies: []string{serving(ownCluster, "a", true, true, 3)},
+			id: ownCluster, leader: pod(0), states: []string{"Joined"}, same: "True", after: shortRequeueInterval,
 			ready: metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 1 pods are members, and ovn-northbound-0 leads"},
 		},
 		"Starting": {
@@ -122,36 +122,38 @@ func TestReconcile(t *testing.T) {
 			ready: metav1.Condition{Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not respond; no member is the leader"},
 		},
 		"Whole": {
-			reason: "Three members, and the second leads.", pods: 3, knownClusterID: ours, id: ours, leader: pod(1), same: "True",
-			after:   10 * time.Second,
-			replies: []string{serving(ours, "a", false, true, 9), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
-			states:  []string{"Joined", "Joined", "Joined"},
-			ready:   metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 3 pods are members, and ovn-northbound-1 leads"},
+			reason: "Three members; the second is the leader.", pods: 3, knownClusterID: ownCluster, id: ownCluster, leader: pod(1), same: "True",
+			after: 10 * time.Second,
+			replies: []string{serving(ownCluster, "a", false, true, 9), serving(ownCluster, "b", true, true, 10), serving(ownCluster, "c", false,
+				true, 8)},
+			states: []string{"Joined", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 3 pods are members, and ovn-northbound-1 leads"},
 		},
 		"Joining": {
-			reason: "One has lost its volume, and joins.", pods: 3, knownClusterID: ours, id: ours, leader: pod(1), same: "True",
+			reason: "One lost its volume and joins.", pods: 3, knownClusterID: ownCluster, id: ownCluster, leader: pod(1), same: "True",
 			after:   shortRequeueInterval,
-			replies: []string{serving("", "d", false, false, 0), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
+			replies: []string{serving("", "d", false, false, 0), serving(ownCluster, "b", true, true, 10), serving(ownCluster, "c", false, true, 8)},
 			states:  []string{"Joining", "Joined", "Joined"},
 			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-0 is not connected to a majority"},
 		},
 		"Left": {
-			reason: "It serves the database no more.", pods: 3, knownClusterID: ours, id: ours, leader: pod(0), same: "True",
+			reason: "It no longer serves the database.", pods: 3, knownClusterID: ownCluster, id: ownCluster, leader: pod(0), same: "True",
 			after:   shortRequeueInterval,
-			replies: []string{serving(ours, "a", true, true, 9), serving(ours, "b", false, true, 10), noDatabase},
+			replies: []string{serving(ownCluster, "a", true, true, 9), serving(ownCluster, "b", false, true, 10), noDatabase},
 			states:  []string{"Joined", "Joined", "Left"},
 			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is no longer a member"},
 		},
 		"Behind": {
-			reason: "It is in touch and does not keep up.", pods: 3, knownClusterID: ours, id: ours, leader: pod(0), same: "True",
-			after:   shortRequeueInterval,
-			replies: []string{serving(ours, "a", true, true, 5000), serving(ours, "b", false, true, 4999), serving(ours, "c", false, true, 99)},
-			states:  []string{"Joined", "Joined", "Joined"},
-			ready:   metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is more than 1000 entries behind"},
+			reason: "It is connected but lags behind.", pods: 3, knownClusterID: ownCluster, id: ownCluster, leader: pod(0), same: "True",
+			after: shortRequeueInterval,
+			replies: []string{serving(ownCluster, "a", true, true, 5000), serving(ownCluster, "b", false, true, 4999), serving(ownCluster, "c",
+				false, true, 99)},
+			states: []string{"Joined", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is more than 1000 entries behind"},
 		},
 		"No majority": {
-			reason: "Two are gone.", pods: 3, knownClusterID: ours, id: ours, same: "True", after: shortRequeueInterval,
-			replies: []string{serving(ours, "a", false, false, 9), "", ""}, states: []string{"Joining", "Unreachable", "Unreachable"},
+			reason: "Two are unreachable.", pods: 3, knownClusterID: ownCluster, id: ownCluster, same: "True", after: shortRequeueInterval,
+			replies: []string{serving(ownCluster, "a", false, false, 9), "", ""}, states: []string{"Joining", "Unreachable", "Unreachable"},
 			ready: metav1.Condition{
 				Status: "False", Reason: "NoLeader",
 				Message: "ovn-northbound-0 is not connected to a majority; ovn-northbound-1 does not respond; " +
@@ -159,14 +161,16 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Another cluster": {
-			reason: "It is reported and ignored, even if it is the leader of its own cluster.", pods: 3, knownClusterID: ours, id: ours,
+			reason: "It is reported and ignored, even if it is the leader of its own cluster.", pods: 3, knownClusterID: ownCluster, id: ownCluster,
 			leader: pod(1), same: "False", after: shortRequeueInterval,
-			replies: []string{serving(another, "x", true, true, 3), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
-			states:  []string{"Foreign", "Joined", "Joined"},
-			ready:   metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is a member of another cluster"},
+			replies: []string{serving(another, "x", true, true, 3), serving(ownCluster, "b", true, true, 10), serving(ownCluster, "c", false, true,
+				8)},
+			states: []string{"Foreign", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is a member of another cluster"},
 		},
 		"Only another": {
-			reason: "The only member was re-created: the recorded ID is retained.", pods: 1, knownClusterID: ours, id: ours, same: "False",
+			reason: "The only member was re-created: the recorded ID is retained.", pods: 1, knownClusterID: ownCluster, id: ownCluster,
+			same:    "False",
 			after:   shortRequeueInterval,
 			replies: []string{serving(another, "x", true, true, 3)}, states: []string{"Foreign"},
 			ready: metav1.Condition{Status: "False", Reason: "OtherCluster",
@@ -174,7 +178,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"Two at first": {
 			reason: "It is unknown which ID is correct.", pods: 2, same: "False", after: shortRequeueInterval,
-			replies: []string{serving(another, "x", true, true, 3), serving(ours, "b", true, true, 3)}, states: []string{"Foreign", "Foreign"},
+			replies: []string{serving(another, "x", true, true, 3), serving(ownCluster, "b", true, true, 3)}, states: []string{"Foreign", "Foreign"},
 			ready: metav1.Condition{
 				Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is a member of another cluster; " +
 					"ovn-northbound-1 is a member of another cluster; no member is the leader",
@@ -191,16 +195,17 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Joiners with the first": {
-			reason: "The one that has the data is the one that counts.", pods: 2, id: ours, leader: pod(0), same: "False",
+			reason: "The cluster with the data is recorded.", pods: 2, id: ownCluster, leader: pod(0), same: "False",
 			after:   shortRequeueInterval,
-			replies: []string{serving(ours, "a", true, true, 3), serving(another, "", false, false, 0)},
+			replies: []string{serving(ownCluster, "a", true, true, 3), serving(another, "", false, false, 0)},
 			states:  []string{"Joined", "Foreign"},
 			ready:   metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-1 is a member of another cluster"},
 		},
 		"Refuses": {
-			reason: "Its answer is an error.", pods: 1, knownClusterID: ours, id: ours, replies: []string{`{"error":"unknown database"}`},
-			states: []string{"Unreachable"},
-			same:   "True", after: shortRequeueInterval,
+			reason: "The response is an error.", pods: 1, knownClusterID: ownCluster, id: ownCluster,
+			replies: []string{`{"error":"unknown database"}`},
+			states:  []string{"Unreachable"},
+			same:    "True", after: shortRequeueInterval,
 			ready: metav1.Condition{Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not respond; no member is the leader"},
 		},
 	} {
@@ -266,8 +271,8 @@ func TestCredentials(t *testing.T) {
 			if _, err := c.pass(c.api); err != nil {
 				t.Fatal(err)
 			}
-			if got := meta.FindStatusCondition(c.status().Conditions, conditionReady); got.Message != tc.want || c.members.asked != 0 {
-				t.Errorf("%q, %d requests; want %q", got.Message, c.members.asked, tc.want)
+			if got := meta.FindStatusCondition(c.status().Conditions, conditionReady); got.Message != tc.want || c.members.requestCount != 0 {
+				t.Errorf("%q, %d requests; want %q", got.Message, c.members.requestCount, tc.want)
 			}
 		})
 	}
@@ -280,22 +285,22 @@ func TestCrash(t *testing.T) {
 		t.Helper()
 		c := newCluster(t, 1, "")
 		first := name + "-0"
-		c.members.setReply(first, serving(ours, "a", true, true, 3))
+		c.members.setReply(first, serving(ownCluster, "a", true, true, 3))
 		a := crash.New(c.api, at)
 		a.OnConcurrentWrite = func() { _, _ = c.pass(c.api) }
 		for range 3 {
 			_, _ = c.pass(a.Client())
 			a.ReconcileDone()
 		}
-		if s := c.status(); s.ClusterID != ours {
-			t.Errorf("cluster %q, want %s", s.ClusterID, ours)
+		if s := c.status(); s.ClusterID != ownCluster {
+			t.Errorf("cluster %q, want %s", s.ClusterID, ownCluster)
 		}
 		c.members.setReply(first, serving(another, "x", true, true, 3))
 		for range 3 {
 			_, _ = c.pass(a.Client())
 			a.ReconcileDone()
 		}
-		if s := c.status(); s.ClusterID != ours || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionSameCluster) {
+		if s := c.status(); s.ClusterID != ownCluster || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionSameCluster) {
 			t.Errorf("it followed another cluster: %+v", s)
 		}
 		return a
@@ -308,7 +313,7 @@ func TestCrash(t *testing.T) {
 // TestEvents: an event reports the recorded cluster ID once.
 func TestEvents(t *testing.T) {
 	c := newCluster(t, 1, "")
-	c.members.setReply(name+"-0", serving(ours, "a", true, true, 3))
+	c.members.setReply(name+"-0", serving(ownCluster, "a", true, true, 3))
 	for range 3 {
 		if _, err := c.pass(c.api); err != nil {
 			t.Fatal(err)
@@ -316,7 +321,7 @@ func TestEvents(t *testing.T) {
 	}
 	reported := 0
 	for len(c.events.Events) > 0 {
-		if strings.Contains(<-c.events.Events, "recorded the cluster ID "+ours) {
+		if strings.Contains(<-c.events.Events, "recorded the cluster ID "+ownCluster) {
 			reported++
 		}
 	}
@@ -327,14 +332,14 @@ func TestEvents(t *testing.T) {
 
 // TestSteady: the status is written once during an outage, because each write triggers Crossplane.
 func TestSteady(t *testing.T) {
-	c := newCluster(t, 3, ours)
+	c := newCluster(t, 3, ownCluster)
 	index := 5000
-	c.members.setReply(name+"-1", serving(ours, "b", true, true, index))
-	c.members.setReply(name+"-2", serving(ours, "c", false, true, 1))
+	c.members.setReply(name+"-1", serving(ownCluster, "b", true, true, index))
+	c.members.setReply(name+"-2", serving(ownCluster, "c", false, true, 1))
 	c.members.refuse = func() error {
-		c.members.asked++ // Each attempt has another port.
+		c.members.requestCount++ // Each attempt has another port.
 		return &net.OpError{
-			Op: "read", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 40000 + c.members.asked},
+			Op: "read", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 40000 + c.members.requestCount},
 			Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 6641}, Err: syscall.ECONNRESET,
 		}
 	}
@@ -344,7 +349,7 @@ func TestSteady(t *testing.T) {
 			t.Fatal(err)
 		}
 		index += 7
-		c.members.setReply(name+"-1", serving(ours, "b", true, true, index))
+		c.members.setReply(name+"-1", serving(ownCluster, "b", true, true, index))
 		if i == 0 {
 			first = c.status()
 		}
@@ -359,9 +364,9 @@ func TestSteady(t *testing.T) {
 
 // TestExpired: the message for members with expired certificates contains no time.
 func TestExpired(t *testing.T) {
-	c := newCluster(t, 1, ours)
+	c := newCluster(t, 1, ownCluster)
 	c.members.expire()
-	c.members.setReply(name+"-0", serving(ours, "a", true, true, 3))
+	c.members.setReply(name+"-0", serving(ownCluster, "a", true, true, 3))
 	if _, err := c.pass(c.api); err != nil {
 		t.Fatal(err)
 	}

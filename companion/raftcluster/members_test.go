@@ -33,9 +33,9 @@ type members struct {
 	// nodes is the response of all members to a query for nodes: a result for each table.
 	nodes string
 
-	mu    sync.Mutex
-	rows  map[string]string // the response of each member: the rows of its table Database, in JSON
-	asked int
+	mu           sync.Mutex
+	rows         map[string]string // the response of each member: the rows of its table Database, in JSON
+	requestCount int
 	// refuse returns the connection error of a missing member.
 	refuse func() error
 }
@@ -92,7 +92,7 @@ func (m *members) setReply(pod, rows string) {
 func (m *members) dial(_ context.Context, _, address string) (net.Conn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked++
+	m.requestCount++
 	pod, _, _ := strings.Cut(address, ".")
 	rows, ok := m.rows[pod]
 	if !ok {

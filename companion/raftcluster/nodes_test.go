@@ -22,7 +22,7 @@ import (
 // southbound returns a cluster with one pod that counts nodes.
 func southbound(t *testing.T, objects ...client.Object) *cluster {
 	t.Helper()
-	c := newCluster(t, 1, ours, objects...)
+	c := newCluster(t, 1, ownCluster, objects...)
 	o := &c5c3v1.RaftCluster{}
 	if err := c.api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func southbound(t *testing.T, objects ...client.Object) *cluster {
 	if err := c.api.Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	c.members.setReply(name+"-0", serving(ours, "a", true, true, 3))
+	c.members.setReply(name+"-0", serving(ownCluster, "a", true, true, 3))
 	return c
 }
 
@@ -65,7 +65,7 @@ func (c *cluster) shown() []string {
 	return out
 }
 
-func (c *cluster) shows(reason string, want ...string) {
+func (c *cluster) expectShown(reason string, want ...string) {
 	c.t.Helper()
 	if diff := gocmp.Diff(want, c.shown()); diff != "" {
 		c.t.Errorf("%s (-want +got):\n%s", reason, diff)
@@ -79,25 +79,25 @@ func TestNodes(t *testing.T) {
 	c := southbound(t)
 	c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: -1})
 	const a, b = "a a.example [{geneve 10.0.0.1}] [] false", "b b.example [{geneve 10.0.0.1}] [{external br-ex} {storage br-s}] true"
-	c.shows("One works, and the other has only registered.", a+" False Silent", b+" True Active 60")
+	c.expectShown("One is active, and the other has only registered.", a+" False Silent", b+" True Active 60")
 	c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: 7})
-	c.shows("Its first heartbeat is news; one that is a minute newer is none.", a+" True Active 120", b+" True Active 60")
+	c.expectShown("The first heartbeat is written; one that is a minute newer is not.", a+" True Active 120", b+" True Active 60")
 	for range 4 {
 		c.have(7, node{name: "b", done: 7, config: gateway}, node{name: "a", done: 7, ago: time.Hour})
 	}
-	c.shows("One that is five minutes newer is.", a+" True Active 120", b+" True Active 360")
+	c.expectShown("One that is five minutes newer is written.", a+" True Active 120", b+" True Active 360")
 	c.have(9, node{name: "b", done: 5, ago: 150 * time.Second, config: gateway}, node{name: "a", done: 9})
-	c.shows("A node is off.", a+" True Active 420", b+" False Behind 270")
+	c.expectShown("A node is powered off.", a+" True Active 420", b+" False Behind 270")
 	c.have(9, node{name: "b", done: 9}, node{name: "a", done: 9})
 	c.have(9, node{name: "b", done: 9}, node{name: "a", done: 9})
-	c.shows("It comes back otherwise.", a+" True Active 420", "b b.example [{geneve 10.0.0.1}] [] false True Active 540")
+	c.expectShown("It returns with other settings.", a+" True Active 420", "b b.example [{geneve 10.0.0.1}] [] false True Active 540")
 	c.have(9, node{name: "a", done: 9})
-	c.shows("Its record is removed.", a+" True Active 420")
+	c.expectShown("Its registration is deleted.", a+" True Active 420")
 	c.members.nodes = `[{"rows":[]},{"error":"no table"},{"rows":[]},{"rows":[]}]`
 	if _, err := c.pass(c.api); err != nil {
 		t.Fatal(err)
 	}
-	c.shows("Without a response, the nodes are retained.", a+" True Active 420")
+	c.expectShown("Without a response, the nodes are retained.", a+" True Active 420")
 }
 
 // TestNodeNames: nodes with any name are shown, and objects of others are not changed.
@@ -107,7 +107,7 @@ func TestNodeNames(t *testing.T) {
 	}
 	c := southbound(t, foreign)
 	c.have(1, node{name: "Node_1", done: 1}, node{name: "mine", done: 1})
-	c.shows("One has a generated name; the name of the other is in use.",
+	c.expectShown("One has a generated name; the name of the other is in use.",
 		objectName("Node_1")+" Node_1.example [{geneve 10.0.0.1}] [] false True Active 60", "mine  [] [] false")
 	if objectName("Node_1") == objectName("node_1") || objectName("node-1.example") != "node-1.example" {
 		t.Error("names are not distinguished, or changed without need")
@@ -137,8 +137,8 @@ func TestManyNodes(t *testing.T) {
 	}
 }
 
-// TestNothingToShow: the cluster is recorded even with CRDs or permissions of an earlier version, or with failing writes.
-func TestNothingToShow(t *testing.T) {
+// TestChassisUnavailable: the cluster is recorded even with CRDs or permissions of an earlier version, or with failing writes.
+func TestChassisUnavailable(t *testing.T) {
 	resource := schema.GroupResource{Group: "ovn.c5c3.io", Resource: "ovnchassis"}
 	for title, broken := range map[string]interceptor.Funcs{
 		"NoKind": {List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
@@ -164,7 +164,7 @@ func TestNothingToShow(t *testing.T) {
 			if s := c.status(); err != nil || result.RequeueAfter != 10*time.Second || s.Chassis == nil || s.Chassis.Registered != 1 {
 				t.Errorf("%v, again after %s: %+v", err, result.RequeueAfter, s)
 			}
-			c.shows("Nothing is shown.")
+			c.expectShown("There are no objects.")
 		})
 	}
 }

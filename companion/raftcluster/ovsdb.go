@@ -39,9 +39,9 @@ type databaseRow struct {
 	Index     json.RawMessage `json:"index"`
 }
 
-// ask reads the state of a database of a server and closes the connection. It returns nil if the server does not have the
+// readDatabase reads the state of a database of a server and closes the connection. It returns nil if the server does not have the
 // database.
-func ask(ctx context.Context, conn net.Conn, name string) (*database, error) {
+func readDatabase(ctx context.Context, conn net.Conn, name string) (*database, error) {
 	results, err := transact(ctx, conn, "_Server", map[string]any{
 		"op": "select", "table": "Database", "where": []any{[]any{"name", "==", name}},
 		"columns": []string{"model", "leader", "connected", "cid", "sid", "index"},

@@ -85,7 +85,7 @@ func (obs *observation) report() {
 	if foreign := obs.foreign(); len(foreign) > 0 {
 		obs.set(conditionSameCluster, condition.False("OtherCluster", fmt.Sprintf(
 			"%s, which differs from %s: back up its data, then delete its volume and its pod so that it rejoins",
-			strings.Join(foreign, ", "), said(s.ClusterID))))
+			strings.Join(foreign, ", "), describeID(s.ClusterID))))
 	} else {
 		obs.set(conditionSameCluster, condition.True("SameCluster", "no pod is a member of another cluster"))
 	}
@@ -96,7 +96,7 @@ func (obs *observation) report() {
 	obs.ready(condition.True("InQuorum", fmt.Sprintf("all %d pods are members, and %s is the leader", len(obs.pods), s.Leader)))
 }
 
-func said(id string) string {
+func describeID(id string) string {
 	if id == "" {
 		return "the recorded cluster"
 	}

@@ -121,7 +121,7 @@ func query(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name
 	if err != nil {
 		return nil, err
 	}
-	return ask(ctx, conn, c.Spec.Database)
+	return readDatabase(ctx, conn, c.Spec.Database)
 }
 
 // registered reads the nodes from one pod.

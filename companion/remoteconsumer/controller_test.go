@@ -50,13 +50,13 @@ func TestReport(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string
 		queue, nov  string // IDs of its pods
-		there       []client.Object
+		existing    []client.Object
 		want        []c5c3v1.CurrentCredential
 		wantMessage []string
 		after       time.Duration
 	}{
 		"Has": {
-			"It has both: nothing is waited for.", "nova-cell1-queue-2", "c1", []client.Object{queue, credential, other},
+			"It has both credentials.", "nova-cell1-queue-2", "c1", []client.Object{queue, credential, other},
 			ids("nova-cell1-queue", "nova-cell1-queue-2", "nova-credential", "c1"),
 			[]string{"Ready True Known: " + known, "Current True HasThem: " + has}, 10 * time.Minute,
 		},
@@ -93,7 +93,7 @@ func TestReport(t *testing.T) {
 					{SecretName: "nova-cell1-queue", ObservedID: tc.queue}, {SecretName: "nova-credential", ObservedID: tc.nov},
 				}},
 			}
-			api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(consumer).WithObjects(append(tc.there, consumer)...).Build()
+			api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(consumer).WithObjects(append(tc.existing, consumer)...).Build()
 			r := &Reconciler{
 				Client: api, Reader: api, Events: events.NewFakeRecorder(10),
 				Clock: clocktesting.NewFakePassiveClock(time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC)),

@@ -15,8 +15,8 @@ import (
 const conditionAvailable = "Available"
 
 var (
-	metrics = controller.NewMetrics("role_assignment")
-	given   = metrics.Counter("given_total", "Number of times the role was assigned: more than once if it was removed.")
+	metrics  = controller.NewMetrics("role_assignment")
+	assigned = metrics.Counter("given_total", "Number of times the role was assigned: more than once if it was removed.")
 )
 
 // Neither K-ORC's objects nor Keystone are watched.

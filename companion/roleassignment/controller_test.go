@@ -21,40 +21,40 @@ func TestReconcile(t *testing.T) {
 	role, user, group := known("Role", "service", "r"), known("User", "glance", "u"), known("Group", "operators", "g")
 	project, domain := known("Project", "service", "p"), known("Domain", "default", "d")
 	for name, tc := range map[string]struct {
-		reason  string
-		objects []client.Object
-		prepare func(*identitytest.Keystone)
-		given   []string
-		status  metav1.Condition
+		reason   string
+		objects  []client.Object
+		prepare  func(*identitytest.Keystone)
+		assigned []string
+		status   metav1.Condition
 	}{
 		"UserInProject": {
-			reason:  "As service users have theirs.",
-			objects: []client.Object{assignment(nil), clouds(), role, user, project},
-			given:   []string{"projects/p/users/u/roles/r"},
-			status:  metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
+			reason:   "As for service users.",
+			objects:  []client.Object{assignment(nil), clouds(), role, user, project},
+			assigned: []string{"projects/p/users/u/roles/r"},
+			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
 		},
 		"GroupInDomain": {
-			reason: "As a domain's administrators have theirs.",
+			reason: "As for domain administrators.",
 			objects: []client.Object{
 				resource(openstackv1.RoleAssignmentResource{RoleRef: "service", GroupRef: "operators", DomainRef: "default"}), clouds(), role, group,
 				domain,
 			},
-			given:  []string{"domains/d/groups/g/roles/r"},
-			status: metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
+			assigned: []string{"domains/d/groups/g/roles/r"},
+			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
 		},
 		"UserOnSystem": {
-			reason: "As bootstrap gives the administrator his.",
+			reason: "As for the bootstrap administrator.",
 			objects: []client.Object{resource(openstackv1.RoleAssignmentResource{RoleRef: "service", UserRef: "glance", System: "all"}), clouds(),
 				role, user},
-			given:  []string{"system/users/u/roles/r"},
-			status: metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
+			assigned: []string{"system/users/u/roles/r"},
+			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
 		},
 		"GivenAlready": {
-			reason:  "An existing assignment is adopted.",
-			objects: []client.Object{assignment(nil), clouds(), role, user, project},
-			prepare: func(k *identitytest.Keystone) { k.AssignRole("projects/p/users/u/roles/r") },
-			given:   []string{"projects/p/users/u/roles/r"},
-			status:  metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
+			reason:   "An existing assignment is adopted.",
+			objects:  []client.Object{assignment(nil), clouds(), role, user, project},
+			prepare:  func(k *identitytest.Keystone) { k.AssignRole("projects/p/users/u/roles/r") },
+			assigned: []string{"projects/p/users/u/roles/r"},
+			status:   metav1.Condition{Status: "True", Reason: "Given", Message: "the role is assigned"},
 		},
 		"NoUser": {
 			reason:  "K-ORC's objects come with it, in any order.",
@@ -81,7 +81,7 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Refused": {
-			reason:  "Keystone's own words.",
+			reason:  "The message of Keystone.",
 			objects: []client.Object{assignment(nil), clouds(), role, user, project},
 			prepare: func(k *identitytest.Keystone) { k.Refuse("PUT", "You are not authorized.") },
 			status: metav1.Condition{
@@ -95,14 +95,14 @@ func TestReconcile(t *testing.T) {
 				tc.prepare(c.keystone)
 			}
 			c.run(c.sound())
-			if diff := cmp.Diff(tc.given, c.keystone.AssignedRoles()); diff != "" {
+			if diff := cmp.Diff(tc.assigned, c.keystone.AssignedRoles()); diff != "" {
 				t.Errorf("%s: given (-want +got):\n%s", tc.reason, diff)
 			}
 			tc.status.Type, tc.status.ObservedGeneration = conditionAvailable, 1
 			if diff := cmp.Diff(tc.status, c.available(), cmpopts.IgnoreFields(metav1.Condition{}, "LastTransitionTime")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if tc.status.Status == "True" && c.assignment().Status.ID != tc.given[0] {
+			if tc.status.Status == "True" && c.assignment().Status.ID != tc.assigned[0] {
 				t.Errorf("%s: status.id is %s", tc.reason, c.assignment().Status.ID)
 			}
 			if strings.Contains(c.logs.String(), password) {

@@ -47,8 +47,8 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	c.onPassEnd = a.ReconcileDone
 	r := c.reconciler(a.Client(), a.HTTP(c.keystone))
 	for _, step := range []struct {
-		do    func()
-		given []string // in the end
+		do       func()
+		assigned []string // in the end
 	}{
 		{func() {}, []string{foreign}},
 		{func() { c.must(c.api.Create(ctx, known("User", "glance", ""))) }, []string{foreign}},
@@ -73,8 +73,8 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		c.run(r)
 		c.run(c.sound()) // Changes missed by a pass with stale reads are detected in the next one.
 		provided := c.keystone.AssignedRoles()
-		slices.Sort(step.given)
-		if diff := cmp.Diff(step.given, provided); diff != "" {
+		slices.Sort(step.assigned)
+		if diff := cmp.Diff(step.assigned, provided); diff != "" {
 			t.Errorf("given (-want +got):\n%s", diff)
 		}
 	}

@@ -29,14 +29,14 @@ func next(w *observation) controller.Decision {
 		return w.wait("Waiting", w.waits)
 	case w.keystone == nil:
 		return w.wait("KeystoneUnavailable", w.errorMessage)
-	case recorded != nil && *recorded != w.wanted:
+	case recorded != nil && *recorded != w.desired:
 		return controller.Decision{
 			Name: "RoleLeft", Action: w.leave,
 			Note: "a referenced object was re-created in Keystone; previous assignment: " + path(*recorded),
 		}
 	case recorded == nil:
 		return w.recordAssignment("assigned the role: ")
-	case !w.given:
+	case !w.assigned:
 		return w.recordAssignment("assigned the role again, which had been removed: ")
 	}
 	return controller.Decision{
@@ -59,14 +59,14 @@ var assigningCondition = condition.False("Giving", "the role is being assigned")
 // without changes, so that a pass with an outdated object fails at the write.
 func (obs *observation) recordAssignment(note string) controller.Decision {
 	return controller.Decision{
-		Name: "RoleGiven", Note: note + path(obs.wanted), Record: true, Expected: true,
+		Name: "RoleGiven", Note: note + path(obs.desired), Record: true, Expected: true,
 		Status: func() {
-			obs.assignment.Status.Resource, obs.assignment.Status.ID = &obs.wanted, path(obs.wanted)
+			obs.assignment.Status.Resource, obs.assignment.Status.ID = &obs.desired, path(obs.desired)
 			obs.set(assigningCondition)
 		},
 		Action: func(ctx context.Context, _ *controller.Env) error {
-			given.WithLabelValues(obs.assignment.Namespace, obs.assignment.Name).Inc()
-			return controller.Refused("KeystoneRefuses", obs.keystone.Assign(ctx, obs.wanted))
+			assigned.WithLabelValues(obs.assignment.Namespace, obs.assignment.Name).Inc()
+			return controller.Rejected("KeystoneRefuses", obs.keystone.Assign(ctx, obs.desired))
 		},
 	}
 }
@@ -76,7 +76,7 @@ func (obs *observation) leave(ctx context.Context, env *controller.Env) error {
 	status := &obs.assignment.Status
 	if !obs.isRetained() {
 		if err := obs.keystone.RemoveRole(ctx, *status.Resource); err != nil {
-			return controller.Refused("KeystoneRefuses", err)
+			return controller.Rejected("KeystoneRefuses", err)
 		}
 	}
 	status.Resource, status.ID = nil, ""
@@ -90,7 +90,7 @@ func (obs *observation) leave(ctx context.Context, env *controller.Env) error {
 // removeAssignment removes the role and the finalizer.
 func (obs *observation) removeAssignment(ctx context.Context, env *controller.Env) error {
 	if err := obs.keystone.RemoveRole(ctx, *obs.assignment.Status.Resource); err != nil {
-		return controller.Refused("KeystoneRefuses", err)
+		return controller.Rejected("KeystoneRefuses", err)
 	}
 	return obs.finalize(ctx, env)
 }

@@ -27,7 +27,7 @@ func TestNext(t *testing.T) {
 		LastTransitionAt time.Time
 	}
 	of := func(change func(*observation)) *observation {
-		w := &observation{assignment: assignment(nil), now: now, wanted: ids, keystone: &identity.User{}, given: true}
+		w := &observation{assignment: assignment(nil), now: now, desired: ids, keystone: &identity.User{}, assigned: true}
 		w.assignment.Finalizers = []string{finalizer}
 		w.assignment.Status.Resource, w.assignment.Status.ID = &ids, path(ids)
 		change(w)
@@ -36,11 +36,11 @@ func TestNext(t *testing.T) {
 	deleted := func(w *observation) { w.assignment.DeletionTimestamp = &metav1.Time{Time: now} }
 	for name, tc := range map[string]struct {
 		reason string
-		world  *observation
+		state  *observation
 		want   decision
 	}{
 		"Given": {
-			"It is looked at again in a while.", of(func(*observation) {}),
+			"The next pass follows later.", of(func(*observation) {}),
 			decision{After: 10 * time.Minute, Reason: "Given", Message: "the role is assigned", Resource: &ids, LastTransitionAt: now},
 		},
 		"Waits": {
@@ -52,8 +52,8 @@ func TestNext(t *testing.T) {
 			decision{After: 10 * time.Second, Reason: "KeystoneUnavailable", Message: "it is down", Resource: &ids, LastTransitionAt: now},
 		},
 		"New": {
-			"It is recorded before it is given, even over the same status.", of(func(w *observation) {
-				w.assignment.Status.Resource, w.given = nil,
+			"It is recorded before it is assigned, even if the status is unchanged.", of(func(w *observation) {
+				w.assignment.Status.Resource, w.assigned = nil,
 					false
 			}),
 			decision{
@@ -62,7 +62,7 @@ func TestNext(t *testing.T) {
 			},
 		},
 		"Taken": {
-			"It was removed.", of(func(w *observation) { w.given = false }),
+			"It was removed.", of(func(w *observation) { w.assigned = false }),
 			decision{
 				Name: "RoleGiven", Note: "assigned the role again, which had been removed: projects/p/users/u/roles/r", Action: true, Record: true,
 				Expected: true,
@@ -70,7 +70,7 @@ func TestNext(t *testing.T) {
 			},
 		},
 		"Another": {
-			"The user was made again.", of(func(w *observation) { w.assignment.Status.Resource = &other }),
+			"The user was re-created.", of(func(w *observation) { w.assignment.Status.Resource = &other }),
 			decision{
 				Name: "RoleLeft", Note: "a referenced object was re-created in Keystone; previous assignment: projects/p/users/before/roles/r",
 				Action: true, Resource: &other,
@@ -80,7 +80,7 @@ func TestNext(t *testing.T) {
 			decision{Name: "Finalized", Action: true, Resource: &ids}},
 		"Deleted": {"The role is removed.", of(deleted), decision{Name: "RoleTaken", Note: "removed the role: projects/p/users/u/roles/r",
 			Action: true, Resource: &ids}},
-		"DeletedUnset": {"Nothing was given.", of(func(w *observation) { deleted(w); w.assignment.Status.Resource = nil }),
+		"DeletedUnset": {"Nothing was assigned.", of(func(w *observation) { deleted(w); w.assignment.Status.Resource = nil }),
 			decision{Name: "Finalized", Action: true}},
 		"DeletedAwaited": {
 			"It is deleted when Keystone responds.", of(func(w *observation) { deleted(w); w.keystone, w.errorMessage = nil, "it is down" }),
@@ -89,17 +89,17 @@ func TestNext(t *testing.T) {
 				LastTransitionAt: now,
 			},
 		},
-		"Gone": {"It is about to be.", of(func(w *observation) { deleted(w); w.assignment.Finalizers = nil }), decision{Resource: &ids}},
+		"Gone": {"It is about to be deleted.", of(func(w *observation) { deleted(w); w.assignment.Finalizers = nil }), decision{Resource: &ids}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := next(tc.world)
+			s := next(tc.state)
 			got := decision{Name: s.Name, Note: s.Note, Action: s.Action != nil, Record: s.Record, Expected: s.Expected, After: s.RequeueAfter}
 			if s.Status != nil {
 				s.Status()
-				c := tc.world.assignment.Status.Conditions[0]
+				c := tc.state.assignment.Status.Conditions[0]
 				got.Reason, got.Message, got.LastTransitionAt = c.Reason, c.Message, c.LastTransitionTime.Time
 			}
-			got.Resource = tc.world.assignment.Status.Resource
+			got.Resource = tc.state.assignment.Status.Resource
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -22,14 +22,14 @@ const finalizer = "openstack.c5c3.io/roleassignment"
 type observation struct {
 	assignment *openstackv1.RoleAssignment
 	now        time.Time
-	// wanted are the IDs of the referenced objects; waits is the reason if one does not exist yet.
-	wanted openstackv1.RoleAssignmentIDs
-	waits  string
+	// desired are the IDs of the referenced objects; waits is the reason if one does not exist yet.
+	desired openstackv1.RoleAssignmentIDs
+	waits   string
 	// keystone is the session; errorMessage is the reason if the login failed.
 	keystone     *identity.User
 	errorMessage string
-	// given is set if the role is assigned.
-	given bool
+	// assigned is set if the role is assigned.
+	assigned bool
 }
 
 // observe reads the state. A failing Keystone is not an error: the controller waits for it.
@@ -47,15 +47,15 @@ func observe(ctx context.Context, env *controller.Env, a *openstackv1.RoleAssign
 		w.errorMessage = problem
 		return w, err
 	}
-	w.ask(ctx, env.Transport, cloud)
+	w.checkAssignment(ctx, env.Transport, cloud)
 	return w, nil
 }
 
-// ask logs in and checks whether the role is assigned.
-func (obs *observation) ask(ctx context.Context, way identity.Transport, cloud identity.Cloud) {
+// checkAssignment logs in and checks whether the role is assigned.
+func (obs *observation) checkAssignment(ctx context.Context, way identity.Transport, cloud identity.Cloud) {
 	keystone, err := way.Login(ctx, cloud)
 	if err == nil && !obs.deleted() {
-		obs.given, err = keystone.HasRole(ctx, obs.wanted)
+		obs.assigned, err = keystone.HasRole(ctx, obs.desired)
 	}
 	if err != nil {
 		obs.errorMessage = err.Error()
@@ -67,16 +67,16 @@ func (obs *observation) ask(ctx context.Context, way identity.Transport, cloud i
 // resolve returns the IDs of the referenced objects.
 func (obs *observation) resolve(ctx context.Context, reader client.Reader) error {
 	r := obs.assignment.Spec.Resource
-	obs.wanted.System = r.System
+	obs.desired.System = r.System
 	for _, ref := range []struct {
 		kind, name string
 		id         *string
 	}{
-		{"Role", string(r.RoleRef), &obs.wanted.RoleID},
-		{"User", string(r.UserRef), &obs.wanted.UserID},
-		{"Group", string(r.GroupRef), &obs.wanted.GroupID},
-		{"Project", string(r.ProjectRef), &obs.wanted.ProjectID},
-		{"Domain", string(r.DomainRef), &obs.wanted.DomainID},
+		{"Role", string(r.RoleRef), &obs.desired.RoleID},
+		{"User", string(r.UserRef), &obs.desired.UserID},
+		{"Group", string(r.GroupRef), &obs.desired.GroupID},
+		{"Project", string(r.ProjectRef), &obs.desired.ProjectID},
+		{"Domain", string(r.DomainRef), &obs.desired.DomainID},
 	} {
 		if ref.name == "" {
 			continue

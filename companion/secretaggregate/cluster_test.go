@@ -153,8 +153,8 @@ func (c *cluster) must(err error) {
 	}
 }
 
-// said returns the entire output of the controller, except for the Secret.
-func (c *cluster) said() string {
+// output returns the entire output of the controller, except for the Secret.
+func (c *cluster) output() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%+v %s", c.aggregate().Status, c.logs)
 	for len(c.events.Events) > 0 {

@@ -60,7 +60,7 @@ func TestFollows(t *testing.T) {
 		wantMessage string
 	}{
 		"SourceChanged": {
-			reason: "A change of a source is in the Secret.",
+			reason: "A change of a source updates the Secret.",
 			change: func(c *cluster) {
 				c.update("keystone-tls", func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("new") })
 			},
@@ -74,7 +74,7 @@ func TestFollows(t *testing.T) {
 			want: wantData, ready: "Written",
 		},
 		"TargetDeleted": {
-			reason: "It is made again.",
+			reason: "It is re-created.",
 			change: func(c *cluster) { c.must(c.api.Delete(context.Background(), c.target())) },
 			want:   wantData, ready: "Written",
 		},
@@ -94,7 +94,7 @@ func TestFollows(t *testing.T) {
 			want:   wantData, ready: "SourceMissing", wantMessage: "source password: Secret keystone-admin has no key password",
 		},
 		"TemplateChanged": {
-			reason: "Keys that are no longer wanted go.",
+			reason: "Keys that are no longer in the spec are removed.",
 			change: func(c *cluster) {
 				a := c.aggregate()
 				a.Generation, a.Spec.Template = 2, map[string]c5c3v1.SecretTemplate{"p": "{{ .password }}"}
@@ -103,7 +103,7 @@ func TestFollows(t *testing.T) {
 			want: map[string][]byte{"p": []byte(secret)}, ready: "Written",
 		},
 		"Keyring": {
-			reason: "A file ends as its template does, and has the key alone, whether or not its Secret has a line's end behind it.",
+			reason: "The end of a file is defined by its template, with or without a line end in the source.",
 			change: func(c *cluster) {
 				a := c.aggregate()
 				a.Generation, a.Spec.Template = 2, map[string]c5c3v1.SecretTemplate{"keyring": "[client.glance]\n\tkey = {{ .password | trim }}\n"}
@@ -113,7 +113,7 @@ func TestFollows(t *testing.T) {
 			want: map[string][]byte{"keyring": []byte("[client.glance]\n\tkey = AQB+/w==\n")}, ready: "Written",
 		},
 		"TemplateBroken": {
-			reason: "Never half: the key that would be in order is not written either.",
+			reason: "All or nothing: valid keys are not written either.",
 			change: func(c *cluster) {
 				a := c.aggregate()
 				a.Spec.Template = map[string]c5c3v1.SecretTemplate{"cacert": "changed", "p": "{{ .unknown }}"}
@@ -122,7 +122,7 @@ func TestFollows(t *testing.T) {
 			want: wantData, ready: "Refused", wantMessage: `spec.template[p]: source "unknown" does not exist`,
 		},
 		"ReadsItself": {
-			reason: "A Secret that is made of itself would grow for ever.",
+			reason: "A Secret that includes itself would grow forever.",
 			change: func(c *cluster) {
 				a := c.aggregate()
 				a.Spec.Sources = append(a.Spec.Sources, source("self", target, "cacert"))
@@ -157,7 +157,7 @@ func TestFollows(t *testing.T) {
 			if metav1.GetControllerOf(c.target()) == nil {
 				t.Errorf("%s: no owner", tc.reason)
 			}
-			if requested := c.said(); strings.Contains(requested, secret) {
+			if requested := c.output(); strings.Contains(requested, secret) {
 				t.Errorf("%s: the secret was revealed: %s", tc.reason, requested)
 			}
 		})
@@ -183,15 +183,15 @@ func TestOwnedByOther(t *testing.T) {
 		"Earlier":  {owner("SecretAggregate", target, "3"), "", "an earlier SecretAggregate of the same name"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			theirs := secretOf(target, map[string]string{"theirs": "x"})
-			theirs.OwnerReferences = tc.owners
+			foreignObject := secretOf(target, map[string]string{"theirs": "x"})
+			foreignObject.OwnerReferences = tc.owners
 			if tc.of != "" {
-				theirs.Annotations = map[string]string{nameAnnotation: tc.of}
+				foreignObject.Annotations = map[string]string{nameAnnotation: tc.of}
 			}
 			if name == "Orphan" { // As a SecretAggregate marks its Secret, which has lost its owner.
-				theirs.Labels = map[string]string{managedByLabel: managedBy}
+				foreignObject.Labels = map[string]string{managedByLabel: managedBy}
 			}
-			c := newCluster(t, append(sources(), aggregate(), theirs)...)
+			c := newCluster(t, append(sources(), aggregate(), foreignObject)...)
 			before := c.target()
 			c.reconcileUntilStable()
 			if diff := cmp.Diff(before, c.target()); diff != "" {
@@ -207,8 +207,8 @@ func TestOwnedByOther(t *testing.T) {
 	}
 }
 
-// TestMetadataStays: K-ORC keeps a finalizer on the Secret with which it logs in.
-func TestMetadataStays(t *testing.T) {
+// TestMetadataRetained: K-ORC keeps a finalizer on the Secret with which it logs in.
+func TestMetadataRetained(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.reconcileUntilStable()
 	c.update(target, func(s *corev1.Secret) {
@@ -240,7 +240,7 @@ func TestContentHash(t *testing.T) {
 	}
 	c.must(c.api.Delete(context.Background(), c.target()))
 	c.reconcileUntilStable()
-	if again := c.aggregate().Status.ContentHash; again == first {
+	if hash := c.aggregate().Status.ContentHash; hash == first {
 		t.Error("equal content has an equal hash in every Secret: a password could be guessed from it")
 	}
 	a, b := secretOf("x", map[string]string{"a": "bc"}), secretOf("x", map[string]string{"ab": "c"})
@@ -249,8 +249,8 @@ func TestContentHash(t *testing.T) {
 	}
 }
 
-// TestRefusedByAPI: the condition reports the error, without the message of the API server.
-func TestRefusedByAPI(t *testing.T) {
+// TestRejectedByAPI: the condition reports the error, without the message of the API server.
+func TestRejectedByAPI(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	refuses := interceptor.NewClient(c.api, interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {

@@ -34,8 +34,8 @@ func next(w *observation) controller.Decision {
 		s.RequeueAfter = controller.Poll
 		return s
 	}
-	if whose := w.foreign(); whose != "" {
-		return w.wait("NotOurs", fmt.Sprintf("Secret %s is not modified: %s", name, whose))
+	if secretOwner := w.foreign(); secretOwner != "" {
+		return w.wait("NotOurs", fmt.Sprintf("Secret %s is not modified: %s", name, secretOwner))
 	}
 	if len(w.missing) > 0 {
 		return w.wait("SourceMissing", "waiting for sources: "+strings.Join(w.missing, "; "))

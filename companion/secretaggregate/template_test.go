@@ -40,39 +40,39 @@ func TestTemplates(t *testing.T) {
 		want, wantErr       string
 	}{
 		"Text":   {reason: "A text is not changed.", text: "a: $b {c} <&>", want: "a: $b {c} <&>"},
-		"Empty":  {reason: "So does none.", text: ""},
-		"Value":  {reason: "A source is put in unchanged.", text: "<{{ .a }}>", value: "x\n\"'<&$%", want: "<x\n\"'<&$%>"},
+		"Empty":  {reason: "So does an empty template.", text: ""},
+		"Value":  {reason: "A source is inserted unchanged.", text: "<{{ .a }}>", value: "x\n\"'<&$%", want: "<x\n\"'<&$%>"},
 		"Binary": {reason: "Any bytes are allowed.", text: "{{ .a }}", value: "\xff\x00", want: "\xff\x00"},
 		"Syntax": {reason: "A value is data, even if it looks like a template.", text: "{{ .a }}", value: "{{ .b }}{{ quote 1 }}",
 			want: "{{ .b }}{{ quote 1 }}"},
-		"Trimmed":     {reason: "Spaces around an action can be cut.", text: "x  {{- .a -}}  y", value: "v", want: "xvy"},
+		"Trimmed":     {reason: "Spaces around an action can be trimmed.", text: "x  {{- .a -}}  y", value: "v", want: "xvy"},
 		"Comment":     {reason: "A comment is not in the Secret.", text: "a{{/* why */}}b", want: "ab"},
-		"Braces":      {reason: "Braces themselves are written as a string.", text: `{{ "{{" }} x`, want: "{{ x"},
+		"Braces":      {reason: "Braces are written as a string.", text: `{{ "{{" }} x`, want: "{{ x"},
 		"Quote":       {reason: "A string of YAML.", text: "p: {{ .a | quote }}", value: "a\"\\\n<é", want: `p: "a\"\\\n<é"`},
-		"QuoteCalled": {reason: "A function may stand in front.", text: "{{ quote .a }}", value: "x", want: `"x"`},
+		"QuoteCalled": {reason: "A function may be a prefix.", text: "{{ quote .a }}", value: "x", want: `"x"`},
 		"QuoteBinary": {reason: "YAML is UTF-8.", text: "{{ quote .a }}", value: "\xffsecret", wantErr: "the value must be valid UTF-8"},
-		"Base64":      {reason: "As a Secret in a Secret.", text: "{{ .a | trim | base64 }}", value: " x\n", want: "eA=="},
+		"Base64":      {reason: "For a Secret in a Secret.", text: "{{ .a | trim | base64 }}", value: " x\n", want: "eA=="},
 		"Oslo": {reason: "oslo.config reads it literally.", text: "password = {{ .a }}", escape: "OsloConfig", value: `$x\$y`,
 			want: `password = $$x\\$y`},
-		"None":       {reason: "A source is put in unchanged.", text: "{{ .a }}", escape: "None", value: "$x", want: "$x"},
-		"OsloSpaces": {reason: "Outer spaces need quotes.", text: "{{ .a }}", escape: "OsloConfig", value: " x", want: `" x"`},
+		"None":       {reason: "A source is inserted unchanged.", text: "{{ .a }}", escape: "None", value: "$x", want: "$x"},
+		"OsloSpaces": {reason: "Leading and trailing spaces require quotes.", text: "{{ .a }}", escape: "OsloConfig", value: " x", want: `" x"`},
 		"OsloTwoLines": {reason: "An option is one line: the second would be another option.", text: "{{ .a }}", escape: "OsloConfig",
 			value: "x\n[DEFAULT]", wantErr: "source a (Secret secret, key key) cannot be escaped as OsloConfig"},
 		"URL": {reason: "The user and the password of a URL.", text: "rabbit://u:{{ .a }}@h", escape: "URL",
 			value: "p@ss:w/o?r d#%$+é", want: "rabbit://u:p%40ss%3Aw%2Fo%3Fr%20d%23%25%24%2B%C3%A9@h"},
-		"ConfigParser": {reason: "Python's ConfigParser replaces %(x)s.", text: `key = "{{ .a }}"`, escape: "ConfigParser",
+		"ConfigParser": {reason: "Python's ConfigParser expands %(x)s.", text: `key = "{{ .a }}"`, escape: "ConfigParser",
 			value: `p%(x)s"%`, want: `key = "p%%(x)s"%%"`},
 		"ConfigLines": {reason: "An option is one line: the second would be another option.", text: "{{ .a }}", escape: "ConfigParser",
 			value: "x\ny = z", wantErr: "cannot be escaped as ConfigParser: the value must not contain line breaks"},
-		"FinalNewline": {reason: "Ceph does not read a keyring whose last line has no end.", text: "[client.a]\nkey = {{ .a | trim }}\n",
+		"FinalNewline": {reason: "Ceph does not read a keyring without a final line end.", text: "[client.a]\nkey = {{ .a | trim }}\n",
 			value: "AQ==\n", want: "[client.a]\nkey = AQ==\n"},
-		"Keyring": {reason: "Rook writes the bare key, without a line's end.", text: "[client.glance]\n\tkey = {{ .a | trim }}\n",
+		"Keyring": {reason: "Rook writes the key without a line end.", text: "[client.glance]\n\tkey = {{ .a | trim }}\n",
 			value: "AQB+/w==", want: "[client.glance]\n\tkey = AQB+/w==\n"},
-		"EscapeUnknown": {reason: "The schema refuses it; so does the code.", text: "x", escape: "Shell",
+		"EscapeUnknown": {reason: "The CRD rejects it; so does the code.", text: "x", escape: "Shell",
 			wantErr: `spec.sources[a].escape: "Shell" is not known`},
 		"NotATemplate": {reason: "The error contains the location.", text: "x\n{{ .a",
 			wantErr: "spec.template[out] cannot be parsed: template: out:2"},
-		"NoSource": {reason: "A typing error is not an empty value.", text: "{{ .b }}",
+		"NoSource": {reason: "A misspelled name is not an empty value.", text: "{{ .b }}",
 			wantErr: `spec.template[out]: source "b" does not exist; the sources are a`},
 		"Nested": {reason: "A source has no fields.", text: "{{ .a.b }}", wantErr: `source "a.b" does not exist`},
 		"All":    {reason: "Not all sources at once.", text: "{{ . }}", wantErr: ". is not a source"},
@@ -80,18 +80,18 @@ func TestTemplates(t *testing.T) {
 			wantErr: "templates support only text and sources"},
 		"If": {reason: "The content must not depend on the value of a secret.", text: "{{ if .a }}x{{ end }}",
 			wantErr: "templates support only text and sources"},
-		"Call": {reason: "Other templates neither.", text: `{{ define "x" }}{{ end }}{{ template "x" }}`,
+		"Call": {reason: "Nor other templates.", text: `{{ define "x" }}{{ end }}{{ template "x" }}`,
 			wantErr: "templates support only text and sources"},
 		"Variable": {reason: "Nor variables.", text: "{{ $x := .a }}", wantErr: "variables are not supported in templates"},
 		"Printf": {reason: "Go's built-in functions can produce gigabytes.", text: `{{ printf "%1000000000d" 1 }}`,
 			wantErr: "printf is not a template function; use base64, quote, trim"},
 		"PrintfPiped":     {reason: "Nor behind a pipe.", text: `{{ .a | printf "%1000000000s" }}`, wantErr: "printf is not a template function"},
 		"Inner":           {reason: "Nor in parentheses.", text: `{{ quote (printf "%1000000000s" .a) }}`, wantErr: "is not a source"},
-		"TwoValues":       {reason: "Functions take one value.", text: `{{ quote .a .a }}`, wantErr: "quote requires exactly one value"},
-		"NoValue":         {reason: "And not none.", text: `{{ quote }}`, wantErr: "quote requires exactly one value"},
-		"PipedIntoSource": {reason: "A source is no function.", text: `{{ .a | .a }}`, wantErr: "is not a function"},
+		"TwoValues":       {reason: "Functions require one value.", text: `{{ quote .a .a }}`, wantErr: "quote requires exactly one value"},
+		"NoValue":         {reason: "And not fewer.", text: `{{ quote }}`, wantErr: "quote requires exactly one value"},
+		"PipedIntoSource": {reason: "A source is not a function.", text: `{{ .a | .a }}`, wantErr: "is not a function"},
 		"Number":          {reason: "Nor is a number.", text: `{{ 1 }}`, wantErr: "1 is not a source"},
-		"TooLarge": {reason: "The API would refuse it.", text: strings.Repeat("{{ .a }}", 3), value: strings.Repeat("x", 400000),
+		"TooLarge": {reason: "The API would reject it.", text: strings.Repeat("{{ .a }}", 3), value: strings.Repeat("x", 400000),
 			wantErr: "the Secret would have 1200000 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,8 +166,8 @@ func FuzzTemplate(f *testing.F) {
 		if most := (len(text) + 1) * (6*len(value) + 8); len(got) > most {
 			t.Errorf("%d bytes of %d and %d", len(got), len(text), len(value))
 		}
-		if plain, err := render("{{ .a }}", "None", value); err == nil && plain != value {
-			t.Errorf("%q became %q", value, plain)
+		if unescaped, err := render("{{ .a }}", "None", value); err == nil && unescaped != value {
+			t.Errorf("%q became %q", value, unescaped)
 		}
 	})
 }

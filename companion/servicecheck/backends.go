@@ -66,7 +66,7 @@ func (obs *observation) backend(
 			out.Up++
 		}
 	}
-	var looked time.Time
+	var reportedAt time.Time
 	var total, free blockstorage.Capacity
 	known := false
 	for _, p := range pools {
@@ -74,34 +74,34 @@ func (obs *observation) backend(
 			continue
 		}
 		known, total, free = true, total.Add(p.Total), free.Add(p.Free)
-		if p.ReportedAt.After(looked) {
-			looked = p.ReportedAt
+		if p.ReportedAt.After(reportedAt) {
+			reportedAt = p.ReportedAt
 		}
 	}
 	if known {
 		out.TotalGiB, out.AvailableGiB = amount(total, out.TotalGiB), amount(free, out.AvailableGiB)
 	}
-	obs.heard(&out, b, looked)
+	obs.recordReport(&out, b, reportedAt)
 	return out
 }
 
-// heard records when managers last reported the capacity. The time of a recent report is not written, so that the status
+// recordReport records when managers last reported the capacity. The time of a recent report is not written, so that the status
 // changes only with the capacity and not with each report.
-func (obs *observation) heard(s *openstackv1.CheckedBackendState, b openstackv1.CheckedBackend, looked time.Time) {
+func (obs *observation) recordReport(s *openstackv1.CheckedBackendState, b openstackv1.CheckedBackend, reportedAt time.Time) {
 	longest := failureThreshold * cmp.Or(time.Duration(b.LooksEverySeconds)*time.Second, capacityReportInterval)
-	lately := func(t time.Time) bool { return obs.now.Sub(t) <= longest }
-	if lately(looked) {
+	isRecent := func(t time.Time) bool { return obs.now.Sub(t) <= longest }
+	if isRecent(reportedAt) {
 		s.Silent, s.Looked = false, nil
 		return
 	}
 	// The time is unknown if managers are down, or schedulers have just started. Until now it was known.
-	if looked.IsZero() && !s.Silent && s.Looked == nil {
-		looked = obs.now
+	if reportedAt.IsZero() && !s.Silent && s.Looked == nil {
+		reportedAt = obs.now
 	}
-	if !looked.IsZero() && (s.Looked == nil || looked.After(s.Looked.Time)) {
-		s.Looked = &metav1.Time{Time: looked}
+	if !reportedAt.IsZero() && (s.Looked == nil || reportedAt.After(s.Looked.Time)) {
+		s.Looked = &metav1.Time{Time: reportedAt}
 	}
-	s.Silent = s.Looked == nil || !lately(s.Looked.Time)
+	s.Silent = s.Looked == nil || !isRecent(s.Looked.Time)
 }
 
 // amount returns the capacity in GiB: the previous value if it is unknown, nil if it is infinite.

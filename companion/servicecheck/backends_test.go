@@ -77,14 +77,14 @@ func (v *volumes) after(d time.Duration) (backends []openstackv1.CheckedBackendS
 }
 
 var (
-	whole = openstackv1.CheckedBackendState{Name: "ceph-rbd", Up: 2, TotalGiB: new(int64(100)), AvailableGiB: new(int64(60))}
-	full  = openstackv1.CheckedBackendState{Name: "archive_1", Up: 1, TotalGiB: new(int64(10)), AvailableGiB: new(int64(0))}
-	well  = metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"}
+	completeState = openstackv1.CheckedBackendState{Name: "ceph-rbd", Up: 2, TotalGiB: new(int64(100)), AvailableGiB: new(int64(60))}
+	full          = openstackv1.CheckedBackendState{Name: "archive_1", Up: 1, TotalGiB: new(int64(10)), AvailableGiB: new(int64(0))}
+	well          = metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"}
 )
 
-// lastHeard returns a backend whose last report was at the given time.
-func lastHeard(s openstackv1.CheckedBackendState, at time.Time, silent bool, up int32) openstackv1.CheckedBackendState {
-	s.Looked, s.Silent, s.Up = &metav1.Time{Time: at}, silent, up
+// lastReport returns a backend whose last report was at the given time.
+func lastReport(s openstackv1.CheckedBackendState, at time.Time, notReporting bool, up int32) openstackv1.CheckedBackendState {
+	s.Looked, s.Silent, s.Up = &metav1.Time{Time: at}, notReporting, up
 	return s
 }
 
@@ -101,33 +101,34 @@ func TestBackends(t *testing.T) {
 	v := newVolumes(t)
 	start := v.clock.Now()
 	got, ready := v.after(0)
-	compare(t, "Both have reported.", []openstackv1.CheckedBackendState{whole, full}, got)
-	compare(t, "All is well.", well, ready)
+	compare(t, "Both have reported.", []openstackv1.CheckedBackendState{completeState, full}, got)
+	compare(t, "Everything reports.", well, ready)
 
 	// Ceph becomes unreachable: its managers continue to report, but without capacity.
 	got, ready = v.after(5 * time.Minute)
-	compare(t, "It may be late.", []openstackv1.CheckedBackendState{whole, full}, got)
-	compare(t, "All is well yet.", well, ready)
+	compare(t, "It may be delayed.", []openstackv1.CheckedBackendState{completeState, full}, got)
+	compare(t, "Nothing is overdue yet.", well, ready)
 	got, ready = v.after(time.Minute)
-	compare(t, "It is overdue; the one that reports every ten minutes is not.", []openstackv1.CheckedBackendState{lastHeard(whole, start,
+	compare(t, "It is overdue; the one that reports every ten minutes is not.", []openstackv1.CheckedBackendState{lastReport(completeState,
+		start,
 		true, 2), full}, got)
-	const silent = "backend ceph-rbd has not reported its capacity since 2001-09-09T01:46:40Z"
-	compare(t, "The condition reports it.", metav1.Condition{Status: "False", Reason: "BackendsSilent", Message: silent}, ready)
+	const notReporting = "backend ceph-rbd has not reported its capacity since 2001-09-09T01:46:40Z"
+	compare(t, "The condition reports it.", metav1.Condition{Status: "False", Reason: "BackendsSilent", Message: notReporting}, ready)
 
 	// Its managers restart and cannot connect to it.
 	v.report(false, false, true)
 	v.cinder.SetPools(blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", ReportedAt: v.clock.Now(), Total: 10, Free: 0.0})
 	got, ready = v.after(time.Minute)
-	compare(t, "The previous capacity is retained.", []openstackv1.CheckedBackendState{lastHeard(whole, start, true, 0), full}, got)
+	compare(t, "The previous capacity is retained.", []openstackv1.CheckedBackendState{lastReport(completeState, start, true, 0), full}, got)
 	compare(t, "The condition reports both.", metav1.Condition{Status: "False", Reason: "ProcessesDown",
 		Message: "cinder-volume does not report from " +
-			shared + "-0, " + shared + "-1; " + silent}, ready)
+			shared + "-0, " + shared + "-1; " + notReporting}, ready)
 
 	v.report(true, true, true)
 	v.look()
 	got, ready = v.after(time.Minute)
-	compare(t, "It is back.", []openstackv1.CheckedBackendState{whole, full}, got)
-	compare(t, "All is well again.", well, ready)
+	compare(t, "It reports again.", []openstackv1.CheckedBackendState{completeState, full}, got)
+	compare(t, "Everything reports again.", well, ready)
 }
 
 // TestSchedulersStart: restarted schedulers know no backends, which is ignored for a while.
@@ -137,15 +138,16 @@ func TestSchedulersStart(t *testing.T) {
 	v.cinder.SetPools()
 	start := v.clock.Now().Add(time.Minute)
 	got, ready := v.after(time.Minute)
-	compare(t, "They have been there a minute ago.", []openstackv1.CheckedBackendState{lastHeard(whole, start, false, 2), lastHeard(full,
+	compare(t, "They reported a minute ago.", []openstackv1.CheckedBackendState{lastReport(completeState, start, false, 2), lastReport(full,
 		start, false, 1)}, got)
-	compare(t, "That is well.", well, ready)
+	compare(t, "The condition is True.", well, ready)
 	got, _ = v.after(6 * time.Minute)
-	compare(t, "The reports are overdue.", []openstackv1.CheckedBackendState{lastHeard(whole, start, true, 2), lastHeard(full, start, false,
+	compare(t, "The reports are overdue.", []openstackv1.CheckedBackendState{lastReport(completeState, start, true, 2), lastReport(full,
+		start, false,
 		1)}, got)
 	v.look()
 	got, _ = v.after(time.Minute)
-	compare(t, "They do.", []openstackv1.CheckedBackendState{whole, full}, got)
+	compare(t, "They do.", []openstackv1.CheckedBackendState{completeState, full}, got)
 }
 
 // TestBackendsNeverReported: the capacity of a backend that never reported is unset, not 0.
@@ -171,8 +173,9 @@ func TestMessages(t *testing.T) {
 		blockstoragetest.Pool{Name: alone + "-0@archive_1#archive_1", ReportedAt: v.clock.Now(), Total: "infinite", Free: "infinite"},
 	)
 	got, ready := v.after(time.Minute)
-	compare(t, "One did not find out, and one has no end.", []openstackv1.CheckedBackendState{whole, {Name: "archive_1", Up: 1}}, got)
-	compare(t, "That is well.", well, ready)
+	compare(t, "One amount is unknown, and one is infinite.", []openstackv1.CheckedBackendState{completeState, {Name: "archive_1", Up: 1}},
+		got)
+	compare(t, "The condition is True.", well, ready)
 	v.cinder.SetPools(
 		blockstoragetest.Pool{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: v.clock.Now(), Total: "unknown", Free: "unknown", State: "down"},
 		blockstoragetest.Pool{Name: alone + "-0@archive_1#a", ReportedAt: v.clock.Now(), Total: 3, Free: 2},
@@ -181,7 +184,8 @@ func TestMessages(t *testing.T) {
 	at := v.clock.Now().Add(time.Minute)
 	two := openstackv1.CheckedBackendState{Name: "archive_1", Up: 1, TotalGiB: new(int64(7)), AvailableGiB: new(int64(3))}
 	got, _ = v.after(time.Minute)
-	compare(t, "One reports that it is down, and one has two pools.", []openstackv1.CheckedBackendState{lastHeard(whole, at, false, 2), two},
+	compare(t, "One reports that it is down, and one has two pools.", []openstackv1.CheckedBackendState{lastReport(completeState, at, false,
+		2), two},
 		got)
 }
 
@@ -204,7 +208,7 @@ func TestBackendsUnknown(t *testing.T) {
 			v.after(0)
 			tc.prepare(v.cinder)
 			got, ready := v.after(time.Hour)
-			compare(t, tc.reason, []openstackv1.CheckedBackendState{whole, full}, got)
+			compare(t, tc.reason, []openstackv1.CheckedBackendState{completeState, full}, got)
 			if ready.Status != "False" || ready.Reason != "ServiceUnavailable" || !strings.Contains(ready.Message, tc.wantMessage) {
 				t.Errorf("%s Condition: %+v", tc.reason, ready)
 			}
@@ -219,7 +223,7 @@ func TestBackendsOrdered(t *testing.T) {
 	v.after(0)
 	v.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Backends = s.Backends[1:] })
 	got, _ := v.after(time.Minute)
-	compare(t, "One is left.", []openstackv1.CheckedBackendState{full}, got)
+	compare(t, "One remains.", []openstackv1.CheckedBackendState{full}, got)
 	v.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Backends = nil })
 	v.cinder.FailSchedulerRequests(true)
 	got, ready := v.after(time.Minute)
@@ -267,7 +271,7 @@ func TestBackendsCrash(t *testing.T) {
 			a.ReconcileDone()
 			v.clock.SetTime(v.clock.Now().Add(time.Minute))
 		}
-		compare(t, "It knows both.", []openstackv1.CheckedBackendState{whole, full}, v.check().Status.Backends)
+		compare(t, "Both are reported.", []openstackv1.CheckedBackendState{completeState, full}, v.check().Status.Backends)
 		return a
 	}
 	crashed := life(t, crash.NoFault)

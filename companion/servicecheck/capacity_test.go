@@ -34,7 +34,7 @@ func (c *cluster) on(host string, servers ...string) {
 
 // TestCapacity: servers on all nodes of the pool are counted, and the capacity of nodes that accept servers.
 func TestCapacity(t *testing.T) {
-	whole := openstackv1.ComputeCapacity{
+	completeState := openstackv1.ComputeCapacity{
 		VirtualMachines: 3, TotalVCPU: 32, AvailableVCPU: 29, TotalMemoryMiB: 8192, AvailableMemoryMiB: 5120,
 	}
 	second := openstackv1.ComputeCapacity{
@@ -45,11 +45,11 @@ func TestCapacity(t *testing.T) {
 		change func(*cluster)
 		want   openstackv1.ComputeCapacity
 	}{
-		"Whole":    {"Nodes of other pools, and of none, are ignored.", func(*cluster) {}, whole},
+		"Whole":    {"Nodes of other pools, and of none, are ignored.", func(*cluster) {}, completeState},
 		"Silent":   {"Servers on a node that is down are counted, but not its capacity.", func(c *cluster) { c.stopReporting("node-1") }, second},
 		"Disabled": {"The same applies to a disabled node.", func(c *cluster) { c.disable("node-1", "maintenance") }, second},
 		"Left": {
-			"A node that has left has them still.", func(c *cluster) {
+			"Servers of a removed node are counted.", func(c *cluster) {
 				c.stopReporting("node-1")
 				c.pods(pool, 1, "node-2")
 			}, second,
@@ -73,12 +73,12 @@ func TestCapacity(t *testing.T) {
 			c.on("node-2", "c")
 			c.on("theirs", "d")
 			c.on("by-hand", "e")
-			c.looks(r)
-			if diff := cmp.Diff(&whole, c.check().Status.Capacity); diff != "" {
+			c.runPasses(r)
+			if diff := cmp.Diff(&completeState, c.check().Status.Capacity); diff != "" {
 				t.Fatalf("before (-want +got):\n%s", diff)
 			}
 			tc.change(c)
-			c.looks(r)
+			c.runPasses(r)
 			if diff := cmp.Diff(&tc.want, c.check().Status.Capacity); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -112,7 +112,7 @@ func TestCapacityUnknown(t *testing.T) {
 			r := c.reconciler(c.api, c.nova)
 			c.on("node-1", "a")
 			c.on("node-2")
-			c.looks(r)
+			c.runPasses(r)
 			c.on("node-1")
 			tc.prepare(c.nova)
 			c.clock.SetTime(c.clock.Now().Add(time.Minute))
@@ -134,12 +134,12 @@ func TestCapacityUnknown(t *testing.T) {
 func TestCapacityOfProcesses(t *testing.T) {
 	c := hypervisors(t)
 	r := c.reconciler(c.api, c.nova)
-	c.looks(r)
+	c.runPasses(r)
 	if c.check().Status.Capacity == nil {
 		t.Fatal("no capacity")
 	}
 	c.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Nodes = nil })
-	c.looks(r)
+	c.runPasses(r)
 	if got := c.check().Status.Capacity; got != nil {
 		t.Errorf("%+v", got)
 	}
@@ -163,7 +163,7 @@ func TestCapacityOfMany(t *testing.T) {
 	c.pods(pool, nodeLimit+1, nodes...)
 	c.nova.SetHypervisors(all...)
 	c.nova.Set(services...)
-	c.looks(c.reconciler(c.api, c.nova))
+	c.runPasses(c.reconciler(c.api, c.nova))
 	s := c.check().Status
 	if len(s.Nodes) != nodeLimit || s.Capacity == nil || s.Capacity.VirtualMachines != nodeLimit+1 {
 		t.Errorf("it remembers %d nodes, and counts %+v", len(s.Nodes), s.Capacity)

@@ -137,13 +137,13 @@ func TestReconcile(t *testing.T) {
 			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"},
 		},
 		"Away": {
-			reason: "It was scaled away, and counts as an old version.", objects: both, services: with(record("nova-conductor-2", false),
+			reason: "It was scaled down, and counts as an old version.", objects: both, services: with(record("nova-conductor-2", false),
 				record("nova-cell1-conductor-1", false)),
 			removed: []string{"nova-conductor-2", "nova-cell1-conductor-1"}, up: 3,
 			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"},
 		},
 		"Stopping": {
-			reason:   "Its pod is still there, and may report once more.",
+			reason:   "Its pod still exists, and may report once more.",
 			objects:  append([]client.Object{pod("nova-conductor", "nova-conductor-2")}, both...),
 			services: with(record("nova-conductor-2", false)), up: 3, down: 1,
 			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"},
@@ -157,24 +157,24 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Stopped": {
-			reason:   "It is stopped for a change of the schema, and will be back.",
+			reason:   "It is stopped for a schema change, and will be started again.",
 			objects:  []client.Object{replicas("nova-conductor", 0), replicas("nova-cell1-conductor", 1)},
 			services: []compute.Service{record("nova-conductor-0", false), record("nova-cell1-conductor-0", true)}, up: 1, down: 1,
 			ready: metav1.Condition{Status: "True", Reason: "ProcessesUp", Message: "all known processes report"},
 		},
 		"NoStatefulSet": {
-			reason: "It has not been made yet, or is made again.", objects: both[:1], services: with(record("nova-cell1-conductor-7", false)),
+			reason: "It does not exist yet, or is being re-created.", objects: both[:1], services: with(record("nova-cell1-conductor-7", false)),
 			up: 3, down: 1,
 			ready: metav1.Condition{Status: "False", Reason: "ProcessesDown", Message: "StatefulSet nova-cell1-conductor does not exist"},
 		},
 		"Refused": {
-			reason: "The user may list, or not even that.", objects: both,
+			reason: "The user may only list, or not even that.", objects: both,
 			prepare: func(n *computetest.Nova) { n.FailRequests("Policy doesn't allow it.") },
 			ready: metav1.Condition{Status: "False", Reason: "ServiceUnavailable",
 				Message: "cannot list compute services: Nova returned HTTP 403: Policy doesn't allow it."},
 		},
 		"Down": {
-			reason: "Nova is not there.", objects: both, prepare: func(n *computetest.Nova) { n.SetDown(true) },
+			reason: "Nova is unavailable.", objects: both, prepare: func(n *computetest.Nova) { n.SetDown(true) },
 			ready: metav1.Condition{Status: "False", Reason: "ServiceUnavailable", Message: "cannot list compute services: Nova returned HTTP 503"},
 		},
 	} {
@@ -264,7 +264,7 @@ func TestCrash(t *testing.T) {
 		}
 		return a
 	}
-	whole := life(t, crash.NoFault)
-	crash.Run(t, whole.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
-	t.Logf("%d calls, %d of them writes", whole.Calls, len(whole.Writes))
+	completeState := life(t, crash.NoFault)
+	crash.Run(t, completeState.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
+	t.Logf("%d calls, %d of them writes", completeState.Calls, len(completeState.Writes))
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
-// ours is the prefix of the reason with which nova-compute is disabled, followed by the time: the state is stored in Nova, so
-// that another leader can continue. A service with a different reason was disabled by another user.
-const ours = "crossplane.c5c3.io: its node is cordoned since "
+// disabledReasonPrefix is the prefix of the reason with which nova-compute is disabled, followed by the time: the state is
+// stored in Nova, so that another leader can continue. A service with a different reason was disabled by another user.
+const disabledReasonPrefix = "crossplane.c5c3.io: its node is cordoned since "
 
 // attempts is the number of failed migrations after which a server is not migrated again.
 const attempts = 3
 
 // disabledSince returns when this controller disabled the service; false if it did not.
 func disabledSince(s *compute.Service) (time.Time, bool) {
-	text, ok := strings.CutPrefix(s.Reason, ours)
+	text, ok := strings.CutPrefix(s.Reason, disabledReasonPrefix)
 	at, err := time.Parse(time.RFC3339, text)
 	return at, ok && s.Disabled && err == nil
 }
@@ -127,24 +127,24 @@ func (e *eviction) migratable() []compute.Server {
 }
 
 // evict returns the actions for cordoned and uncordoned nodes, with their descriptions.
-func (obs *observation) evict() (words []string, do []controller.Action) {
+func (obs *observation) evict() (summary []string, do []controller.Action) {
 	for _, s := range obs.open {
-		words = append(words, "enabled nova-compute on "+s.Host)
+		summary = append(summary, "enabled nova-compute on "+s.Host)
 		do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.nova.Enable(ctx, s) })
 	}
 	for _, e := range obs.evictions {
 		_, did := disabledSince(&e.service)
 		switch {
 		case !e.service.Disabled:
-			words = append(words, "disabled nova-compute on "+e.service.Host)
-			reason := ours + obs.now.UTC().Format(time.RFC3339)
+			summary = append(summary, "disabled nova-compute on "+e.service.Host)
+			reason := disabledReasonPrefix + obs.now.UTC().Format(time.RFC3339)
 			do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.nova.Disable(ctx, e.service, reason) })
 		case did && e.service.Up && e.migrating() == nil && len(e.migratable()) > 0:
-			words = append(words, "started a live migration from "+e.service.Host)
+			summary = append(summary, "started a live migration from "+e.service.Host)
 			do = append(do, func(ctx context.Context, _ *controller.Env) error { return obs.migrateNext(ctx, e.migratable()) })
 		}
 	}
-	return words, do
+	return summary, do
 }
 
 // migrateNext migrates the first of the servers that Nova accepts.
@@ -156,7 +156,7 @@ func (obs *observation) migrateNext(ctx context.Context, from []compute.Server) 
 			return nil
 		}
 		errs = append(errs, err)
-		if !compute.Refused(err) {
+		if !compute.Rejected(err) {
 			break
 		}
 	}

@@ -92,15 +92,15 @@ func TestEviction(t *testing.T) {
 	}{
 		"Nothing": {"No node is cordoned.", []compute.Server{runs("a")}, func(*cluster) {}, "node-2", 3, "", noneCordoned, ""},
 		"Cordoned": {
-			"All leave, one after the other.", []compute.Server{runs("a"), runs("b")}, func(c *cluster) { c.cordon("node-1", true) },
-			"node-2", 4, "a b", "True NodesEmpty: no servers are on node-1", ours,
+			"All servers are migrated, one after the other.", []compute.Server{runs("a"), runs("b")}, func(c *cluster) { c.cordon("node-1", true) },
+			"node-2", 4, "a b", "True NodesEmpty: no servers are on node-1", disabledReasonPrefix,
 		},
 		"First": {
-			"It is disabled before the first one leaves, so that none comes.", []compute.Server{runs("a")}, func(c *cluster) {
+			"It is disabled before the first migration, so that no servers are added.", []compute.Server{runs("a")}, func(c *cluster) {
 				c.cordon("node-1",
 					true)
 			},
-			"node-2", 1, "", "False Evicting: node-1 has 1 servers", ours,
+			"node-2", 1, "", "False Evicting: node-1 has 1 servers", disabledReasonPrefix,
 		},
 		"Back": {
 			"A host that this controller disabled is enabled again.", []compute.Server{runs("a")}, func(c *cluster) {
@@ -117,18 +117,19 @@ func TestEviction(t *testing.T) {
 				"enable the host to have them migrated", "broken fan",
 		},
 		"TheirsBack": {
-			"It is not for us to enable it.", nil, func(c *cluster) { c.disable("node-1", "broken fan") }, "", 2, "", noneCordoned, "broken fan",
+			"It was disabled by another user and stays disabled.", nil, func(c *cluster) { c.disable("node-1", "broken fan") }, "", 2, "",
+			noneCordoned, "broken fan",
 		},
 		"Stopped": {
 			"Running servers are migrated; stopped ones stay and are reported.", []compute.Server{off, runs("a")},
 			func(c *cluster) { c.cordon("node-1", true) },
 			"node-2", 5, "a", "False Stuck: node-1 has 1 servers that cannot be migrated: db (off): it is SHUTOFF, and only running servers " +
-				"can be live-migrated: start it, migrate it manually, or delete it", ours,
+				"can be live-migrated: start it, migrate it manually, or delete it", disabledReasonPrefix,
 		},
 		"NoRoom": {
-			"It is tried some times, and then left.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("node-1", true) },
+			"It is retried a few times.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("node-1", true) },
 			"", 12, strings.TrimSpace(strings.Repeat("a ", attempts)), "False Stuck: node-1 has 1 servers that cannot be migrated: name of a (a): " +
-				"3 migrations failed; see openstack server event list --long a", ours,
+				"3 migrations failed; see openstack server event list --long a", disabledReasonPrefix,
 		},
 		"Another": {
 			"Earlier failures do not count.", []compute.Server{runs("a")}, func(c *cluster) {
@@ -139,13 +140,14 @@ func TestEviction(t *testing.T) {
 				}
 				c.nova.SetHypervisors(all...)
 				c.cordon("node-1", true)
-			}, "node-2", 4, "a", "True NodesEmpty: no servers are on node-1", ours,
+			}, "node-2", 4, "a", "True NodesEmpty: no servers are on node-1", disabledReasonPrefix,
 		},
 		"Silent": {
-			"Nothing moves from a node without its process.", []compute.Server{runs("a")}, func(c *cluster) {
+			"Servers cannot be migrated without nova-compute.", []compute.Server{runs("a")}, func(c *cluster) {
 				c.stopReporting("node-1")
 				c.cordon("node-1", true)
-			}, "node-2", 3, "", "False Stuck: node-1 has 1 servers, and its nova-compute does not report: they cannot be migrated", ours,
+			}, "node-2", 3, "", "False Stuck: node-1 has 1 servers, and its nova-compute does not report: they cannot be migrated",
+			disabledReasonPrefix,
 		},
 		"NotAsked": {
 			"The other pool's nodes are cordoned for other reasons.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("theirs", true) },
@@ -232,16 +234,17 @@ func TestEvictionCrash(t *testing.T) {
 		}
 		return a
 	}
-	whole := life(t, crash.NoFault)
-	points := some(whole, 13)
+	completeState := life(t, crash.NoFault)
+	points := some(completeState, 13)
 	crash.Run(t, points, func(t *testing.T, p crash.Point) { life(t, p) })
-	t.Logf("%d calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(whole.Points()))
+	t.Logf("%d calls, %d of them writes; %d of %d runs", completeState.Calls, len(completeState.Writes), len(points),
+		len(completeState.Points()))
 }
 
 // some returns every n-th point, so that the test is fast enough, and all points with writes.
-func some(whole *crash.API, n int) (out []crash.Point) {
-	for i, p := range whole.Points() {
-		if i%n == 0 || whole.Writes[p.Call] != "" {
+func some(completeState *crash.API, n int) (out []crash.Point) {
+	for i, p := range completeState.Points() {
+		if i%n == 0 || completeState.Writes[p.Call] != "" {
 			out = append(out, p)
 		}
 	}

@@ -27,16 +27,18 @@ type nodes struct {
 	ownHosts, otherHosts map[string]bool
 	// evicted are the nodes of this check that are drained when they are cordoned.
 	evicted map[string]bool
-	// settled is set if each DaemonSet has a pod for each of its nodes, so that a node without one has been removed.
-	settled bool
+	// allReported is set if each DaemonSet has a pod for each of its nodes, so that a node without one has been removed.
+	allReported bool
 }
 
-// left reports whether a former hypervisor has been removed.
-func (n nodes) left(node string) bool { return n.settled && !n.ownHosts[node] && !n.otherHosts[node] }
+// isRemoved reports whether a former hypervisor has been removed.
+func (n nodes) isRemoved(node string) bool {
+	return n.allReported && !n.ownHosts[node] && !n.otherHosts[node]
+}
 
 // look finds the nodes by their pods. Other checks are included, because a node can move from one pool to another.
 func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck) (nodes, error) {
-	out := nodes{ownHosts: map[string]bool{}, otherHosts: map[string]bool{}, evicted: map[string]bool{}, settled: true}
+	out := nodes{ownHosts: map[string]bool{}, otherHosts: map[string]bool{}, evicted: map[string]bool{}, allReported: true}
 	all := &openstackv1.ServiceCheckList{}
 	if err := reader.List(ctx, all, client.InNamespace(c.Namespace)); err != nil {
 		return out, fmt.Errorf("cannot list the ServiceChecks: %w", err)
@@ -51,7 +53,7 @@ func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck
 			if err != nil && (own || !apierrors.IsForbidden(err)) { // The permission for a pool is created and deleted with it.
 				return out, err
 			}
-			out.settled = out.settled && complete
+			out.allReported = out.allReported && complete
 			for _, node := range found {
 				into[node] = true
 				out.evicted[node] = out.evicted[node] || own && s.EvictOnCordon
@@ -89,7 +91,7 @@ func (obs *observation) fetchNodes(ctx context.Context, env *controller.Env) err
 	obs.records = obs.nodesToRecord(hypervisors, agents)
 	retained := obs.records[:0:0]
 	for _, r := range obs.records {
-		if !obs.nodes.left(r.Name) {
+		if !obs.nodes.isRemoved(r.Name) {
 			retained = append(retained, r)
 			continue
 		}
@@ -150,7 +152,7 @@ func (r leftovers) isEmpty() bool {
 // absent returns the recorded nodes without a pod, while it is unknown whether they have been removed.
 func (obs *observation) absent() (out []string) {
 	for _, r := range obs.records {
-		if !obs.nodes.ownHosts[r.Name] && !obs.nodes.settled {
+		if !obs.nodes.ownHosts[r.Name] && !obs.nodes.allReported {
 			out = append(out, r.Name)
 		}
 	}

@@ -114,8 +114,8 @@ func (obs *observation) removedNodesCondition() condition.State {
 	return condition.True("NothingLeft", "no records of removed nodes are left")
 }
 
-// words lists the removed records of a node.
-func (r leftovers) words() string {
+// summary lists the removed records of a node.
+func (r leftovers) summary() string {
 	var out []string
 	if r.service != nil {
 		out = append(out, "its compute service")
@@ -132,11 +132,11 @@ func (r leftovers) words() string {
 // clear removes the records of nodes. Nova deletes the resource provider with the service, removes the host from its
 // aggregates and its cell, and rejects the request if the host has servers. The provider remains only if Nova could not reach
 // Placement.
-func (obs *observation) clear(gone []leftovers) controller.Action {
+func (obs *observation) clear(stale []leftovers) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
-		for _, r := range gone {
+		for _, r := range stale {
 			if err := obs.clearNode(ctx, r); err != nil {
-				return controller.Refused("ServiceRefuses", err)
+				return controller.Rejected("ServiceRefuses", err)
 			}
 		}
 		return obs.count(ctx, env)

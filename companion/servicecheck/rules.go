@@ -35,22 +35,22 @@ func next(w *observation) controller.Decision {
 	}
 	s := controller.Decision{RequeueAfter: max(time.Duration(w.check.Spec.IntervalSeconds)*time.Second, shortRequeueInterval),
 		Status: w.report}
-	if gone := w.gone(); len(gone) > 0 {
-		s.Name, s.Note = "Removed", "removed the records of stopped processes: "+words(gone)
-		s.Action = w.remove(gone)
+	if stale := w.stale(); len(stale) > 0 {
+		s.Name, s.Note = "Removed", "removed the records of stopped processes: "+summary(stale)
+		s.Action = w.remove(stale)
 		return s
 	}
-	if gone := w.removableNodes(); len(gone) > 0 {
+	if stale := w.removableNodes(); len(stale) > 0 {
 		var all []string
-		for _, r := range gone {
-			all = append(all, r.words())
+		for _, r := range stale {
+			all = append(all, r.summary())
 		}
 		s.Name, s.Note = "Cleared", "removed the records of removed nodes: "+strings.Join(all, "; ")
-		s.Record, s.Action = true, w.clear(gone)
+		s.Record, s.Action = true, w.clear(stale)
 		return s
 	}
-	if words, do := w.evict(); len(do) > 0 {
-		s.Name, s.Note, s.RequeueAfter = "Evicting", strings.Join(words, ", "), shortRequeueInterval
+	if summary, do := w.evict(); len(do) > 0 {
+		s.Name, s.Note, s.RequeueAfter = "Evicting", strings.Join(summary, ", "), shortRequeueInterval
 		s.Record, s.Action = true, all(do)
 	} else if w.evicting() {
 		s.RequeueAfter = shortRequeueInterval
@@ -58,8 +58,8 @@ func next(w *observation) controller.Decision {
 	return s
 }
 
-// gone returns the records of processes that will not return.
-func (obs *observation) gone() []compute.Service {
+// stale returns the records of processes that will not return.
+func (obs *observation) stale() []compute.Service {
 	if obs.check.Spec.Service == blockStorage { // Cinder has no request to remove a record.
 		return nil
 	}
@@ -90,11 +90,11 @@ func parseOrdinal(pod, set string) (int64, bool) {
 }
 
 // remove deletes records and counts them.
-func (obs *observation) remove(gone []compute.Service) controller.Action {
+func (obs *observation) remove(stale []compute.Service) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
-		for _, s := range gone {
+		for _, s := range stale {
 			if err := obs.removed(obs.nova.Delete(ctx, s.ID)); err != nil {
-				return controller.Refused("ServiceRefuses", err)
+				return controller.Rejected("ServiceRefuses", err)
 			}
 		}
 		return obs.count(ctx, env)
@@ -123,9 +123,9 @@ func (obs *observation) report() {
 	s := &obs.check.Status
 	s.Up, s.Down, s.Binaries, s.Nodes, s.Capacity = 0, 0, nil, obs.records, obs.capacity
 	s.Backends = obs.backends
-	gone := obs.gone()
+	stale := obs.stale()
 	for _, service := range obs.services {
-		if slices.Contains(gone, service) || !obs.isRelevant(service) {
+		if slices.Contains(stale, service) || !obs.isRelevant(service) {
 			continue
 		}
 		b := obs.binary(service.Binary)
@@ -147,13 +147,13 @@ func (obs *observation) report() {
 	} else {
 		meta.RemoveStatusCondition(&s.Conditions, conditionEvicted)
 	}
-	missing, silent := obs.missing(), obs.backendsNotReporting()
+	missing, notReporting := obs.missing(), obs.backendsNotReporting()
 	switch {
 	case len(missing) > 0:
-		obs.set(condition.False("ProcessesDown", strings.Join(append(missing, silent...), "; ")))
+		obs.set(condition.False("ProcessesDown", strings.Join(append(missing, notReporting...), "; ")))
 		return
-	case len(silent) > 0:
-		obs.set(condition.False("BackendsSilent", strings.Join(silent, "; ")))
+	case len(notReporting) > 0:
+		obs.set(condition.False("BackendsSilent", strings.Join(notReporting, "; ")))
 		return
 	}
 	obs.set(condition.True("ProcessesUp", "all known processes report"))
@@ -185,15 +185,15 @@ func (obs *observation) missing() []string {
 			out = append(out, fmt.Sprintf("StatefulSet %s does not exist", p.StatefulSetName))
 			continue
 		}
-		var silent []string
+		var notReporting []string
 		for i := of.first; i < of.first+of.replicas; i++ {
 			host := fmt.Sprintf("%s-%d", p.StatefulSetName, i)
 			if !slices.ContainsFunc(obs.services, func(s compute.Service) bool { return s.Binary == p.Binary && s.Host == host && s.Up }) {
-				silent = append(silent, host)
+				notReporting = append(notReporting, host)
 			}
 		}
-		if len(silent) > 0 {
-			out = append(out, fmt.Sprintf("%s does not report from %s", p.Binary, strings.Join(silent, ", ")))
+		if len(notReporting) > 0 {
+			out = append(out, fmt.Sprintf("%s does not report from %s", p.Binary, strings.Join(notReporting, ", ")))
 		}
 	}
 	return out
@@ -204,8 +204,8 @@ func (obs *observation) set(s condition.State) {
 	condition.Set(&obs.check.Status.Conditions, conditionReady, obs.check.Generation, obs.now, s)
 }
 
-// words lists records for messages.
-func words(records []compute.Service) string {
+// summary lists records for messages.
+func summary(records []compute.Service) string {
 	var out []string
 	for _, r := range records {
 		out = append(out, r.Binary+" on "+r.Host)

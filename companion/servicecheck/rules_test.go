@@ -43,7 +43,7 @@ func TestCredentialMissing(t *testing.T) {
 			})
 		}
 		removed := map[string]bool{}
-		for _, s := range w.gone() {
+		for _, s := range w.stale() {
 			removed[s.ID] = true
 		}
 		for _, s := range w.services {

@@ -104,8 +104,8 @@ func (c *cluster) pass() (*openstackv1.TestReport, string) {
 	return out, strings.Join(reported, "\n")
 }
 
-// verdict returns the condition as a string.
-func verdict(r *openstackv1.TestReport) string {
+// outcomeState returns the condition as a string.
+func outcomeState(r *openstackv1.TestReport) string {
 	if len(r.Status.Conditions) == 0 {
 		return ""
 	}
@@ -119,10 +119,10 @@ func TestOutcomes(t *testing.T) {
 	at := &metav1.Time{Time: start}
 	long := strings.Repeat("x", 500)
 	for name, tc := range map[string]struct {
-		reason  string
-		objects []client.Object
-		verdict string
-		tests   *common.TestStatus
+		reason       string
+		objects      []client.Object
+		outcomeState string
+		tests        *common.TestStatus
 	}{
 		"None": {reason: "There is no condition before the first run."},
 		"Runs": {reason: "Nor while it runs.", objects: []client.Object{job("1", 0, "")}},
@@ -138,12 +138,12 @@ func TestOutcomes(t *testing.T) {
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60, Passed: 16, Failed: 2},
 		},
 		"Long": {
-			"Names are not too long to be read.", []client.Object{failed, pod(failed, 1, `{"failed":1,"failures":["`+long+`"]}`)},
+			"Names are truncated.", []client.Object{failed, pod(failed, 1, `{"failed":1,"failures":["`+long+`"]}`)},
 			"False TestsFailed: 1 of 1 tests failed: " + long[:256],
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60, Failed: 1},
 		},
 		"Problem": {
-			"A run that passed and left something has not passed.",
+			"A run with leftovers has not passed.",
 			[]client.Object{failed, pod(failed, 1, `{"passed":3,"problem":"1 things could not be removed: user x"}`)},
 			"False RunFailed: 1 things could not be removed: user x",
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60, Passed: 3},
@@ -159,7 +159,7 @@ func TestOutcomes(t *testing.T) {
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60},
 		},
 		"Gone": {
-			"Nor does a pod that is gone.", []client.Object{failed},
+			"Nor does a deleted pod.", []client.Object{failed},
 			"False NoResult: Job tempest-1 ended without a result: its pod no longer exists (no reason is known); the next run cleans up its " +
 				"leftovers",
 			&common.TestStatus{LastRun: at, LastDurationSeconds: 60},
@@ -173,7 +173,7 @@ func TestOutcomes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, tc.objects...)
 			r, reported := c.pass()
-			if diff := cmp.Diff(tc.verdict, verdict(r)); diff != "" {
+			if diff := cmp.Diff(tc.outcomeState, outcomeState(r)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(tc.tests, r.Status.Tests, cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) })); diff != "" {
@@ -185,8 +185,8 @@ func TestOutcomes(t *testing.T) {
 			if (reported == "") != (tc.tests == nil) {
 				t.Errorf("%s\ntold is %q", tc.reason, reported)
 			}
-			if _, again := c.pass(); again != "" {
-				t.Errorf("%s\nrepeated event: %s", tc.reason, again)
+			if _, repeated := c.pass(); repeated != "" {
+				t.Errorf("%s\nrepeated event: %s", tc.reason, repeated)
 			}
 		})
 	}
@@ -198,21 +198,21 @@ func TestLast(t *testing.T) {
 	first, second, other := job("1", 0, batchv1.JobFailed), job("2", 60, batchv1.JobComplete), job("9", 90, batchv1.JobFailed)
 	other.OwnerReferences[0].Name = "another"
 	c := newCluster(t, first, pod(first, 1, `{"failed":1,"failures":["a"]}`), other, job("3", 120, ""))
-	if r, _ := c.pass(); !strings.HasPrefix(verdict(r), "False TestsFailed") {
-		t.Error(verdict(r))
+	if r, _ := c.pass(); !strings.HasPrefix(outcomeState(r), "False TestsFailed") {
+		t.Error(outcomeState(r))
 	}
 	for _, o := range []client.Object{second, pod(second, 0, `{"passed":1}`)} {
 		if err := c.api.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r, _ := c.pass(); !strings.HasPrefix(verdict(r), "True TestsPassed") {
-		t.Error(verdict(r))
+	if r, _ := c.pass(); !strings.HasPrefix(outcomeState(r), "True TestsPassed") {
+		t.Error(outcomeState(r))
 	}
 	if err := c.api.Delete(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	if r, reported := c.pass(); !strings.HasPrefix(verdict(r), "True TestsPassed") || r.Status.JobUID != "2" || reported != "" {
-		t.Errorf("%s of %s, events %q", verdict(r), r.Status.JobUID, reported)
+	if r, reported := c.pass(); !strings.HasPrefix(outcomeState(r), "True TestsPassed") || r.Status.JobUID != "2" || reported != "" {
+		t.Errorf("%s of %s, events %q", outcomeState(r), r.Status.JobUID, reported)
 	}
 }

@@ -31,14 +31,14 @@ type outcome struct {
 // next records a run that is not recorded yet.
 func next(w *observation) controller.Decision {
 	if w.job == nil {
-		return controller.Decision{RequeueAfter: pollInterval, Status: w.seen}
+		return controller.Decision{RequeueAfter: pollInterval, Status: w.setObserved}
 	}
-	state := w.verdict()
+	state := w.outcomeState()
 	return controller.Decision{RequeueAfter: pollInterval, Status: func() { w.record(state) }, Name: state.Reason, Note: state.Message,
 		Warning: !state.True}
 }
 
-func (obs *observation) seen() { obs.report.Status.ObservedGeneration = obs.report.Generation }
+func (obs *observation) setObserved() { obs.report.Status.ObservedGeneration = obs.report.Generation }
 
 // outcome returns the outcome of the run; ok is false if it has none.
 func (obs *observation) outcome() (out outcome, ok bool) {
@@ -46,8 +46,8 @@ func (obs *observation) outcome() (out outcome, ok bool) {
 	return out, err == nil && out.Passed >= 0 && out.Failed >= 0 && out.Skipped >= 0
 }
 
-// verdict returns the condition for the run.
-func (obs *observation) verdict() condition.State {
+// outcomeState returns the condition for the run.
+func (obs *observation) outcomeState() condition.State {
 	out, ok := obs.outcome()
 	switch {
 	case !ok:
@@ -90,7 +90,7 @@ func failures(out outcome) []string {
 
 // record writes the result of the run to the status.
 func (obs *observation) record(state condition.State) {
-	obs.seen()
+	obs.setObserved()
 	s := &obs.report.Status
 	start := *startTime(obs.job)
 	s.JobUID, s.Tests = string(obs.job.UID), &common.TestStatus{LastRun: &start}

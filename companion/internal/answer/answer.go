@@ -22,16 +22,16 @@ type statusError struct {
 // Error returns the message.
 func (f *statusError) Error() string { return f.message }
 
-// Refused reports whether a service rejected a request, so that it had no effect. After a missing response or a server error,
+// Rejected reports whether a service rejected a request, so that it had no effect. After a missing response or a server error,
 // the effect is unknown.
-func Refused(err error) bool {
+func Rejected(err error) bool {
 	var f *statusError
 	return errors.As(err, &f) && f.code >= http.StatusBadRequest && f.code < http.StatusInternalServerError
 }
 
 // DescribeError formats an error with the service's message, which Nova, Neutron and Cinder return below the name of the
 // error, and Placement in a list.
-func DescribeError(service, what string, err error) error {
+func DescribeError(service, operation string, err error) error {
 	text, code := err.Error(), 0
 	var response gophercloud.ErrUnexpectedResponseCode
 	if missing := steady.IsNoResponse(err); missing != "" {
@@ -40,7 +40,7 @@ func DescribeError(service, what string, err error) error {
 		code = response.Actual
 		text = strings.TrimSuffix(fmt.Sprintf("%s returned HTTP %d: %s", service, code, statusMessage(response.Body)), ": ")
 	}
-	return &statusError{fmt.Sprintf("cannot %s: %s", what, text), code}
+	return &statusError{fmt.Sprintf("cannot %s: %s", operation, text), code}
 }
 
 // statusMessage returns the message in an error response.

@@ -77,8 +77,8 @@ func Suspend(job *batchv1.Job, held bool) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		changed := job.DeepCopy()
 		changed.Spec.Suspend = &held
-		asSeen := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{})
-		if err := env.Client.Patch(ctx, changed, asSeen); err != nil {
+		optimisticLock := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{})
+		if err := env.Client.Patch(ctx, changed, optimisticLock); err != nil {
 			return fmt.Errorf("cannot set spec.suspend of Job %s to %t: %w", job.Name, held, err)
 		}
 		return nil

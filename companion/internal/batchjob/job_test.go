@@ -151,7 +151,7 @@ func TestResultOf(t *testing.T) {
 			3)}}, Result{Code: new(int32(3)), Digest: digest, Container: "keystone"}},
 		"Zero": {"The same.", batchv1.JobComplete, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone",
 			0)}}, Result{Code: new(int32(0)), Digest: digest, Container: "keystone"}},
-		"Complete": {"A Job is complete only with 0.", batchv1.JobComplete, nil, Result{Code: new(int32(0))}},
+		"Complete": {"A Job is complete only with exit code 0.", batchv1.JobComplete, nil, Result{Code: new(int32(0))}},
 		"Gone": {"The result is unknown.", batchv1.JobFailed, nil,
 			Result{FailureMessage: "its pod no longer exists (DeadlineExceeded: too long)"}},
 		"Stopped": {
@@ -160,7 +160,7 @@ func TestResultOf(t *testing.T) {
 			Result{FailureMessage: "Evicted: no memory", Digest: digest, Container: "keystone"},
 		},
 		"Init": {
-			"It did not come to the step.", batchv1.JobFailed, &corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{terminated("wait",
+			"The step did not start.", batchv1.JobFailed, &corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{terminated("wait",
 				7)}},
 			Result{FailureMessage: "its init container wait ended with exit code 7", Container: "wait"},
 		},

@@ -32,15 +32,15 @@ var secrets = []struct {
 		`(u?b?"(?:[^"\\]|\\.)*"|u?b?'(?:[^'\\]|\\.)*'|.*)`), "${1}" + hidden},
 }
 
-// words are long enough to be a generated password, a key or a token.
-var words = regexp.MustCompile(`[A-Za-z0-9+=]{20,}`)
+// tokenPattern are long enough to be a generated password, a key or a token.
+var tokenPattern = regexp.MustCompile(`[A-Za-z0-9+=]{20,}`)
 
 // redacted returns a text in which probable secrets are replaced.
 func redacted(text string) string {
 	for _, s := range secrets {
 		text = s.pattern.ReplaceAllString(text, s.instead)
 	}
-	return words.ReplaceAllStringFunc(text, func(word string) string {
+	return tokenPattern.ReplaceAllStringFunc(text, func(word string) string {
 		if generated(word) {
 			return hidden
 		}

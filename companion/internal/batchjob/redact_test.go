@@ -52,8 +52,8 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// plain matches passwords as created by generators or users, so that the search for them is unambiguous.
-var plain = regexp.MustCompile(`^[!-~]{8,64}$`)
+// passwordPattern matches passwords as created by generators or users, so that the search for them is unambiguous.
+var passwordPattern = regexp.MustCompile(`^[!-~]{8,64}$`)
 
 // FuzzExcerpt: a password is redacted in all forms in which services write it, in any context, and the result fits into a
 // status.
@@ -65,7 +65,7 @@ func FuzzExcerpt(f *testing.F) {
 		if got := TailForStatus(before + after); len(got) > maxLog || !utf8.ValidString(got) {
 			t.Fatalf("%d bytes", len(got))
 		}
-		if !plain.MatchString(password) || strings.ContainsAny(before, `'"\`) || strings.Contains(hidden+before+after, password) {
+		if !passwordPattern.MatchString(password) || strings.ContainsAny(before, `'"\`) || strings.Contains(hidden+before+after, password) {
 			return
 		}
 		quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(password)

@@ -72,14 +72,14 @@ func Find(
 // Services returns the records of all processes except the API's, which has none.
 // https://docs.openstack.org/api-ref/block-storage/v3/#services-os-services
 func (a *API) Services(ctx context.Context) ([]Service, error) {
-	const what = "list the services of Cinder"
+	const operation = "list the services of Cinder"
 	pages, err := services.List(a.client, services.ListOpts{}).AllPages(ctx)
 	if err != nil {
-		return nil, describeError(what, err)
+		return nil, describeError(operation, err)
 	}
 	list, err := services.ExtractServices(pages)
 	if err != nil {
-		return nil, errors.New("cannot " + what + ": Cinder returned an invalid response")
+		return nil, errors.New("cannot " + operation + ": Cinder returned an invalid response")
 	}
 	out := make([]Service, len(list))
 	for i, s := range list {
@@ -143,4 +143,6 @@ func parseCapacity(value any) Capacity {
 }
 
 // describeError formats an error of Cinder.
-func describeError(what string, err error) error { return answer.DescribeError("Cinder", what, err) }
+func describeError(operation string, err error) error {
+	return answer.DescribeError("Cinder", operation, err)
+}

@@ -72,7 +72,7 @@ func TestPools(t *testing.T) {
 	}{
 		"None": {reason: "No manager has reported.", want: []blockstorage.Pool{}},
 		"Known": {
-			"Parts of a GiB are no volume.",
+			"Parts of a GiB are ignored.",
 			[]blockstoragetest.Pool{{Name: "cinder@ceph-rbd#ceph-rbd", ReportedAt: at, Total: 99.99, Free: 0.5, State: "up"}},
 			[]blockstorage.Pool{{Backend: "ceph-rbd", Name: "ceph-rbd", ReportedAt: at, Total: blockstorage.Capacity{GiB: 99}}},
 		},
@@ -89,7 +89,7 @@ func TestPools(t *testing.T) {
 				Free: blockstorage.Capacity{Unknown: true}}},
 		},
 		"More than all": {
-			"More may be promised than there is.",
+			"More may be allocated than exists.",
 			[]blockstoragetest.Pool{{Name: "host@b#b", Total: 1, Free: -3.5}},
 			[]blockstorage.Pool{{Backend: "b", Name: "b", Total: blockstorage.Capacity{GiB: 1}}},
 		},
@@ -153,10 +153,10 @@ func TestFind(t *testing.T) {
 		secret *corev1.Secret
 		want   string
 	}{
-		{reason: "It has not come yet.", want: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+		{reason: "It does not exist yet.", want: "spec.cloudCredentialsRef: Secret clouds does not exist"},
 		{reason: "Keystone rejects the login.", secret: identitytest.Clouds("cloud", "clouds", "another"), want: "cannot log in as user admin"},
 		{
-			reason: "Cinder is not there yet.", secret: identitytest.Clouds("cloud", "clouds", password),
+			reason: "Cinder is not in the catalog yet.", secret: identitytest.Clouds("cloud", "clouds", password),
 			want: "cannot find service block-storage: Keystone's catalog has no internal endpoint of that type",
 		},
 	} {

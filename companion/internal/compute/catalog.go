@@ -194,22 +194,24 @@ func (a *API) DeleteAggregate(ctx context.Context, g Aggregate) error {
 }
 
 // failure formats an error; nil if err is nil.
-func failure(what string, err error) error {
+func failure(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return describeError(what, err)
+	return describeError(operation, err)
 }
 
 // ignoreNotFound formats the error of a deletion. A missing object is not an error.
-func ignoreNotFound(what string, err error) error { return ignoreNotFoundFrom("Nova", what, err) }
+func ignoreNotFound(operation string, err error) error {
+	return ignoreNotFoundFrom("Nova", operation, err)
+}
 
 // ignoreNotFoundFrom formats the error of a deletion by another service.
-func ignoreNotFoundFrom(service, what string, err error) error {
+func ignoreNotFoundFrom(service, operation string, err error) error {
 	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		return nil
 	}
-	return describeErrorFrom(service, what, err)
+	return describeErrorFrom(service, operation, err)
 }
 
 func properties(values map[string]string) map[string]common.ComputeProperty {

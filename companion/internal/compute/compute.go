@@ -89,14 +89,16 @@ func (a *API) Enable(ctx context.Context, s Service) error {
 	return failure("enable nova-compute on "+s.Host, services.Update(ctx, a.client, s.ID, o).Err)
 }
 
-// Refused reports whether Nova rejected a request, so that it had no effect. After a missing response or a server error, the
+// Rejected reports whether Nova rejected a request, so that it had no effect. After a missing response or a server error, the
 // effect is unknown.
-func Refused(err error) bool { return answer.Refused(err) }
+func Rejected(err error) bool { return answer.Rejected(err) }
 
 // describeError formats an error of Nova.
-func describeError(what string, err error) error { return describeErrorFrom("Nova", what, err) }
+func describeError(operation string, err error) error {
+	return describeErrorFrom("Nova", operation, err)
+}
 
 // describeErrorFrom formats an error of another service.
-func describeErrorFrom(service, what string, err error) error {
-	return answer.DescribeError(service, what, err)
+func describeErrorFrom(service, operation string, err error) error {
+	return answer.DescribeError(service, operation, err)
 }

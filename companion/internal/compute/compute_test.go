@@ -82,10 +82,11 @@ func TestFind(t *testing.T) {
 		enter  bool
 		want   string
 	}{
-		{reason: "It has not come yet.", want: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+		{reason: "It does not exist yet.", want: "spec.cloudCredentialsRef: Secret clouds does not exist"},
 		{reason: "Keystone rejects the login.", secret: wrong, want: "cannot log in as user admin"},
-		{reason: "Nova is not there yet.", secret: clouds, want: "cannot find service compute: Keystone's catalog has no internal endpoint " +
-			"of that type"},
+		{reason: "Nova is not in the catalog yet.", secret: clouds,
+			want: "cannot find service compute: Keystone's catalog has no internal endpoint " +
+				"of that type"},
 		{reason: "It is in another region.", secret: external, enter: true, want: "no internal endpoint of that type in region external"},
 	} {
 		if tc.enter {
@@ -122,7 +123,7 @@ func TestNeighbours(t *testing.T) {
 	err = api.DeleteProvider(t.Context(), tree[2])
 	if requested := "cannot remove resource provider name of root: Placement returned HTTP 409: Unable to delete resource provider root: " +
 		"Resource provider " +
-		"has allocations."; err == nil || err.Error() != requested || !compute.Refused(err) {
+		"has allocations."; err == nil || err.Error() != requested || !compute.Rejected(err) {
 		t.Error(err)
 	}
 	agents, err := api.ListAgents(t.Context())
@@ -164,18 +165,18 @@ func TestHypervisors(t *testing.T) {
 		want   compute.Capacity
 	}{
 		"None": {reason: "It has registered without inventories."},
-		"Plain": {"A processor is one.", map[string]computetest.Inventory{"VCPU": of(8, 0, 3, 1), "MEMORY_MB": of(4096, 0, 512, 1)},
+		"Plain": {"One server uses one CPU.", map[string]computetest.Inventory{"VCPU": of(8, 0, 3, 1), "MEMORY_MB": of(4096, 0, 512, 1)},
 			compute.Capacity{VCPU: 8, FreeVCPU: 5, MemoryMiB: 4096, FreeMemoryMiB: 3584}},
 		"Reserved": {"Reserved amounts are not allocatable.", map[string]computetest.Inventory{"VCPU": of(8, 2, 0, 4), "MEMORY_MB": of(4096,
 			512, 0, 1.5)}, compute.Capacity{VCPU: 24, FreeVCPU: 24, MemoryMiB: 5376, FreeMemoryMiB: 5376}},
-		"Own": {"Some processors are shared, and others are given to one.", map[string]computetest.Inventory{"VCPU": of(4, 0, 1, 2),
+		"Own": {"Some CPUs are shared, and others are dedicated.", map[string]computetest.Inventory{"VCPU": of(4, 0, 1, 2),
 			"PCPU": of(6, 0, 4, 1)}, compute.Capacity{VCPU: 14, FreeVCPU: 9}},
 		"Decimal": {"0.7 of 10 is 7, also in 32 bits.", map[string]computetest.Inventory{"VCPU": of(10, 0, 0, 0.7)}, compute.Capacity{VCPU: 7,
 			FreeVCPU: 7}},
-		"Less": {"More was given away than is promised now: nothing is left, and no less.", map[string]computetest.Inventory{"VCPU": of(4,
+		"Less": {"More is allocated than the current total: the free amount is 0.", map[string]computetest.Inventory{"VCPU": of(4,
 			0, 12, 2)}, compute.Capacity{VCPU: 8}},
-		"All": {"More is reserved than there is.", map[string]computetest.Inventory{"MEMORY_MB": of(512, 1024, 0, 1)}, compute.Capacity{}},
-		"Others": {"Disks and devices are no processors.", map[string]computetest.Inventory{"DISK_GB": of(100, 0, 0, 1), "CUSTOM_GPU": of(2,
+		"All": {"More is reserved than exists.", map[string]computetest.Inventory{"MEMORY_MB": of(512, 1024, 0, 1)}, compute.Capacity{}},
+		"Others": {"Disks and devices are not CPUs.", map[string]computetest.Inventory{"DISK_GB": of(100, 0, 0, 1), "CUSTOM_GPU": of(2,
 			0, 0, 1)}, compute.Capacity{}},
 	} {
 		t.Run(name, func(t *testing.T) {

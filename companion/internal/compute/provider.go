@@ -108,7 +108,7 @@ func (a *API) Capacity(ctx context.Context, provider string) (out Capacity, err 
 		return out, describeErrorFrom("Placement", "list usages of resource provider "+provider, err)
 	}
 	for class, i := range has.Inventories {
-		gives, remaining := given(i, used.Usages[class])
+		gives, remaining := allocatable(i, used.Usages[class])
 		switch class {
 		case "VCPU", "PCPU":
 			out.VCPU, out.FreeVCPU = out.VCPU+gives, out.FreeVCPU+remaining
@@ -119,9 +119,9 @@ func (a *API) Capacity(ctx context.Context, provider string) (out Capacity, err 
 	return out, nil
 }
 
-// given returns the allocatable amount of an inventory and the free part of it. More may be allocated than the current
+// allocatable returns the allocatable amount of an inventory and the free part of it. More may be allocated than the current
 // allocatable amount.
-func given(i resourceproviders.Inventory, used int) (gives, remaining int64) {
+func allocatable(i resourceproviders.Inventory, used int) (gives, remaining int64) {
 	// The ratio is a decimal, which float32 represents inexactly.
 	ratio, err := strconv.ParseFloat(strconv.FormatFloat(float64(i.AllocationRatio), 'g', -1, 32), 64)
 	if err != nil {

@@ -146,7 +146,7 @@ func (obs Workload) has(p corev1.Pod, annotation, value string) bool {
 // AnnotationPendingReason returns why not every pod is proven to be started with the annotation and value; "" if all are.
 // Terminating pods count, because they still work. what describes the content of the other pods in the plural, such as
 // "earlier keys".
-func (obs Workload) AnnotationPendingReason(annotation, value, what string) string {
+func (obs Workload) AnnotationPendingReason(annotation, value, content string) string {
 	if obs.object == nil {
 		return obs.String() + " does not exist"
 	}
@@ -158,7 +158,7 @@ func (obs Workload) AnnotationPendingReason(annotation, value, what string) stri
 	}
 	switch {
 	case without > 0:
-		return fmt.Sprintf("%d of %d pods of %s were started with %s", without, len(obs.pods), obs, what)
+		return fmt.Sprintf("%d of %d pods of %s were started with %s", without, len(obs.pods), obs, content)
 	case !obs.Named(annotation, value) && !obs.HasAnnotation(annotation, value) || !obs.rolloutComplete():
 		return obs.String() + " is rolling out"
 	}

@@ -69,32 +69,32 @@ func TestAnnotationPendingReason(t *testing.T) {
 	other := pod("other", "old", corev1.PodRunning)
 	other.Labels = map[string]string{"app": "nova"}
 	for name, tc := range map[string]struct {
-		reason   string
-		template string
-		seen     int64
-		updated  int32
-		pods     []client.Object
-		want     string
+		reason             string
+		template           string
+		observedGeneration int64
+		updated            int32
+		pods               []client.Object
+		want               string
 	}{
-		"All": {"Every pod was started with it.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "new",
+		"All": {"All pods were started with it.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "new",
 			corev1.PodPending)}, ""},
 		"Old": {
-			"One runs on.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "old", corev1.PodRunning)},
+			"One keeps running.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "old", corev1.PodRunning)},
 			"1 of 2 pods of %s glance were started with earlier keys",
 		},
 		"OldStopping": {
-			"One that is being stopped works until it has ended.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning),
+			"A terminating pod works until it has ended.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning),
 				stopping(pod("b", "old", corev1.PodRunning))},
 			"1 of 2 pods of %s glance were started with earlier keys",
 		},
 		"OldEnded": {"Finished pods do not count.", "new", 2, 2, []client.Object{pod("a", "old", corev1.PodSucceeded), pod("b", "old",
 			corev1.PodFailed)}, ""},
-		"Other":      {"Other pods are none of its business.", "new", 2, 2, []client.Object{other}, ""},
+		"Other":      {"Other pods are ignored.", "new", 2, 2, []client.Object{other}, ""},
 		"NotNamed":   {"A new pod would not have it.", "old", 2, 2, nil, "%s glance is rolling out"},
 		"NotSeen":    {"Its controller may still create an old pod.", "new", 1, 2, nil, "%s glance is rolling out"},
 		"NotUpdated": {"An old pod is still desired.", "new", 2, 1, nil, "%s glance is rolling out"},
 	} {
-		for kind, object := range workloads(tc.template, tc.seen, tc.updated) {
+		for kind, object := range workloads(tc.template, tc.observedGeneration, tc.updated) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				w, err := Observe(context.Background(), api(append(tc.pods, object)...), kind, key)
 				if err != nil {
@@ -156,8 +156,8 @@ func TestMark(t *testing.T) {
 		pods                    []client.Object
 		want                    string
 	}{
-		"All": {"Every pod was started later than the write.", "", "new", []client.Object{younger}, ""},
-		"Another": {"A pod of a workload of the same name that is gone, and still stops.", "", "new", []client.Object{younger, older},
+		"All": {"All pods were started after the write.", "", "new", []client.Object{younger}, ""},
+		"Another": {"A terminating pod of a deleted workload with the same name.", "", "new", []client.Object{younger, older},
 			"1 of 2 pods of %s glance were started with earlier keys"},
 		"Changed": {"It was created before the newer content.", "", "newer", []client.Object{younger},
 			"1 of 1 pods of %s glance were started with earlier keys"},
@@ -302,7 +302,7 @@ func TestImage(t *testing.T) {
 		},
 	} {
 		for name, tc := range map[string]struct {
-			wanted                    *int32
+			desiredReplicas           *int32
 			total, updated, available int32
 			want                      string
 		}{
@@ -311,7 +311,7 @@ func TestImage(t *testing.T) {
 			"Half":         {new(int32(n)), n, 1, n, "1 of 3 pods of " + kind + " glance use its current template"},
 			"NotAvailable": {new(int32(n)), n, n, 1, "1 of 3 pods of " + kind + " glance are available"},
 		} {
-			got, err := Observe(t.Context(), api(w(tc.wanted, tc.total, tc.updated, tc.available)), kind, key)
+			got, err := Observe(t.Context(), api(w(tc.desiredReplicas, tc.total, tc.updated, tc.available)), kind, key)
 			if why := got.ImagePendingReason("new"); err != nil || why != tc.want {
 				t.Errorf("%s %s: %q, %v, want %q", kind, name, why, err, tc.want)
 			}

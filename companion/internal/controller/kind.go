@@ -103,7 +103,7 @@ func (k *Kind[T, W]) execute(ctx context.Context, env *Env, o T, s Decision) (ti
 	if s.Action != nil {
 		before := clone(o)
 		if err := s.Action(ctx, env); err != nil {
-			return k.refused(ctx, env, before, o, err)
+			return k.handleActionError(ctx, env, before, o, err)
 		}
 		s.RequeueAfter = max(s.RequeueAfter, MinRequeueInterval)
 	}
@@ -117,17 +117,18 @@ func (k *Kind[T, W]) execute(ctx context.Context, env *Env, o T, s Decision) (ti
 	return s.RequeueAfter, nil
 }
 
-// refused reports a TerminalError of an Action, with the status that the Action has set. Other errors are returned.
-func (k *Kind[T, W]) refused(ctx context.Context, env *Env, before, o T, err error) (time.Duration, error) {
-	var refusal *TerminalError
-	if !errors.As(err, &refusal) {
+// handleActionError reports a TerminalError of an Action, with the status that the Action has set. Other errors are returned.
+func (k *Kind[T, W]) handleActionError(ctx context.Context, env *Env, before, o T, err error) (time.Duration, error) {
+	var terminalError *TerminalError
+	if !errors.As(err, &terminalError) {
 		return 0, err
 	}
-	condition.Set(k.Conditions(o), k.Warns[0], o.GetGeneration(), env.Clock.Now(), condition.False(refusal.Reason, refusal.Message))
+	condition.Set(k.Conditions(o), k.Warns[0], o.GetGeneration(), env.Clock.Now(), condition.False(terminalError.Reason,
+		terminalError.Message))
 	if err := k.report(ctx, env, before, o, Decision{}); err != nil {
 		return 0, err
 	}
-	return cmp.Or(refusal.RequeueAfter, Poll), refusal.Cause
+	return cmp.Or(terminalError.RequeueAfter, Poll), terminalError.Cause
 }
 
 // report updates the status if it has changed, and emits warnings for conditions that became false.

@@ -116,7 +116,7 @@ func TestReconcile(t *testing.T) {
 			next: func(o *object) Decision { return Decision{Status: set(o, up)} }, state: "True Up",
 		},
 		"Record": {
-			reason: "Who has seen the past gets no further than the write.", before: with(up),
+			reason: "A stale observation ends at the write.", before: with(up),
 			next: func(o *object) Decision { return Decision{Status: set(o, up), Record: true} }, writes: 1, state: "True Up",
 		},
 		"Warning": {
@@ -134,7 +134,7 @@ func TestReconcile(t *testing.T) {
 			events: []string{"Warning Down it is not there"}, state: "False Down",
 		},
 		"Expected": {
-			reason: "It is false in the course of things.",
+			reason: "It is expected to be false.",
 			next:   func(o *object) Decision { return Decision{Status: set(o, down), Expected: true} }, writes: 1, state: "False Down",
 		},
 		"Conflict": {
@@ -144,11 +144,11 @@ func TestReconcile(t *testing.T) {
 			want:   reconcile.Result{RequeueAfter: MinRequeueInterval}, writes: 1,
 		},
 		"NotWritten": {
-			reason: "Nothing is done that is not recorded.", fails: errTest,
+			reason: "Nothing is done without a record.", fails: errTest,
 			next: func(o *object) Decision { return Decision{Status: set(o, up), Action: does(nil), Note: "done"} }, err: errTest, writes: 1,
 		},
 		"Does": {
-			reason: "There may be more to do.",
+			reason: "There may be further steps.",
 			next:   func(*object) Decision { return Decision{Name: "Done", Action: does(nil), Note: "did it"} },
 			want:   reconcile.Result{RequeueAfter: MinRequeueInterval}, events: []string{"Normal Done did it"},
 		},
@@ -160,7 +160,7 @@ func TestReconcile(t *testing.T) {
 			want: reconcile.Result{RequeueAfter: time.Minute}, events: []string{"Warning Done did it"},
 		},
 		"Note": {
-			reason: "Something was seen to be over.", next: func(*object) Decision { return Decision{Name: "Over", Note: "it is over"} },
+			reason: "Something was observed to be finished.", next: func(*object) Decision { return Decision{Name: "Over", Note: "it is over"} },
 			events: []string{"Normal Over it is over"},
 		},
 		"Late": {
@@ -171,7 +171,7 @@ func TestReconcile(t *testing.T) {
 			want: reconcile.Result{RequeueAfter: MinRequeueInterval},
 		},
 		"Fails": {
-			reason: "It is tried again with a growing pause.",
+			reason: "It is retried with exponential backoff.",
 			next: func(*object) Decision {
 				return Decision{Action: does(errTest), Note: "did it", RequeueAfter: time.Minute}
 			}, err: errTest,
@@ -182,9 +182,9 @@ func TestReconcile(t *testing.T) {
 			err:    apierrors.NewNotFound(secrets, "a"),
 		},
 		"Refused": {
-			reason: "People read why.", before: with(up),
+			reason: "The reason is reported.", before: with(up),
 			next: func(*object) Decision {
-				return Decision{Action: does(Refused("KeystoneRefuses", errTest)), Note: "did it"}
+				return Decision{Action: does(Rejected("KeystoneRefuses", errTest)), Note: "did it"}
 			},
 			want: reconcile.Result{RequeueAfter: Poll}, writes: 1,
 			events: []string{"Warning KeystoneRefuses it is broken"}, state: "False KeystoneRefuses",
@@ -201,7 +201,7 @@ func TestReconcile(t *testing.T) {
 			want: reconcile.Result{RequeueAfter: time.Hour}, writes: 1, state: "False KeystoneRefuses",
 		},
 		"RefusedForACause": {
-			reason: "People read why, and it is tried again with a growing pause.", before: with(up),
+			reason: "The reason is reported, and it is retried with exponential backoff.", before: with(up),
 			next: func(*object) Decision {
 				return Decision{Action: does(&TerminalError{Reason: "WriteFailed", Message: "no", Cause: errTest})}
 			},
@@ -209,7 +209,7 @@ func TestReconcile(t *testing.T) {
 		},
 		"RefusedUnheard": {
 			reason: "A failed write is repeated in the next pass.", fails: apierrors.NewConflict(secrets, "a", nil),
-			next: func(*object) Decision { return Decision{Action: does(Refused("KeystoneRefuses", errTest))} },
+			next: func(*object) Decision { return Decision{Action: does(Rejected("KeystoneRefuses", errTest))} },
 			want: reconcile.Result{RequeueAfter: MinRequeueInterval}, writes: 1,
 		},
 	} {

@@ -17,13 +17,13 @@ import (
 
 // TestLog: each step is logged, with or without an event; a conflict is logged at debug level.
 func TestLog(t *testing.T) {
-	nothing := func(context.Context, *Env) error { return nil }
+	noop := func(context.Context, *Env) error { return nil }
 	for name, tc := range map[string]struct {
 		step Decision
 		want string
 	}{
-		"Done":  {Decision{Name: "Made", Action: nothing, Note: "made it"}, "INFO executed a step {\"step\": \"Made\", \"note\": \"made it\"}\n"},
-		"Quiet": {Decision{Name: "Made", Action: nothing}, "INFO executed a step {\"step\": \"Made\", \"note\": \"\"}\n"},
+		"Done":  {Decision{Name: "Made", Action: noop, Note: "made it"}, "INFO executed a step {\"step\": \"Made\", \"note\": \"made it\"}\n"},
+		"Quiet": {Decision{Name: "Made", Action: noop}, "INFO executed a step {\"step\": \"Made\", \"note\": \"\"}\n"},
 		"Told":  {Decision{Name: "Back", Note: "it is back"}, "INFO executed a step {\"step\": \"Back\", \"note\": \"it is back\"}\n"},
 		"Waits": {Decision{Name: "Waits", Wait: "for something"}, ""},
 		"Conflict": {

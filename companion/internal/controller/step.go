@@ -65,8 +65,8 @@ type TerminalError struct {
 	RequeueAfter time.Duration
 }
 
-// Refused converts an error to a TerminalError that is retried after Poll; nil if err is nil.
-func Refused(reason string, err error) error {
+// Rejected converts an error to a TerminalError that is retried after Poll; nil if err is nil.
+func Rejected(reason string, err error) error {
 	if err == nil {
 		return nil
 	}

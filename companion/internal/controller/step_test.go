@@ -142,12 +142,12 @@ func TestDelete(t *testing.T) {
 	if err := api.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	seen := o.DeepCopy()
+	observedObject := o.DeepCopy()
 	o.Labels = map[string]string{"changed": "since"}
 	if err := api.Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if err := Delete(seen, metav1.DeletePropagationForeground)(t.Context(), env); !IsConflict(err) || !strings.HasPrefix(err.Error(),
+	if err := Delete(observedObject, metav1.DeletePropagationForeground)(t.Context(), env); !IsConflict(err) || !strings.HasPrefix(err.Error(),
 		"cannot delete a: ") {
 		t.Errorf("deleted a version that was not read: %v", err)
 	}
@@ -159,7 +159,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestValidation(t *testing.T) {
-	if err := Refused("KeystoneRefuses", nil); err != nil {
+	if err := Rejected("KeystoneRefuses", nil); err != nil {
 		t.Errorf("nothing was refused: %v", err)
 	}
 }

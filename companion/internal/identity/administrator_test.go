@@ -78,7 +78,7 @@ func TestAdministratorsErrors(t *testing.T) {
 	_, assigned := u.HasRole(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"})
 	_, region := u.EndpointRegion(t.Context(), "e")
 	exempted, exempt := u.Exempt(t.Context(), "x")
-	for what, err := range map[string]error{
+	for operation, err := range map[string]error{
 		"assign the role": u.Assign(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u", ProjectID: "p"}),
 		"remove the role": u.RemoveRole(t.Context(), openstackv1.RoleAssignmentIDs{RoleID: "r", UserID: "u",
 			ProjectID: "p"}),
@@ -87,8 +87,8 @@ func TestAdministratorsErrors(t *testing.T) {
 		"get user x":                              exempt,
 		"set the region of endpoint e to eu-de-1": u.SetEndpointRegion(t.Context(), "e", "eu-de-1"),
 	} {
-		if err == nil || !strings.HasPrefix(err.Error(), "cannot "+what+": Keystone returned HTTP 403") {
-			t.Errorf("%s: %v", what, err)
+		if err == nil || !strings.HasPrefix(err.Error(), "cannot "+operation+": Keystone returned HTTP 403") {
+			t.Errorf("%s: %v", operation, err)
 		}
 	}
 	if exempted {

@@ -233,7 +233,7 @@ func (u *User) ChangePassword(ctx context.Context, from, to string) error {
 
 // explain formats an error with the message of Keystone, but without the request, which contains secrets. The given secrets
 // are redacted in any case.
-func explain(what string, err error, secrets ...string) error {
+func explain(operation string, err error, secrets ...string) error {
 	text := err.Error()
 	var response gophercloud.ErrUnexpectedResponseCode
 	if missing := steady.IsNoResponse(err); missing != "" {
@@ -254,5 +254,5 @@ func explain(what string, err error, secrets ...string) error {
 			text = strings.ReplaceAll(text, s, "…")
 		}
 	}
-	return fmt.Errorf("cannot %s: %s", what, text)
+	return fmt.Errorf("cannot %s: %s", operation, text)
 }

@@ -37,7 +37,7 @@ func TestReadCloud(t *testing.T) {
 		err    string
 	}{
 		"Whole": {
-			reason: "As Keystone's SecretAggregate writes it.",
+			reason: "As written by Keystone's SecretAggregate.",
 			data:   text(full + "      project_name: service\n      project_domain_name: Default\n"),
 			want: Cloud{
 				AuthURL: "https://k:5000/v3", CA: []byte("pem"), Username: "glance", Password: "x", UserDomainName: "Default",
@@ -57,14 +57,14 @@ func TestReadCloud(t *testing.T) {
 		"NoDomain": {reason: "A user name is unique only in its domain.", data: text("      auth_url: https://k\n"),
 			err: "requires user_domain_name"},
 		"Credential": {
-			reason: "An application credential is of a user and a project.",
+			reason: "An application credential includes the user and the project.",
 			data:   text("      auth_url: https://k\n      application_credential_id: i\n      application_credential_secret: s\n"),
 			want:   Cloud{AuthURL: "https://k", CA: []byte("pem"), ApplicationCredentialID: "i", ApplicationCredentialSecret: "s"},
 		},
 		"HalfCredential": {reason: "An ID is not sufficient for a login.",
 			data: text("      auth_url: https://k\n      application_credential_id: i\n"), err: "requires application_credential_secret"},
 		"Domain": {
-			reason: "Who manages a domain logs in to it.", data: text(full + "      domain_name: acme\n"),
+			reason: "A domain administrator logs in to the domain.", data: text(full + "      domain_name: acme\n"),
 			want: Cloud{AuthURL: "https://k:5000/v3", CA: []byte("pem"), Username: "glance", Password: "x", UserDomainName: "Default",
 				DomainName: "acme"},
 		},
@@ -152,9 +152,9 @@ func TestRoles(t *testing.T) {
 		", or has no role in project service") {
 		t.Errorf("without a role: %v", err)
 	}
-	nowhere := cloud()
-	nowhere.ProjectName, nowhere.ProjectDomainName, nowhere.Password = "", "", "wrong"
-	if _, err := through(k)(t.Context(), nowhere); !IsUnauthorized(err) || strings.Contains(err.Error(), "project") {
+	closedAddress := cloud()
+	closedAddress.ProjectName, closedAddress.ProjectDomainName, closedAddress.Password = "", "", "wrong"
+	if _, err := through(k)(t.Context(), closedAddress); !IsUnauthorized(err) || strings.Contains(err.Error(), "project") {
 		t.Errorf("without a project: %v", err)
 	}
 }
@@ -218,11 +218,11 @@ func TestErrors(t *testing.T) {
 	wrong := cloud()
 	wrong.Password = "wrong"
 	_, rejected := through(k)(ctx, wrong)
-	nowhere := cloud()
-	nowhere.AuthURL = "https://127.0.0.1:1/v3"
-	_, unreachable := Transport(TLS).Login(ctx, nowhere)
-	nowhere.CA = []byte("no PEM")
-	_, noCA := Transport(TLS).Login(ctx, nowhere)
+	closedAddress := cloud()
+	closedAddress.AuthURL = "https://127.0.0.1:1/v3"
+	_, unreachable := Transport(TLS).Login(ctx, closedAddress)
+	closedAddress.CA = []byte("no PEM")
+	_, noCA := Transport(TLS).Login(ctx, closedAddress)
 	for name, tc := range map[string]struct {
 		err  error
 		want string
@@ -279,14 +279,14 @@ func TestVisit(t *testing.T) {
 	k := identitytest.New(nil)
 	keystone := httptest.NewTLSServer(k)
 	defer keystone.Close()
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	httpServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v3" {
 			http.Redirect(w, r, "https://elsewhere.example.com", http.StatusFound)
 			return
 		}
 		_, _ = w.Write([]byte("<html>welcome</html>"))
 	}))
-	defer plain.Close()
+	defer httpServer.Close()
 	trusting := Transport(func([]byte) (http.RoundTripper, error) { return keystone.Client().Transport, nil })
 	closed := httptest.NewServer(nil)
 	closed.Close()
@@ -300,9 +300,9 @@ func TestVisit(t *testing.T) {
 		"Certificate": {TLS, keystone.URL + "/v3", ReasonCertificateRejected, "is not trusted by the system's authorities"},
 		"Name":        {TLS, "https://identity.invalid/v3", ReasonNameResolutionFailed, "the name of identity.invalid cannot be resolved"},
 		"Refused":     {TLS, closed.URL, ReasonConnectionFailed, "connection refused"},
-		"NoTLS":       {TLS, strings.Replace(plain.URL, "http:", "https:", 1), ReasonConnectionFailed, "no connection to"},
-		"Redirect":    {TLS, plain.URL + "/v3", ReasonUnexpectedResponse, "returned 302 Found"},
-		"SomeoneElse": {TLS, plain.URL + "/", ReasonUnexpectedResponse, "not as Keystone"},
+		"NoTLS":       {TLS, strings.Replace(httpServer.URL, "http:", "https:", 1), ReasonConnectionFailed, "no connection to"},
+		"Redirect":    {TLS, httpServer.URL + "/v3", ReasonUnexpectedResponse, "returned 302 Found"},
+		"SomeoneElse": {TLS, httpServer.URL + "/", ReasonUnexpectedResponse, "not as Keystone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, second := tc.way.Visit(t.Context(), tc.address), tc.way.Visit(t.Context(), tc.address)

@@ -28,8 +28,8 @@ func key(name string) types.NamespacedName {
 type api struct {
 	*fake.FakeMetadataClient
 
-	mu    sync.Mutex
-	asked []string // field selectors of lists
+	mu           sync.Mutex
+	requestCount []string // field selectors of lists
 
 	// watched is closed when the first watch is open. A real API server returns changes between a list and its watch; the
 	// fake's tracker does not.
@@ -51,7 +51,7 @@ func newAPI(t *testing.T, names ...string) *api {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if l, ok := action.(clienttesting.ListAction); ok {
-			a.asked = append(a.asked, l.GetListRestrictions().Fields.String())
+			a.requestCount = append(a.requestCount, l.GetListRestrictions().Fields.String())
 		}
 		return false, nil, nil
 	}
@@ -129,8 +129,8 @@ func TestFollow(t *testing.T) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !slices.Equal(a.asked, []string{"metadata.name=keystone-admin"}) {
-		t.Errorf("requested %v", a.asked)
+	if !slices.Equal(a.requestCount, []string{"metadata.name=keystone-admin"}) {
+		t.Errorf("requested %v", a.requestCount)
 	}
 }
 

@@ -37,14 +37,14 @@ func TestMessages(t *testing.T) {
 			"the certificate has expired or is not valid yet",
 		},
 		"Timeout": {
-			"Each connection has another port, and either clock may ring first.",
+			"Each connection has another port, and either timeout may be reported first.",
 			[]error{from(40001, "read", os.ErrDeadlineExceeded), from(40002, "write", os.ErrDeadlineExceeded), fmt.Errorf("ask: %w",
 				context.DeadlineExceeded)},
 			"no response in time",
 		},
 		"Reset": {"The same.", []error{from(40001, "read", syscall.ECONNRESET), from(40002, "read", syscall.ECONNRESET)},
 			"connection reset by peer"},
-		"Unknown name": {"That is the answer.", []error{names("no such host", false)}, "no such host"},
+		"Unknown name": {"That is the response.", []error{names("no such host", false)}, "no such host"},
 		"No server of names": {
 			"The source port differs each time.",
 			[]error{names("read udp 10.0.0.1:40001->10.0.0.10:53: i/o timeout", true), names("read udp 10.0.0.1:40002->10.0.0.10:53: i/o timeout",

@@ -41,10 +41,10 @@ type Cinder struct {
 	services []Service
 	pools    []Pool
 	down     bool
-	// lost is set if no scheduler responds. refusal is returned for all requests.
-	lost    bool
-	refusal string
-	asked   int
+	// schedulersDown is set if no scheduler responds. refusal is returned for all requests.
+	schedulersDown bool
+	requestError   string
+	requestCount   int
 }
 
 // New returns a Cinder whose API is in Keystone's catalog.
@@ -78,21 +78,21 @@ func (c *Cinder) SetDown(down bool) {
 func (c *Cinder) FailSchedulerRequests(missing bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.lost = missing
+	c.schedulersDown = missing
 }
 
 // FailRequests makes Cinder reject all requests with a message; "" resets it.
 func (c *Cinder) FailRequests(message string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.refusal = message
+	c.requestError = message
 }
 
 // RequestCount returns the number of requests.
 func (c *Cinder) RequestCount() int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.asked
+	return c.requestCount
 }
 
 // RoundTrip serves a request without a network.
@@ -106,20 +106,20 @@ func (c *Cinder) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *Cinder) serve(w http.ResponseWriter, r *http.Request) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.asked++
+	c.requestCount++
 	path := strings.TrimPrefix(r.URL.Path, "/v3/")
 	switch {
 	case c.down:
 		identitytest.Fail(w, http.StatusServiceUnavailable, "serviceUnavailable", "")
 	case !c.Keystone.Issued(r.Header.Get("X-Auth-Token")):
 		identitytest.Fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
-	case c.refusal != "":
-		identitytest.Fail(w, http.StatusForbidden, "forbidden", c.refusal)
+	case c.requestError != "":
+		identitytest.Fail(w, http.StatusForbidden, "forbidden", c.requestError)
 	case r.Method != http.MethodGet:
 		identitytest.Fail(w, http.StatusMethodNotAllowed, "badMethod", "")
 	case path == "os-services":
 		c.listServices(w)
-	case path == "scheduler-stats/get_pools" && c.lost:
+	case path == "scheduler-stats/get_pools" && c.schedulersDown:
 		identitytest.Fail(w, http.StatusInternalServerError, "computeFault", "The server has either erred or is incapable of it.")
 	case path == "scheduler-stats/get_pools":
 		c.listPools(w, strings.EqualFold(r.URL.Query().Get("detail"), "true"))

@@ -104,11 +104,11 @@ func (n *Nova) serveFlavors(w http.ResponseWriter, r *http.Request, path []strin
 // serveFlavor serves requests for one flavor.
 func (n *Nova) serveFlavor(w http.ResponseWriter, r *http.Request, i int, path []string, body map[string]json.RawMessage) {
 	f := &n.flavors[i]
-	what := r.Method
+	operation := r.Method
 	if len(path) > 0 {
-		what += " " + path[0]
+		operation += " " + path[0]
 	}
-	switch what {
+	switch operation {
 	case http.MethodDelete:
 		n.flavors = slices.Delete(n.flavors, i, i+1)
 		w.WriteHeader(http.StatusAccepted)
@@ -157,8 +157,8 @@ func (n *Nova) makeFlavor(w http.ResponseWriter, body map[string]json.RawMessage
 		return
 	}
 	if created.ID == "" {
-		n.made++
-		created.ID = fmt.Sprintf("id-%d", n.made)
+		n.createdCount++
+		created.ID = fmt.Sprintf("id-%d", n.createdCount)
 	}
 	f := common.Flavor{
 		Name: created.Name, ID: created.ID, Description: created.Description, VCPUs: created.VCPUs, MemoryMiB: created.RAM, DiskGiB: created.Disk,
@@ -248,8 +248,8 @@ func (n *Nova) makeAggregate(w http.ResponseWriter, body map[string]json.RawMess
 		identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Aggregate "+created.Name+" already exists.")
 		return
 	}
-	n.made++
-	g := compute.Aggregate{ID: n.made, HostAggregate: common.HostAggregate{Name: created.Name, AvailabilityZone: created.Zone}}
+	n.createdCount++
+	g := compute.Aggregate{ID: n.createdCount, HostAggregate: common.HostAggregate{Name: created.Name, AvailabilityZone: created.Zone}}
 	n.aggregates = append(n.aggregates, g)
 	identitytest.Write(w, http.StatusOK, map[string]any{"aggregate": aggregateView(g)})
 }

@@ -32,7 +32,7 @@ type Hypervisor struct {
 	// Unreachable is set if Nova cannot delete the provider.
 	Unreachable bool
 
-	left bool
+	isRemoved bool
 }
 
 // Inventory is the inventory of a resource class, with the used amount.
@@ -116,7 +116,7 @@ func (n *Nova) leave(w http.ResponseWriter, host string) bool {
 			identitytest.Fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that has in-progress migrations.")
 			return false
 		}
-		h.left = true
+		h.isRemoved = true
 		if len(h.Consumers) == 0 && !h.Unreachable {
 			h.Provider, h.Below = "", nil
 		}
@@ -130,7 +130,7 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 	switch strings.Join(path, "/") {
 	case "os-hypervisors/detail":
 		for _, h := range n.hypervisors {
-			if !h.left {
+			if !h.isRemoved {
 				all = append(all, h.detail(r.URL.Query().Get("with_servers") == "true"))
 			}
 		}

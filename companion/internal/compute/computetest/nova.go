@@ -31,9 +31,9 @@ type Nova struct {
 
 	flavors    []common.Flavor
 	aggregates []compute.Aggregate
-	// made is the number of created objects, and pinned are hosts whose servers cannot leave their zone.
-	made   int
-	pinned []string
+	// createdCount is the number of created objects, and pinned are hosts whose servers cannot leave their zone.
+	createdCount int
+	pinned       []string
 
 	hypervisors []Hypervisor
 	agents      []compute.Agent

@@ -15,21 +15,21 @@ import (
 func (k *Keystone) AssignedRoles() []string {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	return slices.Sorted(maps.Keys(k.given))
+	return slices.Sorted(maps.Keys(k.assignments))
 }
 
 // AssignRole assigns a role as another administrator does.
 func (k *Keystone) AssignRole(path string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	k.given[path] = true
+	k.assignments[path] = true
 }
 
 // UnassignRole removes a role as another administrator does.
 func (k *Keystone) UnassignRole(path string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	delete(k.given, path)
+	delete(k.assignments, path)
 }
 
 // SetRegion creates an endpoint with the ID, or sets its region; "" for none.
@@ -159,12 +159,12 @@ func (k *Keystone) user(w http.ResponseWriter, r *http.Request, id string) {
 func (k *Keystone) assignment(w http.ResponseWriter, r *http.Request, path string) {
 	switch {
 	case r.Method == http.MethodPut:
-		k.given[path] = true
-	case !k.given[path]:
+		k.assignments[path] = true
+	case !k.assignments[path]:
 		fail(w, http.StatusNotFound, "Could not find role assignment.")
 		return
 	case r.Method == http.MethodDelete:
-		delete(k.given, path)
+		delete(k.assignments, path)
 	}
 	w.WriteHeader(http.StatusNoContent)
 }

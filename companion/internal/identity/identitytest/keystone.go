@@ -36,18 +36,18 @@ type Keystone struct {
 	// roles of users with other roles, by user name.
 	roles map[string][]string
 	// tokens and their users, with the project or without.
-	tokens map[string]token
-	made   int
-	down   bool
-	refuse map[string]string
+	tokens       map[string]token
+	createdCount int
+	down         bool
+	refuse       map[string]string
 	// limit is the number of failed logins that locks a user out, failed is their number by user, and options are the options
 	// by user.
 	limit   int
 	failed  map[string]int
 	options map[string]map[string]any
-	// given are the assigned roles, by the path of the assignment; regions are the regions of endpoints, by ID.
-	given   map[string]bool
-	regions map[string]string
+	// assignments are the assigned roles, by the path of the assignment; regions are the regions of endpoints, by ID.
+	assignments map[string]bool
+	regions     map[string]string
 	// services are the internal endpoints of other services, by type.
 	services map[string]string
 }
@@ -65,7 +65,7 @@ const administrator = "admin"
 func New(passwords map[string]string) *Keystone {
 	return &Keystone{
 		passwords: maps.Clone(passwords), credentials: map[string]Credential{}, tokens: map[string]token{}, refuse: map[string]string{},
-		roles: map[string][]string{}, given: map[string]bool{},
+		roles: map[string][]string{}, assignments: map[string]bool{},
 		regions: map[string]string{}, services: map[string]string{}, failed: map[string]int{}, options: map[string]map[string]any{},
 	}
 }
@@ -140,8 +140,8 @@ func (k *Keystone) Refuse(method, message string) {
 }
 
 func (k *Keystone) add(user string, c Credential) Credential {
-	k.made++
-	c.ID, c.UserID = fmt.Sprintf("%032x", k.made), "id-"+user
+	k.createdCount++
+	c.ID, c.UserID = fmt.Sprintf("%032x", k.createdCount), "id-"+user
 	k.credentials[c.ID] = c
 	return c
 }
