@@ -47,7 +47,7 @@ func TestOrder(t *testing.T) {
 	noted := c.noted()
 	for _, wantEvent := range []string{
 		"Normal CreateCell registered cell1 in Nova", "Normal HostsSearched started a search for unmapped hosts: compute-1",
-		"Normal ListHosts 1 hosts are mapped to cell1, after 0",
+		"Normal ListHosts 1 hosts are mapped to cell1, previously 0",
 	} {
 		if !strings.Contains(noted, wantEvent) {
 			t.Errorf("no event %q:\n%s", wantEvent, noted)

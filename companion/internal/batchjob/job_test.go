@@ -162,7 +162,7 @@ func TestResultOf(t *testing.T) {
 		"Init": {
 			"The step did not start.", batchv1.JobFailed, &corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{terminated("wait",
 				7)}},
-			Result{FailureMessage: "its init container wait ended with exit code 7", Container: "wait"},
+			Result{FailureMessage: "its init container wait exited with code 7", Container: "wait"},
 		},
 		"Sidecar": {
 			"Only the first container counts.", batchv1.JobFailed, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("proxy", 9)}},
